@@ -1,0 +1,39 @@
+// The one way to refuse a request: throw an AppError; its code decides the status.
+import { ERROR_CODES, type ErrorCode } from "./error-codes.js";
+
+/** What a refusal may say beside its code. */
+export interface Refusal {
+  /** What was wrong, where, and what would be right. An array when a body has several violations. */
+  message?: string | readonly string[];
+  /** Machine-readable facts for the client, put into `error.details`. */
+  details?: Readonly<Record<string, unknown>>;
+  /** Response headers that belong to the refusal, such as `Allow` or `Retry-After`. */
+  headers?: Readonly<Record<string, string>>;
+  /** Kept for the log, never shown to the client. */
+  cause?: unknown;
+}
+
+/** A refusal on its way to the client. Anything else that is thrown becomes a bare 500. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly messages: string | readonly string[];
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  /**
+   * @param code a row of ERROR_CODES; the status follows from it
+   * @param refusal a message, or a message with details, headers and cause
+   */
+  constructor(code: ErrorCode, refusal: string | Refusal = {}) {
+    const { message, details, headers, cause } = typeof refusal === "string" ? { message: refusal } : refusal;
+    const messages = message ?? ERROR_CODES[code].text;
+    super(typeof messages === "string" ? messages : messages.join("; "), { cause });
+    this.name = "AppError";
+    this.code = code;
+    this.status = ERROR_CODES[code].status;
+    this.messages = messages;
+    this.details = details;
+    this.headers = headers ?? {};
+  }
+}

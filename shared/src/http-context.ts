@@ -1,0 +1,95 @@
+// The outermost room of both services: correlation id, access log line, and the one error handler.
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
+import { AppError } from "./app-error.js";
+import { CORRELATION_HEADER, correlationId } from "./correlation-id.js";
+import { errorBody } from "./envelope.js";
+import type { ErrorCode } from "./error-codes.js";
+import type { Logger } from "./logger.js";
+
+/** What a request carries from its first moment. */
+export interface RequestContext {
+  correlationId: string;
+  /** The path as the client called it, `/api/...`, without its query. */
+  publicPath: string;
+}
+
+const contexts = new WeakMap<Request, RequestContext>();
+
+/** The context of a request that has passed `requestContext`. */
+export function contextOf(request: Request): RequestContext {
+  const context = contexts.get(request);
+  if (context === undefined) throw new Error("requestContext must run before this handler");
+  return context;
+}
+
+/**
+ * Gives every request its correlation id and writes one log line when its answer is complete or cut off.
+ * @param publicPath how this service's path reads for the client (the data service adds `/api`)
+ */
+export function requestContext(logger: Logger, publicPath: (path: string) => string): RequestHandler {
+  return (request, response, next) => {
+    const id = correlationId(request.headers[CORRELATION_HEADER]);
+    contexts.set(request, { correlationId: id, publicPath: publicPath(request.path) });
+    response.setHeader("X-Correlation-ID", id);
+    response.setHeader("X-Content-Type-Options", "nosniff");
+    logWhenDone(logger, request, response, id);
+    next();
+  };
+}
+
+function logWhenDone(logger: Logger, request: Request, response: Response, id: string): void {
+  const started = performance.now();
+  const { method, path } = request;
+  response.once("close", () => {
+    const line = {
+      correlationId: id,
+      method,
+      path,
+      status: response.statusCode,
+      ms: Math.round((performance.now() - started) * 10) / 10,
+    };
+    if (response.writableFinished) logger.info(line, "request");
+    else logger.warn(line, "request cut off");
+  });
+}
+
+/** Answers every path that no route took. */
+export const notFound: RequestHandler = (request) => {
+  throw new AppError("NOT_FOUND", `There is nothing at ${contextOf(request).publicPath}.`);
+};
+
+/** The last handler: every failure becomes the error body, and only AppErrors may speak. */
+export function errorHandler(logger: Logger): ErrorRequestHandler {
+  return (thrown, request, response, _next) => {
+    const error = asAppError(thrown);
+    const { correlationId: id, publicPath } = contextOf(request);
+    if (error.status >= 500) logger.error({ correlationId: id, err: error.cause ?? thrown }, error.message);
+    if (response.headersSent) {
+      // The client must see a broken transfer, never a short answer that looks whole.
+      response.destroy();
+      return;
+    }
+    response.status(error.status).set({ "Cache-Control": "no-store", ...error.headers });
+    response.json(
+      errorBody(error, { path: publicPath, method: request.method, correlationId: id }, new Date()),
+    );
+  };
+}
+
+const EXPRESS_CODES: Readonly<Record<number, ErrorCode>> = {
+  400: "BAD_REQUEST",
+  413: "PAYLOAD_TOO_LARGE",
+  415: "UNSUPPORTED_MEDIA_TYPE",
+};
+
+/** Express and its parsers throw errors with a `status`; of these only the status is believed. */
+function asAppError(thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown;
+  const status = thrown instanceof Error && "status" in thrown ? thrown.status : undefined;
+  const code = typeof status === "number" ? EXPRESS_CODES[status] : undefined;
+  if (code === undefined) return new AppError("INTERNAL_ERROR", { cause: thrown });
+  if (thrown instanceof Error && "type" in thrown && thrown.type === "entity.parse.failed") {
+    return new AppError("BAD_REQUEST", { message: "The body is not valid JSON.", cause: thrown });
+  }
+  return new AppError(code, { cause: thrown });
+}

@@ -1,0 +1,36 @@
+// JSON-line logs with the one list of secrets that never reach them.
+import { type Logger, pino, stdTimeFunctions } from "pino";
+
+export type { Logger } from "pino";
+
+const SECRETS = [
+  "authorization",
+  "cookie",
+  "set-cookie",
+  "password",
+  "currentPassword",
+  "accessToken",
+  "refreshToken",
+  "token",
+  "code",
+  "state",
+];
+
+/**
+ * Makes a service's logger.
+ * @param service the name that stands in every line
+ * @param level a pino level or `silent`
+ */
+export function makeLogger(service: string, level: string): Logger {
+  return pino({
+    level,
+    base: { service },
+    timestamp: stdTimeFunctions.isoTime,
+    messageKey: "message",
+    formatters: { level: (label) => ({ level: label }) },
+    redact: {
+      paths: SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
+      censor: "[redacted]",
+    },
+  });
+}

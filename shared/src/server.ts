@@ -1,0 +1,71 @@
+// Starts an HTTP server with safe time limits and stops it without dropping a request.
+import { createServer, type RequestListener, type Server } from "node:http";
+import { ConfigError } from "./env.js";
+
+/** Slow request heads are cut after this. */
+const HEADERS_TIMEOUT_MS = 10_000;
+/** Longer than any client's pool keeps a socket, so that we never close one that is being reused. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** In-flight requests get this long to finish. */
+const STOP_TIMEOUT_MS = 30_000;
+
+export interface RunningServer {
+  /** `http://host:port` with the port really taken. */
+  url: string;
+  server: Server;
+  /** Takes no new connections, waits for requests in flight (30 s at most), then resolves. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Listens and resolves once connections are taken.
+ * @throws ConfigError when the port is taken or may not be used
+ */
+export async function listen(
+  handler: RequestListener,
+  where: { host: string; port: number; portVariable: string },
+): Promise<RunningServer> {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      connectionsCheckingInterval: 2_000,
+    },
+    handler,
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(listenProblem(error, where)));
+    server.listen(where.port, where.host, resolve);
+  });
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : where.port;
+  const host = where.host.includes(":") ? `[${where.host}]` : where.host;
+  return { url: `http://${host}:${port}`, server, stop: () => stop(server) };
+}
+
+function listenProblem(
+  error: NodeJS.ErrnoException,
+  where: { host: string; port: number; portVariable: string },
+): Error {
+  const { host, port, portVariable } = where;
+  if (error.code === "EADDRINUSE") {
+    return new ConfigError([
+      `Port ${port} on ${host} is in use; stop the other program or set ${portVariable}.`,
+    ]);
+  }
+  if (error.code === "EACCES" || error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {
+    return new ConfigError([
+      `Can't listen on ${host}:${port} (${error.code}); set ${portVariable} or its host.`,
+    ]);
+  }
+  return error;
+}
+
+async function stop(server: Server): Promise<void> {
+  const deadline = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS);
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+  });
+  clearTimeout(deadline);
+}
