@@ -1,5 +1,5 @@
 // Starts an HTTP server with safe time limits and stops it without dropping a request.
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { ConfigError } from "./env.js";
 
 /** Slow request heads are cut after this. */
@@ -8,6 +8,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** In-flight requests get this long to finish. */
 const STOP_TIMEOUT_MS = 30_000;
+/** How often a stopping server closes the connections whose answer has just ended. */
+const STOP_SWEEP_MS = 50;
 
 export interface RunningServer {
   /** `http://host:port` with the port really taken. */
@@ -33,6 +35,12 @@ export async function listen(
     },
     handler,
   );
+  const inFlight = new Set<ServerResponse>();
+  server.prependListener("request", (_request, response: ServerResponse) => {
+    inFlight.add(response);
+    response.once("close", () => inFlight.delete(response));
+    if (!server.listening) response.setHeader("Connection", "close");
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(listenProblem(error, where)));
     server.listen(where.port, where.host, resolve);
@@ -40,7 +48,7 @@ export async function listen(
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : where.port;
   const host = where.host.includes(":") ? `[${where.host}]` : where.host;
-  return { url: `http://${host}:${port}`, server, stop: () => stop(server) };
+  return { url: `http://${host}:${port}`, server, stop: () => stop(server, inFlight) };
 }
 
 function listenProblem(
@@ -61,11 +69,16 @@ function listenProblem(
   return error;
 }
 
-async function stop(server: Server): Promise<void> {
+async function stop(server: Server, inFlight: ReadonlySet<ServerResponse>): Promise<void> {
+  // A client must not put its next request on a connection that is about to go.
+  for (const response of inFlight) if (!response.headersSent) response.setHeader("Connection", "close");
   const deadline = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS);
+  // Answers whose head was out already end on a kept-alive connection, which would stay open for a minute.
+  const sweep = setInterval(() => server.closeIdleConnections(), STOP_SWEEP_MS);
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
   });
   clearTimeout(deadline);
+  clearInterval(sweep);
 }

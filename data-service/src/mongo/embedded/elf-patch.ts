@@ -108,7 +108,8 @@ function olderNeed(needs: readonly VersionNeed[], library: string, version: stri
 
 function baseVersion(bytes: Buffer): string {
   // 64-bit (2), little-endian (1).
-  const isElf64 = bytes.length > 64 && bytes.readUInt32BE(0) === 0x7f454c46 && bytes.readUInt16LE(4) === 0x0102;
+  const isElf64 =
+    bytes.length > 64 && bytes.readUInt32BE(0) === 0x7f454c46 && bytes.readUInt16LE(4) === 0x0102;
   if (!isElf64) throw new Error("not a 64-bit little-endian ELF file");
   const machine = bytes.readUInt16LE(18);
   const version = BASE_VERSIONS.get(machine);
@@ -123,7 +124,13 @@ function versionNeeds(bytes: Buffer): readonly VersionNeed[] {
   let at = section.offset;
   for (let left = section.info; left > 0; left--) {
     const library = text(bytes, names, bytes.readUInt32LE(at + 4));
-    needs.push(...versionsOf(bytes, { names, library, at: at + bytes.readUInt32LE(at + 8) }, bytes.readUInt16LE(at + 2)));
+    needs.push(
+      ...versionsOf(
+        bytes,
+        { names, library, at: at + bytes.readUInt32LE(at + 8) },
+        bytes.readUInt16LE(at + 2),
+      ),
+    );
     at += bytes.readUInt32LE(at + 12);
   }
   return needs;

@@ -70,16 +70,20 @@ function patchFor(glibc: string, bytes: Buffer): Buffer {
     throw new EngineError(`The embedded engine needs glibc ${wanted} or newer, and this system has ${glibc}`);
   }
   // Nothing to change means that the package was built in another way than this patch was made for.
-  if (changes.length === 0) throw new EngineError("The embedded engine's library isn't the one its patch knows");
+  if (changes.length === 0)
+    throw new EngineError("The embedded engine's library isn't the one its patch knows");
   return patched;
 }
 
 /** Two starts may race: each writes a folder of its own, and the first to rename it wins. */
-async function writeFolderAtomically(folder: string, files: readonly { name: string; bytes: Buffer }[]): Promise<void> {
+async function writeFolderAtomically(
+  folder: string,
+  files: readonly { name: string; bytes: Buffer }[],
+): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
   const draft = await mkdtemp(`${folder}.draft-`);
   try {
-    await Promise.all(files.map(({ name, bytes }) => writeFile(join(draft, name), bytes)));
+    await Promise.all(files.map(({ name, bytes }) => writeFile(join(draft, name), bytes, { flush: true })));
     await rename(draft, folder);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
@@ -97,7 +101,10 @@ function shippedLibraries(): { version: string; files: readonly [nodeFile: strin
     const folder = dirname(manifest);
     return {
       version,
-      files: [join(folder, `embedded-mongodb.${platform}.node`), join(folder, "libembedded_mongodb_native.so")],
+      files: [
+        join(folder, `embedded-mongodb.${platform}.node`),
+        join(folder, "libembedded_mongodb_native.so"),
+      ],
     };
   } catch (cause) {
     throw new EngineError(`The embedded engine's package for ${platform} isn't installed`, { cause });

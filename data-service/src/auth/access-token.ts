@@ -1,0 +1,98 @@
+// Access tokens: JWTs (RFC 7519) in the profile of RFC 9068, signed with Ed25519 (RFC 8037).
+import { AppError } from "@portico/shared/app-error";
+import { errors, type JWTPayload, jwtVerify, type ProtectedHeaderParameters, SignJWT } from "jose";
+import type { KeyRing } from "./keys.js";
+import { isSessionId } from "./session.js";
+
+const ALGORITHM = "EdDSA";
+const TYPE = "at+jwt";
+const AUDIENCE = "portico";
+/** Clocks of several instances differ a little. Never more than the token's own life. */
+const MAX_SKEW_SECONDS = 30;
+/** Ours have about 500; anything longer is refused before it costs a parse. */
+const MAX_CHARACTERS = 2048;
+/** Compact JWS with an Ed25519 signature, unpadded and canonical: decoders forgive more, and then one token has twins. */
+const FORM = /^[\w-]+\.[\w-]+\.[\w-]{85}[AQgw]$/;
+
+/** What a token says, beside who signed it for whom. */
+export interface AccessClaims {
+  /** The user's id. */
+  readonly userId: string;
+  readonly sessionId: string;
+  /** The web origin the session was made for; null when no browser made it. */
+  readonly origin: string | null;
+}
+
+/** Signs and verifies. */
+export interface AccessTokens {
+  /** Seconds from `issuedAt` to expiry. */
+  readonly ttlSeconds: number;
+  /** Same claims and second in, same bytes out: parallel refreshers get one and the same token. */
+  sign(claims: AccessClaims, issuedAtSeconds: number): Promise<string>;
+  /** @throws AppError TOKEN_EXPIRED for one of ours that is over, INVALID_TOKEN for anything else */
+  verify(token: string, now: Date): Promise<AccessClaims>;
+}
+
+/** @param issuer APP_URL */
+export function makeAccessTokens(keys: KeyRing, issuer: string, ttlSeconds: number): AccessTokens {
+  const skew = Math.min(MAX_SKEW_SECONDS, ttlSeconds);
+  return {
+    ttlSeconds,
+    sign({ userId, sessionId, origin }, iat) {
+      const claims = { iss: issuer, aud: AUDIENCE, sub: userId, sid: sessionId };
+      const payload = { ...claims, ...(origin === null ? {} : { origin }), iat, exp: iat + ttlSeconds };
+      return new SignJWT(payload)
+        .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid: keys.signing.kid })
+        .sign(keys.signing.key);
+    },
+    async verify(token, now) {
+      if (token.length > MAX_CHARACTERS || !FORM.test(token)) throw invalid();
+      const { payload } = await jwtVerify(token, (header) => keyFor(keys, header), {
+        algorithms: [ALGORITHM],
+        typ: TYPE,
+        issuer,
+        audience: AUDIENCE,
+        requiredClaims: ["exp", "iat", "sub", "sid"],
+        clockTolerance: skew,
+        currentDate: now,
+      }).catch((error: unknown) => {
+        throw refusal(error);
+      });
+      return readClaims(payload, { now, skew, ttlSeconds });
+    },
+  };
+}
+
+/** Tokens carry exactly our three header parameters; `jku`, `jwk`, `x5c`, `crit`, `zip` and the like are refused. */
+function keyFor(keys: KeyRing, header: ProtectedHeaderParameters) {
+  const expected = Object.keys(header).every((name) => name === "alg" || name === "typ" || name === "kid");
+  // Typed as text by jose, but whatever the sender wrote; a Map finds nothing for an array or a number.
+  const key = header.kid === undefined ? undefined : keys.verifying.get(header.kid);
+  if (!expected || key === undefined) throw invalid();
+  return key;
+}
+
+function refusal(error: unknown): AppError {
+  // jose compares expiry only after signature, type, issuer and audience, so this is one of ours.
+  if (error instanceof errors.JWTExpired) return new AppError("TOKEN_EXPIRED");
+  return error instanceof AppError ? error : invalid(error);
+}
+
+/** The checks that jose leaves to us: single audience, a bounded life, no token from the future, shape of ids. */
+function readClaims(
+  payload: JWTPayload,
+  { now, skew, ttlSeconds }: { now: Date; skew: number; ttlSeconds: number },
+): AccessClaims {
+  const { aud, sub, sid, origin, iat, exp } = payload;
+  const times = typeof iat === "number" && typeof exp === "number";
+  const sane = times && exp - iat <= ttlSeconds && iat <= now.getTime() / 1000 + skew;
+  if (!sane || aud !== AUDIENCE) throw invalid();
+  if (typeof sub !== "string" || !/^[0-9a-f]{24}$/.test(sub)) throw invalid();
+  if (typeof sid !== "string" || !isSessionId(sid)) throw invalid();
+  if (origin !== undefined && typeof origin !== "string") throw invalid();
+  return { userId: sub, sessionId: sid, origin: origin ?? null };
+}
+
+function invalid(cause?: unknown): AppError {
+  return new AppError("INVALID_TOKEN", { cause });
+}

@@ -1,0 +1,26 @@
+// What a sign-in request says about the browser or program that made it.
+import type { Request } from "express";
+import type { ClientFacts } from "./issue-session.js";
+
+/** Shown to the user among their sessions; nobody needs more of it. */
+const USER_AGENT_MAX_CHARACTERS = 256;
+
+/** The gateway states here for which web origin it will keep the tokens in cookies. */
+const ORIGIN_HEADER = "X-Portico-Origin";
+
+export function clientFacts(request: Request): ClientFacts {
+  return {
+    // Advisory until the gateway proves itself on its own calls: whoever reaches this service directly can
+    // send the header too. It only ever narrows where the cookies of the caller's own session are accepted.
+    origin: webOrigin(request.get(ORIGIN_HEADER)),
+    userAgent: request.get("User-Agent")?.slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
+    address: request.ip ?? null,
+  };
+}
+
+/** An http(s) origin in its canonical spelling; anything else is none. */
+function webOrigin(text: string | undefined): string | null {
+  if (text === undefined || text.length > 255 || !URL.canParse(text)) return null;
+  const { origin, protocol } = new URL(text);
+  return origin === text && (protocol === "http:" || protocol === "https:") ? origin : null;
+}

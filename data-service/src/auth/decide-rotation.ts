@@ -1,0 +1,27 @@
+// Session and presented generation -> what a refresh does. Decides; refresh.ts acts.
+import type { Session } from "./session.js";
+
+/** Two tabs, or an answer that was lost: the previous token stays good for this long (contract, section 3.1). */
+export const GRACE_MS = 30_000;
+
+/**
+ * - `rotate`: the current token; move the session on
+ * - `repeat`: the previous one within the grace window; say the current pair again
+ * - `revoke`: a token that was replaced; somebody holds a copy
+ * - `refuse`: nothing to refresh
+ */
+export type Rotation = "rotate" | "repeat" | "revoke" | "refuse";
+
+export function decideRotation(
+  session: Pick<Session, "generation" | "rotatedAt" | "expiresAt"> | undefined,
+  presented: number,
+  now: Date,
+): Rotation {
+  if (session === undefined || session.expiresAt <= now) return "refuse";
+  const behind = session.generation - presented;
+  // A genuine token from the future: the database was restored from a backup. Nobody is to blame.
+  if (behind < 0) return "refuse";
+  if (behind === 0) return "rotate";
+  const inGrace = now.getTime() - session.rotatedAt.getTime() <= GRACE_MS;
+  return behind === 1 && inGrace ? "repeat" : "revoke";
+}

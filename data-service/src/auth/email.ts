@@ -1,0 +1,17 @@
+// One spelling per e-mail address: what is stored is what is compared.
+
+const MAX_CHARACTERS = 254;
+
+/** Trimmed, lower-cased, composed (NFC). `Mike@X.io` and `mike@x.io` are one address, `mıke@x.io` is another. */
+export function normalizeEmail(text: string): string {
+  return text.trim().normalize("NFC").toLowerCase();
+}
+
+/**
+ * Says what is wrong with a normalised address, to be read after its field's name, or undefined.
+ * The check is loose on purpose: only a message that arrives proves an address.
+ */
+export function emailProblem(email: string): string | undefined {
+  if (email.length > MAX_CHARACTERS) return `must have at most ${MAX_CHARACTERS} characters`;
+  return /^[^\s@\p{Cc}\p{Cs}]+@[^\s@\p{Cc}\p{Cs}]+$/u.test(email) ? undefined : "must be an e-mail address";
+}

@@ -1,0 +1,59 @@
+// A deployment without a root admin gets one at start, exactly one, however many instances start.
+import { randomInt } from "node:crypto";
+import type { Clock } from "@portico/shared/clock";
+import { ConfigError } from "@portico/shared/env";
+import type { PasswordHasher } from "./password-hasher.js";
+
+export interface FirstAdmin {
+  readonly id: string;
+  readonly email: string;
+  readonly passwordHash: string;
+  readonly createdAt: Date;
+}
+
+export interface FirstAdminDeps {
+  readonly users: {
+    hasRootAdmin(): Promise<boolean>;
+    /** The id every starter is to use: that of the first who asked. */
+    reserveFirstAdminId(): Promise<string>;
+    /** False when the id or the e-mail is taken. */
+    insertRootAdmin(admin: FirstAdmin): Promise<boolean>;
+  };
+  readonly hasher: Pick<PasswordHasher, "hash">;
+  readonly clock: Clock;
+}
+
+/** Without 0 O 1 l I i o: this password is read from a terminal and typed. */
+const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
+/** 24 of 31 characters are 118 bits. */
+const LENGTH = 24;
+
+/**
+ * @param wanted ADMIN_EMAIL, normalised, and ADMIN_PASSWORD
+ * @returns e-mail and password if the password was generated now, to be shown once; otherwise undefined
+ * @throws ConfigError when there is no root admin and none can be made
+ */
+export async function ensureFirstAdmin(
+  { users, hasher, clock }: FirstAdminDeps,
+  wanted: { readonly email: string; readonly password: string | undefined },
+): Promise<{ email: string; password: string } | undefined> {
+  if (await users.hasRootAdmin()) return undefined;
+  const { email } = wanted;
+  const password = wanted.password ?? generatePassword();
+  const made = await users.insertRootAdmin({
+    id: await users.reserveFirstAdminId(),
+    email,
+    passwordHash: await hasher.hash(password),
+    createdAt: clock.now(),
+  });
+  if (made) return wanted.password === undefined ? { email, password } : undefined;
+  if (await users.hasRootAdmin()) return undefined;
+  // Promoting whoever owns the address would hand the system to a stranger who signed up with it.
+  throw new ConfigError([
+    `There is no root admin, and ${email} or the first admin's id belongs to an ordinary user; set isRootAdmin of a user in the database.`,
+  ]);
+}
+
+function generatePassword(): string {
+  return Array.from({ length: LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join("");
+}

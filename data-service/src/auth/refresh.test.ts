@@ -1,0 +1,200 @@
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { AppError } from "@portico/shared/app-error";
+import { makeLogger } from "@portico/shared/logger";
+import { makeAccessTokens } from "./access-token.js";
+import { makeKeyRing } from "./keys.js";
+import { logOut } from "./log-out.js";
+import { type RefreshDeps, refresh } from "./refresh.js";
+import { makeRefreshTokens } from "./refresh-token.js";
+import type { Session } from "./session.js";
+import type { Tokens } from "./token-pair.js";
+
+const START = new Date("2026-01-01T12:00:00.500Z").getTime();
+const SECOND = 1000;
+const DAY = 86_400 * SECOND;
+const ID = "AAAAAAAAAAAAAAAAAAAAAA";
+
+let tokens: Tokens;
+let time: number;
+let active: boolean;
+let stored: Map<string, Session>;
+let forgotten: string[];
+let warnings: unknown[];
+/** Resolves between the read and the write of a refresh, to lose races on purpose. */
+let beforeRotate: () => Promise<void>;
+
+beforeAll(async () => {
+  const ring = await makeKeyRing(generateKeyPairSync("ed25519").privateKey);
+  tokens = {
+    access: makeAccessTokens(ring, "https://app.example.com", 900),
+    refresh: makeRefreshTokens(randomBytes(32)),
+  };
+});
+
+beforeEach(() => {
+  time = START;
+  active = true;
+  forgotten = [];
+  warnings = [];
+  beforeRotate = async () => {};
+  const now = new Date(START);
+  const times = { rotatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: new Date(START + DAY) };
+  const rest = {
+    origin: null,
+    generation: 0,
+    remember: false,
+    provider: null,
+    userAgent: null,
+    address: null,
+  };
+  stored = new Map([[ID, { id: ID, userId: "64b000000000000000000001", ...times, ...rest }]]);
+});
+
+const deps: RefreshDeps = {
+  sessions: {
+    find: async (id) => stored.get(id),
+    rotate: async (id, generation, next) => {
+      await beforeRotate();
+      const session = stored.get(id);
+      if (session?.generation !== generation) return undefined;
+      const rotated = { ...session, ...next, lastUsedAt: next.rotatedAt, generation: generation + 1 };
+      stored.set(id, rotated);
+      return rotated;
+    },
+    remove: async (id) => {
+      stored.delete(id);
+    },
+  },
+  users: { findActive: async () => (active ? {} : undefined) },
+  sessionCache: { forgetSession: (id) => void forgotten.push(id) },
+  get tokens() {
+    return tokens;
+  },
+  clock: { now: () => new Date(time) },
+};
+
+const log = makeLogger("test", "silent");
+log.warn = (...line: unknown[]) => void warnings.push(line);
+
+const token = (generation: number) => tokens.refresh.write({ sessionId: ID, generation });
+const use = (generation: number) => refresh(deps, { refreshToken: token(generation) }, log);
+const refused = expect.objectContaining({ code: "INVALID_TOKEN", status: 401 });
+
+describe("refresh", () => {
+  it("answers the next pair and slides the session", async () => {
+    time += 3600 * SECOND;
+    const pair = await use(0);
+    expect(pair.refreshToken).toBe(token(1));
+    expect(pair.refreshExpTime).toBe(time + DAY);
+    expect(pair.expTime).toBe(Math.floor(time / SECOND) * SECOND + 900 * SECOND);
+    expect(stored.get(ID)).toMatchObject({ generation: 1, lastUsedAt: new Date(time) });
+  });
+
+  it("says the same pair again for 30 seconds, whenever it is asked", async () => {
+    const first = await use(0);
+    time += 30 * SECOND;
+    expect(await use(0)).toEqual(first);
+    expect(stored.get(ID)?.generation).toBe(1);
+    expect(warnings).toEqual([]);
+  });
+
+  it("gives 50 parallel callers one and the same pair", async () => {
+    const pairs = await Promise.all(Array.from({ length: 50 }, () => use(0)));
+    expect(new Set(pairs.map((pair) => JSON.stringify(pair))).size).toBe(1);
+    expect(stored.get(ID)?.generation).toBe(1);
+  });
+
+  it("looks again when another instance rotated in between, and repeats its successor", async () => {
+    let theirs: unknown;
+    beforeRotate = async () => {
+      beforeRotate = async () => {};
+      theirs = await use(0);
+    };
+    expect(await use(0)).toEqual(theirs);
+    expect(stored.get(ID)?.generation).toBe(1);
+  });
+
+  it("is refused when a log-out came in between", async () => {
+    beforeRotate = async () => void stored.delete(ID);
+    await expect(use(0)).rejects.toEqual(refused);
+    expect(stored.size).toBe(0);
+  });
+
+  it.each([
+    ["the previous token after the grace window", 1, 31 * SECOND],
+    ["a token two generations old at once", 2, 0],
+  ])("revokes the session for %s and says so in the log", async (_name, rotations, wait) => {
+    for (let generation = 0; generation < rotations; generation += 1) await use(generation);
+    time += wait;
+    await expect(use(0)).rejects.toEqual(refused);
+    await expect(use(rotations)).rejects.toEqual(refused);
+    expect(stored.size).toBe(0);
+    expect(forgotten).toEqual([ID]);
+    expect(warnings).toEqual([
+      [expect.objectContaining({ event: "refresh_token_reuse", sessionId: ID }), "security event"],
+    ]);
+  });
+
+  it("ends the session of a deactivated or deleted user", async () => {
+    active = false;
+    await expect(use(0)).rejects.toEqual(refused);
+    expect([stored.size, forgotten]).toEqual([0, [ID]]);
+  });
+
+  it("is refused for an expired session", async () => {
+    time += DAY;
+    await expect(use(0)).rejects.toEqual(refused);
+  });
+
+  it("never carries a session beyond 30 days", async () => {
+    let generation = 0;
+    for (; time < START + 29.5 * DAY; generation += 1) {
+      await use(generation);
+      time += 0.9 * DAY;
+    }
+    const last = await use(generation);
+    expect(last.refreshExpTime).toBe(START + 30 * DAY);
+    time = START + 30 * DAY + SECOND;
+    await expect(use(generation + 1)).rejects.toEqual(refused);
+  });
+
+  it.each<[unknown, string[]]>([
+    [undefined, ["refreshToken: is required"]],
+    [{ refreshToken: { $ne: null } }, ["refreshToken: must be text"]],
+    [{ refreshToken: "x", extra: 1 }, ["extra: unknown key; expected refreshToken"]],
+  ])("names every violation: case %#", async (body, messages) => {
+    await expect(refresh(deps, body, log)).rejects.toMatchObject({ code: "VALIDATION_ERROR", messages });
+  });
+
+  it("refuses what is not one of our tokens like a revoked one", async () => {
+    await expect(refresh(deps, { refreshToken: "svc_pat_abc" }, log)).rejects.toEqual(refused);
+  });
+});
+
+describe("logOut", () => {
+  it("ends the session of any generation of its token", async () => {
+    await use(0);
+    await logOut(deps, { refreshToken: token(0) }, undefined);
+    expect([stored.size, forgotten]).toEqual([0, [ID]]);
+    await expect(use(1)).rejects.toEqual(refused);
+  });
+
+  it("ends the Bearer token's session without a body", async () => {
+    await logOut(deps, undefined, ID);
+    expect(stored.size).toBe(0);
+  });
+
+  it("may be repeated, and forgives a token that is not ours", async () => {
+    await logOut(deps, { refreshToken: token(0) }, undefined);
+    await logOut(deps, { refreshToken: token(0) }, undefined);
+    await logOut(deps, { refreshToken: "nonsense" }, undefined);
+    expect(stored.size).toBe(0);
+  });
+
+  it("needs something to go by", async () => {
+    const error = await logOut(deps, undefined, undefined).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(AppError);
+    expect(error).toMatchObject({ messages: ["refreshToken: is required"] });
+  });
+});

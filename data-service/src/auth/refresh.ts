@@ -1,0 +1,88 @@
+// Refresh token -> the next pair, the same for everybody who asks with the same token.
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
+import { BodyReader } from "./body-reader.js";
+import { decideRotation } from "./decide-rotation.js";
+import type { RefreshClaims } from "./refresh-token.js";
+import { type Session, sessionExpiry } from "./session.js";
+import type { SessionCache } from "./session-cache.js";
+import { type TokenPair, type Tokens, tokenPair } from "./token-pair.js";
+
+export interface RefreshDeps {
+  readonly sessions: {
+    find(sessionId: string): Promise<Session | undefined>;
+    /** One conditional write: undefined, and nothing changed, unless `generation` is still the stored one. */
+    rotate(
+      sessionId: string,
+      generation: number,
+      next: { readonly rotatedAt: Date; readonly expiresAt: Date },
+    ): Promise<Session | undefined>;
+    remove(sessionId: string): Promise<void>;
+  };
+  readonly users: { findActive(userId: string): Promise<object | undefined> };
+  readonly sessionCache: Pick<SessionCache, "forgetSession">;
+  readonly tokens: Tokens;
+  readonly clock: Clock;
+}
+
+/** Long enough for every token of ours; a longer text is just not one. */
+const TOKEN_MAX_CHARACTERS = 4096;
+
+/**
+ * @param log carries the request's correlation id
+ * @throws AppError VALIDATION_ERROR, or INVALID_TOKEN for unknown, expired, revoked and reused tokens alike
+ */
+export async function refresh(deps: RefreshDeps, body: unknown, log: Logger): Promise<TokenPair> {
+  const presented = deps.tokens.refresh.read(readRefreshBody(body));
+  if (presented === undefined) throw refused();
+  // A lost race means that somebody else rotated: the second look sees their successor and repeats it.
+  const session = (await attempt(deps, presented, log)) ?? (await attempt(deps, presented, log));
+  if (session === undefined) throw refused();
+  return tokenPair(deps.tokens, session);
+}
+
+function readRefreshBody(body: unknown): string {
+  const reader = new BodyReader(body, ["refreshToken"]);
+  const token = reader.text("refreshToken", TOKEN_MAX_CHARACTERS);
+  reader.done();
+  return token;
+}
+
+/** The session whose tokens are to be answered; undefined when the race for the rotation was lost. */
+async function attempt(
+  deps: RefreshDeps,
+  { sessionId, generation }: RefreshClaims,
+  log: Logger,
+): Promise<Session | undefined> {
+  const now = deps.clock.now();
+  const session = await deps.sessions.find(sessionId);
+  const rotation = decideRotation(session, generation, now);
+  if (session === undefined || rotation === "refuse") throw refused();
+  if (rotation === "revoke") {
+    await end(deps, sessionId);
+    log.warn(
+      { event: "refresh_token_reuse", sessionId, userId: session.userId, generation },
+      "security event",
+    );
+    throw refused();
+  }
+  if ((await deps.users.findActive(session.userId)) === undefined) {
+    await end(deps, sessionId);
+    throw refused();
+  }
+  if (rotation === "repeat") return session;
+  return deps.sessions.rotate(sessionId, generation, {
+    rotatedAt: now,
+    expiresAt: sessionExpiry(session, now),
+  });
+}
+
+async function end({ sessions, sessionCache }: RefreshDeps, sessionId: string): Promise<void> {
+  await sessions.remove(sessionId);
+  sessionCache.forgetSession(sessionId);
+}
+
+function refused(): AppError {
+  return new AppError("INVALID_TOKEN", "The refresh token is not valid; sign in again.");
+}

@@ -1,0 +1,81 @@
+// The auth calls that mint and end tokens, and the public keys (contract, section 3.2).
+import { AppError } from "@portico/shared/app-error";
+import { contextOf } from "@portico/shared/http-context";
+import type { Logger } from "@portico/shared/logger";
+import { type RequestHandler, type Response, Router } from "express";
+import { principalOf } from "../http/authenticate.js";
+import { clientFacts } from "./client-facts.js";
+import { jsonBody } from "./json-body.js";
+import type { KeyRing } from "./keys.js";
+import { type LogInDeps, logIn } from "./log-in.js";
+import { logOut } from "./log-out.js";
+import { type RefreshDeps, refresh } from "./refresh.js";
+import type { TokenPair } from "./token-pair.js";
+
+export interface AuthRoutesDeps extends LogInDeps, RefreshDeps {
+  readonly sessions: LogInDeps["sessions"] & RefreshDeps["sessions"];
+  readonly users: LogInDeps["users"] & RefreshDeps["users"];
+  readonly keys: KeyRing;
+  readonly logger: Logger;
+  /** Login and refresh ignore the Authorization header; the other routes here do not. */
+  readonly authenticate: RequestHandler;
+}
+
+/** Other services may keep our keys this long; a retired key stays published longer than that. */
+const JWKS_MAX_AGE_SECONDS = 300;
+
+/** Mount it before the service's own body parser and `authenticate`. */
+export function authRoutes(deps: AuthRoutesDeps): Router {
+  const router = Router({ caseSensitive: true });
+
+  router
+    .route("/auth/login")
+    .post(noStore, ...jsonBody, async (request, response) => {
+      answer(response, await logIn(deps, request.body, clientFacts(request)));
+    })
+    .all(only("POST"));
+
+  router
+    .route("/auth/refresh-token")
+    .post(noStore, ...jsonBody, async (request, response) => {
+      const log = deps.logger.child({ correlationId: contextOf(request).correlationId });
+      answer(response, await refresh(deps, request.body, log));
+    })
+    .all(only("POST"));
+
+  router
+    .route("/auth/logout")
+    .post(noStore, deps.authenticate, ...jsonBody, async (request, response) => {
+      const principal = principalOf(request);
+      await logOut(deps, request.body, principal.kind === "user" ? principal.sessionId : undefined);
+      answer(response, {});
+    })
+    .all(only("POST"));
+
+  router
+    .route("/.well-known/jwks.json")
+    .get(deps.authenticate, (_request, response) => {
+      response.set("Cache-Control", `public, max-age=${JWKS_MAX_AGE_SECONDS}`).json(deps.keys.jwks());
+    })
+    .all(only("GET", "HEAD"));
+
+  return router;
+}
+
+const noStore: RequestHandler = (_request, response, next) => {
+  response.set("Cache-Control", "no-store");
+  next();
+};
+
+/** Auth answers carry their keys at the top level (contract, section 2). */
+function answer(response: Response, keys: TokenPair | Record<string, never>): void {
+  response.json({ statusCode: 200, message: "Success", ...keys });
+}
+
+function only(...methods: string[]): RequestHandler {
+  const allow = methods.join(", ");
+  return (request, response) => {
+    if (request.method !== "OPTIONS") throw new AppError("METHOD_NOT_ALLOWED", { headers: { Allow: allow } });
+    response.status(204).set("Allow", allow).end();
+  };
+}

@@ -1,0 +1,89 @@
+// Which sessions are alive and what their users may be, at most five seconds old.
+import type { Clock } from "@portico/shared/clock";
+import { LRUCache } from "lru-cache";
+import type { Session } from "./session.js";
+
+/** How long log-out, deactivation and role change on another instance may go unnoticed (contract, section 3.1). */
+const MAX_AGE_MS = 5_000;
+const MAX_SESSIONS = 10_000;
+
+/** What the user's record says about power, read now and not from the token. */
+export interface ActiveUser {
+  readonly roleId: string | null;
+  readonly isRootAdmin: boolean;
+}
+
+export interface LiveSession extends ActiveUser {
+  readonly expiresAt: Date;
+}
+
+export interface SessionCacheDeps {
+  readonly sessions: { find(sessionId: string): Promise<Session | undefined> };
+  readonly users: { findActive(userId: string): Promise<ActiveUser | undefined> };
+  readonly clock: Clock;
+}
+
+export interface SessionCache {
+  /** The session, if it is alive, belongs to this user, and the user is active. */
+  find(sessionId: string, userId: string): Promise<LiveSession | undefined>;
+  /** At once, in this process: the session ended. */
+  forgetSession(sessionId: string): void;
+  /** At once, in this process: the user was changed, deactivated or removed. */
+  forgetUser(userId: string): void;
+}
+
+interface Entry {
+  readonly userId: string;
+  /** A promise, so that parallel requests share one read and a forgotten read in flight leaves nothing behind. */
+  readonly live: Promise<LiveSession | undefined>;
+}
+
+export function makeSessionCache(deps: SessionCacheDeps): SessionCache {
+  const entries = new LRUCache<string, Entry>({
+    max: MAX_SESSIONS,
+    ttl: MAX_AGE_MS,
+    // Exact ages: the default looks at the time once a millisecond at most, and tests move the clock.
+    ttlResolution: 0,
+    perf: { now: () => deps.clock.now().getTime() },
+  });
+
+  const load = (sessionId: string, userId: string): Entry => {
+    const entry = { userId, live: read(deps, sessionId, userId) };
+    entries.set(sessionId, entry);
+    entry.live.catch(() => {
+      if (entries.peek(sessionId) === entry) entries.delete(sessionId);
+    });
+    return entry;
+  };
+
+  return {
+    async find(sessionId, userId) {
+      const kept = entries.get(sessionId);
+      const entry = kept?.userId === userId ? kept : load(sessionId, userId);
+      const live = await entry.live;
+      if (live === undefined || live.expiresAt > deps.clock.now()) return live;
+      // Over, unless it was refreshed since it was read.
+      return load(sessionId, userId).live;
+    },
+    forgetSession(sessionId) {
+      entries.delete(sessionId);
+    },
+    forgetUser(userId) {
+      for (const [sessionId, entry] of [...entries.entries()]) {
+        if (entry.userId === userId) entries.delete(sessionId);
+      }
+    },
+  };
+}
+
+async function read(
+  { sessions, users, clock }: SessionCacheDeps,
+  sessionId: string,
+  userId: string,
+): Promise<LiveSession | undefined> {
+  const [session, user] = await Promise.all([sessions.find(sessionId), users.findActive(userId)]);
+  if (session === undefined || user === undefined) return undefined;
+  // A token's user and its session's user must be one.
+  if (session.userId !== userId || session.expiresAt <= clock.now()) return undefined;
+  return { ...user, expiresAt: session.expiresAt };
+}

@@ -1,0 +1,44 @@
+// What a session is, and how long one lives.
+
+/** One sign-in of one user. Its id is no secret: only a token's MAC or signature proves it. */
+export interface Session {
+  /** 128 random bits as base64url. */
+  readonly id: string;
+  /** 24-hex id of the user. */
+  readonly userId: string;
+  /** The web origin the session was made for; null when no browser made it. */
+  readonly origin: string | null;
+  /** Which refresh token is current: 0 at sign-in, one more with each rotation. */
+  readonly generation: number;
+  /** When the current generation was made. Every time in its tokens derives from this one. */
+  readonly rotatedAt: Date;
+  readonly createdAt: Date;
+  readonly lastUsedAt: Date;
+  readonly expiresAt: Date;
+  /** Asked for at sign-in: 7 days instead of 1. */
+  readonly remember: boolean;
+  /** The OAuth provider that signed the user in; null for a password. */
+  readonly provider: string | null;
+  readonly userAgent: string | null;
+  readonly address: string | null;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Without a refresh for this long the session ends. */
+const LIFETIME_MS = 1 * DAY_MS;
+const REMEMBERED_LIFETIME_MS = 7 * DAY_MS;
+/** Refreshing never carries a session beyond this, or a stolen one would live for ever. */
+const ABSOLUTE_LIFETIME_MS = 30 * DAY_MS;
+
+/** When a session ends that is made or refreshed at `now`: slides, within the absolute limit. */
+export function sessionExpiry(session: Pick<Session, "createdAt" | "remember">, now: Date): Date {
+  const sliding = now.getTime() + (session.remember ? REMEMBERED_LIFETIME_MS : LIFETIME_MS);
+  return new Date(Math.min(sliding, session.createdAt.getTime() + ABSOLUTE_LIFETIME_MS));
+}
+
+const SESSION_ID = /^[\w-]{21}[AQgw]$/;
+
+/** Whether the text is 16 bytes in canonical base64url: 22 characters, the last with four zero bits. */
+export function isSessionId(text: string): boolean {
+  return SESSION_ID.test(text);
+}

@@ -1,0 +1,156 @@
+// Table definitions -> catalog: adds what every table has and both ends of every relation.
+import type { Catalog, Column, Relation, Rules, Table } from "./catalog.js";
+import { COLUMN_TYPES, type ColumnType } from "./column-types.js";
+import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
+
+/** A definition that belongs to Portico itself, with what owners' tables can't have. */
+export interface SystemTableDefinition extends TableDefinition {
+  /** Names of columns nobody can read. */
+  readonly secrets: readonly string[];
+}
+
+/**
+ * Builds the frozen catalog.
+ * @param version the number of the schema change it shows
+ */
+export function buildCatalog(
+  version: number,
+  definitions: readonly TableDefinition[],
+  systemDefinitions: readonly SystemTableDefinition[],
+): Catalog {
+  const tables = new Map<string, Table>();
+  for (const definition of systemDefinitions)
+    tables.set(definition.name, buildTable(definition, definition.secrets));
+  for (const definition of definitions) tables.set(definition.name, buildTable(definition));
+  const all = [...systemDefinitions, ...definitions];
+  const withInverses = all.map((definition) => addInverses(definition.name, tables, all));
+  return Object.freeze({ version, tables: new Map(withInverses.map((table) => [table.name, table])) });
+}
+
+function buildTable(definition: TableDefinition, secrets?: readonly string[]): Table {
+  const idColumn = generatedColumn("id", "_id", definition.idType);
+  const columns = [
+    idColumn,
+    ...definition.columns.map((column) => buildColumn(definition, column, secrets ?? [])),
+    generatedColumn("createdAt", "createdAt", "datetime"),
+    generatedColumn("updatedAt", "updatedAt", "datetime"),
+  ];
+  return {
+    id: definition.id,
+    name: definition.name,
+    collection: definition.storage.collection,
+    description: definition.description,
+    singleton: definition.singleton,
+    idType: definition.idType,
+    system: secrets !== undefined,
+    idColumn,
+    columns: new Map(columns.map((column) => [column.name, column])),
+    relations: new Map(
+      definition.relations.map((relation) => [relation.name, ownRelation(definition, relation)]),
+    ),
+    uniques: definition.uniques,
+    indexes: definition.indexes,
+  };
+}
+
+function fieldOf(definition: TableDefinition, memberId: string): string {
+  const field = definition.storage.fields[memberId];
+  if (field === undefined)
+    throw new Error(`table "${definition.name}" has no storage for member ${memberId}`);
+  return field;
+}
+
+function generatedColumn(name: string, field: string, type: ColumnType): Column {
+  return {
+    ...{
+      id: name,
+      name,
+      field,
+      type,
+      required: true,
+      default: undefined,
+      unique: name === "id",
+      values: [],
+      rules: {},
+    },
+    ...{ hidden: false, readOnly: false, encrypted: false, searchable: false, secret: false },
+    description: null,
+    generated: true,
+  };
+}
+
+function buildColumn(table: TableDefinition, column: ColumnDefinition, secrets: readonly string[]): Column {
+  const { options, rules, default: defaultValue, ...plain } = column;
+  return {
+    ...plain,
+    field: fieldOf(table, column.id),
+    default: defaultValue,
+    values: options?.values ?? [],
+    rules: buildRules(column.type, rules ?? {}),
+    generated: false,
+    secret: secrets.includes(column.name),
+  };
+}
+
+/** Rules in stored form: bounds become values of the column's type. */
+export function buildRules(type: ColumnType, { min, max, ...plain }: RulesDefinition): Rules {
+  const parse = COLUMN_TYPES[type].parse;
+  const [least, most] = [min, max].map((bound) => (bound === undefined ? undefined : parse(bound, [])));
+  return {
+    ...plain,
+    ...(least === undefined ? {} : { min: least }),
+    ...(most === undefined ? {} : { max: most }),
+  };
+}
+
+function ownRelation(table: TableDefinition, relation: RelationDefinition): Relation {
+  const list = relation.type === "many-to-many";
+  return {
+    id: relation.id,
+    name: relation.name,
+    target: relation.table,
+    many: list,
+    link: { on: "self", field: fieldOf(table, relation.id), list },
+    required: relation.required,
+    exclusive: relation.type === "one-to-one",
+    onDelete: relation.onDelete,
+    counted: relation.counted,
+    description: relation.description,
+  };
+}
+
+/** The other ends of the relations that other tables (or this one) declare with an `inverse`. */
+function addInverses(
+  name: string,
+  tables: ReadonlyMap<string, Table>,
+  all: readonly TableDefinition[],
+): Table {
+  const table = tables.get(name);
+  if (table === undefined) throw new Error(`no table "${name}"`);
+  const inverses = all.flatMap((owner) =>
+    owner.relations
+      .filter((relation) => relation.table === name)
+      .flatMap((relation) => inverseOf(owner, relation)),
+  );
+  const relations = [...table.relations, ...inverses.map((relation) => [relation.name, relation] as const)];
+  return Object.freeze({ ...table, relations: new Map(relations) });
+}
+
+function inverseOf(owner: TableDefinition, relation: RelationDefinition): Relation[] {
+  if (relation.inverse === null) return [];
+  const list = relation.type === "many-to-many";
+  return [
+    {
+      id: `${relation.id}:inverse`,
+      name: relation.inverse,
+      target: owner.name,
+      many: relation.type !== "one-to-one",
+      link: { on: "target", field: fieldOf(owner, relation.id), list },
+      required: false,
+      exclusive: relation.type === "one-to-one",
+      onDelete: relation.onDelete,
+      counted: relation.counted,
+      description: relation.description,
+    },
+  ];
+}

@@ -1,0 +1,103 @@
+// The catalog: every table of this moment, frozen. All names a request can use are looked up here.
+import type { Json } from "../json.js";
+import type { ColumnType, Stored } from "./column-types.js";
+
+export type IdType = "objectId" | "uuid" | "int";
+export type OnDelete = "SET NULL" | "CASCADE" | "RESTRICT";
+
+/** What a value must satisfy beyond its type. `min` and `max` are stored values of the column's type. */
+export interface Rules {
+  readonly min?: Stored;
+  readonly max?: Stored;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly format?: "email" | "url" | "uuid";
+  readonly minItems?: number;
+  readonly maxItems?: number;
+}
+
+export interface Column {
+  /** Stays the same when the column is renamed. */
+  readonly id: string;
+  readonly name: string;
+  /** The name inside stored documents; stays the same when the column is renamed. */
+  readonly field: string;
+  readonly type: ColumnType;
+  readonly required: boolean;
+  /** JSON, checked like a value from a client; undefined = none. */
+  readonly default: Json | undefined;
+  readonly unique: boolean;
+  /** Left out unless named, and unknown to everyone but root until a permission grants it. */
+  readonly hidden: boolean;
+  readonly readOnly: boolean;
+  readonly encrypted: boolean;
+  readonly searchable: boolean;
+  /** Members of an enum. */
+  readonly values: readonly string[];
+  readonly rules: Rules;
+  readonly description: string | null;
+  /** Set by the service alone: id, createdAt, updatedAt. Clients' values are ignored. */
+  readonly generated: boolean;
+  /** Nobody can read, filter or sort by it: password hashes and key material. */
+  readonly secret: boolean;
+}
+
+export interface Relation {
+  readonly id: string;
+  readonly name: string;
+  /** Name of the table at the other end. */
+  readonly target: string;
+  /** To-many: answers lists, filters mean "any". */
+  readonly many: boolean;
+  /** Where the link is stored: ids in `field` of this table's documents, or of the target's. */
+  readonly link: { readonly on: "self" | "target"; readonly field: string; readonly list: boolean };
+  /** A record on this side must have one. */
+  readonly required: boolean;
+  /** At most one record of this side may link to a record of the other: one-to-one. */
+  readonly exclusive: boolean;
+  /** What happens to this side's record when the linked one is deleted; only where link.on is "self". */
+  readonly onDelete: OnDelete;
+  readonly counted: boolean;
+  readonly description: string | null;
+}
+
+export interface Table {
+  readonly id: string;
+  readonly name: string;
+  readonly collection: string;
+  readonly description: string | null;
+  readonly singleton: boolean;
+  readonly idType: IdType;
+  /** Part of Portico itself (`svc_…`). */
+  readonly system: boolean;
+  readonly idColumn: Column;
+  readonly columns: ReadonlyMap<string, Column>;
+  readonly relations: ReadonlyMap<string, Relation>;
+  /** Names of columns and to-one relations that are unique together. */
+  readonly uniques: readonly (readonly string[])[];
+  /** Names, `-` first for descending. */
+  readonly indexes: readonly (readonly string[])[];
+}
+
+export interface Catalog {
+  /** Grows with every change of any table. */
+  readonly version: number;
+  readonly tables: ReadonlyMap<string, Table>;
+}
+
+/** The table at the other end of a relation; the catalog is closed, so it is always there. */
+export function targetOf(catalog: Catalog, relation: Relation): Table {
+  const table = catalog.tables.get(relation.target);
+  if (table === undefined) throw new Error(`catalog is not closed: no table "${relation.target}"`);
+  return table;
+}
+
+/** A relation of another table whose links are stored there and point at `table`. */
+export function incomingLinks(catalog: Catalog, table: Table): { owner: Table; relation: Relation }[] {
+  return [...catalog.tables.values()].flatMap((owner) =>
+    [...owner.relations.values()]
+      .filter((relation) => relation.link.on === "self" && relation.target === table.name)
+      .map((relation) => ({ owner, relation })),
+  );
+}

@@ -1,0 +1,405 @@
+// A client's table definition -> a complete one, or every problem it has (422).
+import { RE2JS } from "re2js";
+import { isArray, isObject, type Json, type JsonObject, kindOf } from "../json.js";
+import { buildRules } from "./build-catalog.js";
+import type { Catalog, IdType, OnDelete, Table } from "./catalog.js";
+import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "./column-types.js";
+import {
+  type ColumnDefinition,
+  RELATION_TYPES,
+  type RelationDefinition,
+  type RulesDefinition,
+  type TableDefinition,
+} from "./definition.js";
+import { GENERATED_NAMES, memberNameProblem, suggestion, tableNameProblem } from "./names.js";
+import { ruleProblem } from "./rules.js";
+
+const MAX_MEMBERS = 300;
+const MAX_ENUM_VALUES = 1000;
+const MAX_PATTERN_LENGTH = 500;
+
+export interface DefinitionContext {
+  readonly catalog: Catalog;
+  readonly systemPrefix: string;
+  /** Makes an id for the table, a column or a relation. */
+  readonly newId: () => string;
+}
+
+export type CheckedDefinition =
+  | { readonly ok: true; readonly definition: TableDefinition }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Reads one object of a definition, collecting problems under its path. */
+class Reader {
+  readonly #object: JsonObject;
+  readonly #path: string;
+  readonly #problems: string[];
+
+  constructor(object: JsonObject, path: string, problems: string[]) {
+    this.#object = object;
+    this.#path = path;
+    this.#problems = problems;
+  }
+
+  problem(key: string, text: string): void {
+    this.#problems.push(`${this.#path}${key}: ${text}`);
+  }
+
+  knows(keys: readonly string[]): void {
+    for (const key of Object.keys(this.#object)) {
+      if (!keys.includes(key)) this.problem(key, `is not known here${suggestion(key, keys)}`);
+    }
+  }
+
+  raw(key: string): Json | undefined {
+    const value = this.#object[key];
+    return value === null ? undefined : value;
+  }
+
+  text(key: string): string | undefined {
+    const value = this.raw(key);
+    if (value === undefined || typeof value === "string") return value;
+    this.problem(key, `must be text, not ${kindOf(value)}`);
+    return undefined;
+  }
+
+  flag(key: string): boolean {
+    const value = this.raw(key);
+    if (value === undefined || typeof value === "boolean") return value ?? false;
+    this.problem(key, `must be true or false, not ${kindOf(value)}`);
+    return false;
+  }
+
+  choice<const Word extends string>(key: string, words: readonly Word[], fallback?: Word): Word | undefined {
+    const value = this.text(key) ?? fallback;
+    const word = words.find((each) => each === value);
+    if (word === undefined) {
+      const given = value === undefined ? "is missing" : `"${value}" is not known`;
+      this.problem(key, `${given}; use one of ${words.join(", ")}`);
+    }
+    return word;
+  }
+
+  list(key: string): readonly Json[] {
+    const value = this.raw(key) ?? [];
+    if (isArray(value)) return value;
+    this.problem(key, `must be a list, not ${kindOf(value)}`);
+    return [];
+  }
+}
+
+/** Checks a definition that a client sent for a new table. */
+export function checkDefinition(body: JsonObject, context: DefinitionContext): CheckedDefinition {
+  const problems: string[] = [];
+  const reader = new Reader(body, "", problems);
+  reader.knows(["name", "description", "singleton", "idType", "columns", "relations", "uniques", "indexes"]);
+  const name = checkTableName(reader, context);
+  const columns = reader.list("columns").flatMap((each, at) => checkColumn(each, at, problems, context));
+  const relations = reader
+    .list("relations")
+    .flatMap((each, at) => checkRelation(each, at, name, problems, context));
+  checkMemberNames(columns, relations, name, problems, context.catalog);
+  const definition: TableDefinition = {
+    id: context.newId(),
+    name,
+    description: reader.text("description") ?? null,
+    singleton: reader.flag("singleton"),
+    idType: reader.choice<IdType>("idType", ["objectId", "uuid", "int"], "objectId") ?? "objectId",
+    columns,
+    relations,
+    uniques: checkKeys(reader, "uniques", columns, relations),
+    indexes: checkKeys(reader, "indexes", columns, relations),
+    storage: { collection: name, fields: allocateFields(columns, relations) },
+  };
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, definition };
+}
+
+function checkTableName(reader: Reader, { systemPrefix }: DefinitionContext): string {
+  const name = reader.text("name") ?? "";
+  const problem = tableNameProblem(name, systemPrefix);
+  if (problem !== undefined) reader.problem("name", problem);
+  return name;
+}
+
+const COLUMN_KEYS = [
+  ...["name", "type", "required", "default", "unique", "hidden", "readOnly", "encrypted", "searchable"],
+  ...["options", "rules", "description"],
+];
+
+function checkColumn(
+  json: Json,
+  at: number,
+  problems: string[],
+  context: DefinitionContext,
+): ColumnDefinition[] {
+  const path = `columns[${at}]`;
+  if (!isObject(json)) {
+    problems.push(`${path}: must be an object, not ${kindOf(json)}`);
+    return [];
+  }
+  const reader = new Reader(json, `${path}.`, problems);
+  reader.knows(COLUMN_KEYS);
+  const name = checkMemberName(reader);
+  const type = reader.choice<ColumnType>("type", COLUMN_TYPE_NAMES);
+  if (type === undefined) return [];
+  const options = checkOptions(reader, type);
+  const rules = checkRules(reader, type);
+  const column = {
+    ...{ id: context.newId(), name, type, required: reader.flag("required"), unique: reader.flag("unique") },
+    ...{
+      hidden: reader.flag("hidden"),
+      readOnly: reader.flag("readOnly"),
+      encrypted: reader.flag("encrypted"),
+    },
+    searchable: reader.flag("searchable"),
+    description: reader.text("description") ?? null,
+    ...(options === undefined ? {} : { options }),
+    ...(rules === undefined ? {} : { rules }),
+  };
+  checkFlags(reader, column);
+  const standard = checkDefault(reader, column);
+  return [standard === undefined ? column : { ...column, default: standard }];
+}
+
+function checkMemberName(reader: Reader): string {
+  const name = reader.text("name") ?? "";
+  const problem = memberNameProblem(name);
+  if (problem !== undefined) reader.problem("name", problem);
+  return name;
+}
+
+function checkFlags(reader: Reader, column: ColumnDefinition): void {
+  const { type, unique, searchable, encrypted } = column;
+  if (unique && (type === "json" || type === "enumList"))
+    reader.problem("unique", `a ${type} column can't be unique`);
+  if (unique && encrypted) reader.problem("unique", "an encrypted column can't be unique");
+  if (searchable && !COLUMN_TYPES[type].families.includes("text")) {
+    reader.problem("searchable", "only string and text columns can be searchable");
+  }
+  if (searchable && encrypted) reader.problem("searchable", "an encrypted column can't be searchable");
+}
+
+function checkOptions(reader: Reader, type: ColumnType): { values: readonly string[] } | undefined {
+  const given = reader.raw("options");
+  const isEnum = type === "enum" || type === "enumList";
+  if (!isEnum) {
+    if (given !== undefined) reader.problem("options", `a ${type} column takes no options`);
+    return undefined;
+  }
+  const values = isObject(given) ? given.values : given;
+  const words = isArray(values) ? values.filter((each) => typeof each === "string" && each !== "") : [];
+  const distinct = [...new Set(words.map(String))];
+  if (
+    !isArray(values) ||
+    distinct.length === 0 ||
+    distinct.length !== values.length ||
+    distinct.length > MAX_ENUM_VALUES
+  ) {
+    reader.problem("options", `must be {"values": […]} with 1 to ${MAX_ENUM_VALUES} different texts`);
+  }
+  return { values: distinct };
+}
+
+const TEXT_RULES = ["minLength", "maxLength", "pattern", "format"];
+const LIST_RULES = ["minItems", "maxItems"];
+
+function rulesOf(type: ColumnType): string[] {
+  if (COLUMN_TYPES[type].families.includes("text")) return TEXT_RULES;
+  if (type === "enumList") return LIST_RULES;
+  return COLUMN_TYPES[type].compare === undefined ? [] : ["min", "max"];
+}
+
+function checkRules(reader: Reader, type: ColumnType): RulesDefinition | undefined {
+  const given = reader.raw("rules");
+  if (given === undefined) return undefined;
+  if (!isObject(given)) {
+    reader.problem("rules", `must be an object, not ${kindOf(given)}`);
+    return undefined;
+  }
+  const allowed = rulesOf(type);
+  const rules: Record<string, Json> = {};
+  for (const [name, value] of Object.entries(given)) {
+    const problem = allowed.includes(name)
+      ? ruleValueProblem(name, value, type)
+      : `is no rule of ${type} columns${allowed.length > 0 ? `; they have ${allowed.join(", ")}` : ""}`;
+    if (problem === undefined) rules[name] = value;
+    else reader.problem(`rules.${name}`, problem);
+  }
+  return rules;
+}
+
+function ruleValueProblem(name: string, value: Json, type: ColumnType): string | undefined {
+  if (name === "min" || name === "max") {
+    return COLUMN_TYPES[type].parse(value, []) === undefined
+      ? `must be ${COLUMN_TYPES[type].expects}`
+      : undefined;
+  }
+  if (name === "pattern") return patternProblem(value);
+  if (name === "format") {
+    return value === "email" || value === "url" || value === "uuid"
+      ? undefined
+      : "must be email, url or uuid";
+  }
+  const count = typeof value === "number" && Number.isInteger(value) && value >= 0;
+  return count ? undefined : "must be a whole number from 0";
+}
+
+function patternProblem(value: Json): string | undefined {
+  if (typeof value !== "string" || value.length > MAX_PATTERN_LENGTH) {
+    return `must be a regular expression of at most ${MAX_PATTERN_LENGTH} characters`;
+  }
+  try {
+    RE2JS.compile(value);
+    return undefined;
+  } catch (error) {
+    // RE2 has no look-around and no back-references: that is what keeps it linear.
+    return `is not a regular expression in RE2 syntax (${error instanceof Error ? error.message : "unreadable"})`;
+  }
+}
+
+function checkDefault(reader: Reader, column: ColumnDefinition): Json | undefined {
+  const value = reader.raw("default");
+  if (value === undefined) return undefined;
+  const row = COLUMN_TYPES[column.type];
+  const stored = row.parse(value, column.options?.values ?? []);
+  const problem =
+    stored === undefined
+      ? `must be ${row.expects}`
+      : ruleProblem(column.type, buildRules(column.type, column.rules ?? {}), stored);
+  if (problem !== undefined) reader.problem("default", problem);
+  return value;
+}
+
+const RELATION_KEYS = ["name", "type", "table", "inverse", "required", "onDelete", "counted", "description"];
+
+function checkRelation(
+  json: Json,
+  at: number,
+  ownName: string,
+  problems: string[],
+  context: DefinitionContext,
+): RelationDefinition[] {
+  const path = `relations[${at}]`;
+  if (!isObject(json)) {
+    problems.push(`${path}: must be an object, not ${kindOf(json)}`);
+    return [];
+  }
+  const reader = new Reader(json, `${path}.`, problems);
+  reader.knows(RELATION_KEYS);
+  const name = checkMemberName(reader);
+  const type = reader.choice("type", RELATION_TYPES);
+  const table = checkTarget(reader, ownName, context.catalog);
+  const inverse = reader.text("inverse") ?? null;
+  const inverseProblem = inverse === null ? undefined : memberNameProblem(inverse);
+  if (inverseProblem !== undefined) reader.problem("inverse", inverseProblem);
+  const required = reader.flag("required");
+  if (type === undefined) return [];
+  if (required && type === "many-to-many")
+    reader.problem("required", "a many-to-many relation can't be required");
+  const onDelete = checkOnDelete(reader, type === "many-to-many", required);
+  return [
+    {
+      ...{ id: context.newId(), name, type, table, inverse, required, onDelete },
+      counted: reader.flag("counted"),
+      description: reader.text("description") ?? null,
+    },
+  ];
+}
+
+function checkOnDelete(reader: Reader, list: boolean, required: boolean): OnDelete {
+  const given = reader.raw("onDelete");
+  if (list && given !== undefined)
+    reader.problem("onDelete", "does not apply to many-to-many: the link goes, both records stay");
+  const fallback = required ? "RESTRICT" : "SET NULL";
+  const onDelete =
+    reader.choice<OnDelete>("onDelete", ["SET NULL", "CASCADE", "RESTRICT"], fallback) ?? fallback;
+  if (required && onDelete === "SET NULL")
+    reader.problem("onDelete", "a required relation can't become null; use CASCADE or RESTRICT");
+  return onDelete;
+}
+
+function checkTarget(reader: Reader, ownName: string, catalog: Catalog): string {
+  const table = reader.text("table") ?? "";
+  if (table !== ownName && !catalog.tables.has(table)) {
+    reader.problem(
+      "table",
+      `there is no table "${table}"${suggestion(table, [...catalog.tables.keys(), ownName])}`,
+    );
+  }
+  return table;
+}
+
+/** Every name once in a table, the inverse names it gives to other tables included. */
+function checkMemberNames(
+  columns: readonly ColumnDefinition[],
+  relations: readonly RelationDefinition[],
+  ownName: string,
+  problems: string[],
+  catalog: Catalog,
+): void {
+  if (columns.length + relations.length > MAX_MEMBERS) {
+    problems.push(`columns: a table has at most ${MAX_MEMBERS} columns and relations`);
+  }
+  const taken = new Set<string>();
+  const claim = (path: string, table: string, name: string): void => {
+    const other = table === ownName ? undefined : catalog.tables.get(table);
+    const exists = other !== undefined && hasMember(other, name);
+    if (exists || taken.has(`${table}.${name}`)) problems.push(`${path}: "${table}" has a "${name}" already`);
+    taken.add(`${table}.${name}`);
+  };
+  for (const [at, column] of columns.entries()) claim(`columns[${at}].name`, ownName, column.name);
+  for (const [at, relation] of relations.entries()) claim(`relations[${at}].name`, ownName, relation.name);
+  for (const [at, relation] of relations.entries()) {
+    if (relation.inverse !== null) claim(`relations[${at}].inverse`, relation.table, relation.inverse);
+  }
+}
+
+function hasMember(table: Table, name: string): boolean {
+  return table.columns.has(name) || table.relations.has(name);
+}
+
+function checkKeys(
+  reader: Reader,
+  key: "uniques" | "indexes",
+  columns: readonly ColumnDefinition[],
+  relations: readonly RelationDefinition[],
+): string[][] {
+  const usable = new Set<string>([
+    ...GENERATED_NAMES,
+    ...columns.filter((each) => each.type !== "json" && !each.encrypted).map((each) => each.name),
+    ...relations.filter((each) => each.type !== "many-to-many").map((each) => each.name),
+  ]);
+  return reader.list(key).flatMap((entry, at) => {
+    const names = isArray(entry) ? entry.map(String) : [];
+    if (names.length === 0 || names.length > 16)
+      reader.problem(`${key}[${at}]`, "must be a list of 1 to 16 names");
+    for (const name of names) {
+      const bare = key === "indexes" ? name.replace(/^-/, "") : name;
+      if (!usable.has(bare))
+        reader.problem(`${key}[${at}]`, `"${bare}" can't be used here${suggestion(bare, usable)}`);
+    }
+    return [names];
+  });
+}
+
+/** Column data lies under the column's name, ids of linked records under the relation's name with Id or Ids. */
+function allocateFields(
+  columns: readonly ColumnDefinition[],
+  relations: readonly RelationDefinition[],
+): Record<string, string> {
+  const taken = new Set<string>(["_id", "createdAt", "updatedAt"]);
+  const allocate = (wish: string): string => {
+    let field = wish;
+    for (let count = 2; taken.has(field); count += 1) field = `${wish}_${count}`;
+    taken.add(field);
+    return field;
+  };
+  const wishes: [string, string][] = [
+    ...columns.map((each): [string, string] => [each.id, each.name]),
+    ...relations.map((each): [string, string] => [
+      each.id,
+      `${each.name}${each.type === "many-to-many" ? "Ids" : "Id"}`,
+    ]),
+  ];
+  return Object.fromEntries(wishes.map(([id, wish]) => [id, allocate(wish)]));
+}

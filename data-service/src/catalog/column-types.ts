@@ -1,0 +1,259 @@
+// The column types, one row each: what JSON they take, what is stored, and what may be done with them.
+import { Binary, Decimal128, Double, Long, ObjectId, UUID } from "bson";
+import { isArray, type Json, type JsonObject, nestsDeeperThan } from "../json.js";
+import { compareDecimals, isExactDecimal, plainDecimal } from "./decimal.js";
+import { parseDay, parseInstant } from "./iso-date.js";
+
+export const COLUMN_TYPE_NAMES = [
+  "string",
+  "text",
+  "int",
+  "bigint",
+  "float",
+  "decimal",
+  "boolean",
+  "date",
+  "datetime",
+  "enum",
+  "enumList",
+  "json",
+  "uuid",
+  "objectId",
+] as const;
+
+export type ColumnType = (typeof COLUMN_TYPE_NAMES)[number];
+
+/** A value as MongoDB holds it. Never null: absence is not a value. */
+export type Stored =
+  | string
+  | number
+  | boolean
+  | Date
+  | Double
+  | Long
+  | Decimal128
+  | ObjectId
+  | Binary
+  | StoredList
+  | JsonObject;
+
+export interface StoredList extends ReadonlyArray<Stored | null> {}
+
+/** The operator families a type allows; see query/operators.ts. */
+export type OperatorFamily = "equality" | "order" | "text" | "membership";
+
+export interface ColumnTypeRow {
+  /** Completes "must be …" in messages. */
+  readonly expects: string;
+  /** JSON -> stored value; undefined when the JSON does not fit. `values` are an enum's members. */
+  parse(json: Json, values: readonly string[]): Stored | undefined;
+  /** Stored value -> JSON; the inverse of `parse`. */
+  toJson(stored: unknown): Json;
+  /** The JSON that a piece of address text stands for (bracket form); undefined when it fits nothing. */
+  fromText(text: string): Json | undefined;
+  readonly families: readonly OperatorFamily[];
+  readonly sortable: boolean;
+  /** Can be summed and averaged. */
+  readonly numeric: boolean;
+  /** Negative, zero or positive; only for types with an order that rules `min` and `max` can use. */
+  readonly compare?: (a: Stored, b: Stored) => number;
+  /** The JSON Schema of the type's values, for the metadata of tables. */
+  readonly schema: Readonly<Record<string, Json>>;
+}
+
+const ORDERED: readonly OperatorFamily[] = ["equality", "order"];
+const INT64_MIN = -(2n ** 63n);
+const INT64_MAX = 2n ** 63n - 1n;
+/** Deeper JSON is refused: MongoDB allows 100 levels, and a record adds some of its own. */
+const JSON_MAX_DEPTH = 50;
+
+const asIs = (text: string): Json => text;
+
+function textRow(): ColumnTypeRow {
+  return {
+    expects: "text",
+    parse: (json) => (typeof json === "string" && json.isWellFormed() ? json : undefined),
+    toJson: (stored) => String(stored),
+    fromText: asIs,
+    families: ["equality", "order", "text"],
+    sortable: true,
+    numeric: false,
+    schema: { type: "string" },
+  };
+}
+
+function dateRow(parse: (text: string) => Date | undefined, toText: (date: Date) => string): ColumnTypeRow {
+  return {
+    expects: "",
+    parse: (json) => (typeof json === "string" ? parse(json) : undefined),
+    toJson: (stored) => (stored instanceof Date ? toText(stored) : null),
+    fromText: asIs,
+    families: ORDERED,
+    sortable: true,
+    numeric: false,
+    compare: (a, b) => Number(a) - Number(b),
+    schema: { type: "string" },
+  };
+}
+
+/** Every column type with all that is particular to it. */
+export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
+  string: textRow(),
+  text: textRow(),
+  int: {
+    expects: "a whole number",
+    parse: (json) => (Number.isSafeInteger(json) && typeof json === "number" ? json : undefined),
+    toJson: (stored) => Number(stored),
+    fromText: (text) => (/^-?\d{1,16}$/.test(text) ? Number(text) : undefined),
+    families: ORDERED,
+    sortable: true,
+    numeric: true,
+    compare: (a, b) => Number(a) - Number(b),
+    schema: { type: "integer" },
+  },
+  bigint: {
+    expects: 'a whole number as text, such as "9007199254740993"',
+    parse: (json) => (typeof json === "string" ? parseInt64(json) : undefined),
+    toJson: (stored) => String(stored),
+    fromText: asIs,
+    families: ORDERED,
+    sortable: true,
+    numeric: true,
+    compare: (a, b) => compareDecimals(String(a), String(b)),
+    schema: { type: "string", pattern: "^-?\\d+$" },
+  },
+  float: {
+    expects: "a number",
+    parse: (json) => (typeof json === "number" && Number.isFinite(json) ? new Double(json) : undefined),
+    toJson: (stored) => Number(stored),
+    fromText: (text) => (/^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined),
+    families: ORDERED,
+    sortable: true,
+    numeric: true,
+    compare: (a, b) => Number(a) - Number(b),
+    schema: { type: "number" },
+  },
+  decimal: {
+    expects: 'a decimal number as text with at most 34 digits, such as "19.90"',
+    parse: (json) =>
+      typeof json === "string" && isExactDecimal(json) ? Decimal128.fromString(json) : undefined,
+    toJson: (stored) => plainDecimal(String(stored)),
+    fromText: asIs,
+    families: ORDERED,
+    sortable: true,
+    numeric: true,
+    compare: (a, b) => compareDecimals(plainDecimal(String(a)), plainDecimal(String(b))),
+    schema: { type: "string", pattern: "^-?\\d+(\\.\\d+)?$" },
+  },
+  boolean: {
+    expects: "true or false",
+    parse: (json) => (typeof json === "boolean" ? json : undefined),
+    toJson: (stored) => stored === true,
+    fromText: (text) => (text === "true" ? true : text === "false" ? false : undefined),
+    families: ["equality"],
+    sortable: true,
+    numeric: false,
+    schema: { type: "boolean" },
+  },
+  date: {
+    ...dateRow(parseInstant, (date) => date.toISOString().slice(0, 10)),
+    expects: 'a day such as "2024-05-31"',
+    parse: (json) => (typeof json === "string" ? parseDay(json) : undefined),
+    schema: { type: "string", format: "date" },
+  },
+  datetime: {
+    ...dateRow(parseInstant, (date) => date.toISOString()),
+    expects: 'an ISO 8601 time with its offset, such as "2024-05-31T12:00:00Z"',
+    schema: { type: "string", format: "date-time" },
+  },
+  enum: {
+    expects: "one of the column's values",
+    parse: (json, values) => (typeof json === "string" && values.includes(json) ? json : undefined),
+    toJson: (stored) => String(stored),
+    fromText: asIs,
+    families: ORDERED,
+    sortable: true,
+    numeric: false,
+    schema: { type: "string" },
+  },
+  enumList: {
+    expects: "a list of the column's values",
+    parse: (json, values) =>
+      isArray(json) && json.every((each) => typeof each === "string" && values.includes(each))
+        ? json.map(String)
+        : undefined,
+    toJson: (stored) => (Array.isArray(stored) ? stored.map(String) : null),
+    fromText: asIs,
+    families: ["membership"],
+    sortable: false,
+    numeric: false,
+    schema: { type: "array", items: { type: "string" } },
+  },
+  json: {
+    expects: `JSON of at most ${JSON_MAX_DEPTH} levels`,
+    parse: parseJsonValue,
+    toJson: (stored) => jsonOf(stored),
+    fromText: asIs,
+    families: [],
+    sortable: false,
+    numeric: false,
+    schema: {},
+  },
+  uuid: {
+    expects: 'a UUID such as "0190163d-8694-739b-aea5-966c26f8ad91"',
+    parse: (json) =>
+      typeof json === "string" && UUID.isValid(json) && json.length === 36 ? new UUID(json) : undefined,
+    toJson: (stored) => (stored instanceof Binary ? stored.toUUID().toHexString() : String(stored)),
+    fromText: asIs,
+    families: ORDERED,
+    sortable: true,
+    numeric: false,
+    schema: { type: "string", format: "uuid" },
+  },
+  objectId: {
+    expects: "24 hexadecimal digits",
+    parse: (json) =>
+      typeof json === "string" && /^[0-9a-f]{24}$/i.test(json) ? new ObjectId(json) : undefined,
+    toJson: (stored) => String(stored),
+    fromText: asIs,
+    families: ORDERED,
+    sortable: true,
+    numeric: false,
+    schema: { type: "string", pattern: "^[0-9a-f]{24}$" },
+  },
+};
+
+function parseInt64(text: string): Long | undefined {
+  if (!/^-?\d{1,19}$/.test(text)) return undefined;
+  const value = BigInt(text);
+  return value >= INT64_MIN && value <= INT64_MAX ? Long.fromBigInt(value) : undefined;
+}
+
+function parseJsonValue(json: Json): Stored | undefined {
+  if (json === null || nestsDeeperThan(json, JSON_MAX_DEPTH) || !hasStorableText(json)) return undefined;
+  return json;
+}
+
+/** BSON keys hold no NUL, and BSON text no unpaired surrogates. */
+function hasStorableText(json: Json): boolean {
+  if (typeof json === "string") return json.isWellFormed();
+  if (typeof json !== "object" || json === null) return true;
+  if (isArray(json)) return json.every(hasStorableText);
+  return Object.entries(json).every(
+    ([key, value]) =>
+      !key.includes("\0") && key.isWellFormed() && key !== "__proto__" && hasStorableText(value),
+  );
+}
+
+/** Whatever stands in an untyped value, as JSON: numbers and dates of BSON in their plain spelling. */
+function jsonOf(stored: unknown): Json {
+  if (stored === null || stored === undefined) return null;
+  if (typeof stored === "string" || typeof stored === "boolean" || typeof stored === "number") return stored;
+  if (Array.isArray(stored)) return stored.map(jsonOf);
+  if (stored instanceof Date) return stored.toISOString();
+  if (stored instanceof Double) return stored.valueOf();
+  if (stored instanceof Binary || stored instanceof ObjectId || stored instanceof Long)
+    return stored.toString();
+  if (stored instanceof Decimal128) return plainDecimal(stored.toString());
+  return Object.fromEntries(Object.entries(stored).map(([key, value]) => [key, jsonOf(value)]));
+}

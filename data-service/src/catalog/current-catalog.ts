@@ -1,0 +1,67 @@
+// The catalog this process works with: reloaded when another instance has changed a table.
+
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import { buildCatalog, type SystemTableDefinition } from "./build-catalog.js";
+import type { Catalog } from "./catalog.js";
+import type { TableDefinition } from "./definition.js";
+
+/** Where definitions come from. */
+export interface CatalogSource {
+  version(): Promise<number>;
+  load(): Promise<{ ready: TableDefinition[] }>;
+}
+
+/** How long a catalog is taken as current without asking. */
+const FRESH_MS = 1_000;
+
+export class CurrentCatalog {
+  readonly #source: CatalogSource;
+  readonly #system: readonly SystemTableDefinition[];
+  readonly #clock: Clock;
+  #catalog: Catalog;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(source: CatalogSource, system: readonly SystemTableDefinition[], clock: Clock) {
+    this.#source = source;
+    this.#system = system;
+    this.#clock = clock;
+    this.#catalog = buildCatalog(-1, [], system);
+  }
+
+  /** The catalog, at most a second old. */
+  async get(): Promise<Catalog> {
+    const fresh = this.#clock.now().getTime() - this.#checkedAt < FRESH_MS;
+    return fresh ? this.#catalog : this.refresh();
+  }
+
+  /** Asks whether anything has changed and reloads if so. */
+  async refresh(): Promise<Catalog> {
+    const checkedAt = this.#clock.now().getTime();
+    // The number is read first: a change in between makes the next check reload, never miss.
+    const version = await this.#source.version();
+    if (version !== this.#catalog.version) {
+      const { ready } = await this.#source.load();
+      this.#catalog = buildCatalog(version, ready, this.#system);
+    }
+    this.#checkedAt = checkedAt;
+    return this.#catalog;
+  }
+
+  /**
+   * Decides something by the catalog; when it comes out as a refusal, makes sure that no newer catalog would have
+   * allowed it, because another instance may have made the table a moment ago.
+   * @param decide pure, or at least without effects when it throws
+   */
+  async decide<Result>(decide: (catalog: Catalog) => Result): Promise<Result> {
+    const catalog = await this.get();
+    try {
+      return decide(catalog);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      const newer = await this.refresh();
+      if (newer === catalog) throw error;
+      return decide(newer);
+    }
+  }
+}

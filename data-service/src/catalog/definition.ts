@@ -1,0 +1,65 @@
+// A table as its owner wrote it and as `svc_table` keeps it.
+import type { Json } from "../json.js";
+import type { IdType, OnDelete } from "./catalog.js";
+import type { ColumnType } from "./column-types.js";
+
+export const RELATION_TYPES = ["many-to-one", "one-to-one", "many-to-many"] as const;
+export type RelationType = (typeof RELATION_TYPES)[number];
+
+/** Rules in JSON form, as in contract 6. */
+export interface RulesDefinition {
+  readonly min?: number | string;
+  readonly max?: number | string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly format?: "email" | "url" | "uuid";
+  readonly minItems?: number;
+  readonly maxItems?: number;
+}
+
+export interface ColumnDefinition {
+  readonly id: string;
+  readonly name: string;
+  readonly type: ColumnType;
+  readonly required: boolean;
+  readonly default?: Json;
+  readonly unique: boolean;
+  readonly hidden: boolean;
+  readonly readOnly: boolean;
+  readonly encrypted: boolean;
+  readonly searchable: boolean;
+  readonly options?: { readonly values: readonly string[] };
+  readonly rules?: RulesDefinition;
+  readonly description: string | null;
+}
+
+export interface RelationDefinition {
+  readonly id: string;
+  readonly name: string;
+  readonly type: RelationType;
+  readonly table: string;
+  readonly inverse: string | null;
+  readonly required: boolean;
+  readonly onDelete: OnDelete;
+  readonly counted: boolean;
+  readonly description: string | null;
+}
+
+export interface TableDefinition {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly singleton: boolean;
+  readonly idType: IdType;
+  readonly columns: readonly ColumnDefinition[];
+  readonly relations: readonly RelationDefinition[];
+  readonly uniques: readonly (readonly string[])[];
+  readonly indexes: readonly (readonly string[])[];
+  /** Where the data lives. Fixed when the table or member is made, so that a rename moves nothing. */
+  readonly storage: {
+    readonly collection: string;
+    /** Member id -> field name inside documents. */
+    readonly fields: Readonly<Record<string, string>>;
+  };
+}

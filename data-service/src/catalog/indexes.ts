@@ -1,0 +1,80 @@
+// Table -> the indexes it needs. Pure; mongo/provision makes them.
+import type { Column, Table } from "./catalog.js";
+
+export interface IndexSpec {
+  /** Field and direction, in order. */
+  readonly key: readonly (readonly [field: string, direction: 1 | -1])[];
+  readonly unique: boolean;
+  /** Only documents that have all of these take part. Null is never stored, so nulls never collide. */
+  readonly present?: readonly string[];
+}
+
+/** MongoDB allows 64 in a collection; a few stay free for what later features need. */
+export const MAX_INDEXES = 56;
+
+/** Marks the only record of a singleton table. */
+export const SINGLETON_FIELD = "_only";
+
+/**
+ * The indexes contract 6 names: links, createdAt, updatedAt, dates, uniques and the owner's own. Each ends in `_id`
+ * where it serves sorting, because `id` closes every sort.
+ */
+export function indexesOf(table: Table): IndexSpec[] {
+  const links = [...table.relations.values()].filter((relation) => relation.link.on === "self");
+  const columns = [...table.columns.values()].filter((column) => column !== table.idColumn);
+  const specs = [
+    ...links.map((relation) =>
+      relation.exclusive ? uniqueOn(table, [relation.name]) : plain(relation.link.field),
+    ),
+    ...columns.filter((column) => isDate(column) && !column.unique).map((column) => plain(column.field)),
+    ...columns.filter((column) => column.unique).map((column) => uniqueOn(table, [column.name])),
+    ...table.uniques.map((names) => uniqueOn(table, names)),
+    ...table.indexes.map((names) => declared(table, names)),
+    ...(table.singleton ? [{ key: [[SINGLETON_FIELD, 1] as const], unique: true }] : []),
+  ];
+  return withoutRepeats(specs);
+}
+
+function isDate({ type, encrypted }: Column): boolean {
+  return (type === "date" || type === "datetime") && !encrypted;
+}
+
+function plain(field: string): IndexSpec {
+  return {
+    key: [
+      [field, 1],
+      ["_id", 1],
+    ],
+    unique: false,
+  };
+}
+
+function uniqueOn(table: Table, names: readonly string[]): IndexSpec {
+  const fields = names.map((name) => fieldOf(table, name));
+  return { key: fields.map((field) => [field, 1]), unique: true, present: fields };
+}
+
+function declared(table: Table, names: readonly string[]): IndexSpec {
+  const key = names.map((name): [string, 1 | -1] => {
+    const descending = name.startsWith("-");
+    return [fieldOf(table, descending ? name.slice(1) : name), descending ? -1 : 1];
+  });
+  const closed = key.some(([field]) => field === "_id");
+  return { key: closed ? key : [...key, ["_id", 1]], unique: false };
+}
+
+function fieldOf(table: Table, name: string): string {
+  const field = table.columns.get(name)?.field ?? table.relations.get(name)?.link.field;
+  if (field === undefined) throw new Error(`index of "${table.name}" names the unknown member "${name}"`);
+  return field;
+}
+
+/** The same keys twice would be refused by MongoDB; a unique one serves for both. */
+function withoutRepeats(specs: readonly IndexSpec[]): IndexSpec[] {
+  const byKey = new Map<string, IndexSpec>();
+  for (const spec of specs) {
+    const name = spec.key.map((part) => part.join("_")).join("_");
+    if (byKey.get(name)?.unique !== true) byKey.set(name, spec);
+  }
+  return [...byKey.values()];
+}

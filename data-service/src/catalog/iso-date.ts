@@ -1,0 +1,35 @@
+// ISO 8601 text -> Date, strictly: real calendar days only, and a time only with its offset.
+
+const DAY = /^(\d{4})-(\d{2})-(\d{2})$/;
+const INSTANT = /^(\d{4}-\d{2}-\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:\d{2})$/i;
+
+/** A calendar day such as `2024-02-29`, as midnight UTC; undefined when it is not one. */
+export function parseDay(text: string): Date | undefined {
+  const match = DAY.exec(text);
+  if (match === null) return undefined;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date : undefined;
+}
+
+/** An instant with its offset, to the millisecond; finer fractions are cut. A bare day is its midnight UTC. */
+export function parseInstant(text: string): Date | undefined {
+  const match = INSTANT.exec(text);
+  if (match === null) return parseDay(text);
+  const [, dayText = "", hour = "", minute = "", second = "0", fraction = "", zone = ""] = match;
+  const day = parseDay(dayText);
+  const offset = offsetMinutes(zone);
+  if (day === undefined || offset === undefined) return undefined;
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
+  const milliseconds = Number(fraction.padEnd(3, "0").slice(0, 3));
+  const minutes = Number(hour) * 60 + Number(minute) - offset;
+  return new Date(day.getTime() + minutes * 60_000 + Number(second) * 1000 + milliseconds);
+}
+
+function offsetMinutes(zone: string): number | undefined {
+  if (zone.toUpperCase() === "Z") return 0;
+  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(4, 6))];
+  if (hours > 14 || minutes > 59) return undefined;
+  return (zone.startsWith("-") ? -1 : 1) * (hours * 60 + minutes);
+}

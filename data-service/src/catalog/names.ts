@@ -1,0 +1,59 @@
+// Which names a table, a column and a relation may have, and guesses at what was meant.
+import { distance } from "fastest-levenshtein";
+
+const TABLE_NAME = /^[a-z][a-z0-9_]{0,62}$/;
+const MEMBER_NAME = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
+
+/** First path segments that belong to the service itself. */
+const RESERVED_PATHS = new Set([
+  "api",
+  "assets",
+  "auth",
+  "docs",
+  "healthz",
+  "login",
+  "logout",
+  "me",
+  "metadata",
+  "metrics",
+  "openapi",
+  "readyz",
+  "types",
+]);
+
+/** Members every table has. */
+export const GENERATED_NAMES = ["id", "createdAt", "updatedAt"] as const;
+
+/** What is wrong with a new table's name, or undefined. */
+export function tableNameProblem(name: string, systemPrefix: string): string | undefined {
+  if (!TABLE_NAME.test(name)) {
+    return "must begin with a lower-case letter and go on with lower-case letters, digits or _, 63 characters at most";
+  }
+  if (name.startsWith(systemPrefix))
+    return `must not begin with "${systemPrefix}", which marks system tables`;
+  if (RESERVED_PATHS.has(name) || name in {}) return `"${name}" is reserved; choose another name`;
+  return undefined;
+}
+
+/** What is wrong with a new column's or relation's name, or undefined. */
+export function memberNameProblem(name: string): string | undefined {
+  if (!MEMBER_NAME.test(name)) {
+    return "must begin with a letter and go on with letters, digits or _, 63 characters at most";
+  }
+  if (GENERATED_NAMES.some((generated) => generated === name))
+    return `"${name}" exists in every table by itself`;
+  // constructor, toString …: names that every object has would invite confusion in clients.
+  if (name in {}) return `"${name}" is reserved; choose another name`;
+  return undefined;
+}
+
+/** `; did you mean "name"?` when one of the known names is near, else nothing. */
+export function suggestion(unknown: string, known: Iterable<string>): string {
+  let best: { name: string; distance: number } | undefined;
+  for (const name of known) {
+    const far = distance(unknown.toLowerCase().slice(0, 64), name.toLowerCase());
+    if (best === undefined || far < best.distance) best = { name, distance: far };
+  }
+  const near = best !== undefined && best.distance <= Math.max(1, Math.floor(best.name.length / 3));
+  return near ? `; did you mean "${best?.name}"?` : "";
+}

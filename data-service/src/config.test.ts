@@ -1,0 +1,148 @@
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { resolve } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { ConfigError } from "@portico/shared/env";
+import { parseEncryptionKey, readConfig } from "./config.js";
+
+function problemsOf(env: Record<string, string>): readonly string[] {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+const { privateKey } = generateKeyPairSync("ed25519");
+const jwk = JSON.stringify(privateKey.export({ format: "jwk" }));
+const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+const SECRETS = {
+  AUTH_PRIVATE_KEY: jwk,
+  ENCRYPTION_KEY: randomBytes(32).toString("base64"),
+  SERVICE_SECRET: randomBytes(32).toString("hex"),
+};
+
+describe("readConfig", () => {
+  it("has a default for everything", () => {
+    expect(readConfig({})).toEqual({
+      production: false,
+      appUrl: "http://localhost:3000",
+      port: 3001,
+      host: "127.0.0.1",
+      dataDir: resolve(".data"),
+      mongodbUrl: `mongodb_embedded://${resolve(".data")}/mongodb`,
+      authPrivateKey: undefined,
+      encryptionKey: undefined,
+      serviceSecret: undefined,
+      adminEmail: "admin@example.com",
+      adminPassword: undefined,
+      demo: true,
+      queryMaxDepth: 7,
+      queryMaxLimit: undefined,
+      queryTimeoutMs: 15_000,
+      bodyMaxBytes: 1_048_576,
+      systemTablePrefix: "svc_",
+      trustProxy: false,
+      logLevel: "info",
+      accessTokenTtlSeconds: 900,
+    });
+    expect(Object.isFrozen(readConfig({}))).toBe(true);
+  });
+
+  it("finds the embedded database in any folder", () => {
+    expect(readConfig({ DATA_DIR: "/tmp/50% #1" }).mongodbUrl).toBe(
+      "mongodb_embedded:///tmp/50%25%20%231/mongodb",
+    );
+  });
+
+  it("reports all problems at once and repeats no secret", () => {
+    const problems = problemsOf({
+      APP_URL: "http://localhost:3000/app",
+      DATA_SERVICE_PORT: "65536",
+      MONGODB_URL: "postgres://user:hunter22@db",
+      AUTH_PRIVATE_KEY: "hunter22",
+      ENCRYPTION_KEY: "hunter22",
+      SERVICE_SECRET: "hunter22",
+      ADMIN_EMAIL: "nobody",
+      ADMIN_PASSWORD: "hunter2",
+      DEMO: "yes",
+      QUERY_MAX_DEPTH: "0",
+      QUERY_MAX_LIMIT: "-1",
+      QUERY_TIMEOUT_MS: "soon",
+      BODY_MAX_BYTES: "1.5",
+      SYSTEM_TABLE_PREFIX: "Svc-",
+      TRUST_PROXY: "true",
+      LOG_LEVEL: "loud",
+      NODE_ENV: "prod",
+      ACCESS_TOKEN_TTL_SECONDS: "0",
+    });
+    expect(problems).toHaveLength(18);
+    expect(problems.join("\n")).not.toContain("hunter22");
+    expect(problems.every((each) => /^[A-Z_]+ must /.test(each))).toBe(true);
+  });
+
+  it("demands the secrets in production and no demo content", () => {
+    expect(problemsOf({ NODE_ENV: "production", DEMO: "on" })).toEqual([
+      "AUTH_PRIVATE_KEY is required when NODE_ENV is production: an Ed25519 private key as JWK or PEM.",
+      "ENCRYPTION_KEY is required when NODE_ENV is production: 32 random bytes as base64 or hex.",
+      "SERVICE_SECRET is required when NODE_ENV is production: at least 32 random characters.",
+      "DEMO must not be on when NODE_ENV is production; remove it.",
+    ]);
+    expect(readConfig({ NODE_ENV: "production", ...SECRETS }).demo).toBe(false);
+  });
+
+  it.each([
+    ["JWK", jwk],
+    ["PEM", pem],
+    ["PEM on one line", pem.replaceAll("\n", "\\n")],
+  ])("takes the signing key as %s", (_name, text) => {
+    expect(readConfig({ AUTH_PRIVATE_KEY: text }).authPrivateKey?.export({ format: "jwk" })).toEqual(
+      JSON.parse(jwk),
+    );
+  });
+
+  it.each([
+    ["a public key", JSON.stringify({ ...JSON.parse(jwk), d: undefined })],
+    [
+      "another curve",
+      generateKeyPairSync("x25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    ],
+    ["an array", "[]"],
+    ["broken JSON", "{"],
+  ])("refuses %s as the signing key", (_name, text) => {
+    expect(problemsOf({ AUTH_PRIVATE_KEY: text })).toEqual([
+      "AUTH_PRIVATE_KEY must be an Ed25519 private key as JWK or PEM.",
+    ]);
+  });
+
+  it("takes the encryption key as base64, base64url and hex, and exactly 32 bytes", () => {
+    const bytes = randomBytes(32);
+    for (const encoding of ["base64", "base64url", "hex"] as const) {
+      expect(parseEncryptionKey(bytes.toString(encoding))).toEqual(bytes);
+    }
+    for (const length of [0, 16, 31, 33, 64]) {
+      for (const encoding of ["base64", "base64url", "hex"] as const) {
+        expect(parseEncryptionKey(randomBytes(length).toString(encoding))).toBeUndefined();
+      }
+    }
+  });
+
+  it.each([
+    ["2", 2],
+    ["loopback, 10.0.0.0/8,::1", ["loopback", "10.0.0.0/8", "::1"]],
+  ])("reads TRUST_PROXY %s", (text, expected) => {
+    expect(readConfig({ TRUST_PROXY: text }).trustProxy).toEqual(expected);
+  });
+
+  it.each(["0", "everybody", "10.0.0.0/33", "10.0.0.0/8/8", "10.0.0.1,"])(
+    "refuses TRUST_PROXY %s",
+    (text) => {
+      expect(problemsOf({ TRUST_PROXY: text })).toHaveLength(1);
+    },
+  );
+
+  it("takes port 0, for tests", () => {
+    expect(readConfig({ DATA_SERVICE_PORT: "0" }).port).toBe(0);
+  });
+});

@@ -1,0 +1,204 @@
+// Environment -> frozen Config, or every problem at once. Nothing else in this service reads the environment.
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import { EnvReader } from "@portico/shared/env";
+import { emailProblem, normalizeEmail } from "./auth/email.js";
+import { passwordProblem } from "./auth/password-problem.js";
+
+/** What express takes as `trust proxy`: nobody, this many hops, or these addresses. */
+export type TrustProxy = false | number | readonly string[];
+
+/** The settings of the data service. Each field names its variable. */
+export interface Config {
+  /** NODE_ENV is `production`: secrets must be given, demo content is refused. */
+  readonly production: boolean;
+  /** APP_URL, as an origin: the issuer of access tokens. */
+  readonly appUrl: string;
+  /** DATA_SERVICE_PORT; 0 takes any free one. */
+  readonly port: number;
+  /** DATA_SERVICE_HOST */
+  readonly host: string;
+  /** DATA_DIR, absolute. */
+  readonly dataDir: string;
+  /** MONGODB_URL */
+  readonly mongodbUrl: string;
+  /** AUTH_PRIVATE_KEY; made and kept by local-secrets when undefined. */
+  readonly authPrivateKey: KeyObject | undefined;
+  /** ENCRYPTION_KEY, 32 bytes; made and kept by local-secrets when undefined. */
+  readonly encryptionKey: Buffer | undefined;
+  /** SERVICE_SECRET; made and kept by local-secrets when undefined. */
+  readonly serviceSecret: string | undefined;
+  /** ADMIN_EMAIL, normalised. */
+  readonly adminEmail: string;
+  /** ADMIN_PASSWORD; generated and printed once when undefined. */
+  readonly adminPassword: string | undefined;
+  /** DEMO: fill an empty embedded database. */
+  readonly demo: boolean;
+  /** QUERY_MAX_DEPTH */
+  readonly queryMaxDepth: number;
+  /** QUERY_MAX_LIMIT; undefined means no limit. */
+  readonly queryMaxLimit: number | undefined;
+  /** QUERY_TIMEOUT_MS */
+  readonly queryTimeoutMs: number;
+  /** BODY_MAX_BYTES */
+  readonly bodyMaxBytes: number;
+  /** SYSTEM_TABLE_PREFIX */
+  readonly systemTablePrefix: string;
+  /** TRUST_PROXY */
+  readonly trustProxy: TrustProxy;
+  /** LOG_LEVEL */
+  readonly logLevel: string;
+  /** ACCESS_TOKEN_TTL_SECONDS: the life of an access token; tests shorten it. */
+  readonly accessTokenTtlSeconds: number;
+}
+
+const MAX_INT = 2 ** 31 - 1;
+const MEBIBYTE = 1024 * 1024;
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+const SERVICE_SECRET_MIN = 32;
+const ENCRYPTION_KEY_BYTES = 32;
+
+/**
+ * Reads and checks every setting.
+ * @throws ConfigError with one line per problem
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const reader = new EnvReader(env);
+  const production =
+    reader.choice("NODE_ENV", "development", ["development", "test", "production"]) === "production";
+  const dataDir = resolve(reader.text("DATA_DIR", "./.data"));
+  const config: Config = {
+    production,
+    appUrl: reader.origin("APP_URL", "http://localhost:3000"),
+    port: reader.integer("DATA_SERVICE_PORT", 3001, { min: 0, max: 65_535 }),
+    host: reader.text("DATA_SERVICE_HOST", "127.0.0.1"),
+    dataDir,
+    mongodbUrl: readMongodbUrl(reader, dataDir),
+    ...readSecrets(reader, production),
+    adminEmail: readAdminEmail(reader),
+    adminPassword: readAdminPassword(reader),
+    demo: readDemo(reader, production),
+    queryMaxDepth: reader.integer("QUERY_MAX_DEPTH", 7, { min: 1, max: 20 }),
+    queryMaxLimit: readQueryMaxLimit(reader),
+    queryTimeoutMs: reader.integer("QUERY_TIMEOUT_MS", 15_000, { min: 1, max: 600_000 }),
+    bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
+    systemTablePrefix: readSystemTablePrefix(reader),
+    trustProxy: readTrustProxy(reader),
+    logLevel: reader.choice("LOG_LEVEL", "info", LOG_LEVELS),
+    accessTokenTtlSeconds: reader.integer("ACCESS_TOKEN_TTL_SECONDS", 900, { min: 1, max: 3600 }),
+  };
+  reader.done();
+  return Object.freeze(config);
+}
+
+function readMongodbUrl(reader: EnvReader, dataDir: string): string {
+  // The engine decodes the directory, which may hold a space, a `%` or a `#`.
+  const encoded = dataDir.split("/").map(encodeURIComponent).join("/");
+  const url = reader.text("MONGODB_URL", `mongodb_embedded://${encoded}/mongodb`);
+  // The value is not repeated: it may hold a password.
+  if (!/^mongodb(\+srv|_embedded)?:\/\/./.test(url)) {
+    reader.problem("MONGODB_URL must begin with mongodb://, mongodb+srv:// or mongodb_embedded://.");
+  }
+  return url;
+}
+
+type Secrets = Pick<Config, "authPrivateKey" | "encryptionKey" | "serviceSecret">;
+
+function readSecrets(reader: EnvReader, production: boolean): Secrets {
+  const secret = <Value>(name: string, parse: (text: string) => Value | undefined, remedy: string) => {
+    const text = reader.optional(name);
+    if (text === undefined) {
+      if (production) reader.problem(`${name} is required when NODE_ENV is production: ${remedy}.`);
+      return undefined;
+    }
+    const value = parse(text);
+    if (value === undefined) reader.problem(`${name} must be ${remedy}.`);
+    return value;
+  };
+  return {
+    authPrivateKey: secret("AUTH_PRIVATE_KEY", parsePrivateKey, "an Ed25519 private key as JWK or PEM"),
+    encryptionKey: secret("ENCRYPTION_KEY", parseEncryptionKey, "32 random bytes as base64 or hex"),
+    serviceSecret: secret(
+      "SERVICE_SECRET",
+      (text) => (text.length >= SERVICE_SECRET_MIN ? text : undefined),
+      `at least ${SERVICE_SECRET_MIN} random characters`,
+    ),
+  };
+}
+
+/** Reads an Ed25519 private key, JWK or PEM; undefined when it is anything else. */
+export function parsePrivateKey(text: string): KeyObject | undefined {
+  try {
+    const key = text.trimStart().startsWith("{")
+      ? createPrivateKey({ key: JSON.parse(text), format: "jwk" })
+      : // One-line PEM with `\n` written out is how most deployment forms pass it.
+        createPrivateKey(text.replaceAll("\\n", "\n"));
+    return key.asymmetricKeyType === "ed25519" ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads exactly 32 bytes from hex, base64 or base64url; undefined when it is anything else. */
+export function parseEncryptionKey(text: string): Buffer | undefined {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, "hex");
+  if (!/^[\w+/-]{43}=?$/.test(text)) return undefined;
+  const bytes = Buffer.from(text, "base64");
+  return bytes.length === ENCRYPTION_KEY_BYTES ? bytes : undefined;
+}
+
+function readAdminEmail(reader: EnvReader): string {
+  const email = normalizeEmail(reader.text("ADMIN_EMAIL", "admin@example.com"));
+  const problem = emailProblem(email);
+  if (problem !== undefined) reader.problem(`ADMIN_EMAIL ${problem}.`);
+  return email;
+}
+
+function readAdminPassword(reader: EnvReader): string | undefined {
+  const password = reader.optional("ADMIN_PASSWORD");
+  const problem = password === undefined ? undefined : passwordProblem(password);
+  if (problem !== undefined) reader.problem(`ADMIN_PASSWORD ${problem}.`);
+  return password;
+}
+
+function readDemo(reader: EnvReader, production: boolean): boolean {
+  const on = reader.choice("DEMO", production ? "off" : "on", ["on", "off"]) === "on";
+  if (on && production) reader.problem("DEMO must not be on when NODE_ENV is production; remove it.");
+  return on;
+}
+
+function readQueryMaxLimit(reader: EnvReader): number | undefined {
+  if (reader.optional("QUERY_MAX_LIMIT") === undefined) return undefined;
+  return reader.integer("QUERY_MAX_LIMIT", 1, { min: 1, max: MAX_INT });
+}
+
+function readSystemTablePrefix(reader: EnvReader): string {
+  const prefix = reader.text("SYSTEM_TABLE_PREFIX", "svc_");
+  if (!/^[a-z][a-z0-9_]{0,19}$/.test(prefix)) {
+    reader.problem("SYSTEM_TABLE_PREFIX must be 1–20 of a–z, 0–9 and _, beginning with a letter.");
+  }
+  return prefix;
+}
+
+const PROXY_NAMES = ["loopback", "linklocal", "uniquelocal"];
+
+/** `false`, a number of hops, or a comma-separated list. `true` would believe any client's header: refused. */
+function readTrustProxy(reader: EnvReader): TrustProxy {
+  const value = reader.text("TRUST_PROXY", "false");
+  if (value === "false") return false;
+  if (/^[1-9]$/.test(value)) return Number(value);
+  const proxies = value.split(",").map((entry) => entry.trim());
+  if (proxies.every((entry) => PROXY_NAMES.includes(entry) || isAddress(entry))) return proxies;
+  reader.problem(
+    `TRUST_PROXY must be false, a number of proxies from 1 to 9, or addresses such as 10.0.0.0/8,loopback, not "${value}".`,
+  );
+  return false;
+}
+
+function isAddress(text: string): boolean {
+  const [address = "", bits, ...rest] = text.split("/");
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}

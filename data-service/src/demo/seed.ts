@@ -1,0 +1,94 @@
+// Fills an empty database with the demo content; an interrupted filling is completed at the next start.
+import { createHash } from "node:crypto";
+import { ObjectId } from "bson";
+import type { Db } from "mongodb";
+import type { Catalog, Table } from "../catalog/catalog.js";
+import type { Json } from "../json.js";
+import type { RecordStore } from "../mongo/record-store.js";
+import type { Document } from "../query/lower/document.js";
+import { checkBody } from "../records/check-body.js";
+import { findTable } from "../records/find-table.js";
+import { planWrite } from "../records/write-plan.js";
+import { createTable, type SchemaDeps } from "../schema/create-table.js";
+import { type DemoRecord, demoRecords } from "./demo-records.js";
+import { demoTables } from "./demo-tables.js";
+
+interface Marker {
+  _id: string;
+  state: "filling" | "done";
+}
+
+export interface SeedDeps extends SchemaDeps {
+  readonly db: Db;
+  readonly store: RecordStore;
+}
+
+const BATCH = 500;
+
+/** @returns whether anything was written */
+export async function seedDemo(deps: SeedDeps): Promise<boolean> {
+  const markers = deps.db.collection<Marker>("_markers");
+  const marker = await markers.findOne({ _id: "demo" });
+  const catalog = await deps.catalogs.refresh();
+  const empty = [...catalog.tables.values()].every((table) => table.system);
+  if (marker?.state !== "filling" && !empty) return false;
+  if (marker?.state === "done") return false;
+  await markers.updateOne({ _id: "demo" }, { $set: { state: "filling" } }, { upsert: true });
+  await makeTables(deps, catalog);
+  await insertRecords(deps, await deps.catalogs.refresh());
+  await markers.updateOne({ _id: "demo" }, { $set: { state: "done" } });
+  return true;
+}
+
+async function makeTables(deps: SeedDeps, catalog: Catalog): Promise<void> {
+  for (const table of demoTables) {
+    if (catalog.tables.has(table.name)) continue;
+    const definition: Json = JSON.parse(JSON.stringify(table));
+    await createTable(deps, definition);
+  }
+}
+
+async function insertRecords(deps: SeedDeps, catalog: Catalog): Promise<void> {
+  const ids = new Map<string, string>();
+  let batch: Document[] = [];
+  let current: Table | undefined;
+  const flush = async (): Promise<void> => {
+    if (current !== undefined && batch.length > 0) await deps.store.insertMissing(current, batch);
+    batch = [];
+  };
+  for (const record of demoRecords()) {
+    const table = findTable(catalog, record.table);
+    if (table !== current || batch.length >= BATCH) await flush();
+    current = table;
+    const id = demoId(record);
+    ids.set(record.key, id.toHexString());
+    batch.push(toDocument(record, id, table, catalog, ids));
+  }
+  await flush();
+}
+
+/** Ids that are the same in every demo: the time of creation, then a hash of the key. */
+function demoId({ key, createdAt }: DemoRecord): ObjectId {
+  const seconds = Math.floor(Date.parse(createdAt) / 1000).toString(16);
+  const hash = createHash("sha256").update(key).digest("hex").slice(0, 16);
+  return ObjectId.createFromHexString(seconds.padStart(8, "0") + hash);
+}
+
+/** Demo records pass the same checks as anybody's. */
+function toDocument(
+  record: DemoRecord,
+  id: ObjectId,
+  table: Table,
+  catalog: Catalog,
+  ids: ReadonlyMap<string, string>,
+): Document {
+  const idOf = (key: string): Json => ids.get(key) ?? null;
+  const links = Object.entries(record.links).map(([name, keys]): [string, Json] => [
+    name,
+    keys === null ? null : typeof keys === "string" ? idOf(keys) : keys.map(idOf),
+  ]);
+  const body: Json = { ...record.values, ...Object.fromEntries(links) };
+  const { own } = planWrite(checkBody(body, table, catalog, { mayWrite: () => true }, "create"));
+  const createdAt = new Date(record.createdAt);
+  return { _id: id, ...Object.fromEntries(own.set), createdAt, updatedAt: createdAt };
+}

@@ -1,0 +1,263 @@
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { createServer, request as httpRequest, type OutgoingHttpHeaders, type Server } from "node:http";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { errorHandler, requestContext } from "@portico/shared/http-context";
+import { makeLogger } from "@portico/shared/logger";
+import express from "express";
+import { makeAccessTokens } from "../auth/access-token.js";
+import { makeKeyRing } from "../auth/keys.js";
+import type { LogInUser } from "../auth/log-in.js";
+import { makePasswordHasher } from "../auth/password-hasher.js";
+import { makeRefreshTokens } from "../auth/refresh-token.js";
+import { authRoutes } from "../auth/routes.js";
+import type { Session } from "../auth/session.js";
+import { makeSessionCache } from "../auth/session-cache.js";
+import { authenticate, principalOf } from "./authenticate.js";
+
+const clock = { now: () => new Date() };
+const hasher = makePasswordHasher();
+const ANN = "64b000000000000000000001";
+const ROLE = "64b0000000000000000000aa";
+const PASSWORD = "right-password";
+
+let server: Server;
+let port: number;
+let reads: number;
+const stored = new Map<string, Session>();
+let user: LogInUser;
+
+beforeAll(async () => {
+  user = { id: ANN, passwordHash: await hasher.hash(PASSWORD), isActive: true };
+  const keys = await makeKeyRing(generateKeyPairSync("ed25519").privateKey);
+  const tokens = {
+    access: makeAccessTokens(keys, "http://localhost:3000", 900),
+    refresh: makeRefreshTokens(randomBytes(32)),
+  };
+  const sessions = {
+    insert: async (session: Session) => void stored.set(session.id, session),
+    find: async (id: string) => {
+      reads += 1;
+      return stored.get(id);
+    },
+    rotate: async () => undefined,
+    remove: async (id: string) => void stored.delete(id),
+  };
+  const users = {
+    findByEmail: async (email: string) => (email === "ann@example.com" ? user : undefined),
+    replacePasswordHash: async () => {},
+    findActive: async () => ({ roleId: ROLE, isRootAdmin: false }),
+  };
+  const logger = makeLogger("test", "silent");
+  const sessionCache = makeSessionCache({ sessions, users, clock });
+  const check = authenticate({ accessTokens: tokens.access, sessionCache, clock });
+  const app = express();
+  app.use(requestContext(logger, (path) => `/api${path}`));
+  app.use(
+    authRoutes({ sessions, users, hasher, tokens, keys, clock, logger, sessionCache, authenticate: check }),
+  );
+  app.use(check);
+  app.get("/who", (request, response) => void response.json(principalOf(request)));
+  app.use(errorHandler(logger));
+  server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  port = typeof address === "object" && address !== null ? address.port : 0;
+});
+
+afterAll(() => new Promise((resolve) => server.close(resolve)));
+
+beforeEach(() => {
+  reads = 0;
+});
+
+interface Answer {
+  status: number;
+  headers: Record<string, unknown>;
+  body: { [key: string]: unknown };
+}
+
+function call(
+  method: string,
+  path: string,
+  headers: OutgoingHttpHeaders = {},
+  body?: string,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest({ port, method, path, headers, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("end", () => {
+        const text = Buffer.concat(chunks).toString();
+        const { statusCode: status = 0, headers } = response;
+        resolve({ status, headers, body: text === "" ? {} : JSON.parse(text) });
+      });
+    });
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}
+
+const JSON_TYPE = { "Content-Type": "application/json" };
+const post = (path: string, body: unknown, headers: OutgoingHttpHeaders = {}) =>
+  call("POST", path, { ...JSON_TYPE, ...headers }, JSON.stringify(body));
+const logIn = (headers: OutgoingHttpHeaders = {}) =>
+  post("/auth/login", { email: "ann@example.com", password: PASSWORD }, headers);
+
+describe("authenticate", () => {
+  it("takes nobody for anonymous", async () => {
+    expect((await call("GET", "/who")).body).toEqual({ kind: "anonymous" });
+  });
+
+  it("takes a live session for its user, with the role of the record", async () => {
+    const { body } = await logIn();
+    const who = await call("GET", "/who", { Authorization: `Bearer ${body.accessToken}` });
+    expect(who.body).toEqual({
+      kind: "user",
+      userId: ANN,
+      sessionId: expect.stringMatching(/^[\w-]{22}$/),
+      roleId: ROLE,
+      isRootAdmin: false,
+    });
+    expect((await call("GET", "/who", { Authorization: `bearer  ${body.accessToken}` })).status).toBe(200);
+  });
+
+  it.each<[string, OutgoingHttpHeaders]>([
+    ["empty", { Authorization: "" }],
+    ["Basic", { Authorization: "Basic YTpi" }],
+    ["without token", { Authorization: "Bearer" }],
+    ["with a space in the token", { Authorization: "Bearer a b" }],
+    ["with garbage", { Authorization: `Bearer ${"a".repeat(400)}` }],
+  ])("refuses a header that is %s, at no read", async (_name, headers) => {
+    const answer = await call("GET", "/who", headers);
+    expect(answer.status).toBe(401);
+    expect(answer.headers).toMatchObject({
+      "www-authenticate": 'Bearer error="invalid_token"',
+      "cache-control": "no-store",
+    });
+    expect(answer.body.error).toMatchObject({ code: "INVALID_TOKEN", message: "The token is not valid." });
+    expect(reads).toBe(0);
+  });
+
+  it("refuses two headers, whichever is good", async () => {
+    const good = `Bearer ${(await logIn()).body.accessToken}`;
+    for (const pair of [
+      [good, "Bearer x"],
+      ["Bearer x", good],
+      [good, good],
+    ]) {
+      expect((await call("GET", "/who", { Authorization: pair })).status).toBe(401);
+    }
+  });
+
+  it("refuses a session that was logged out, at once", async () => {
+    const { body } = await logIn();
+    const bearer = { Authorization: `Bearer ${body.accessToken}` };
+    expect((await call("GET", "/who", bearer)).status).toBe(200);
+    const out = await post("/auth/logout", { refreshToken: body.refreshToken });
+    expect([out.status, out.body]).toEqual([200, { statusCode: 200, message: "Success" }]);
+    expect((await call("GET", "/who", bearer)).body.error).toMatchObject({ code: "INVALID_TOKEN" });
+  });
+});
+
+describe("the auth routes", () => {
+  it("log in with the contract's keys at the top level, never cached", async () => {
+    const answer = await logIn({
+      Authorization: "Bearer ignored",
+      "X-Portico-Origin": "https://chat.example.com",
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.headers).toMatchObject({ "cache-control": "no-store" });
+    expect(answer.headers).not.toHaveProperty("set-cookie");
+    expect(Object.keys(answer.body)).toEqual([
+      "statusCode",
+      "message",
+      "accessToken",
+      "refreshToken",
+      "expTime",
+      "refreshExpTime",
+      "loginProvider",
+    ]);
+    expect([...stored.values()].at(-1)).toMatchObject({
+      origin: "https://chat.example.com",
+      address: "127.0.0.1",
+    });
+  });
+
+  it.each(["null", "javascript:alert(1)", "https://chat.example.com/", "https://u@chat.example.com", "chat"])(
+    "take no session origin from %s",
+    async (origin) => {
+      await logIn({ "X-Portico-Origin": origin });
+      expect([...stored.values()].at(-1)?.origin).toBeNull();
+    },
+  );
+
+  const CREDENTIALS = JSON.stringify({ email: "ann@example.com", password: PASSWORD });
+  it.each<[string, OutgoingHttpHeaders, string, number, string]>([
+    ["text", { "Content-Type": "text/plain" }, CREDENTIALS, 415, "UNSUPPORTED_MEDIA_TYPE"],
+    [
+      "a form",
+      { "Content-Type": "application/x-www-form-urlencoded" },
+      "email=a",
+      415,
+      "UNSUPPORTED_MEDIA_TYPE",
+    ],
+    ["no type", {}, CREDENTIALS, 415, "UNSUPPORTED_MEDIA_TYPE"],
+    [
+      "UTF-16",
+      { "Content-Type": "application/json; charset=utf-16" },
+      CREDENTIALS,
+      415,
+      "UNSUPPORTED_MEDIA_TYPE",
+    ],
+    ["gzip", { ...JSON_TYPE, "Content-Encoding": "gzip" }, CREDENTIALS, 415, "UNSUPPORTED_MEDIA_TYPE"],
+    ["broken JSON", JSON_TYPE, '{"email":', 400, "BAD_REQUEST"],
+    ["a bare value", JSON_TYPE, "1", 400, "VALIDATION_ERROR"],
+    ["nothing", {}, "", 400, "VALIDATION_ERROR"],
+    ["1 MB", JSON_TYPE, `{"email":"a@b.c","password":"${"a".repeat(1_048_576)}"}`, 413, "PAYLOAD_TOO_LARGE"],
+    ["a wrong password", JSON_TYPE, '{"email":"ann@example.com","password":"x"}', 401, "INVALID_CREDENTIALS"],
+  ])("refuse %s", async (_name, headers, body, status, code) => {
+    const length = { "Content-Length": Buffer.byteLength(body) };
+    const answer = await call("POST", "/auth/login", { ...headers, ...length }, body);
+    expect([answer.status, answer.body.error]).toEqual([status, expect.objectContaining({ code })]);
+  });
+
+  it.each([
+    ["GET", "/auth/login", "POST"],
+    ["PUT", "/auth/refresh-token", "POST"],
+    ["GET", "/auth/logout", "POST"],
+    ["POST", "/.well-known/jwks.json", "GET, HEAD"],
+  ])("refuse %s %s and name what is allowed", async (method, path, allow) => {
+    const answer = await call(method, path);
+    expect([answer.status, answer.headers.allow]).toEqual([405, allow]);
+  });
+
+  it("refuse a log-out with a bad Bearer token", async () => {
+    const { body } = await logIn();
+    const answer = await post(
+      "/auth/logout",
+      { refreshToken: body.refreshToken },
+      { Authorization: "Bearer x" },
+    );
+    expect(answer.status).toBe(401);
+  });
+
+  it("log out by Bearer token alone", async () => {
+    const { body } = await logIn();
+    const bearer = { Authorization: `Bearer ${body.accessToken}` };
+    expect((await call("POST", "/auth/logout", bearer)).status).toBe(200);
+    expect((await call("GET", "/who", bearer)).status).toBe(401);
+  });
+
+  it("refuse an unknown refresh token", async () => {
+    const answer = await post("/auth/refresh-token", { refreshToken: "x" });
+    expect([answer.status, answer.headers["cache-control"]]).toEqual([401, "no-store"]);
+  });
+
+  it("publish the keys, cacheable", async () => {
+    const answer = await call("GET", "/.well-known/jwks.json");
+    expect(answer.headers["cache-control"]).toBe("public, max-age=300");
+    expect(answer.body.keys).toEqual([
+      expect.objectContaining({ kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig" }),
+    ]);
+  });
+});

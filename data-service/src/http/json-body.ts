@@ -1,0 +1,49 @@
+// Reads a request's JSON: UTF-8 only, uncompressed, of bounded size; the one reader for all routes.
+import { AppError } from "@portico/shared/app-error";
+import { type Request, type RequestHandler, raw } from "express";
+import type { Json } from "../json.js";
+
+const JSON_UTF8 = /^application\/(?:[\w.-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+
+const bodies = new WeakMap<Request, Json | undefined>();
+
+/** The parsed body; undefined when the request has none. */
+export function bodyOf(request: Request): Json | undefined {
+  return bodies.get(request);
+}
+
+/**
+ * Makes the reader.
+ * @param maxBytes a larger body is refused with 413
+ */
+export function jsonBody(maxBytes: number): RequestHandler[] {
+  const read = raw({ limit: maxBytes, inflate: false, type: () => true });
+  return [requireJsonType, read, parse];
+}
+
+function hasBody(request: Request): boolean {
+  const { "content-length": length = "0", "transfer-encoding": chunked } = request.headers;
+  return chunked !== undefined || length !== "0";
+}
+
+const requireJsonType: RequestHandler = (request, _response, next) => {
+  if (hasBody(request) && !JSON_UTF8.test(request.headers["content-type"] ?? "")) {
+    throw new AppError("UNSUPPORTED_MEDIA_TYPE");
+  }
+  next();
+};
+
+const parse: RequestHandler = (request, _response, next) => {
+  const body: unknown = request.body;
+  if (Buffer.isBuffer(body) && body.length > 0) bodies.set(request, parseJson(body));
+  next();
+};
+
+function parseJson(bytes: Buffer): Json {
+  try {
+    const json: Json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+    return json;
+  } catch (cause) {
+    throw new AppError("BAD_REQUEST", { message: "The body is not valid JSON in UTF-8.", cause });
+  }
+}

@@ -1,0 +1,42 @@
+// JSON as a type, and the few questions every border asks of it.
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: Json;
+}
+
+/** True for `{…}`, false for arrays and null. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** True for `[…]`; typed, unlike Array.isArray on a readonly union. */
+export function isArray(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** Names the JSON kind of a value for a message: `a list`, `text`, `null` … */
+export function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  const kinds: Record<string, string> = {
+    object: "an object",
+    string: "text",
+    number: "a number",
+    boolean: "true or false",
+  };
+  return kinds[typeof value] ?? "nothing";
+}
+
+/**
+ * Tells whether a value nests deeper than `limit`, without recursion, so that it can run before anything recursive.
+ */
+export function nestsDeeperThan(value: Json, limit: number): boolean {
+  const stack: { value: Json; depth: number }[] = [{ value, depth: 1 }];
+  for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
+    if (typeof top.value !== "object" || top.value === null) continue;
+    if (top.depth > limit) return true;
+    for (const inner of Object.values(top.value)) stack.push({ value: inner, depth: top.depth + 1 });
+  }
+  return false;
+}

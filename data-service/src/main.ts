@@ -1,0 +1,48 @@
+// Starts the data service process.
+import { ConfigError } from "@portico/shared/env";
+import { tellLauncher } from "@portico/shared/launcher-messages";
+import { runService, type Service } from "@portico/shared/run-service";
+import { listen } from "@portico/shared/server";
+import { makeApp } from "./app.js";
+import { type Config, readConfig } from "./config.js";
+import { makeDeps, prepare } from "./deps.js";
+import { EngineError } from "./mongo/embedded/engine-error.js";
+
+await runService(async (): Promise<Service> => {
+  const config = readConfig(process.env);
+  const deps = await makeDeps(config).catch(explain);
+  const health = { stopping: false };
+  const { admin } = await prepare(deps);
+  announce(config, admin);
+  const where = { host: config.host, port: config.port, portVariable: "DATA_SERVICE_PORT" };
+  const server = await listen(makeApp(deps, health), where).catch(async (error: unknown) => {
+    await deps.store.close();
+    throw error;
+  });
+  deps.logger.info({ url: server.url }, "data service is ready");
+  return {
+    url: server.url,
+    async stop() {
+      health.stopping = true;
+      await server.stop();
+      await deps.store.close();
+    },
+  };
+});
+
+/** What the engine has to say is meant for the person at the terminal. */
+function explain(error: unknown): never {
+  throw error instanceof EngineError ? new ConfigError([error.message]) : error;
+}
+
+function announce(config: Config, admin: { email: string; password: string } | undefined): void {
+  const embedded = config.mongodbUrl.startsWith("mongodb_embedded:");
+  const description = embedded ? `${config.dataDir} (embedded MongoDB)` : "the MongoDB at MONGODB_URL";
+  tellLauncher({ type: "store", description });
+  if (admin === undefined) return;
+  const { email, password } = admin;
+  tellLauncher(
+    { type: "first-admin", email, password },
+    `Root admin: ${email}, one-time password: ${password}`,
+  );
+}

@@ -1,0 +1,40 @@
+// GET /me: the signed-in user's own record, through the same query language as everything else.
+import { AppError } from "@portico/shared/app-error";
+import { type RequestHandler, Router } from "express";
+import { principalOf } from "../http/authenticate.js";
+import { respond } from "../http/respond.js";
+import { ownRecordPolicies } from "../permission/access.js";
+import type { Principal, SignedIn } from "../principal.js";
+import { readParameters } from "../query/parameters.js";
+import type { RecordDeps } from "../records/deps.js";
+import { readOneAs } from "../records/read-one.js";
+import { searchOf } from "../records/routes.js";
+
+/** @param tables names of the users' and the roles' table */
+export function meRoutes(deps: RecordDeps, tables: { users: string; roles: string }): Router {
+  const router = Router({ caseSensitive: true });
+  router
+    .route("/me")
+    .get(async (request, response) => {
+      const principal = requireUser(principalOf(request));
+      const parameters = readParameters(searchOf(request), ["fields", "deep"]);
+      const allow = () => ownRecordPolicies(principal, tables);
+      respond(response, 200, [await readOneAs(deps, allow, tables.users, principal.userId, parameters)]);
+    })
+    .all(methodNotAllowed);
+  return router;
+}
+
+const methodNotAllowed: RequestHandler = (request, response) => {
+  const Allow = "GET, HEAD, OPTIONS";
+  if (request.method !== "OPTIONS") throw new AppError("METHOD_NOT_ALLOWED", { headers: { Allow } });
+  response.status(204).set({ Allow }).end();
+};
+
+function requireUser(principal: Principal): SignedIn {
+  if (principal.kind === "user") return principal;
+  throw new AppError("UNAUTHORIZED", {
+    message: "Sign in first.",
+    headers: { "WWW-Authenticate": "Bearer" },
+  });
+}

@@ -1,0 +1,69 @@
+// Errors of the MongoDB driver -> refusals in the words of the API. No driver text gets through.
+import { AppError } from "@portico/shared/app-error";
+import { MongoNetworkError, MongoServerError, MongoServerSelectionError } from "mongodb";
+import type { Table } from "../catalog/catalog.js";
+
+const DUPLICATE_KEY = 11_000;
+const TIME_LIMIT = 50;
+/** A document, or a parent with its children, beyond 16 MB. */
+const TOO_LARGE = [10_334, 17_419, 17_420];
+
+/** The refusal for a failed database call; anything unforeseen stays what it is and becomes a 500. */
+export function asRefusal(error: unknown, table?: Table): unknown {
+  if (error instanceof MongoServerError) return serverRefusal(error, table);
+  if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError) {
+    return new AppError("SERVICE_UNAVAILABLE", {
+      message: "The database can not be reached; try again shortly.",
+      headers: { "Retry-After": "2" },
+      cause: error,
+    });
+  }
+  return error;
+}
+
+function serverRefusal(error: MongoServerError, table: Table | undefined): unknown {
+  if (error.code === DUPLICATE_KEY && table !== undefined) return duplicate(error, table);
+  if (error.code === TIME_LIMIT) {
+    return new AppError("QUERY_TIMEOUT", {
+      message: "The query took too long; filter by fewer records or by an indexed column.",
+      cause: error,
+    });
+  }
+  if (typeof error.code === "number" && TOO_LARGE.includes(error.code)) {
+    return new AppError("BAD_REQUEST", {
+      message: "The answer holds a record with more than 16 MB; ask for fewer fields or related records.",
+      cause: error,
+    });
+  }
+  return error;
+}
+
+/** Is this a lost race for a unique value? */
+export function isDuplicate(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
+}
+
+function duplicate(error: MongoServerError, table: Table): AppError {
+  const pattern: unknown = error.keyPattern;
+  const fields = typeof pattern === "object" && pattern !== null ? Object.keys(pattern) : [];
+  const names = fields.map((field) => memberName(table, field)).filter((name) => name !== undefined);
+  if (names.length === 0) {
+    return new AppError("CONFLICT", {
+      message: `"${table.name}" holds a single record, and it exists already.`,
+    });
+  }
+  const list = names.join(", ");
+  return new AppError("DUPLICATE_RESOURCE", {
+    message: `${list}: a record of "${table.name}" with this value exists already`,
+    details: { fields: names },
+    cause: error,
+  });
+}
+
+function memberName(table: Table, field: string): string | undefined {
+  const column = [...table.columns.values()].find((each) => each.field === field);
+  const relation = [...table.relations.values()].find(
+    (each) => each.link.on === "self" && each.link.field === field,
+  );
+  return column?.name ?? relation?.name;
+}

@@ -1,0 +1,154 @@
+// Opens a directory with MongoDB's own server code on a thread of this process (docs/embedded-engine.md).
+import { constants } from "node:fs";
+import { access, mkdir, readdir } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { EngineError } from "./engine-error.js";
+import { chooseSocketFolder, removeStaleSockets } from "./engine-sockets.js";
+import type { EngineWorkerData, EngineWorkerMessage } from "./engine-worker.js";
+import { decideLibrary, preparePatchedLibraries, runningSystem } from "./glibc.js";
+
+export { EngineError } from "./engine-error.js";
+
+export interface EmbeddedEngine {
+  /** A `mongodb://` address that any driver of this user on this machine can connect to. */
+  uri: string;
+  /** Waits for commands in flight, then leaves the directory cleanly closed. */
+  close(): Promise<void>;
+}
+
+/** Where patched libraries are kept: beside the code, or, when that is read-only, beside the data. */
+const CODE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/portico", import.meta.url));
+
+/**
+ * Serves a directory (made when missing) off this thread's event loop. The engine dies with the process, so a
+ * killed process leaves nothing behind that would hold the directory. One engine at a time in a process.
+ * @throws EngineError with one clear sentence
+ */
+export async function openEmbeddedEngine(directory: string): Promise<EmbeddedEngine> {
+  const path = resolve(directory);
+  const library = await prepareLibrary(path);
+  await prepareDirectory(path);
+  const sockets = await chooseSocketFolder();
+  await removeStaleSockets(sockets, Date.now());
+  const worker = startWorker({ directory: path }, { ...library, TMPDIR: sockets });
+  const first = await nextMessage(worker);
+  if (first.type === "open") return { uri: first.uri, close: closeOnce(worker) };
+  await worker.terminate();
+  throw first.type === "open-failed" ? openFailure(path, first.reason) : loadFailure(first);
+}
+
+/** The variables that make the package load the right library; of every napi package, hence never this process's own. */
+async function prepareLibrary(path: string): Promise<Readonly<Record<string, string>>> {
+  const choice = decideLibrary(runningSystem());
+  if (choice.kind === "refuse") throw new EngineError(choice.reason);
+  if (choice.kind === "as-shipped") return {};
+  return { NAPI_RS_NATIVE_LIBRARY_PATH: await patchedLibrary(path) };
+}
+
+async function patchedLibrary(path: string): Promise<string> {
+  try {
+    return await preparePatchedLibraries(CODE_CACHE);
+  } catch (error) {
+    if (!isFileError(error)) throw error;
+  }
+  const beside = join(dirname(path), ".engine-cache");
+  return preparePatchedLibraries(beside).catch((error: unknown) => {
+    if (!isFileError(error)) throw error;
+    throw new EngineError(`The folder ${beside} can't be written (${error.code})`, { cause: error });
+  });
+}
+
+/** The engine aborts the whole process when it may not write its files, so that is checked first. */
+async function prepareDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true });
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    const names = await readdir(path);
+    await Promise.all(names.map((name) => access(join(path, name), constants.R_OK | constants.W_OK)));
+  } catch (error) {
+    if (!isFileError(error)) throw error;
+    throw new EngineError(
+      `The folder ${path} can't be written (${error.code}): make it yours, or set DATA_DIR`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function startWorker(workerData: EngineWorkerData, variables: Readonly<Record<string, string>>): Worker {
+  return new Worker(new URL("./engine-worker.js", import.meta.url), {
+    workerData,
+    env: { ...process.env, ...variables },
+    // Flags of this process (a test runner's, a debugger's) are none of the engine's.
+    execArgv: [],
+  });
+}
+
+/**
+ * The next thing the thread says; its end counts as a failure to load. Between two such waits nobody listens for
+ * errors, so an engine that breaks while serving ends the process, as it should.
+ */
+function nextMessage(worker: Worker): Promise<EngineWorkerMessage> {
+  return new Promise((resolve) => {
+    const settle = (message: EngineWorkerMessage): void => {
+      worker.removeAllListeners();
+      resolve(message);
+    };
+    worker.once("message", settle);
+    worker.once("error", (error) => settle({ type: "load-failed", reason: error.message }));
+    worker.once("exit", (code) =>
+      settle({ type: "load-failed", reason: `its thread ended with code ${code}` }),
+    );
+  });
+}
+
+function closeOnce(worker: Worker): () => Promise<void> {
+  let closing: Promise<void> | undefined;
+  return () => {
+    closing ??= closeWorker(worker);
+    return closing;
+  };
+}
+
+async function closeWorker(worker: Worker): Promise<void> {
+  const answer = nextMessage(worker);
+  worker.postMessage("close");
+  const message = await answer;
+  await worker.terminate();
+  if (message.type !== "closed")
+    throw new Error(`The embedded engine didn't close: ${JSON.stringify(message)}`);
+}
+
+function openFailure(path: string, reason: string): EngineError {
+  const cause = new Error(reason);
+  if (reason.includes("DBPathInUse")) {
+    return new EngineError(
+      `The folder ${path} is in use by another process: stop that one, or set another DATA_DIR`,
+      { cause },
+    );
+  }
+  if (reason.includes("only one embedded MongoDB runtime")) {
+    return new EngineError(`This process has an embedded engine open already, and can't open ${path} too`, {
+      cause,
+    });
+  }
+  return new EngineError(`The embedded engine can't open ${path} (${oneLine(reason)})`, { cause });
+}
+
+function loadFailure(message: EngineWorkerMessage): EngineError {
+  const reason = "reason" in message ? message.reason : message.type;
+  return new EngineError(`The embedded engine's library can't be loaded (${oneLine(reason)})`, {
+    cause: new Error(reason),
+  });
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ").replace(/\.$/, "");
+}
+
+function isFileError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
+}

@@ -1,0 +1,29 @@
+// Makes a table's collection and indexes; running it again changes nothing.
+import { type Db, MongoServerError } from "mongodb";
+import type { Table } from "../catalog/catalog.js";
+import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
+
+const NAMESPACE_EXISTS = 48;
+
+export async function provisionTable(db: Db, table: Table): Promise<void> {
+  await createCollection(db, table.collection);
+  const indexes = indexesOf(table).map(driverIndex);
+  if (indexes.length > 0) await db.collection(table.collection).createIndexes(indexes);
+}
+
+async function createCollection(db: Db, name: string): Promise<void> {
+  try {
+    await db.createCollection(name);
+  } catch (error) {
+    if (!(error instanceof MongoServerError && error.code === NAMESPACE_EXISTS)) throw error;
+  }
+}
+
+function driverIndex({ key, unique, present }: IndexSpec) {
+  const exists = (present ?? []).map((field): [string, { $exists: true }] => [field, { $exists: true }]);
+  return {
+    key: new Map(key),
+    ...(unique ? { unique } : {}),
+    ...(exists.length > 0 ? { partialFilterExpression: Object.fromEntries(exists) } : {}),
+  };
+}

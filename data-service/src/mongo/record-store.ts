@@ -1,0 +1,120 @@
+// Records in MongoDB: the few calls every use case is made of, with refusals instead of driver errors.
+import type { Document as BsonDocument, Db, UpdateFilter } from "mongodb";
+import type { Table } from "../catalog/catalog.js";
+import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import type { Document, Stage } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
+import { asRefusal } from "./driver-errors.js";
+
+/** A change of one document, by operator. */
+export type Change = UpdateFilter<BsonDocument>;
+
+/** An id as the text that stands for it in messages and comparisons. */
+export function idText(table: Table, id: unknown): string {
+  return String(COLUMN_TYPES[table.idColumn.type].toJson(id));
+}
+
+/** Documents of a list call, small enough to be sent at once or to be streamed. */
+const BATCH_SIZE = 500;
+
+export class RecordStore {
+  readonly #db: Db;
+  readonly #timeoutMs: number;
+
+  /** @param timeoutMs QUERY_TIMEOUT_MS: no read runs longer */
+  constructor(db: Db, timeoutMs: number) {
+    this.#db = db;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Runs a pipeline to its end and gives all documents. */
+  async read(table: Table, pipeline: Stage[]): Promise<StoredRecord[]> {
+    return this.#refusing(table, () => this.#aggregate(table, pipeline).toArray());
+  }
+
+  /** Runs a pipeline and gives documents as they are asked for. */
+  async *stream(table: Table, pipeline: Stage[]): AsyncGenerator<StoredRecord> {
+    const cursor = this.#aggregate(table, pipeline);
+    try {
+      for await (const document of cursor) yield document;
+    } catch (error) {
+      throw asRefusal(error, table);
+    } finally {
+      await cursor.close();
+    }
+  }
+
+  /** The ids out of the list that exist, as JSON text. */
+  async existing(table: Table, ids: readonly Stored[]): Promise<ReadonlySet<string>> {
+    const found = await this.read(table, [{ $match: { _id: { $in: [...ids] } } }, { $project: { _id: 1 } }]);
+    return new Set(found.map((document) => idText(table, document._id)));
+  }
+
+  /** Inserts documents, all of them or (on a duplicate) none after the first that collides. */
+  async insert(table: Table, documents: readonly Document[]): Promise<void> {
+    await this.#refusing(table, () => this.#collection(table).insertMany([...documents], { ordered: true }));
+  }
+
+  /** Inserts the documents whose ids are not there yet. */
+  async insertMissing(table: Table, documents: readonly Document[]): Promise<void> {
+    const upserts = documents.map((document) => {
+      const filter: Document = { _id: document._id ?? null };
+      return { updateOne: { filter, update: { $setOnInsert: document }, upsert: true } };
+    });
+    await this.#refusing(table, () => this.#collection(table).bulkWrite(upserts, { ordered: false }));
+  }
+
+  /** Changes the document that `which` selects. @returns whether there was one */
+  async update(table: Table, which: Document, change: Change): Promise<boolean> {
+    const result = await this.#refusing(table, () => this.#collection(table).updateOne(which, change));
+    return result.matchedCount === 1;
+  }
+
+  async updateMany(table: Table, which: Document, change: Change): Promise<void> {
+    await this.#refusing(table, () => this.#collection(table).updateMany(which, change));
+  }
+
+  /** Takes ids out of the list in `field`, wherever `which` selects. */
+  async pull(table: Table, which: Document, field: string, ids: readonly (Stored | null)[]): Promise<void> {
+    const others = { $filter: { input: `$${field}`, cond: { $not: { $in: ["$$this", [...ids]] } } } };
+    await this.#refusing(table, () =>
+      this.#collection(table).updateMany(which, [{ $set: { [field]: others } }]),
+    );
+  }
+
+  /** @returns how many documents went */
+  async remove(table: Table, which: Document): Promise<number> {
+    const result = await this.#refusing(table, () => this.#collection(table).deleteMany(which));
+    return result.deletedCount;
+  }
+
+  /** The next number of a table's sequence; never given twice. */
+  async nextInSequence(table: Table, count: number): Promise<number> {
+    const sequences = this.#db.collection<{ _id: string; last: number }>("_sequences");
+    const result = await this.#refusing(table, () =>
+      sequences.findOneAndUpdate(
+        { _id: table.id },
+        { $inc: { last: count } },
+        { upsert: true, returnDocument: "after" },
+      ),
+    );
+    if (result === null) throw new Error(`sequence of "${table.name}" gave nothing`);
+    return result.last - count + 1;
+  }
+
+  #collection(table: Table) {
+    return this.#db.collection<BsonDocument>(table.collection);
+  }
+
+  #aggregate(table: Table, pipeline: Stage[]) {
+    return this.#collection(table).aggregate(pipeline, { maxTimeMS: this.#timeoutMs, batchSize: BATCH_SIZE });
+  }
+
+  async #refusing<Result>(table: Table, call: () => Promise<Result>): Promise<Result> {
+    try {
+      return await call();
+    } catch (error) {
+      throw asRefusal(error, table);
+    }
+  }
+}

@@ -1,0 +1,88 @@
+// Users as the auth room needs them: reads and writes of `{SYSTEM_TABLE_PREFIX}user`.
+import { type Collection, type Db, MongoServerError, ObjectId } from "mongodb";
+import type { FirstAdminDeps } from "../auth/first-admin.js";
+import type { LogInDeps } from "../auth/log-in.js";
+import type { SessionCacheDeps } from "../auth/session-cache.js";
+
+/** A user as stored. The catalog's `svc_user` describes the same collection, so null is never stored. */
+export interface UserDocument {
+  _id: ObjectId;
+  /** Normalised by auth/email. */
+  email: string;
+  passwordHash?: string;
+  name?: string;
+  isActive: boolean;
+  isRootAdmin: boolean;
+  roleId?: ObjectId;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** What must happen once in a deployment's life, by name. */
+interface MarkerDocument {
+  _id: string;
+  userId: ObjectId;
+}
+
+/** Everything the use cases of auth/ ask of users. */
+export type UserStore = LogInDeps["users"] & SessionCacheDeps["users"] & FirstAdminDeps["users"];
+
+const FIRST_ADMIN = "first-admin";
+const DUPLICATE_KEY = 11_000;
+
+export function userCollection(db: Db, systemTablePrefix: string): Collection<UserDocument> {
+  return db.collection<UserDocument>(`${systemTablePrefix}user`);
+}
+
+export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
+  const users = userCollection(db, systemTablePrefix);
+  const markers = db.collection<MarkerDocument>("_markers");
+  return {
+    async findByEmail(email) {
+      const user = await users.findOne(
+        { email: { $eq: email } },
+        { projection: { passwordHash: 1, isActive: 1 } },
+      );
+      if (user === null) return undefined;
+      const { _id, passwordHash, isActive } = user;
+      return { id: _id.toHexString(), passwordHash: passwordHash ?? null, isActive: isActive === true };
+    },
+    async replacePasswordHash(userId, old, fresh) {
+      await users.updateOne(
+        { _id: ObjectId.createFromHexString(userId), passwordHash: { $eq: old } },
+        { $set: { passwordHash: fresh } },
+      );
+    },
+    async findActive(userId) {
+      const user = await users.findOne(
+        { _id: ObjectId.createFromHexString(userId), isActive: true },
+        { projection: { roleId: 1, isRootAdmin: 1 } },
+      );
+      if (user === null) return undefined;
+      return { roleId: user.roleId?.toHexString() ?? null, isRootAdmin: user.isRootAdmin === true };
+    },
+    async hasRootAdmin() {
+      return (await users.findOne({ isRootAdmin: true }, { projection: { _id: 1 } })) !== null;
+    },
+    async reserveFirstAdminId() {
+      const mine = new ObjectId();
+      await markers
+        .updateOne({ _id: FIRST_ADMIN }, { $setOnInsert: { userId: mine } }, { upsert: true })
+        // Two upserts at once: one inserts, the other may be told of the duplicate.
+        .catch(ignoreDuplicate);
+      const marker = await markers.findOne({ _id: FIRST_ADMIN });
+      return (marker?.userId ?? mine).toHexString();
+    },
+    async insertRootAdmin({ id, email, passwordHash, createdAt }) {
+      const admin = { email, passwordHash, name: "Admin", isActive: true, isRootAdmin: true };
+      const document = { _id: ObjectId.createFromHexString(id), ...admin, createdAt, updatedAt: createdAt };
+      const result = await users.insertOne(document).catch(ignoreDuplicate);
+      return result !== undefined;
+    },
+  };
+}
+
+function ignoreDuplicate(error: unknown): undefined {
+  if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return undefined;
+  throw error;
+}

@@ -1,0 +1,150 @@
+// The query as checked trees. Names are resolved: nodes hold columns and relations, never text from the client.
+import type { Column, Relation, Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+
+/** What a single column can be tested for. Every public operator becomes one of these, or a `not` of one. */
+export type Test =
+  | { readonly op: "eq"; readonly value: Stored }
+  | { readonly op: "lt" | "lte" | "gt" | "gte"; readonly value: Stored }
+  | { readonly op: "in"; readonly values: readonly Stored[] }
+  | { readonly op: "contains" | "startsWith" | "endsWith"; readonly text: string }
+  /** The list holds the value. */
+  | { readonly op: "member"; readonly value: Stored }
+  | { readonly op: "isNull" };
+
+/** True or false for every record. */
+export interface Constant {
+  readonly kind: "always" | "never";
+}
+
+/** P is the kind of predicate it is made of: bound or authorized. */
+export interface Combined<P> {
+  readonly kind: "and" | "or";
+  readonly of: readonly P[];
+}
+
+export interface Negated<P> {
+  readonly kind: "not";
+  readonly of: P;
+}
+
+/** Three-valued: unknown where the column is null. */
+export interface Tested {
+  readonly kind: "test";
+  readonly column: Column;
+  readonly test: Test;
+}
+
+/**
+ * A relation's record satisfies `where`. To-one is three-valued (no record: unknown); to-many means "any" and is
+ * two-valued.
+ */
+export interface Related<P> {
+  readonly kind: "related";
+  readonly relation: Relation;
+  readonly target: Table;
+  readonly where: P;
+}
+
+/** There is a related record. Two-valued. */
+export interface Exists {
+  readonly kind: "exists";
+  readonly relation: Relation;
+  readonly target: Table;
+}
+
+/** The row rule of the table at the other end: a record outside it is an absent record. */
+interface Visible {
+  readonly visible: AuthorizedPredicate;
+}
+
+interface AuthorizedRelated extends Related<AuthorizedPredicate>, Visible {}
+interface AuthorizedExists extends Exists, Visible {}
+
+/** A bound filter: names resolved, rights not yet applied. */
+export type Predicate =
+  | Constant
+  | Combined<Predicate>
+  | Negated<Predicate>
+  | Tested
+  | Related<Predicate>
+  | Exists;
+
+/** A filter with row rules in place; only authorizeRead makes it from a client's filter. */
+export type AuthorizedPredicate =
+  | Constant
+  | Combined<AuthorizedPredicate>
+  | Negated<AuthorizedPredicate>
+  | Tested
+  | AuthorizedRelated
+  | AuthorizedExists;
+
+export const ALWAYS: Constant = { kind: "always" };
+export const NEVER: Constant = { kind: "never" };
+
+/** One step of a to-one chain in a sort key. */
+export interface Step {
+  readonly relation: Relation;
+  readonly target: Table;
+}
+
+export type SortKey =
+  | {
+      readonly kind: "column";
+      readonly path: readonly Step[];
+      readonly column: Column;
+      readonly descending: boolean;
+    }
+  | { readonly kind: "count"; readonly step: Step; readonly descending: boolean }
+  | {
+      readonly kind: "max" | "min";
+      readonly step: Step;
+      readonly column: Column;
+      readonly descending: boolean;
+    };
+
+/** Records of one table, shaped: the root of a list and every loaded relation. R carries the row rule. */
+export interface ReadNode<P, R> {
+  readonly table: Table;
+  readonly rule: R;
+  readonly columns: readonly Column[];
+  readonly children: readonly ChildNode<P, R>[];
+  readonly filter: P;
+  readonly sort: readonly SortKey[];
+  /** 0 = all. */
+  readonly limit: number;
+  readonly skip: number;
+}
+
+export interface ChildNode<P, R> {
+  readonly relation: Relation;
+  readonly node: ReadNode<P, R>;
+}
+
+export type MetaKey = "totalCount" | "filterCount";
+export type AggregateOp = "count" | "sum" | "avg" | "min" | "max";
+
+export type AggregateKey =
+  | { readonly kind: "column"; readonly column: Column; readonly ops: readonly AggregateOp[] }
+  | { readonly kind: "relation"; readonly step: Step };
+
+/** A whole list request, bound. */
+export interface Query {
+  readonly root: ReadNode<Predicate, null>;
+  readonly meta: readonly MetaKey[];
+  readonly aggregate: readonly AggregateKey[];
+}
+
+declare const authorized: unique symbol;
+
+/** A query that carries the caller's row rules everywhere. Lowering takes nothing else. */
+export interface AuthorizedQuery {
+  readonly root: ReadNode<AuthorizedPredicate, AuthorizedPredicate>;
+  readonly meta: readonly MetaKey[];
+  readonly aggregate: readonly AggregateKey[];
+  /** Row rules of tables that sort keys and aggregates pass through, by table name. */
+  readonly rules: (table: Table) => AuthorizedPredicate;
+  readonly [authorized]: true;
+}
+
+export type AuthorizedNode = AuthorizedQuery["root"];

@@ -1,0 +1,58 @@
+// Query -> AuthorizedQuery: puts the caller's row rules into every slot where records come from.
+// A rule is never ANDed to the client's predicate inside a relation: a hidden row is an absent row, and a `_not`
+// around it must not tell the two apart.
+import type { ReadView } from "../permission/read-view.js";
+import type {
+  AuthorizedNode,
+  AuthorizedPredicate,
+  AuthorizedQuery,
+  Predicate,
+  Query,
+  ReadNode,
+} from "./ast.js";
+
+/** Everything lowering needs to know of rights. The only maker of the brand. */
+export function authorizeRead(query: Query, view: ReadView): AuthorizedQuery {
+  const parts = {
+    root: authorizeNode(query.root, view),
+    meta: query.meta,
+    aggregate: query.aggregate,
+    rules: view.rows.bind(view),
+  };
+  return brand(parts);
+}
+
+/** The same for the shape of one record. */
+export function authorizeNode(node: ReadNode<Predicate, null>, view: ReadView): AuthorizedNode {
+  return {
+    ...node,
+    rule: view.rows(node.table),
+    filter: authorizePredicate(node.filter, view),
+    children: node.children.map((child) => ({ ...child, node: authorizeNode(child.node, view) })),
+  };
+}
+
+function authorizePredicate(predicate: Predicate, view: ReadView): AuthorizedPredicate {
+  switch (predicate.kind) {
+    case "and":
+    case "or":
+      return { kind: predicate.kind, of: predicate.of.map((each) => authorizePredicate(each, view)) };
+    case "not":
+      return { kind: "not", of: authorizePredicate(predicate.of, view) };
+    case "related":
+      return {
+        ...predicate,
+        where: authorizePredicate(predicate.where, view),
+        visible: view.rows(predicate.target),
+      };
+    case "exists":
+      return { ...predicate, visible: view.rows(predicate.target) };
+    default:
+      return predicate;
+  }
+}
+
+function brand(query: Omit<AuthorizedQuery, symbol>): AuthorizedQuery {
+  // The brand exists only for the type checker; this is the one place that may grant it.
+  return query as AuthorizedQuery;
+}

@@ -1,0 +1,156 @@
+// Filter JSON -> predicate: resolves every name through the caller's view, checks every operand.
+import type { Column, Relation, Table } from "../catalog/catalog.js";
+import { suggestion } from "../catalog/names.js";
+import { isArray, isObject, type Json, kindOf } from "../json.js";
+import type { ReadView } from "../permission/read-view.js";
+import { ALWAYS, type Predicate } from "./ast.js";
+import { LIMITS } from "./limits.js";
+import { bindOperator, OPERATORS, operandFromText } from "./operators.js";
+import { type Path, refuse, unknownField } from "./refuse.js";
+
+export interface FilterContext {
+  readonly view: ReadView;
+  /** Relation hops allowed from here (QUERY_MAX_DEPTH at the root). */
+  readonly maxDepth: number;
+  /** Operands are text of the bracket form and take the column's type. */
+  readonly fromText: boolean;
+}
+
+const LOGICAL = ["_and", "_or", "_not"];
+const ON_RELATIONS = ["_eq", "_neq", "_in", "_not_in", "_nin", "_is_null", "_is_not_null"];
+
+/** Counts comparisons over one whole filter. */
+interface Scope extends FilterContext {
+  readonly budget: { comparisons: number };
+  readonly hops: number;
+  readonly nesting: number;
+}
+
+/**
+ * Binds a filter on a table.
+ * @throws AppError 400 naming the path of the first thing that is wrong
+ */
+export function bindFilter(json: Json, table: Table, context: FilterContext, path: Path): Predicate {
+  return bindObject(json, table, { ...context, budget: { comparisons: 0 }, hops: 0, nesting: 0 }, path);
+}
+
+function bindObject(json: Json, table: Table, scope: Scope, path: Path): Predicate {
+  if (!isObject(json))
+    throw refuse(path, `must be an object such as {"name":{"_eq":"Ann"}}, not ${kindOf(json)}`);
+  return all(
+    Object.entries(json).map(([name, inner]) => bindEntry(name, inner, table, scope, `${path}.${name}`)),
+  );
+}
+
+function all(of: readonly Predicate[]): Predicate {
+  const [only] = of;
+  if (only === undefined) return ALWAYS;
+  return of.length === 1 ? only : { kind: "and", of };
+}
+
+function bindEntry(name: string, json: Json, table: Table, scope: Scope, path: Path): Predicate {
+  if (LOGICAL.includes(name))
+    return bindLogic(name, json, scope, path, (each, at, inner) => bindObject(each, table, inner, at));
+  const column = scope.view.column(table, name);
+  if (column !== undefined) return bindColumn(column, json, scope, path);
+  const found = scope.view.relation(table, name);
+  if (found !== undefined) return bindRelation(found.relation, found.target, json, scope, path);
+  if (OPERATORS.has(name)) throw refuse(path, `${name} stands inside a field, as in {"name":{"${name}":…}}`);
+  throw unknownField(path, name, table.name, scope.view.names(table));
+}
+
+function bindLogic(
+  name: string,
+  json: Json,
+  scope: Scope,
+  path: Path,
+  bind: (json: Json, path: Path, scope: Scope) => Predicate,
+): Predicate {
+  const inner = { ...scope, nesting: scope.nesting + 1 };
+  if (inner.nesting > LIMITS.logicalNesting)
+    throw refuse(path, `nests deeper than ${LIMITS.logicalNesting} levels`);
+  if (name === "_not") {
+    if (!isObject(json)) throw refuse(path, `must be an object, not ${kindOf(json)}`);
+    return { kind: "not", of: bind(json, path, inner) };
+  }
+  if (!isArray(json)) throw refuse(path, `must be a list of filters, not ${kindOf(json)}`);
+  if (json.length === 0) return ALWAYS;
+  const of = json.map((each, at) => bind(each, `${path}[${at}]`, inner));
+  return { kind: name === "_and" ? "and" : "or", of };
+}
+
+/** `{"f":5}` is `_eq`, `{"f":null}` is "is null", `{"f":{…}}` holds operators, all of which must hold. */
+function bindColumn(column: Column, json: Json, scope: Scope, path: Path): Predicate {
+  if (!isObject(json)) return bindComparison(column, "_eq", json, scope, path);
+  const entries = Object.entries(json);
+  if (entries.length === 0) throw refuse(path, 'needs an operator, as in {"_eq":…}');
+  return all(
+    entries.map(([name, operand]) => bindComparison(column, name, operand, scope, `${path}.${name}`)),
+  );
+}
+
+function bindComparison(column: Column, name: string, operand: Json, scope: Scope, path: Path): Predicate {
+  scope.budget.comparisons += 1;
+  if (scope.budget.comparisons > LIMITS.comparisons) {
+    throw refuse(path, `the filter has more than ${LIMITS.comparisons} comparisons`);
+  }
+  if (!OPERATORS.has(name)) throw refuse(path, unknownOperator(name, column));
+  const value = scope.fromText ? operandFromText(column, name, operand, path) : operand;
+  return bindOperator(column, name, value, path);
+}
+
+function unknownOperator(name: string, column: Column): string {
+  if (LOGICAL.includes(name))
+    return `${name} stands around fields, as in {"${name}":[{"${column.name}":{…}}]}`;
+  return `unknown operator "${name}" on the ${column.type} column "${column.name}"${suggestion(name, OPERATORS.keys())}`;
+}
+
+/**
+ * Inside a relation's object, operators speak of the related record's id and everything else of its fields; one
+ * record must satisfy all of it. Null tests ask whether there is a related record.
+ */
+function bindRelation(relation: Relation, target: Table, json: Json, scope: Scope, path: Path): Predicate {
+  const inner = { ...scope, hops: scope.hops + 1 };
+  if (inner.hops > scope.maxDepth) throw refuse(path, `goes through more than ${scope.maxDepth} relations`);
+  const content = isObject(json) ? json : { _eq: json };
+  const existence: Predicate[] = [];
+  const conditions: Predicate[] = [];
+  for (const [name, operand] of Object.entries(content)) {
+    const at = isObject(json) ? `${path}.${name}` : path;
+    const presence = presenceOf(name, operand, inner, at);
+    if (presence !== undefined) {
+      const exists: Predicate = { kind: "exists", relation, target };
+      existence.push(presence ? exists : { kind: "not", of: exists });
+    } else conditions.push(bindRelated(name, operand, target, inner, at));
+  }
+  if (conditions.length === 0 && existence.length > 0) return all(existence);
+  return all([...existence, { kind: "related", relation, target, where: all(conditions) }]);
+}
+
+/** Whether an entry asks for a related record (true), for none (false), or for something else (undefined). */
+function presenceOf(name: string, operand: Json, scope: Scope, path: Path): boolean | undefined {
+  if (operand === null && name === "_eq") return false;
+  if (operand === null && name === "_neq") return true;
+  if (name !== "_is_null" && name !== "_is_not_null") return undefined;
+  const flag = scope.fromText && (operand === "true" || operand === "false") ? operand === "true" : operand;
+  if (typeof flag !== "boolean") throw refuse(path, `must be true or false, not ${kindOf(operand)}`);
+  return (name === "_is_not_null") === flag;
+}
+
+function bindRelated(name: string, operand: Json, target: Table, scope: Scope, path: Path): Predicate {
+  if (!OPERATORS.has(name)) return bindEntry(name, operand, target, scope, path);
+  if (!ON_RELATIONS.includes(name)) {
+    throw refuse(
+      path,
+      `a relation does not take ${name}; it takes ${ON_RELATIONS.join(", ")} or fields of "${target.name}"`,
+    );
+  }
+  return bindComparison(target.idColumn, name, operand, scope, path);
+}
+
+/** The filter object of the bracket form counts like JSON text of the same length. */
+export function checkFilterLength(characters: number, path: Path): void {
+  if (characters > LIMITS.filterCharacters) {
+    throw refuse(path, `is longer than ${LIMITS.filterCharacters} characters`);
+  }
+}

@@ -1,0 +1,317 @@
+// Parameters -> Query: every name resolved through the caller's view, every rule of contract 4 checked.
+import type { Column, Relation, Table } from "../catalog/catalog.js";
+import { COLUMN_TYPES } from "../catalog/column-types.js";
+import { isObject, type Json, kindOf } from "../json.js";
+import type { ReadView } from "../permission/read-view.js";
+import {
+  ALWAYS,
+  type ChildNode,
+  type Predicate,
+  type Query,
+  type ReadNode,
+  type SortKey,
+  type Step,
+} from "./ast.js";
+import { bindAggregate } from "./bind-aggregate.js";
+import { bindFilter } from "./bind-filter.js";
+import type { Parameters } from "./parameters.js";
+import { type Path, refuse, unknownField } from "./refuse.js";
+import { type FieldScope, parseFields } from "./syntax/fields.js";
+import { parseMeta, parsePaging } from "./syntax/paging.js";
+import { parseSort, type SortSyntax } from "./syntax/sort.js";
+
+export interface QueryLimits {
+  /** QUERY_MAX_DEPTH: relations a name may go through. */
+  readonly maxDepth: number;
+  /** QUERY_MAX_LIMIT; undefined = none. */
+  readonly maxLimit: number | undefined;
+}
+
+interface Scope {
+  readonly view: ReadView;
+  readonly limits: QueryLimits;
+  readonly table: Table;
+  /** Relations passed on the way here. */
+  readonly depth: number;
+}
+
+type Node = ReadNode<Predicate, null>;
+
+/**
+ * Binds the parameters of a list request.
+ * @throws AppError 400 naming parameter and path
+ */
+export function bindQuery(parameters: Parameters, table: Table, view: ReadView, limits: QueryLimits): Query {
+  const scope: Scope = { view, limits, table, depth: 0 };
+  const filter = { view, maxDepth: limits.maxDepth, fromText: parameters.filterFromText };
+  return {
+    root: {
+      ...bindShape(parameters, scope),
+      filter:
+        parameters.filter === undefined ? ALWAYS : bindFilter(parameters.filter, table, filter, "filter"),
+      sort: bindSort(parameters.sort, scope, "sort"),
+      ...parsePaging(parameters, (name) => name, limits.maxLimit),
+    },
+    meta: parseMeta(parameters.meta),
+    aggregate: bindAggregate(parameters.aggregate, table, view),
+  };
+}
+
+/** Binds only `fields` and `deep`: the shape of one record. */
+export function bindRecordShape(
+  parameters: Parameters,
+  table: Table,
+  view: ReadView,
+  limits: QueryLimits,
+): Node {
+  const scope: Scope = { view, limits, table, depth: 0 };
+  return { ...bindShape(parameters, scope), filter: ALWAYS, sort: [], limit: 1, skip: 0 };
+}
+
+type Shape = Pick<Node, "table" | "rule" | "columns" | "children">;
+
+function bindShape(parameters: Pick<Parameters, "fields" | "deep">, scope: Scope): Shape {
+  const fields = parameters.fields === undefined ? undefined : parseFields(parameters.fields, "fields");
+  return bindSelection(fields, parameters.deep, scope, { fields: "fields", deep: "deep" });
+}
+
+interface Places {
+  readonly fields: Path;
+  readonly deep: Path;
+}
+
+function bindSelection(
+  fields: FieldScope | undefined,
+  deep: Json | undefined,
+  scope: Scope,
+  at: Places,
+): Shape {
+  const { table } = scope;
+  const settings = deepSettings(deep, scope, at.deep);
+  const columns = selectColumns(fields, scope, at.fields);
+  const children = selectRelations(fields, settings, scope, at.fields).map(({ relation, target, inner }) =>
+    bindChild(relation, target, inner, settings.get(relation.name), scope, at),
+  );
+  return { table, rule: null, columns, children };
+}
+
+/** True for `*`, for nothing said, and for "all but". */
+function takesAll(fields: FieldScope | undefined): boolean {
+  return fields === undefined || fields.star || fields.excluded.size > 0 || !fields.positive;
+}
+
+function selectColumns(fields: FieldScope | undefined, scope: Scope, path: Path): Column[] {
+  const { view, table } = scope;
+  for (const name of fields?.excluded ?? []) checkName(name, scope, path);
+  for (const name of fields?.names ?? []) checkName(name, scope, path);
+  const named = [...table.columns.values()].filter(
+    (column) => fields?.names.has(column.name) && view.column(table, column.name) !== undefined,
+  );
+  if (!takesAll(fields)) return withIdInside(named, scope);
+  const excludes = fields !== undefined && fields.excluded.size > 0;
+  const all = view.visibleColumns(table).filter((column) => !fields?.excluded.has(column.name));
+  // `*,secretNote` adds a hidden column; in an "all but" scope positive names are ignored.
+  const extra = excludes ? [] : named.filter((column) => !all.includes(column));
+  return withIdInside([...all, ...extra], scope);
+}
+
+/** Inside a relation `id` is always present. */
+function withIdInside(columns: readonly Column[], { depth, table }: Scope): Column[] {
+  const others = columns.filter((column) => column !== table.idColumn);
+  return depth > 0 || columns.includes(table.idColumn) ? [table.idColumn, ...others] : others;
+}
+
+function checkName(name: string, { view, table }: Scope, path: Path): void {
+  if (view.column(table, name) !== undefined || view.relation(table, name) !== undefined) return;
+  throw unknownField(path, name, table.name, view.names(table));
+}
+
+interface SelectedRelation extends Step {
+  /** The scope of its own names; "id" = only the id object; undefined = everything. */
+  readonly inner: FieldScope | "id" | undefined;
+}
+
+function selectRelations(
+  fields: FieldScope | undefined,
+  deep: ReadonlyMap<string, unknown>,
+  scope: Scope,
+  path: Path,
+): SelectedRelation[] {
+  const { view, table } = scope;
+  for (const name of fields?.nested.keys() ?? []) requireRelation(name, scope, path);
+  const excludes = fields !== undefined && fields.excluded.size > 0;
+  const wanted = new Map<string, SelectedRelation["inner"]>();
+  if (takesAll(fields)) for (const { relation } of view.visibleToOne(table)) wanted.set(relation.name, "id");
+  if (!excludes)
+    for (const name of fields?.names ?? []) if (view.relation(table, name)) wanted.set(name, "id");
+  const asked = new Set(wanted.keys());
+  for (const [name, inner] of fields?.nested ?? []) wanted.set(name, inner);
+  for (const name of fields?.excluded ?? []) wanted.delete(name);
+  // deep loads a relation whatever `fields` says.
+  for (const name of deep.keys()) {
+    const explicit = fields?.nested.has(name) || (asked.has(name) && fields?.names.has(name));
+    if (!explicit) wanted.set(name, undefined);
+  }
+  return [...wanted].map(([name, inner]) => ({ ...requireRelation(name, scope, path), inner }));
+}
+
+function requireRelation(name: string, { view, table }: Scope, path: Path): Step {
+  const found = view.relation(table, name);
+  if (found !== undefined) return found;
+  if (view.column(table, name) !== undefined)
+    throw refuse(path, `"${name}" of "${table.name}" is a column, not a relation`);
+  const relations = view.names(table).filter((each) => view.relation(table, each) !== undefined);
+  throw unknownField(path, name, table.name, relations);
+}
+
+interface DeepSetting {
+  readonly fields?: Json;
+  readonly filter?: Json;
+  readonly sort?: Json;
+  readonly limit?: Json;
+  readonly page?: Json;
+  readonly deep?: Json;
+}
+
+const DEEP_KEYS = ["fields", "filter", "sort", "limit", "page", "deep"];
+
+function deepSettings(deep: Json | undefined, scope: Scope, path: Path): ReadonlyMap<string, DeepSetting> {
+  if (deep === undefined) return new Map();
+  if (!isObject(deep)) throw refuse(path, `must be an object keyed by relation, not ${kindOf(deep)}`);
+  return new Map(
+    Object.entries(deep).map(([name, setting]) => {
+      const at = `${path}.${name}`;
+      const { relation } = requireRelation(name, scope, at);
+      return [name, checkDeepSetting(setting, relation, at)];
+    }),
+  );
+}
+
+function checkDeepSetting(setting: Json, relation: Relation, path: Path): DeepSetting {
+  if (!isObject(setting)) throw refuse(path, `must be an object such as {"limit":3}, not ${kindOf(setting)}`);
+  for (const key of Object.keys(setting)) {
+    if (!DEEP_KEYS.includes(key)) throw refuse(`${path}.${key}`, `is not known; use ${DEEP_KEYS.join(", ")}`);
+    if (!relation.many && (key === "limit" || key === "page" || key === "sort")) {
+      throw refuse(`${path}.${key}`, `does not apply: "${relation.name}" has at most one record`);
+    }
+  }
+  return setting;
+}
+
+function bindChild(
+  relation: Relation,
+  target: Table,
+  inner: SelectedRelation["inner"],
+  setting: DeepSetting = {},
+  scope: Scope,
+  at: Places,
+): ChildNode<Predicate, null> {
+  const places = { fields: at.fields, deep: `${at.deep}.${relation.name}.deep` };
+  const here = `${at.deep}.${relation.name}`;
+  const below: Scope = { ...scope, table: target, depth: scope.depth + 1 };
+  if (below.depth > scope.limits.maxDepth) {
+    throw refuse(at.deep, `"${relation.name}" lies deeper than ${scope.limits.maxDepth} relations`);
+  }
+  const own = setting.fields === undefined ? inner : parseFields(setting.fields, `${here}.fields`);
+  const ownPlaces = setting.fields === undefined ? places : { ...places, fields: `${here}.fields` };
+  const shape =
+    own === "id"
+      ? idOnly(target, setting.deep, below, ownPlaces)
+      : bindSelection(own, setting.deep, below, ownPlaces);
+  const filter = { view: scope.view, maxDepth: scope.limits.maxDepth - below.depth, fromText: false };
+  const paging = relation.many
+    ? parsePaging(setting, (name) => `${here}.${name}`, scope.limits.maxLimit)
+    : { limit: 1, skip: 0 };
+  return {
+    relation,
+    node: {
+      ...shape,
+      filter:
+        setting.filter === undefined ? ALWAYS : bindFilter(setting.filter, target, filter, `${here}.filter`),
+      sort: relation.many ? bindSort(setting.sort, below, `${here}.sort`) : [],
+      ...paging,
+    },
+  };
+}
+
+/** `{"id":…}`, with whatever deep loads below it. */
+function idOnly(target: Table, deep: Json | undefined, scope: Scope, at: Places): Shape {
+  const names: FieldScope = {
+    ...{
+      names: new Set(["id"]),
+      excluded: new Set<string>(),
+      star: false,
+      nested: new Map(),
+      positive: true,
+    },
+  };
+  return { ...bindSelection(names, deep, scope, at), table: target };
+}
+
+function bindSort(given: Json | undefined, scope: Scope, path: Path): SortKey[] {
+  const keys = given === undefined ? [] : parseSort(given, path).map((key) => bindSortKey(key, scope, path));
+  const closing: SortKey = { kind: "column", path: [], column: scope.table.idColumn, descending: false };
+  // A key that was given before decides; later ones could never matter.
+  const seen = new Set<string>();
+  return [...keys, closing].filter((key) => {
+    const name = sortKeyName(key);
+    const repeated = seen.has(name);
+    seen.add(name);
+    return !repeated;
+  });
+}
+
+function sortKeyName(key: SortKey): string {
+  const steps = key.kind === "column" ? key.path : [key.step];
+  const path = steps.map((step) => step.relation.name).join(".");
+  return `${key.kind}(${path}.${key.kind === "count" ? "" : key.column.name})`;
+}
+
+function bindSortKey(key: SortSyntax, scope: Scope, path: Path): SortKey {
+  const { descending } = key;
+  if (key.kind === "path") return bindSortPath(key.segments, descending, scope, path);
+  const step = requireRelation(key.relation, scope, path);
+  if (!step.relation.many)
+    throw refuse(path, `${key.text}: "${key.relation}" is to-one; write ${key.relation}.name instead`);
+  if (key.kind === "count") return { kind: "count", step, descending };
+  const column = requireSortable(key.field, { ...scope, table: step.target }, path);
+  return { kind: key.kind, step, column, descending };
+}
+
+function bindSortPath(segments: readonly string[], descending: boolean, scope: Scope, path: Path): SortKey {
+  const steps: Step[] = [];
+  let here = scope;
+  for (const segment of segments.slice(0, -1)) {
+    const step = requireRelation(segment, here, path);
+    if (step.relation.many) {
+      const hint = `_max(${segment}.${segments.at(-1)})`;
+      throw refuse(
+        path,
+        `"${segments.join(".")}" goes through the to-many relation "${segment}"; use ${hint} or _count(${segment})`,
+      );
+    }
+    steps.push(step);
+    here = { ...here, table: step.target, depth: here.depth + 1 };
+    if (here.depth > scope.limits.maxDepth)
+      throw refuse(path, `goes through more than ${scope.limits.maxDepth} relations`);
+  }
+  const column = requireSortable(segments.at(-1) ?? "", here, path);
+  return { kind: "column", path: steps, column, descending };
+}
+
+function requireSortable(name: string, { view, table }: Scope, path: Path): Column {
+  const column = view.column(table, name);
+  if (column === undefined) {
+    const relation = view.relation(table, name)?.relation;
+    if (relation === undefined) throw unknownField(path, name, table.name, view.names(table));
+    throw refuse(
+      path,
+      `"${name}" is a relation; sort by ${relation.many ? `_count(${name})` : `${name}.id or another of its columns`}`,
+    );
+  }
+  if (column.encrypted || !COLUMN_TYPES[column.type].sortable) {
+    const why = column.encrypted ? "is encrypted" : `has the type ${column.type}`;
+    throw refuse(path, `"${name}" ${why} and can't be sorted by`);
+  }
+  return column;
+}

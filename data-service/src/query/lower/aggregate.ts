@@ -1,0 +1,66 @@
+// Aggregates over the filtered rows -> one $group, and back to JSON.
+
+import type { Column } from "../../catalog/catalog.js";
+import { COLUMN_TYPES } from "../../catalog/column-types.js";
+import type { Json } from "../../json.js";
+import type { AggregateKey, AggregateOp, AuthorizedQuery } from "../ast.js";
+import type { StoredRecord } from "../shape.js";
+import { matchStages } from "./condition.js";
+import { type Document, Names, type Stage } from "./document.js";
+import { countJoin } from "./sort.js";
+
+/** The pipeline whose single document holds every aggregate asked for. */
+export function lowerAggregate(query: AuthorizedQuery): Stage[] {
+  const names = new Names();
+  const groups: Document = {};
+  const joins = query.aggregate.flatMap((key, at) => {
+    if (key.kind === "relation") {
+      const value = names.next();
+      groups[resultField(at, "count")] = { $sum: `$${value}` };
+      return countJoin(key.step, query.rules, names, value);
+    }
+    for (const op of new Set<AggregateOp>([...key.ops, "count"])) {
+      groups[resultField(at, op)] = accumulator(key.column, op);
+    }
+    return [];
+  });
+  const { rule, filter } = query.root;
+  return [...matchStages([rule, filter], names), ...joins, { $group: { _id: null, ...groups } }];
+}
+
+function resultField(at: number, op: AggregateOp): string {
+  return `a${at}_${op}`;
+}
+
+function accumulator(column: Column, op: AggregateOp): Document {
+  const field = `$${column.field}`;
+  if (op === "count") return { $sum: { $cond: [{ $eq: [{ $ifNull: [field, null] }, null] }, 0, 1] } };
+  // Sums of 64-bit numbers leave 64 bits; decimal128 holds them exactly.
+  const exact = column.type === "bigint" && (op === "sum" || op === "avg") ? { $toDecimal: field } : field;
+  return { [`$${op}`]: exact };
+}
+
+/** The group's document (undefined when no row matched) as `meta.aggregate`. */
+export function shapeAggregate(keys: readonly AggregateKey[], group: StoredRecord | undefined): Json {
+  return Object.fromEntries(
+    keys.map((key, at) => {
+      const count = Number(group?.[resultField(at, "count")] ?? 0);
+      if (key.kind === "relation") return [key.step.relation.name, { count }];
+      const results = key.ops.map((op): [string, Json] => [
+        op,
+        op === "count"
+          ? count
+          : count === 0
+            ? null
+            : resultJson(key.column, op, group?.[resultField(at, op)]),
+      ]);
+      return [key.column.name, Object.fromEntries(results)];
+    }),
+  );
+}
+
+function resultJson(column: Column, op: AggregateOp, value: unknown): Json {
+  const exact = column.type === "bigint" || column.type === "decimal";
+  if (op === "sum" || op === "avg") return exact ? COLUMN_TYPES.decimal.toJson(value) : Number(value);
+  return COLUMN_TYPES[column.type].toJson(value);
+}

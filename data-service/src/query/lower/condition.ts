@@ -1,0 +1,157 @@
+// Predicate -> $match, with the joins it needs.
+//
+// Three-valued logic without a NOT in the output: a predicate is lowered for a wanted truth. Every test has a
+// when-true and a when-false form, `not` flips the wish, and `and`/`or` change places under it. What is unknown
+// satisfies neither form.
+import { BSONRegExp } from "bson";
+import type { Column } from "../../catalog/catalog.js";
+import type { AuthorizedPredicate, Test } from "../ast.js";
+import {
+  allOf,
+  anyOf,
+  type Document,
+  MATCH_ALL,
+  MATCH_NONE,
+  type Names,
+  type Stage,
+  type Value,
+} from "./document.js";
+import { joinStage } from "./join.js";
+
+/** What lowering a predicate gives: stages that join, and the condition that reads what they joined. */
+export interface Lowered {
+  readonly condition: Document;
+  readonly joins: readonly Stage[];
+}
+
+type Relational = Extract<AuthorizedPredicate, { kind: "related" | "exists" }>;
+
+/**
+ * The stages that let only matching documents pass: first everything that needs no join, then joins, then the rest.
+ * @param predicates all of which must be true
+ */
+export function matchStages(predicates: readonly AuthorizedPredicate[], names: Names): Stage[] {
+  const conjuncts = predicates.flatMap(flatten).map((each) => lower(each, true, names));
+  const plain = allOf(conjuncts.filter((each) => each.joins.length === 0).map((each) => each.condition));
+  const joined = conjuncts.filter((each) => each.joins.length > 0);
+  if (plain === MATCH_NONE) return [{ $match: MATCH_NONE }];
+  return [
+    ...(plain === MATCH_ALL ? [] : [{ $match: plain }]),
+    ...joined.flatMap((each) => [...each.joins, { $match: each.condition }]),
+  ];
+}
+
+function flatten(predicate: AuthorizedPredicate): readonly AuthorizedPredicate[] {
+  return predicate.kind === "and" ? predicate.of.flatMap(flatten) : [predicate];
+}
+
+function lower(predicate: AuthorizedPredicate, wanted: boolean, names: Names): Lowered {
+  switch (predicate.kind) {
+    case "always":
+      return plain(wanted ? MATCH_ALL : MATCH_NONE);
+    case "never":
+      return plain(wanted ? MATCH_NONE : MATCH_ALL);
+    case "not":
+      return lower(predicate.of, !wanted, names);
+    case "and":
+    case "or": {
+      const parts = predicate.of.map((each) => lower(each, wanted, names));
+      const combine = (predicate.kind === "and") === wanted ? allOf : anyOf;
+      return {
+        condition: combine(parts.map((part) => part.condition)),
+        joins: parts.flatMap((part) => part.joins),
+      };
+    }
+    case "test":
+      return plain({ [predicate.column.field]: lowerTest(predicate.test, wanted) });
+    case "related":
+    case "exists":
+      return lowerOnKey(predicate, wanted, names) ?? lowerJoined(predicate, wanted, names);
+  }
+}
+
+function plain(condition: Document): Lowered {
+  return { condition, joins: [] };
+}
+
+/** The condition on one field. When false is wanted, null must not slip in: unknown is not false. */
+function lowerTest(test: Test, wanted: boolean): Value {
+  switch (test.op) {
+    case "eq":
+    case "member":
+      return wanted ? { $eq: test.value } : { $nin: [test.value, null] };
+    case "in":
+      return wanted ? { $in: [...test.values] } : { $nin: [...test.values, null] };
+    case "lt":
+      return wanted ? { $lt: test.value } : { $gte: test.value };
+    case "lte":
+      return wanted ? { $lte: test.value } : { $gt: test.value };
+    case "gt":
+      return wanted ? { $gt: test.value } : { $lte: test.value };
+    case "gte":
+      return wanted ? { $gte: test.value } : { $lt: test.value };
+    case "isNull":
+      return wanted ? { $eq: null } : { $ne: null };
+    default: {
+      const pattern = literalPattern(test.op, test.text);
+      return wanted ? { $regex: pattern } : { $not: { $regex: pattern }, $ne: null };
+    }
+  }
+}
+
+/** A case-insensitive pattern that matches the text and nothing cleverer. */
+function literalPattern(op: "contains" | "startsWith" | "endsWith", text: string): BSONRegExp {
+  // A pattern is a C string, so a NUL must not stand in it; spelled out it may.
+  const literal = text.replace(/[^\p{L}\p{N}]/gu, (each) => `\\x{${each.codePointAt(0)?.toString(16)}}`);
+  if (op === "contains") return new BSONRegExp(literal, "i");
+  return op === "startsWith" ? new BSONRegExp(`\\A${literal}`, "i") : new BSONRegExp(`${literal}\\z`, "i");
+}
+
+/**
+ * Where the link is a single id in the document itself and the question is only about that id, no join is needed:
+ * a link never dangles, and no row rule can hide the record.
+ */
+function lowerOnKey(predicate: Relational, wanted: boolean, names: Names): Lowered | undefined {
+  const { link } = predicate.relation;
+  if (link.on !== "self" || link.list || predicate.visible.kind !== "always") return undefined;
+  if (predicate.kind === "exists") return plain({ [link.field]: wanted ? { $ne: null } : { $eq: null } });
+  if (!speaksOnlyOf(predicate.where, predicate.target.idColumn)) return undefined;
+  return lower(onField(predicate.where, link.field), wanted, names);
+}
+
+function speaksOnlyOf(predicate: AuthorizedPredicate, column: Column): boolean {
+  if (predicate.kind === "test") return predicate.column === column && predicate.test.op !== "isNull";
+  if (predicate.kind === "not") return speaksOnlyOf(predicate.of, column);
+  if (predicate.kind === "and" || predicate.kind === "or") {
+    return predicate.of.length > 0 && predicate.of.every((each) => speaksOnlyOf(each, column));
+  }
+  return false;
+}
+
+/** The same predicate about another field. */
+function onField(predicate: AuthorizedPredicate, field: string): AuthorizedPredicate {
+  if (predicate.kind === "test") return { ...predicate, column: { ...predicate.column, field } };
+  if (predicate.kind === "not") return { kind: "not", of: onField(predicate.of, field) };
+  if (predicate.kind === "and" || predicate.kind === "or") {
+    return { kind: predicate.kind, of: predicate.of.map((each) => onField(each, field)) };
+  }
+  return predicate;
+}
+
+/**
+ * Fetches one record that decides the question. To-many and bare existence are two-valued: false is "none found".
+ * To-one is three-valued: false needs a record that makes the inner predicate false.
+ */
+function lowerJoined(predicate: Relational, wanted: boolean, names: Names): Lowered {
+  const { relation, target, visible } = predicate;
+  const twoValued = predicate.kind === "exists" || relation.many;
+  const where: AuthorizedPredicate = predicate.kind === "exists" ? { kind: "always" } : predicate.where;
+  const inner: AuthorizedPredicate = wanted || twoValued ? where : { kind: "not", of: where };
+  const as = names.next();
+  const pipeline = [...matchStages([visible, inner], names), { $limit: 1 }, { $project: { _id: 1 } }];
+  const found = wanted || !twoValued;
+  return {
+    joins: [joinStage(relation, target, pipeline, as)],
+    condition: { [as]: found ? { $ne: [] } : { $eq: [] } },
+  };
+}

@@ -1,0 +1,44 @@
+// MongoDB's query documents as types, and the small pieces every lowering shares.
+import type { BSONRegExp } from "bson";
+import type { Stored } from "../../catalog/column-types.js";
+
+/** Any value that may stand in a pipeline. */
+export type Value = Stored | null | BSONRegExp | Value[] | Document;
+export interface Document {
+  [key: string]: Value;
+}
+
+/** One stage of an aggregation pipeline. */
+export type Stage = Document;
+
+/** A $match document; the two constants are kept apart so that they fold away. */
+export const MATCH_ALL: Document = {};
+/** No document has an id out of an empty list; the planner knows and reads nothing. */
+export const MATCH_NONE: Document = { _id: { $in: [] } };
+
+/** ANDs conditions, without the ones that are always true. */
+export function allOf(conditions: readonly Document[]): Document {
+  if (conditions.includes(MATCH_NONE)) return MATCH_NONE;
+  const needed = conditions.filter((condition) => condition !== MATCH_ALL);
+  const [only] = needed;
+  if (only === undefined) return MATCH_ALL;
+  return needed.length === 1 ? only : { $and: needed };
+}
+
+/** ORs conditions, without the ones that are never true. */
+export function anyOf(conditions: readonly Document[]): Document {
+  if (conditions.includes(MATCH_ALL)) return MATCH_ALL;
+  const needed = conditions.filter((condition) => condition !== MATCH_NONE);
+  const [only] = needed;
+  if (only === undefined) return MATCH_NONE;
+  return needed.length === 1 ? only : { $or: needed };
+}
+
+/** Names for joined values; no stored field begins with two underscores. */
+export class Names {
+  #count = 0;
+  next(): string {
+    this.#count += 1;
+    return `__${this.#count}`;
+  }
+}

@@ -1,0 +1,111 @@
+// Sort keys -> the joins that fetch what they compare, and the $sort document.
+import type { AuthorizedQuery, SortKey, Step } from "../ast.js";
+import { matchStages } from "./condition.js";
+import type { Document, Names, Stage } from "./document.js";
+import { joinStage } from "./join.js";
+
+type Rules = AuthorizedQuery["rules"];
+
+export interface LoweredSort {
+  readonly joins: readonly Stage[];
+  /** Keys in order; MongoDB puts null and missing first ascending, last descending, as the contract wants. */
+  readonly sort: Document;
+}
+
+interface Part {
+  readonly joins: readonly Stage[];
+  readonly keys: readonly (readonly [field: string, direction: 1 | -1])[];
+}
+
+/** Lowers all keys of one list. @param rules row rules of the tables that keys go through */
+export function lowerSort(keys: readonly SortKey[], rules: Rules, names: Names): LoweredSort {
+  const parts = keys.map((key) => lowerKey(key, rules, names));
+  return {
+    joins: parts.flatMap((part) => part.joins),
+    sort: Object.fromEntries(parts.flatMap((part) => part.keys)),
+  };
+}
+
+function lowerKey(key: SortKey, rules: Rules, names: Names): Part {
+  const direction = key.descending ? -1 : 1;
+  if (key.kind === "column") return lowerColumnKey(key, direction, rules, names);
+  if (key.kind === "count") return lowerCountKey(key.step, direction, rules, names);
+  return lowerExtremeKey(key, direction, rules, names);
+}
+
+function lowerColumnKey(
+  key: Extract<SortKey, { kind: "column" }>,
+  direction: 1 | -1,
+  rules: Rules,
+  names: Names,
+): Part {
+  const [first, ...rest] = key.path;
+  if (first === undefined) return { joins: [], keys: [[key.column.field, direction]] };
+  const [joined, value] = [names.next(), names.next()];
+  const pipeline = chainPipeline(first, rest, key.column.field, rules, names);
+  const joins = [
+    joinStage(first.relation, first.target, pipeline, joined),
+    { $set: { [value]: { $first: `$${joined}.value` } } },
+  ];
+  return { joins, keys: [[value, direction]] };
+}
+
+/** Follows a to-one chain inward and brings its last column out as `value`. */
+function chainPipeline(
+  step: Step,
+  rest: readonly Step[],
+  field: string,
+  rules: Rules,
+  names: Names,
+): Stage[] {
+  const visible = matchStages([rules(step.target)], names);
+  const [next, ...further] = rest;
+  if (next === undefined) return [...visible, { $project: { _id: 0, value: `$${field}` } }];
+  const joined = names.next();
+  const pipeline = chainPipeline(next, further, field, rules, names);
+  return [
+    ...visible,
+    joinStage(next.relation, next.target, pipeline, joined),
+    { $project: { _id: 0, value: { $first: `$${joined}.value` } } },
+  ];
+}
+
+function lowerCountKey(step: Step, direction: 1 | -1, rules: Rules, names: Names): Part {
+  const value = names.next();
+  return { joins: countJoin(step, rules, names, value), keys: [[value, direction]] };
+}
+
+/** Stages that put the number of visible related records into the field `value`. */
+export function countJoin(step: Step, rules: Rules, names: Names, value: string): Stage[] {
+  const joined = names.next();
+  const pipeline = [...matchStages([rules(step.target)], names), { $count: "value" }];
+  return [
+    joinStage(step.relation, step.target, pipeline, joined),
+    { $set: { [value]: { $ifNull: [{ $first: `$${joined}.value` }, 0] } } },
+  ];
+}
+
+/** Records without a value come last in both directions, so a flag is the first key. */
+function lowerExtremeKey(
+  key: Extract<SortKey, { kind: "max" | "min" }>,
+  direction: 1 | -1,
+  rules: Rules,
+  names: Names,
+): Part {
+  const [joined, value, missing] = [names.next(), names.next(), names.next()];
+  const { relation, target } = key.step;
+  const extreme = { [`$${key.kind}`]: `$${key.column.field}` };
+  const pipeline = [...matchStages([rules(target)], names), { $group: { _id: null, value: extreme } }];
+  const joins = [
+    joinStage(relation, target, pipeline, joined),
+    { $set: { [value]: { $ifNull: [{ $first: `$${joined}.value` }, null] } } },
+    { $set: { [missing]: { $eq: [`$${value}`, null] } } },
+  ];
+  return {
+    joins,
+    keys: [
+      [missing, 1],
+      [value, direction],
+    ],
+  };
+}

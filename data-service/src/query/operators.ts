@@ -1,0 +1,209 @@
+// The public operators, one row each: which columns take them, which operand, and what they mean.
+
+import type { Column } from "../catalog/catalog.js";
+import { COLUMN_TYPES, type OperatorFamily, type Stored } from "../catalog/column-types.js";
+import { suggestion } from "../catalog/names.js";
+import { isArray, type Json, kindOf } from "../json.js";
+import { ALWAYS, NEVER, type Predicate, type Test, type Tested } from "./ast.js";
+import { LIMITS } from "./limits.js";
+import { type Path, refuse } from "./refuse.js";
+
+type Family = OperatorFamily | "null";
+
+interface Operator {
+  /** Any of these lets a column take the operator. */
+  readonly families: readonly Family[];
+  /** The operand is a list; the bracket form splits its text at commas. */
+  readonly list?: boolean;
+  readonly bind: (column: Column, operand: Json, path: Path) => Predicate;
+}
+
+function test(column: Column, test: Test): Predicate {
+  return { kind: "test", column, test };
+}
+
+function not(of: Predicate): Predicate {
+  return { kind: "not", of };
+}
+
+/** A single operand of the column's type. */
+function value(column: Column, operand: Json, path: Path): Stored {
+  const row = COLUMN_TYPES[column.type];
+  const stored = row.parse(operand, column.values);
+  if (stored === undefined) throw refuse(path, `must be ${expectation(column)}, not ${describe(operand)}`);
+  if (typeof stored === "string") checkLength(stored, path);
+  return stored;
+}
+
+function expectation(column: Column): string {
+  const { expects } = COLUMN_TYPES[column.type];
+  return column.values.length > 0 ? `one of ${column.values.slice(0, 20).join(", ")}` : expects;
+}
+
+function describe(operand: Json): string {
+  if (typeof operand === "string") return operand.length > 40 ? "this text" : JSON.stringify(operand);
+  return typeof operand === "number" ? String(operand) : kindOf(operand);
+}
+
+function checkLength(text: string, path: Path): void {
+  if (text.length > LIMITS.textCharacters)
+    throw refuse(path, `is longer than ${LIMITS.textCharacters} characters`);
+}
+
+function values(column: Column, operand: Json, path: Path): Stored[] {
+  if (!isArray(operand)) throw refuse(path, `must be a list, not ${kindOf(operand)}`);
+  if (operand.length > LIMITS.listMembers) throw refuse(path, `has more than ${LIMITS.listMembers} members`);
+  return operand.map((each, at) => value(column, each, `${path}[${at}]`));
+}
+
+function flag(operand: Json, path: Path): boolean {
+  if (typeof operand !== "boolean") throw refuse(path, `must be true or false, not ${kindOf(operand)}`);
+  return operand;
+}
+
+/** The needle of a text search: literal, never a pattern. An empty one is in every text. */
+function needle(operand: Json, path: Path): string {
+  if (typeof operand !== "string" || !operand.isWellFormed()) {
+    throw refuse(path, `must be text, not ${kindOf(operand)}`);
+  }
+  checkLength(operand, path);
+  return operand;
+}
+
+const equals: Operator["bind"] = (column, operand, path) =>
+  operand === null
+    ? test(column, { op: "isNull" })
+    : test(column, { op: "eq", value: value(column, operand, path) });
+
+/** `_in: []` is false and not unknown, so it is no test of the column at all. */
+const among: Operator["bind"] = (column, operand, path) => {
+  const members = values(column, operand, path);
+  return members.length === 0 ? NEVER : test(column, { op: "in", values: members });
+};
+
+const notAmong: Operator["bind"] = (column, operand, path) => {
+  const members = values(column, operand, path);
+  return members.length === 0 ? ALWAYS : not(test(column, { op: "in", values: members }));
+};
+
+function order(op: "lt" | "lte" | "gt" | "gte"): Operator {
+  return {
+    families: ["order"],
+    bind: (column, operand, path) => test(column, { op, value: value(column, operand, path) }),
+  };
+}
+
+function text(op: "contains" | "startsWith" | "endsWith"): Operator {
+  return {
+    families: ["text"],
+    bind: (column, operand, path) => test(column, { op, text: needle(operand, path) }),
+  };
+}
+
+/** On text it searches; on a list it asks for a member. */
+const contains: Operator["bind"] = (column, operand, path) => {
+  if (column.type !== "enumList") return text("contains").bind(column, operand, path);
+  const member = COLUMN_TYPES.enum.parse(operand, column.values);
+  if (member === undefined) throw refuse(path, `must be ${expectation(column)}, not ${describe(operand)}`);
+  return test(column, { op: "member", value: member });
+};
+
+const between: Operator["bind"] = (column, operand, path) => {
+  if (!isArray(operand) || operand.length !== 2) {
+    throw refuse(path, "must be a list of exactly two bounds, [from, to]");
+  }
+  const [from, to] = values(column, operand, path);
+  if (from === undefined || to === undefined) throw refuse(path, "must be a list of exactly two bounds");
+  const bounds: Predicate[] = [
+    test(column, { op: "gte", value: from }),
+    test(column, { op: "lte", value: to }),
+  ];
+  return { kind: "and", of: bounds };
+};
+
+function nullTest(wanted: boolean): Operator {
+  return {
+    families: ["null"],
+    bind: (column, operand, path) => {
+      const isNull: Tested = { kind: "test", column, test: { op: "isNull" } };
+      return flag(operand, path) === wanted ? isNull : not(isNull);
+    },
+  };
+}
+
+/** Every comparison operator of contract 4.1. The logical ones are structure and live in bind-filter. */
+export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+  ["_eq", { families: ["equality", "null"], bind: equals }],
+  ["_neq", { families: ["equality", "null"], bind: (...operand) => not(equals(...operand)) }],
+  ["_gt", order("gt")],
+  ["_gte", order("gte")],
+  ["_lt", order("lt")],
+  ["_lte", order("lte")],
+  ["_in", { families: ["equality"], list: true, bind: among }],
+  ["_not_in", { families: ["equality"], list: true, bind: notAmong }],
+  ["_nin", { families: ["equality"], list: true, bind: notAmong }],
+  ["_between", { families: ["order"], list: true, bind: between }],
+  ["_contains", { families: ["text", "membership"], bind: contains }],
+  ["_icontains", { families: ["text", "membership"], bind: contains }],
+  ["_starts_with", text("startsWith")],
+  ["_ends_with", text("endsWith")],
+  ["_is_null", nullTest(true)],
+  ["_is_not_null", nullTest(false)],
+]);
+
+/** Everything a column allows; an encrypted one allows nothing, for the database can't look inside. */
+function familiesOf(column: Column): readonly Family[] {
+  return column.encrypted ? [] : ["null", ...COLUMN_TYPES[column.type].families];
+}
+
+/** The operators a column takes, for checks and messages. */
+export function operatorsOf(column: Column): string[] {
+  const families = familiesOf(column);
+  return [...OPERATORS]
+    .filter(([, row]) => row.families.some((each) => families.includes(each)))
+    .map(([name]) => name);
+}
+
+/**
+ * Binds one operator of one column.
+ * @throws AppError 400 for an operator the column does not take or an operand that does not fit
+ */
+export function bindOperator(column: Column, name: string, operand: Json, path: Path): Predicate {
+  const operator = OPERATORS.get(name);
+  const allowed = operatorsOf(column);
+  if (allowed.length === 0) throw refuse(path, "an encrypted column can't be filtered by");
+  if (operator === undefined) throw refuse(path, `unknown operator "${name}"${suggestion(name, allowed)}`);
+  if (!allowed.includes(name)) {
+    throw refuse(path, `a ${column.type} column does not take ${name}; it takes ${allowed.join(", ")}`);
+  }
+  const comparesValues = operator.families.some(
+    (each) => each !== "null" && familiesOf(column).includes(each),
+  );
+  if (!comparesValues && operator.families.includes("equality") && operand !== null) {
+    throw refuse(path, `a ${column.type} column can only be compared with null`);
+  }
+  return operator.bind(column, operand, path);
+}
+
+/**
+ * The JSON operand that the text of the bracket form stands for.
+ * @param text the text, or the list when the address spelled the members out as `[0]=…`
+ */
+export function operandFromText(column: Column, name: string, text: Json, path: Path): Json {
+  const operator = OPERATORS.get(name);
+  if (operator?.list === true) {
+    const members = typeof text === "string" ? (text === "" ? [] : text.split(",")) : text;
+    return isArray(members) ? members.map((each) => valueFromText(column, each, path)) : members;
+  }
+  if (operator !== undefined && operator.families.every((family) => family === "null")) {
+    return text === "true" ? true : text === "false" ? false : text;
+  }
+  return valueFromText(column, text, path);
+}
+
+function valueFromText(column: Column, text: Json, path: Path): Json {
+  if (typeof text !== "string") return text;
+  const json = COLUMN_TYPES[column.type].fromText(text);
+  if (json === undefined) throw refuse(path, `must be ${expectation(column)}, not ${describe(text)}`);
+  return json;
+}

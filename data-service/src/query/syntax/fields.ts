@@ -1,0 +1,76 @@
+// `fields` text -> a tree of scopes. Knows the grammar of 4.2, knows nothing of tables.
+import { isArray, type Json, kindOf } from "../../json.js";
+import { LIMITS } from "../limits.js";
+import { type Path, refuse } from "../refuse.js";
+
+/** The names given for one table: the root, or one relation. */
+export interface FieldScope {
+  readonly names: Set<string>;
+  readonly excluded: Set<string>;
+  /** `*` was given. */
+  star: boolean;
+  /** Relations with a dotted name of their own. */
+  readonly nested: Map<string, FieldScope>;
+  /** Some name without `-` was given for this scope, dotted ones included. */
+  positive: boolean;
+}
+
+function emptyScope(): FieldScope {
+  return { names: new Set(), excluded: new Set(), star: false, nested: new Map(), positive: false };
+}
+
+const NAME = /^-?[A-Za-z_]\w*(?:\.\w+)*(?:\.\*)?$/;
+
+/**
+ * Parses `a,b,rel.c,-rel.d`. A list of names is taken as well.
+ * @throws AppError 400 for empty names and anything outside the grammar
+ */
+export function parseFields(given: Json, path: Path): FieldScope {
+  const names = namesOf(given, path);
+  if (names.length > LIMITS.fields) throw refuse(path, `names more than ${LIMITS.fields} fields`);
+  const root = emptyScope();
+  for (const name of names) addName(root, name.trim(), path);
+  return root;
+}
+
+function namesOf(given: Json, path: Path): string[] {
+  if (typeof given === "string") return given.split(",");
+  if (isArray(given) && given.every((each) => typeof each === "string")) return given.map(String);
+  throw refuse(path, `must be names separated by commas, not ${kindOf(given)}`);
+}
+
+function addName(root: FieldScope, name: string, path: Path): void {
+  if (name === "*") {
+    root.star = true;
+    root.positive = true;
+    return;
+  }
+  if (name === "-*") throw refuse(path, "-* would leave nothing");
+  if (!NAME.test(name))
+    throw refuse(path, name === "" ? "has an empty name" : `"${name.slice(0, 64)}" is not a field name`);
+  const excluded = name.startsWith("-");
+  const segments = (excluded ? name.slice(1) : name).split(".");
+  const last = segments.pop() ?? "";
+  if (excluded && last === "*") throw refuse(path, `"${name}" would leave nothing; name the relation itself`);
+  const scope = descend(root, segments, !excluded);
+  if (excluded) scope.excluded.add(last);
+  else {
+    scope.positive = true;
+    if (last === "*") scope.star = true;
+    else scope.names.add(last);
+  }
+}
+
+function descend(root: FieldScope, segments: readonly string[], positive: boolean): FieldScope {
+  let scope = root;
+  for (const segment of segments) {
+    if (positive) scope.positive = true;
+    let inner = scope.nested.get(segment);
+    if (inner === undefined) {
+      inner = emptyScope();
+      scope.nested.set(segment, inner);
+    }
+    scope = inner;
+  }
+  return scope;
+}

@@ -1,0 +1,54 @@
+// `limit` and `page` -> how many records to take and to pass over; `meta` -> which counts to add.
+import type { Json } from "../../json.js";
+import { isArray } from "../../json.js";
+import type { MetaKey } from "../ast.js";
+import { type Path, refuse } from "../refuse.js";
+
+export const DEFAULT_LIMIT = 10;
+
+/**
+ * Reads limit and page.
+ * @param maxLimit QUERY_MAX_LIMIT, undefined = none
+ * @returns limit 0 = all
+ */
+export function parsePaging(
+  given: { readonly limit?: Json; readonly page?: Json },
+  path: (name: string) => Path,
+  maxLimit: number | undefined,
+): { limit: number; skip: number } {
+  const limit = wholeNumber(given.limit, DEFAULT_LIMIT, 0, path("limit"));
+  const page = wholeNumber(given.page, 1, 1, path("page"));
+  if (maxLimit !== undefined && (limit > maxLimit || limit === 0)) {
+    const all = limit === 0 ? "0 means all, which is more than the maximum of" : "is above the maximum of";
+    throw refuse(path("limit"), `${all} ${maxLimit}`);
+  }
+  // Everything is on the first page of an unlimited list; a later one is past the end.
+  const skip = limit === 0 && page > 1 ? Number.MAX_SAFE_INTEGER : (page - 1) * limit;
+  if (!Number.isSafeInteger(skip)) throw refuse(path("page"), "is too large");
+  return { limit, skip };
+}
+
+function wholeNumber(given: Json | undefined, fallback: number, least: number, path: Path): number {
+  if (given === undefined) return fallback;
+  const number = typeof given === "string" && /^\d{1,16}$/.test(given) ? Number(given) : given;
+  if (typeof number === "number" && Number.isSafeInteger(number) && number >= least) return number;
+  throw refuse(path, `must be a whole number from ${least}`);
+}
+
+const META_KEYS: readonly MetaKey[] = ["totalCount", "filterCount"];
+
+/** Reads `totalCount,filterCount` or `*`. */
+export function parseMeta(given: Json | undefined): MetaKey[] {
+  if (given === undefined) return [];
+  const names = typeof given === "string" ? given.split(",").map((each) => each.trim()) : given;
+  if (!isArray(names)) throw refuse("meta", "must be totalCount, filterCount or *");
+  const keys = names.flatMap((name): readonly MetaKey[] => {
+    if (name === "*") return META_KEYS;
+    const key = META_KEYS.find((each) => each === name);
+    if (key === undefined)
+      throw refuse("meta", `"${String(name).slice(0, 64)}" is not known; use totalCount, filterCount or *`);
+    return [key];
+  });
+  if (names.length > META_KEYS.length + 1) throw refuse("meta", "names a count more than once");
+  return META_KEYS.filter((key) => keys.includes(key));
+}

@@ -1,0 +1,170 @@
+// Body JSON -> what to write, or every violation it has. Pure: no record is looked up here.
+import { AppError } from "@portico/shared/app-error";
+import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
+import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { suggestion } from "../catalog/names.js";
+import { ruleProblem } from "../catalog/rules.js";
+import { isArray, isObject, type Json, kindOf } from "../json.js";
+
+/** Members the body may set; names outside are unknown to the caller. */
+export interface WriteView {
+  readonly mayWrite: (column: Column) => boolean;
+}
+
+/** Links a body sets through one relation: the whole new set. */
+export interface LinkSet {
+  readonly relation: Relation;
+  readonly target: Table;
+  /** Without repeats. Empty = none. */
+  readonly ids: readonly Stored[];
+}
+
+/** A body that satisfies the table's definition. */
+export interface CheckedBody {
+  /** Values by column; null = make it null. Columns not named are not touched. */
+  readonly values: ReadonlyMap<Column, Stored | null>;
+  readonly links: readonly LinkSet[];
+}
+
+/** Ids one body may link through one relation. */
+const MAX_LINKS = 10_000;
+
+type Mode = "create" | "update";
+
+/** Collects violations, each beginning with the field's name. */
+type Report = (field: string, problem: string) => undefined;
+
+/**
+ * Checks one body.
+ * @param mode on create, what is missing is filled with defaults or reported
+ * @throws AppError VALIDATION_ERROR with one message per violation
+ */
+export function checkBody(
+  body: Json,
+  table: Table,
+  catalog: Catalog,
+  view: WriteView,
+  mode: Mode,
+): CheckedBody {
+  const violations: string[] = [];
+  const report: Report = (field, problem) => {
+    violations.push(`${field}: ${problem}`);
+    return undefined;
+  };
+  const checked = checkMembers(body, table, catalog, view, mode, report);
+  if (violations.length > 0) throw new AppError("VALIDATION_ERROR", { message: violations });
+  return checked;
+}
+
+function checkMembers(
+  body: Json,
+  table: Table,
+  catalog: Catalog,
+  view: WriteView,
+  mode: Mode,
+  report: Report,
+): CheckedBody {
+  const values = new Map<Column, Stored | null>();
+  const links: LinkSet[] = [];
+  if (!isObject(body)) {
+    report("body", `must be a JSON object, not ${kindOf(body)}`);
+    return { values, links };
+  }
+  const given = new Set(Object.keys(body));
+  for (const [name, json] of Object.entries(body)) {
+    const column = table.columns.get(name);
+    const relation = table.relations.get(name);
+    if (column?.generated) continue;
+    if (column !== undefined && view.mayWrite(column)) {
+      const value = checkValue(column, json, report);
+      if (value !== undefined) values.set(column, value);
+    } else if (relation !== undefined) {
+      const set = checkLinks(relation, targetOf(catalog, relation), json, report);
+      if (set !== undefined) links.push(set);
+    } else report(name, `unknown field${suggestion(name, writableNames(table, view))}`);
+  }
+  if (mode === "create") fillIn(table, given, values, report);
+  return { values, links };
+}
+
+function writableNames(table: Table, view: WriteView): string[] {
+  const columns = [...table.columns.values()].filter((column) => !column.generated && view.mayWrite(column));
+  return [...columns.map((column) => column.name), ...table.relations.keys()];
+}
+
+function checkValue(column: Column, json: Json, report: Report): Stored | null | undefined {
+  const { name, type, values, rules } = column;
+  if (column.readOnly) return report(name, "is read-only");
+  if (json === null) return column.required ? report(name, "must not be null") : null;
+  const row = COLUMN_TYPES[type];
+  const stored = row.parse(json, values);
+  if (stored === undefined) {
+    const expected = values.length > 0 ? `${row.expects} (${values.slice(0, 20).join(", ")})` : row.expects;
+    return report(name, `must be ${expected}, not ${describe(json)}`);
+  }
+  const problem = ruleProblem(type, rules, stored);
+  return problem === undefined ? stored : report(name, problem);
+}
+
+function describe(json: Json): string {
+  const short = typeof json === "string" && json.length <= 40 && json.isWellFormed();
+  return short || typeof json === "number" ? JSON.stringify(json) : kindOf(json);
+}
+
+/** To-one takes an id, `{"id":…}` or null; to-many a list of these: the full new set. */
+function checkLinks(relation: Relation, target: Table, json: Json, report: Report): LinkSet | undefined {
+  const { name } = relation;
+  if (!relation.many) {
+    if (json === null)
+      return relation.required ? report(name, "must not be null") : { relation, target, ids: [] };
+    const id = linkId(target, json, name, report);
+    return id === undefined ? undefined : { relation, target, ids: [id] };
+  }
+  if (!isArray(json)) return report(name, `must be a list of ids, not ${kindOf(json)}`);
+  if (json.length > MAX_LINKS) return report(name, `must not have more than ${MAX_LINKS} members`);
+  const ids = json.map((each, at) => linkId(target, each, `${name}[${at}]`, report));
+  const found = ids.filter((id) => id !== undefined);
+  return found.length < ids.length ? undefined : { relation, target, ids: distinct(found) };
+}
+
+function linkId(target: Table, json: Json, path: string, report: Report): Stored | undefined {
+  const row = COLUMN_TYPES[target.idColumn.type];
+  if (isObject(json) && Object.keys(json).length === 1 && json.id !== undefined) {
+    return linkId(target, json.id, `${path}.id`, report);
+  }
+  if (isObject(json)) {
+    return report(
+      path,
+      `must be the id of a "${target.name}" record or {"id":…} and nothing more; create the record first`,
+    );
+  }
+  return (
+    row.parse(json, []) ??
+    report(path, `must be the id of a "${target.name}" record, ${row.expects}, not ${describe(json)}`)
+  );
+}
+
+function distinct(ids: readonly Stored[]): Stored[] {
+  return [...new Map(ids.map((id) => [String(id), id])).values()];
+}
+
+/** Defaults for what is not given, and a violation for what is required. */
+function fillIn(
+  table: Table,
+  given: ReadonlySet<string>,
+  values: Map<Column, Stored | null>,
+  report: Report,
+): void {
+  for (const column of table.columns.values()) {
+    if (column.generated || given.has(column.name)) continue;
+    const standard =
+      column.default === undefined
+        ? undefined
+        : COLUMN_TYPES[column.type].parse(column.default, column.values);
+    if (standard !== undefined) values.set(column, standard);
+    else if (column.required) report(column.name, "is required");
+  }
+  for (const relation of table.relations.values()) {
+    if (relation.required && !given.has(relation.name)) report(relation.name, "is required");
+  }
+}

@@ -1,0 +1,19 @@
+// New ids, by the table's id type.
+import { ObjectId, UUID } from "bson";
+import { v7 } from "uuid";
+import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+
+/** Gives numbers that nobody else gets. */
+export interface Sequences {
+  nextInSequence(table: Table, count: number): Promise<number>;
+}
+
+/** Makes ids for new records, in ascending order. */
+export async function newIds(table: Table, count: number, sequences: Sequences): Promise<Stored[]> {
+  const each = <Id>(make: (at: number) => Id): Id[] => Array.from({ length: count }, (_, at) => make(at));
+  if (table.idType === "objectId") return each(() => new ObjectId());
+  if (table.idType === "uuid") return each(() => new UUID(v7()));
+  const first = await sequences.nextInSequence(table, count);
+  return each((at) => first + at);
+}

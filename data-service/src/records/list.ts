@@ -1,0 +1,75 @@
+// GET /{table}: parse → bind → authorize → lower → run → shape.
+import type { Json, JsonObject } from "../json.js";
+import { readPolicies, requireAccess } from "../permission/access.js";
+import { ReadView } from "../permission/read-view.js";
+import type { Principal } from "../principal.js";
+import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
+import { authorizeRead } from "../query/authorize-read.js";
+import { bindQuery } from "../query/bind-query.js";
+import { lowerAggregate, shapeAggregate } from "../query/lower/aggregate.js";
+import { lowerCount, lowerList } from "../query/lower/read.js";
+import type { Parameters } from "../query/parameters.js";
+import { shaper } from "../query/shape.js";
+import type { RecordDeps } from "./deps.js";
+import { findTable } from "./find-table.js";
+
+export interface ListAnswer {
+  /** Records as they arrive from the database. */
+  readonly records: AsyncIterable<Json>;
+  /** Present when asked for. */
+  readonly meta: JsonObject | undefined;
+}
+
+/** Answers a list request. Counts are known before the first record is handed over. */
+export async function list(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  parameters: Parameters,
+): Promise<ListAnswer> {
+  const query = await deps.catalogs.decide((catalog) => {
+    const table = findTable(catalog, tableName);
+    requireAccess(principal, table, "read");
+    const view = new ReadView(catalog, readPolicies(principal));
+    return authorizeRead(bindQuery(parameters, table, view, deps.limits), view);
+  });
+  const [records, meta] = await Promise.all([runList(deps, query), runMeta(deps, query)]);
+  return { records, meta };
+}
+
+async function runList(deps: RecordDeps, query: AuthorizedQuery): Promise<AsyncIterable<Json>> {
+  const { root } = query;
+  const shape = shaper(root, deps.sealer.unseal);
+  const pipeline = lowerList(query);
+  if (root.limit === 0) return mapAsync(deps.store.stream(root.table, pipeline), shape);
+  const documents = await deps.store.read(root.table, pipeline);
+  return mapAsync(documents, shape);
+}
+
+async function* mapAsync<From, To>(
+  source: AsyncIterable<From> | Iterable<From>,
+  map: (each: From) => To,
+): AsyncGenerator<To> {
+  for await (const each of source) yield map(each);
+}
+
+async function runMeta(deps: RecordDeps, query: AuthorizedQuery): Promise<JsonObject | undefined> {
+  if (query.meta.length === 0 && query.aggregate.length === 0) return undefined;
+  const counts = query.meta.map(async (key): Promise<[string, Json]> => [key, await count(deps, query, key)]);
+  const entries = await Promise.all([...counts, ...aggregates(deps, query)]);
+  return Object.fromEntries(entries);
+}
+
+async function count(deps: RecordDeps, query: AuthorizedQuery, which: MetaKey): Promise<number> {
+  const [result] = await deps.store.read(query.root.table, lowerCount(query, which));
+  return Number(result?.value ?? 0);
+}
+
+function aggregates(deps: RecordDeps, query: AuthorizedQuery): Promise<[string, Json]>[] {
+  if (query.aggregate.length === 0) return [];
+  const run = async (): Promise<[string, Json]> => {
+    const [group] = await deps.store.read(query.root.table, lowerAggregate(query));
+    return ["aggregate", shapeAggregate(query.aggregate, group)];
+  };
+  return [run()];
+}

@@ -1,0 +1,96 @@
+// One record in the shape that `fields` and `deep` ask for: GET /{table}/{id}, and the answer of every write.
+
+import type { Catalog, Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import type { Json } from "../json.js";
+import { readPolicies, requireAccess } from "../permission/access.js";
+import { type ReadPolicies, ReadView } from "../permission/read-view.js";
+import type { Principal } from "../principal.js";
+import type { AuthorizedNode } from "../query/ast.js";
+import { authorizeNode } from "../query/authorize-read.js";
+import { bindRecordShape } from "../query/bind-query.js";
+import { lowerRecord } from "../query/lower/read.js";
+import type { Parameters } from "../query/parameters.js";
+import { shaper } from "../query/shape.js";
+import type { RecordDeps } from "./deps.js";
+import { findTable, parseId, recordNotFound } from "./find-table.js";
+
+/** A checked wish for the shape of one record. */
+export interface RecordShape {
+  readonly node: AuthorizedNode;
+  readonly view: ReadView;
+}
+
+/** Answers `GET /{table}/{id}`. @throws AppError 404 */
+export async function readOne(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  idText: string,
+  parameters: Parameters,
+): Promise<Json> {
+  const allow = (table: Table): ReadPolicies => {
+    requireAccess(principal, table, "read");
+    return readPolicies(principal);
+  };
+  return readOneAs(deps, allow, tableName, idText, parameters);
+}
+
+/** The same with rights of the caller's choice. @param allow refuses by throwing, or tells the rights */
+export async function readOneAs(
+  deps: RecordDeps,
+  allow: (table: Table) => ReadPolicies,
+  tableName: string,
+  idText: string,
+  parameters: Parameters,
+): Promise<Json> {
+  const { shape, id, table } = await deps.catalogs.decide((catalog) => {
+    const found = findTable(catalog, tableName);
+    const view = new ReadView(catalog, allow(found));
+    return { table: found, id: parseId(found, idText), shape: shapeIn(view, deps, found, parameters) };
+  });
+  const [record] = await readShaped(deps, shape, [id]);
+  if (record === undefined) throw recordNotFound(table);
+  return record;
+}
+
+function shapeIn(
+  view: ReadView,
+  deps: Pick<RecordDeps, "limits">,
+  table: Table,
+  parameters: Parameters,
+): RecordShape {
+  return { node: authorizeNode(bindRecordShape(parameters, table, view, deps.limits), view), view };
+}
+
+/** Checks `fields` and `deep` before anything is written. @throws AppError 400 */
+export function recordShape(
+  deps: Pick<RecordDeps, "limits">,
+  principal: Principal,
+  table: Table,
+  catalog: Catalog,
+  parameters: Parameters,
+): RecordShape {
+  return shapeIn(new ReadView(catalog, readPolicies(principal)), deps, table, parameters);
+}
+
+/** Reads records by id, in the order of the ids; those the caller may not see are missing. */
+export async function readShaped(
+  deps: RecordDeps,
+  shape: RecordShape,
+  ids: readonly Stored[],
+): Promise<Json[]> {
+  const { node, view } = shape;
+  const toJson = shaper(node, deps.sealer.unseal);
+  const pipeline = lowerRecord(
+    { ...node, limit: ids.length },
+    { _id: { $in: [...ids] } },
+    view.rows.bind(view),
+  );
+  const documents = await deps.store.read(node.table, pipeline);
+  const byId = new Map(documents.map((document) => [String(document._id), document]));
+  return ids.flatMap((id) => {
+    const document = byId.get(String(id));
+    return document === undefined ? [] : [toJson(document)];
+  });
+}

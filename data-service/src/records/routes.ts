@@ -1,0 +1,113 @@
+// The routes of every table: /{table} and /{table}/{id}.
+import { AppError } from "@portico/shared/app-error";
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { principalOf } from "../http/authenticate.js";
+import { bodyOf, jsonBody } from "../http/json-body.js";
+import { respond, respondWithList } from "../http/respond.js";
+import type { Json } from "../json.js";
+import { parametersOfBody, readParameters } from "../query/parameters.js";
+import type { RecordDeps } from "./deps.js";
+import { list } from "./list.js";
+import { readOne } from "./read-one.js";
+import { create, remove, update } from "./write.js";
+
+/** Parameters that shape a single record. */
+const SHAPE = ["fields", "deep"] as const;
+
+type Handler = (request: Request, response: Response) => Promise<void>;
+type Methods = Readonly<Record<string, Handler>>;
+
+/**
+ * @param own handlers of tables with their own way to change, by table name; they replace these for the methods
+ * they name, and `undefined` takes a method away
+ */
+export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHandlers): Router {
+  const router = Router({ caseSensitive: true });
+  const collection: Methods = {
+    GET: (request, response) => answerList(deps, request, response, "address"),
+    QUERY: (request, response) => answerList(deps, request, response, "body"),
+    POST: (request, response) => answerPost(deps, request, response),
+  };
+  const member: Methods = {
+    GET: async (request, response) => {
+      const parameters = readParameters(searchOf(request), SHAPE);
+      const record = await readOne(deps, principalOf(request), ...names(request), parameters);
+      respond(response, 200, [record]);
+    },
+    PATCH: async (request, response) => {
+      const parameters = readParameters(searchOf(request), SHAPE);
+      const records = await update(deps, principalOf(request), ...names(request), body(request), parameters);
+      respond(response, 200, records);
+    },
+    DELETE: async (request, response) => {
+      readParameters(searchOf(request), []);
+      await remove(deps, principalOf(request), ...names(request));
+      respond(response, 200);
+    },
+  };
+  router.all("/:table", ...jsonBody(bodyMaxBytes), dispatch(collection, own.collection));
+  router.all("/:table/:id", ...jsonBody(bodyMaxBytes), dispatch(member, own.member));
+  return router;
+}
+
+/** Handlers by table and method that differ from everyone's. */
+export interface OwnHandlers {
+  readonly collection: Readonly<Record<string, Partial<Record<string, Handler | null>>>>;
+  readonly member: Readonly<Record<string, Partial<Record<string, Handler | null>>>>;
+}
+
+function dispatch(common: Methods, own: OwnHandlers["collection"]): RequestHandler {
+  return async (request, response) => {
+    const special = new Map(Object.entries(own)).get(String(request.params.table));
+    const methods = new Map(
+      Object.entries({ ...common, ...special }).filter(([, handler]) => handler !== null),
+    );
+    const method = request.method === "HEAD" ? "GET" : request.method;
+    const handler = methods.get(method);
+    if (handler) return handler(request, response);
+    const allow = [...methods.keys(), "HEAD", "OPTIONS"].join(", ");
+    if (method !== "OPTIONS") throw new AppError("METHOD_NOT_ALLOWED", { headers: { Allow: allow } });
+    if (methods.has("QUERY")) response.set("Accept-Query", "application/json");
+    response.status(204).set("Allow", allow).end();
+  };
+}
+
+/** The raw text behind `?`: decoding it is the query language's business. */
+export function searchOf(request: Request): string {
+  const at = request.originalUrl.indexOf("?");
+  return at < 0 ? "" : request.originalUrl.slice(at + 1);
+}
+
+function names(request: Request): [table: string, id: string] {
+  return [String(request.params.table), String(request.params.id)];
+}
+
+/** A missing body is no object, which is what the check will say. */
+export function body(request: Request): Json {
+  return bodyOf(request) ?? null;
+}
+
+async function answerList(deps: RecordDeps, request: Request, response: Response, from: "address" | "body") {
+  const parameters = from === "address" ? readParameters(searchOf(request)) : parametersOfBody(body(request));
+  const { records, meta } = await list(deps, principalOf(request), String(request.params.table), parameters);
+  await respondWithList(response, records, meta);
+}
+
+async function answerPost(deps: RecordDeps, request: Request, response: Response): Promise<void> {
+  if (request.get("X-HTTP-Method-Override") === "QUERY") return answerList(deps, request, response, "body");
+  const table = String(request.params.table);
+  const parameters = readParameters(searchOf(request), SHAPE);
+  const { records, ids } = await create(deps, principalOf(request), table, body(request), parameters);
+  respondCreated(response, table, records, ids);
+}
+
+/** 201, with the address of the record when there is one of it. */
+export function respondCreated(
+  response: Response,
+  table: string,
+  records: readonly Json[],
+  ids: readonly string[],
+): void {
+  if (ids.length === 1) response.location(`/api/${table}/${ids[0]}`);
+  respond(response, 201, records);
+}

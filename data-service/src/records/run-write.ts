@@ -1,0 +1,202 @@
+// Does what a write plan says, in an order that leaves nothing dangling if the process dies in between.
+import { AppError } from "@portico/shared/app-error";
+import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
+import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { SINGLETON_FIELD } from "../catalog/indexes.js";
+import { idText } from "../mongo/record-store.js";
+import type { Document } from "../query/lower/document.js";
+import type { LinkSet } from "./check-body.js";
+import type { RecordDeps } from "./deps.js";
+import { recordNotFound } from "./find-table.js";
+import { newIds } from "./ids.js";
+import { type DeleteEffect, deleteEffects, type OwnFields, type WritePlan } from "./write-plan.js";
+
+/** Creates records, all or none. @returns their ids */
+export async function runCreate(
+  deps: RecordDeps,
+  table: Table,
+  plans: readonly WritePlan[],
+): Promise<Stored[]> {
+  await requireLinked(deps, plans);
+  const fields = await Promise.all(plans.map((plan) => storedFields(deps, table, plan.own)));
+  const ids = await newIds(table, plans.length, deps.store);
+  const now = deps.clock.now();
+  const mark = table.singleton ? { [SINGLETON_FIELD]: 1 } : {};
+  const documents = fields.map(
+    (own, at): Document => ({ _id: ids[at] ?? null, ...own, ...mark, createdAt: now, updatedAt: now }),
+  );
+  await insertAll(deps, table, documents, ids);
+  for (const [at, plan] of plans.entries()) await linkForeign(deps, ids[at] ?? null, plan.foreign);
+  return ids;
+}
+
+/** Several documents that fail half-way (a duplicate) leave nothing behind. */
+async function insertAll(
+  deps: RecordDeps,
+  table: Table,
+  documents: Document[],
+  ids: Stored[],
+): Promise<void> {
+  try {
+    await deps.store.insert(table, documents);
+  } catch (error) {
+    if (documents.length > 1) await deps.store.remove(table, { _id: { $in: ids } });
+    throw error;
+  }
+}
+
+/** Changes one record. @throws AppError 404 */
+export async function runUpdate(deps: RecordDeps, table: Table, id: Stored, plan: WritePlan): Promise<void> {
+  await requireLinked(deps, [plan]);
+  await deps.userHooks.beforeChange(table, id, plan.own.set);
+  const fields = await storedFields(deps, table, plan.own);
+  const { unset } = plan.own;
+  const nothing = Object.keys(fields).length === 0 && unset.length === 0 && plan.foreign.length === 0;
+  const change = {
+    $set: nothing ? {} : { ...fields, updatedAt: deps.clock.now() },
+    ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((field) => [field, ""])) }),
+  };
+  const found = nothing
+    ? (await deps.store.existing(table, [id])).size === 1
+    : await deps.store.update(table, { _id: id }, change);
+  if (!found) throw recordNotFound(table);
+  await linkForeign(deps, id, plan.foreign);
+  deps.userHooks.afterChange(table, id);
+}
+
+async function storedFields(deps: RecordDeps, table: Table, { set, columns }: OwnFields): Promise<Document> {
+  const entries = [...set].map(async ([field, value]): Promise<[string, Stored]> => {
+    const column = columns.get(field);
+    if (column === undefined) return [field, value];
+    if (column.encrypted) return [field, deps.sealer.seal(COLUMN_TYPES[column.type].toJson(value), column)];
+    return [field, await deps.userHooks.transform(table, column, value)];
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Every linked record must exist. @throws AppError VALIDATION_ERROR naming each field with an unknown one */
+async function requireLinked(deps: RecordDeps, plans: readonly WritePlan[]): Promise<void> {
+  const violations: string[] = [];
+  for (const { mustExist } of plans) {
+    for (const { relation, target, ids } of mustExist) {
+      const known = await deps.store.existing(target, ids);
+      for (const id of ids.map((each) => idText(target, each)).filter((each) => !known.has(each))) {
+        violations.push(`${relation.name}: there is no "${target.name}" record with the id ${id}`);
+      }
+    }
+  }
+  if (violations.length > 0) throw new AppError("VALIDATION_ERROR", { message: violations.slice(0, 100) });
+}
+
+/** Links that lie in other documents: first the new ones are set, then the former ones let go. */
+async function linkForeign(deps: RecordDeps, id: Stored | null, sets: readonly LinkSet[]): Promise<void> {
+  for (const { relation, target, ids } of sets) {
+    const { field, list } = relation.link;
+    const former = { [field]: id, _id: { $nin: [...ids] } };
+    if (list) {
+      await deps.store.updateMany(target, { _id: { $in: [...ids] } }, { $addToSet: { [field]: id } });
+      await deps.store.pull(target, former, field, [id]);
+    } else {
+      await requireLettable(deps, { relation, target, ids }, former);
+      if (relation.exclusive) await deps.store.updateMany(target, former, { $unset: { [field]: "" } });
+      await deps.store.updateMany(target, { _id: { $in: [...ids] } }, { $set: { [field]: id } });
+      await deps.store.updateMany(target, former, { $unset: { [field]: "" } });
+    }
+  }
+}
+
+/** A record whose link is required can't be let go, only moved or deleted. */
+async function requireLettable(
+  deps: RecordDeps,
+  { relation, target }: LinkSet,
+  former: Document,
+): Promise<void> {
+  const owning = [...target.relations.values()].find(
+    (each) => each.link.on === "self" && each.link.field === relation.link.field,
+  );
+  if (owning?.required !== true) return;
+  const left = await deps.store.read(target, [{ $match: former }, { $limit: 1 }, { $project: { _id: 1 } }]);
+  if (left.length === 0) return;
+  const reason = `would leave records of "${target.name}" without their required "${owning.name}"; move or delete them instead`;
+  throw new AppError("VALIDATION_ERROR", { message: [`${relation.name}: ${reason}`] });
+}
+
+/** How many steps of CASCADE one delete may set off. */
+const MAX_CASCADE_DEPTH = 20;
+
+/**
+ * Deletes records with all that `onDelete` asks for. Everything that could refuse is asked first, through all levels;
+ * then the deepest records go first, so that at no moment a link points nowhere.
+ */
+export async function runDelete(deps: RecordDeps, catalog: Catalog, table: Table, id: Stored): Promise<void> {
+  if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
+  await deps.userHooks.beforeChange(table, id, null);
+  const steps = await collectDeletes(deps, catalog, table, [id], new Map(), 0);
+  for (const step of steps.toReversed()) await deleteStep(deps, catalog, step);
+  deps.userHooks.afterChange(table, id);
+}
+
+interface DeleteStep {
+  readonly table: Table;
+  readonly ids: readonly Stored[];
+}
+
+/** What goes, parents before children. `seen` ends circles. */
+async function collectDeletes(
+  deps: RecordDeps,
+  catalog: Catalog,
+  table: Table,
+  ids: readonly Stored[],
+  seen: Map<string, Set<string>>,
+  depth: number,
+): Promise<DeleteStep[]> {
+  const known = seen.get(table.name) ?? new Set<string>();
+  seen.set(table.name, known);
+  const fresh = ids.filter((id) => !known.has(String(id)));
+  for (const id of fresh) known.add(String(id));
+  if (fresh.length === 0) return [];
+  if (depth > MAX_CASCADE_DEPTH)
+    throw new AppError("CONFLICT", `The delete cascades through more than ${MAX_CASCADE_DEPTH} tables.`);
+  const steps: DeleteStep[] = [{ table, ids: fresh }];
+  for (const effect of deleteEffects(incomingLinks(catalog, table))) {
+    if (effect.effect === "unlink") continue;
+    const linked = await linkedIds(deps, effect, fresh);
+    const others = linked.filter((id) => !seen.get(effect.owner.name)?.has(String(id)));
+    if (effect.effect === "restrict" && others.length > 0) throw restricted(table, effect);
+    steps.push(...(await collectDeletes(deps, catalog, effect.owner, others, seen, depth + 1)));
+  }
+  return steps;
+}
+
+async function linkedIds(
+  deps: RecordDeps,
+  { owner, relation, effect }: DeleteEffect,
+  ids: readonly Stored[],
+): Promise<Stored[]> {
+  const limit = effect === "restrict" ? [{ $limit: ids.length + 1 }] : [];
+  const found = await deps.store.read(owner, [
+    { $match: { [relation.link.field]: { $in: [...ids] } } },
+    ...limit,
+    { $project: { _id: 1 } },
+  ]);
+  const row = COLUMN_TYPES[owner.idColumn.type];
+  return found.map(({ _id }) => row.parse(row.toJson(_id), [])).filter((id) => id !== undefined);
+}
+
+function restricted(table: Table, { owner, relation }: DeleteEffect): AppError {
+  return new AppError("CONFLICT", {
+    message: `Records of "${owner.name}" still link to this "${table.name}" record by "${relation.name}"; delete or move them first.`,
+    details: { table: owner.name, relation: relation.name },
+  });
+}
+
+async function deleteStep(deps: RecordDeps, catalog: Catalog, { table, ids }: DeleteStep): Promise<void> {
+  for (const { owner, relation } of incomingLinks(catalog, table)) {
+    const { field, list } = relation.link;
+    const linked = { [field]: { $in: [...ids] } };
+    if (list) await deps.store.pull(owner, linked, field, ids);
+    else if (relation.onDelete === "SET NULL")
+      await deps.store.updateMany(owner, linked, { $unset: { [field]: "" } });
+  }
+  await deps.store.remove(table, { _id: { $in: [...ids] } });
+}

@@ -1,0 +1,47 @@
+// What writing a user means beyond its columns: passwords are hashed, e-mails normalised, the last admin stays.
+import { AppError } from "@portico/shared/app-error";
+import { ObjectId } from "bson";
+import { normalizeEmail } from "../auth/email.js";
+import type { Column, Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+
+export interface UserHooksDeps {
+  /** Name of the users' table. */
+  readonly table: string;
+  readonly hash: (password: string) => Promise<string>;
+  /** Forgets what is cached about a user, so that a change holds at once. */
+  readonly forgetUser: (userId: string) => void;
+  /** Active root admins other than this user. */
+  readonly otherRootAdmins: (userId: ObjectId) => Promise<number>;
+}
+
+export interface UserHooks {
+  /** The value to store for a column's checked value. */
+  transform(table: Table, column: Column, value: Stored): Promise<Stored>;
+  /** @throws AppError 409 when the change would leave no active root admin. @param change null = delete */
+  beforeChange(table: Table, id: Stored, change: ReadonlyMap<string, Stored> | null): Promise<void>;
+  afterChange(table: Table, id: Stored): void;
+}
+
+export function makeUserHooks({ table: users, hash, forgetUser, otherRootAdmins }: UserHooksDeps): UserHooks {
+  return {
+    async transform(table, column, value) {
+      if (table.name !== users || typeof value !== "string") return value;
+      if (column.name === "password") return hash(value);
+      return column.name === "email" ? normalizeEmail(value) : value;
+    },
+    async beforeChange(table, id, change) {
+      if (table.name !== users || !(id instanceof ObjectId)) return;
+      const keeps =
+        change !== null && change.get("isRootAdmin") !== false && change.get("isActive") !== false;
+      if (keeps || (await otherRootAdmins(id)) > 0) return;
+      throw new AppError(
+        "CONFLICT",
+        "This would leave no active root admin; make another user root admin first.",
+      );
+    },
+    afterChange(table, id) {
+      if (table.name === users) forgetUser(String(id));
+    },
+  };
+}

@@ -1,0 +1,65 @@
+// A checked body -> what to do in which order. Pure; run-write does it.
+import type { Column, Relation, Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import type { CheckedBody, LinkSet } from "./check-body.js";
+
+/** The record's own document: fields to set and to take away. Null is never stored, only absence. */
+export interface OwnFields {
+  readonly set: ReadonlyMap<string, Stored>;
+  readonly unset: readonly string[];
+  /** Columns among `set`, for values that are transformed before they are stored. */
+  readonly columns: ReadonlyMap<string, Column>;
+}
+
+export interface WritePlan {
+  readonly own: OwnFields;
+  /** Ids that must exist before anything is written. */
+  readonly mustExist: readonly LinkSet[];
+  /** Links stored in other tables' documents, to be set once the record is there. */
+  readonly foreign: readonly LinkSet[];
+}
+
+/** Orders a write: check links, write the record, then the links that lie elsewhere. */
+export function planWrite({ values, links }: CheckedBody): WritePlan {
+  const own = links.filter(({ relation }) => relation.link.on === "self");
+  const set = new Map<string, Stored>();
+  const unset: string[] = [];
+  const columns = new Map<string, Column>();
+  const put = (field: string, value: Stored | null): void => {
+    if (value === null) unset.push(field);
+    else set.set(field, value);
+  };
+  for (const [column, value] of values) {
+    put(column.field, value);
+    columns.set(column.field, column);
+  }
+  for (const { relation, ids } of own) put(relation.link.field, linkValue(relation, ids));
+  return {
+    own: { set, unset, columns },
+    mustExist: links.filter(({ ids }) => ids.length > 0),
+    foreign: links.filter(({ relation }) => relation.link.on === "target"),
+  };
+}
+
+function linkValue(relation: Relation, ids: readonly Stored[]): Stored | null {
+  if (!relation.link.list) return ids[0] ?? null;
+  // Ids are values of BSON, and a list of them is one too.
+  return ids.length === 0 ? null : [...ids];
+}
+
+/** What deleting a record does to records that link to it. */
+export interface DeleteEffect {
+  readonly owner: Table;
+  readonly relation: Relation;
+  readonly effect: "restrict" | "cascade" | "unlink";
+}
+
+/** The effects of deleting from a table, `restrict` first: nothing may change before all of them have passed. */
+export function deleteEffects(incoming: readonly { owner: Table; relation: Relation }[]): DeleteEffect[] {
+  const effects = incoming.map(({ owner, relation }): DeleteEffect => {
+    if (relation.link.list || relation.onDelete === "SET NULL") return { owner, relation, effect: "unlink" };
+    return { owner, relation, effect: relation.onDelete === "CASCADE" ? "cascade" : "restrict" };
+  });
+  const order = ["restrict", "cascade", "unlink"];
+  return effects.toSorted((a, b) => order.indexOf(a.effect) - order.indexOf(b.effect));
+}

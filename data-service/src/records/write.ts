@@ -1,0 +1,102 @@
+// POST, PATCH and DELETE of records: check everything, write, answer with the record as it is now.
+import { AppError } from "@portico/shared/app-error";
+import type { Table } from "../catalog/catalog.js";
+import { isArray, type Json } from "../json.js";
+import { idText } from "../mongo/record-store.js";
+import { type Action, requireAccess, writeView } from "../permission/access.js";
+import type { Principal } from "../principal.js";
+import type { Parameters } from "../query/parameters.js";
+import { checkBody } from "./check-body.js";
+import type { RecordDeps } from "./deps.js";
+import { findTable, parseId } from "./find-table.js";
+import { readShaped, recordShape } from "./read-one.js";
+import { runCreate, runDelete, runUpdate } from "./run-write.js";
+import { planWrite } from "./write-plan.js";
+
+/** Records one POST may create. */
+const MAX_BULK = 1_000;
+
+export interface Created {
+  readonly records: readonly Json[];
+  /** Ids in the order of the body. */
+  readonly ids: readonly string[];
+}
+
+/** Creates one record, or all records of a list, or none. @returns them in the asked shape */
+export async function create(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  body: Json,
+  parameters: Parameters,
+): Promise<Created> {
+  const { table, shape, plans } = await deps.catalogs.decide((catalog) => {
+    const found = writable(findTable(catalog, tableName), principal, "create");
+    const wish = recordShape(deps, principal, found, catalog, parameters);
+    const bodies = checkBulk(body, (each) => checkBody(each, found, catalog, writeView(principal), "create"));
+    return { table: found, shape: wish, plans: bodies.map(planWrite) };
+  });
+  const ids = await runCreate(deps, table, plans);
+  return { records: await readShaped(deps, shape, ids), ids: ids.map((id) => idText(table, id)) };
+}
+
+/** Checks a single body, or each of a list with its position before the field. */
+function checkBulk<Checked>(body: Json, check: (body: Json) => Checked): Checked[] {
+  if (!isArray(body)) return [check(body)];
+  if (body.length === 0 || body.length > MAX_BULK) {
+    throw new AppError("VALIDATION_ERROR", { message: [`body: must have 1 to ${MAX_BULK} records`] });
+  }
+  const violations: string[] = [];
+  const checked = body.flatMap((each, at) => {
+    try {
+      return [check(each)];
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "VALIDATION_ERROR") throw error;
+      violations.push(...[error.messages].flat().map((message) => `[${at}].${message}`));
+      return [];
+    }
+  });
+  if (violations.length > 0) throw new AppError("VALIDATION_ERROR", { message: violations });
+  return checked;
+}
+
+/** Changes the named members of one record. @returns it in the asked shape */
+export async function update(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  idText: string,
+  body: Json,
+  parameters: Parameters,
+): Promise<Json[]> {
+  const { table, id, shape, plan } = await deps.catalogs.decide((catalog) => {
+    const found = writable(findTable(catalog, tableName), principal, "update");
+    return {
+      table: found,
+      id: parseId(found, idText),
+      shape: recordShape(deps, principal, found, catalog, parameters),
+      plan: planWrite(checkBody(body, found, catalog, writeView(principal), "update")),
+    };
+  });
+  await runUpdate(deps, table, id, plan);
+  return readShaped(deps, shape, [id]);
+}
+
+/** Deletes one record with all that `onDelete` asks for. */
+export async function remove(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  idText: string,
+): Promise<void> {
+  const { catalog, table, id } = await deps.catalogs.decide((current) => {
+    const found = writable(findTable(current, tableName), principal, "delete");
+    return { catalog: current, table: found, id: parseId(found, idText) };
+  });
+  await runDelete(deps, catalog, table, id);
+}
+
+function writable(table: Table, principal: Principal, action: Action): Table {
+  requireAccess(principal, table, action);
+  return table;
+}

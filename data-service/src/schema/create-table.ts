@@ -1,0 +1,102 @@
+// POST /svc_table: check the definition, reserve its name, make collection and indexes, publish.
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import { ObjectId } from "bson";
+import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
+import type { Catalog, Table } from "../catalog/catalog.js";
+import { checkDefinition } from "../catalog/check-definition.js";
+import type { CurrentCatalog } from "../catalog/current-catalog.js";
+import type { TableDefinition } from "../catalog/definition.js";
+import { indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
+import { isObject, type Json, kindOf } from "../json.js";
+import type { CatalogStore } from "../mongo/catalog-store.js";
+
+export interface SchemaDeps {
+  readonly catalogs: CurrentCatalog;
+  readonly catalogStore: CatalogStore;
+  readonly systemTables: readonly SystemTableDefinition[];
+  readonly systemTablePrefix: string;
+  readonly provision: (table: Table) => Promise<void>;
+  readonly clock: Clock;
+}
+
+/** Changes that come from elsewhere at the same moment are let pass this often. */
+const ATTEMPTS = 5;
+
+/**
+ * Makes a table and returns its id once it is usable.
+ * @throws AppError 422 with every problem of the definition, 409 for a taken name
+ */
+export async function createTable(deps: SchemaDeps, body: Json): Promise<string> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const catalog = await deps.catalogs.refresh();
+    const definition = checkNew(deps, body, catalog);
+    if (!(await deps.catalogStore.reserve(definition, deps.clock.now()))) throw nameTaken(definition.name);
+    if (await provisionAndPublish(deps, definition, catalog)) return definition.id;
+  }
+  throw new AppError("CONFLICT", "Other tables are being changed at this moment; try again.");
+}
+
+function checkNew(deps: SchemaDeps, body: Json, catalog: Catalog): TableDefinition {
+  if (!isObject(body)) throw schemaError([`body: must be a JSON object, not ${kindOf(body)}`]);
+  const checked = checkDefinition(body, {
+    catalog,
+    systemPrefix: deps.systemTablePrefix,
+    newId: () => new ObjectId().toHexString(),
+  });
+  if (!checked.ok) throw schemaError(checked.problems);
+  const { definition } = checked;
+  if (catalog.tables.has(definition.name)) throw nameTaken(definition.name);
+  const indexes = indexesOf(builtTable(deps, definition)).length;
+  if (indexes > MAX_INDEXES)
+    throw schemaError([`indexes: the table needs ${indexes} indexes; ${MAX_INDEXES} is the most`]);
+  return definition;
+}
+
+function builtTable(deps: SchemaDeps, definition: TableDefinition): Table {
+  // Alone it has all that collection and indexes depend on; targets that are missing here do not matter.
+  const related = definition.relations
+    .map((relation) => relation.table)
+    .filter((name) => name !== definition.name);
+  const standIns = related.map((name) => ({ ...definition, id: name, name, relations: [] }));
+  const table = buildCatalog(0, [definition, ...standIns], deps.systemTables).tables.get(definition.name);
+  if (table === undefined) throw new Error(`no table "${definition.name}"`);
+  return table;
+}
+
+async function provisionAndPublish(
+  deps: SchemaDeps,
+  definition: TableDefinition,
+  seen: Catalog,
+): Promise<boolean> {
+  try {
+    await deps.provision(builtTable(deps, definition));
+    const published = await deps.catalogStore.publish(definition.id, Math.max(seen.version, 0));
+    if (!published) await deps.catalogStore.release(definition.id);
+    else await deps.catalogs.refresh();
+    return published;
+  } catch (error) {
+    await deps.catalogStore.release(definition.id);
+    throw error;
+  }
+}
+
+/** Finishes tables whose making a crash interrupted. Called at start. */
+export async function finishInterrupted(deps: SchemaDeps): Promise<void> {
+  const { making } = await deps.catalogStore.load();
+  for (const definition of making) {
+    const catalog = await deps.catalogs.refresh();
+    await provisionAndPublish(deps, definition, catalog);
+  }
+}
+
+function nameTaken(name: string): AppError {
+  return new AppError("DUPLICATE_RESOURCE", {
+    message: `name: there is a table "${name}" already`,
+    details: { fields: ["name"] },
+  });
+}
+
+function schemaError(problems: readonly string[]): AppError {
+  return new AppError("SCHEMA_ERROR", { message: problems });
+}

@@ -1,0 +1,28 @@
+// TRUST_PROXY: whose word about the client's address counts (contract, section 9).
+import { isIP } from "node:net";
+import type { EnvReader } from "./env.js";
+
+/** What express takes as `trust proxy`: nobody, this many hops, or these addresses. */
+export type TrustProxy = false | number | readonly string[];
+
+const PROXY_NAMES = ["loopback", "linklocal", "uniquelocal"];
+
+/** `false`, a number of hops, or a comma-separated list. `true` would believe any client's header: refused. */
+export function readTrustProxy(reader: EnvReader): TrustProxy {
+  const value = reader.text("TRUST_PROXY", "false");
+  if (value === "false") return false;
+  if (/^[1-9]$/.test(value)) return Number(value);
+  const proxies = value.split(",").map((entry) => entry.trim());
+  if (proxies.every((entry) => PROXY_NAMES.includes(entry) || isAddress(entry))) return proxies;
+  reader.problem(
+    `TRUST_PROXY must be false, a number of proxies from 1 to 9, or addresses such as 10.0.0.0/8,loopback, not "${value}".`,
+  );
+  return false;
+}
+
+function isAddress(text: string): boolean {
+  const [address = "", bits, ...rest] = text.split("/");
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}

@@ -1,0 +1,306 @@
+// The auth stores and the races they decide, on a real engine.
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { makeAccessTokens } from "@portico/data-service/auth/access-token";
+import { ensureFirstAdmin } from "@portico/data-service/auth/first-admin";
+import { issueSession } from "@portico/data-service/auth/issue-session";
+import { makeKeyRing } from "@portico/data-service/auth/keys";
+import { logIn } from "@portico/data-service/auth/log-in";
+import { logOut } from "@portico/data-service/auth/log-out";
+import { makePasswordHasher } from "@portico/data-service/auth/password-hasher";
+import { refresh } from "@portico/data-service/auth/refresh";
+import { makeRefreshTokens } from "@portico/data-service/auth/refresh-token";
+import type { Session } from "@portico/data-service/auth/session";
+import { makeSessionCache } from "@portico/data-service/auth/session-cache";
+import type { Tokens } from "@portico/data-service/auth/token-pair";
+import { buildCatalog } from "@portico/data-service/catalog/build-catalog";
+import { systemTables } from "@portico/data-service/catalog/system-tables";
+import { provisionTable } from "@portico/data-service/mongo/provision";
+import {
+  ensureAuthIndexes,
+  makeSessionStore,
+  type SessionStore,
+} from "@portico/data-service/mongo/session-store";
+import { makeUserStore, type UserStore, userCollection } from "@portico/data-service/mongo/user-store";
+import { makeLogger } from "@portico/shared/logger";
+import { type Db, MongoClient, ObjectId } from "mongodb";
+
+const PREFIX = "svc_";
+const ANN = new ObjectId();
+/** Of "ann's password", with less memory than we use now. */
+const WEAK_HASH =
+  "$argon2id$v=19$m=8192,t=2,p=1$adGYLD2T4RkxNUNim/3wrw$B6zS+v2YTEA2bkPHROnkGLbmuOTBG3OGpb6p08Gdh74";
+const CLIENT = { origin: "https://app.example.com", userAgent: "test", address: "127.0.0.1" };
+const clock = { now: () => new Date() };
+const hasher = makePasswordHasher();
+const log = makeLogger("test", "silent");
+
+let client: MongoClient;
+let db: Db;
+let sessions: SessionStore;
+let users: UserStore;
+let tokens: Tokens;
+
+beforeAll(async () => {
+  const url = process.env.MONGODB_URL;
+  if (url === undefined) throw new Error("MONGODB_URL is set by the test run");
+  client = await MongoClient.connect(url, { writeConcern: { w: "majority", journal: true } });
+  db = client.db("test_auth_stores");
+  await db.dropDatabase();
+  await ensureAuthIndexes(db, PREFIX);
+  sessions = makeSessionStore(db);
+  users = makeUserStore(db, PREFIX);
+  const ring = await makeKeyRing(generateKeyPairSync("ed25519").privateKey);
+  tokens = {
+    access: makeAccessTokens(ring, "https://app.example.com", 900),
+    refresh: makeRefreshTokens(randomBytes(32)),
+  };
+});
+
+afterAll(async () => {
+  await db.dropDatabase();
+  await client.close();
+});
+
+const ann = {
+  email: "ann@example.com",
+  name: "Ann",
+  isActive: true,
+  isRootAdmin: false,
+  createdAt: new Date(),
+  updatedAt: new Date(),
+};
+
+beforeEach(async () => {
+  await Promise.all(
+    ["_sessions", "_markers", `${PREFIX}user`].map((name) => db.collection(name).deleteMany({})),
+  );
+  await userCollection(db, PREFIX).insertOne({ _id: ANN, ...ann });
+});
+
+const deps = () => ({
+  sessions,
+  users,
+  tokens,
+  clock,
+  hasher,
+  sessionCache: makeSessionCache({ sessions, users, clock }),
+});
+const signIn = (remember = false) =>
+  issueSession(deps(), { userId: ANN.toHexString(), remember, provider: null }, CLIENT);
+const parallel = <Result>(count: number, task: () => Promise<Result>) =>
+  Promise.allSettled(Array.from({ length: count }, task));
+
+describe("the session store", () => {
+  const session: Session = {
+    id: "AAAAAAAAAAAAAAAAAAAAAA",
+    userId: ANN.toHexString(),
+    ...CLIENT,
+    generation: 3,
+    rotatedAt: new Date(),
+    createdAt: new Date(),
+    lastUsedAt: new Date(),
+    expiresAt: new Date(Date.now() + 60_000),
+    remember: true,
+    provider: null,
+  };
+
+  it("gives back what was stored, with the user's id as ObjectId in the database", async () => {
+    await sessions.insert(session);
+    expect(await sessions.find(session.id)).toEqual(session);
+    const raw = await db.collection<{ _id: string }>("_sessions").findOne({ _id: session.id });
+    expect(raw).toMatchObject({ userId: ANN, expiresAt: session.expiresAt });
+    expect(raw).not.toHaveProperty("id");
+  });
+
+  it("rotates once for a generation", async () => {
+    await sessions.insert(session);
+    const next = { rotatedAt: new Date(), expiresAt: new Date(Date.now() + 120_000) };
+    const all = await parallel(20, () => sessions.rotate(session.id, 3, next));
+    const won = all.flatMap((each) => (each.status === "fulfilled" && each.value ? [each.value] : []));
+    expect(won).toEqual([{ ...session, ...next, generation: 4, lastUsedAt: next.rotatedAt }]);
+    expect(await sessions.find(session.id)).toEqual(won[0]);
+  });
+
+  it("clears away the user's expired sessions at the next sign-in, and no other", async () => {
+    const expired = { ...session, expiresAt: new Date(session.createdAt.getTime() - 1) };
+    const ids = ["expired", "of-another", "alive"];
+    await sessions.insert({
+      ...expired,
+      id: "of-another",
+      userId: new ObjectId().toHexString(),
+      createdAt: new Date(0),
+    });
+    await sessions.insert({ ...expired, id: "expired", createdAt: new Date(0) });
+    await sessions.insert({ ...session, id: "alive" });
+    await sessions.insert(session);
+    const found = await Promise.all(ids.map((id) => sessions.find(id)));
+    expect(found.map((each) => each?.id)).toEqual([undefined, "of-another", "alive"]);
+  });
+
+  it("rotates no expired session, swept or not", async () => {
+    await sessions.insert({ ...session, createdAt: new Date(0), expiresAt: new Date(Date.now() - 1) });
+    const next = { rotatedAt: new Date(), expiresAt: new Date(Date.now() + 120_000) };
+    expect(await sessions.rotate(session.id, 3, next)).toBeUndefined();
+  });
+
+  it("removes, and forgives a second time", async () => {
+    await sessions.insert(session);
+    await sessions.remove(session.id);
+    await sessions.remove(session.id);
+    expect(await sessions.find(session.id)).toBeUndefined();
+  });
+
+  it("has its indexes", async () => {
+    const indexes = await db.collection("_sessions").indexes();
+    expect(indexes.map(({ key, expireAfterSeconds }) => [key, expireAfterSeconds])).toEqual([
+      [{ _id: 1 }, undefined],
+      [{ userId: 1 }, undefined],
+      [{ expiresAt: 1 }, 0],
+    ]);
+    await ensureAuthIndexes(db, PREFIX);
+  });
+
+  it("holds no token and nothing a token could be made of", async () => {
+    const pair = await signIn();
+    const dump = JSON.stringify(await db.collection("_sessions").find().toArray());
+    expect(dump).not.toContain(pair.accessToken);
+    expect(dump).not.toContain(pair.refreshToken);
+    const mac = pair.refreshToken.slice(-42);
+    expect(dump).not.toContain(mac);
+  });
+});
+
+describe("the user store", () => {
+  it("finds users by their stored e-mail only, whatever is asked", async () => {
+    expect(await users.findByEmail("ann@example.com")).toEqual({
+      id: ANN.toHexString(),
+      passwordHash: null,
+      isActive: true,
+    });
+    expect(await users.findByEmail("ann@example.org")).toBeUndefined();
+    expect(await users.findByEmail("$ne")).toBeUndefined();
+  });
+
+  it("keeps one account per e-mail", async () => {
+    await expect(userCollection(db, PREFIX).insertOne({ _id: new ObjectId(), ...ann })).rejects.toMatchObject(
+      {
+        code: 11_000,
+      },
+    );
+  });
+
+  it("finds them by index", async () => {
+    const plan = await userCollection(db, PREFIX)
+      .find({ email: { $eq: "ann@example.com" } })
+      .explain("queryPlanner");
+    expect(JSON.stringify(plan)).toContain('"indexName":"email_1"');
+  });
+
+  it("shares its index with the catalog's table", async () => {
+    const table = buildCatalog(0, [], systemTables(PREFIX)).tables.get(`${PREFIX}user`);
+    if (table === undefined) throw new Error("missing table");
+    await provisionTable(db, table);
+    await ensureAuthIndexes(db, PREFIX);
+    const names = (await userCollection(db, PREFIX).indexes()).map(({ name }) => name);
+    expect(names.filter((name) => name?.includes("email"))).toEqual(["email_1"]);
+  });
+
+  it("replaces a hash only while it is the stored one", async () => {
+    await userCollection(db, PREFIX).updateOne({ _id: ANN }, { $set: { passwordHash: "old" } });
+    await users.replacePasswordHash(ANN.toHexString(), "older", "wrong");
+    expect((await users.findByEmail("ann@example.com"))?.passwordHash).toBe("old");
+    await users.replacePasswordHash(ANN.toHexString(), "old", "fresh");
+    expect((await users.findByEmail("ann@example.com"))?.passwordHash).toBe("fresh");
+  });
+
+  it("finds active users with their role", async () => {
+    const roleId = new ObjectId();
+    await userCollection(db, PREFIX).updateOne({ _id: ANN }, { $set: { roleId, isRootAdmin: true } });
+    expect(await users.findActive(ANN.toHexString())).toEqual({
+      roleId: roleId.toHexString(),
+      isRootAdmin: true,
+    });
+    await userCollection(db, PREFIX).updateOne({ _id: ANN }, { $set: { isActive: false } });
+    expect(await users.findActive(ANN.toHexString())).toBeUndefined();
+  });
+});
+
+describe("sign-in on the stores", () => {
+  it("takes a password, upgrades an old hash, and refuses after deactivation", async () => {
+    const users = userCollection(db, PREFIX);
+    await users.updateOne({ _id: ANN }, { $set: { passwordHash: WEAK_HASH } });
+    const body = { email: "Ann@Example.com ", password: "ann's password" };
+    const pair = await logIn(deps(), body, CLIENT);
+    expect(await sessions.find(tokens.refresh.read(pair.refreshToken)?.sessionId ?? "")).toMatchObject(
+      CLIENT,
+    );
+    expect((await users.findOne({ _id: ANN }))?.passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    expect((await logIn(deps(), body, CLIENT)).loginProvider).toBeNull();
+    await users.updateOne({ _id: ANN }, { $set: { isActive: false } });
+    await expect(logIn(deps(), body, CLIENT)).rejects.toMatchObject({ code: "INVALID_CREDENTIALS" });
+    await expect(refresh(deps(), { refreshToken: pair.refreshToken }, log)).rejects.toMatchObject({
+      status: 401,
+    });
+  });
+
+  it("gives parallel refreshers of several instances one successor, round after round", async () => {
+    let { refreshToken } = await signIn(true);
+    for (let round = 0; round < 20; round += 1) {
+      const all = await parallel(10, () => refresh(deps(), { refreshToken }, log));
+      const pairs = all.map((each) => (each.status === "fulfilled" ? each.value : String(each.reason)));
+      expect(new Set(pairs.map((pair) => JSON.stringify(pair))).size).toBe(1);
+      const [pair] = pairs;
+      if (pair === undefined || typeof pair === "string") throw new Error(`refused: ${pair}`);
+      expect(tokens.refresh.read(pair.refreshToken)?.generation).toBe(round + 1);
+      refreshToken = pair.refreshToken;
+    }
+  });
+
+  it("leaves nothing valid when log-out races with refresh", async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const { refreshToken } = await signIn();
+      const [refreshed] = await Promise.allSettled([
+        refresh(deps(), { refreshToken }, log),
+        logOut(deps(), { refreshToken }, undefined),
+      ]);
+      const held =
+        refreshed.status === "fulfilled" ? [refreshToken, refreshed.value.refreshToken] : [refreshToken];
+      for (const token of held) {
+        await expect(refresh(deps(), { refreshToken: token }, log)).rejects.toMatchObject({
+          code: "INVALID_TOKEN",
+        });
+      }
+    }
+    expect(await db.collection("_sessions").countDocuments()).toBe(0);
+  });
+
+  it("revokes the session, newest token included, when an old one is replayed", async () => {
+    const first = await signIn();
+    const second = await refresh(deps(), { refreshToken: first.refreshToken }, log);
+    const third = await refresh(deps(), { refreshToken: second.refreshToken }, log);
+    for (const { refreshToken } of [first, third]) {
+      await expect(refresh(deps(), { refreshToken }, log)).rejects.toMatchObject({ code: "INVALID_TOKEN" });
+    }
+  });
+});
+
+describe("the first admin on the stores", () => {
+  it("is one, and its password is said once, however many instances start", async () => {
+    const wanted = { email: "admin@example.com", password: undefined };
+    const all = await parallel(10, () => ensureFirstAdmin(deps(), wanted));
+    const said = all.flatMap((each) => (each.status === "fulfilled" && each.value ? [each.value] : []));
+    expect(all.map(({ status }) => status)).toEqual(Array(10).fill("fulfilled"));
+    expect(said).toHaveLength(1);
+    expect(await userCollection(db, PREFIX).countDocuments({ isRootAdmin: true })).toBe(1);
+    const [admin] = said;
+    const pair = await logIn(deps(), { email: admin?.email, password: admin?.password }, CLIENT);
+    expect(pair.accessToken).toMatch(/^eyJ/);
+  });
+
+  it("is one even if the instances were given different addresses", async () => {
+    const emails = ["a@example.com", "b@example.com", "c@example.com"];
+    await Promise.all(emails.map((email) => ensureFirstAdmin(deps(), { email, password: "given-password" })));
+    expect(await userCollection(db, PREFIX).countDocuments({ isRootAdmin: true })).toBe(1);
+  });
+});

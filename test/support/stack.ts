@@ -1,0 +1,143 @@
+// A whole system on loopback: data service and gateway as processes of their own, on a database of their own.
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LauncherMessage } from "@portico/shared/launcher-messages";
+import { MongoClient } from "mongodb";
+import { fileOf } from "./run-state.js";
+
+export interface StackOptions {
+  /** Settings of both services, over the defaults of the tests. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Fill the database with the demo content (only on an embedded engine of its own). */
+  readonly demo?: boolean;
+  /** Share this database instead of a fresh one. */
+  readonly mongodbUrl?: string;
+  /** Keep data and secrets here instead of in a fresh folder. */
+  readonly dataDir?: string;
+}
+
+export interface RunningService {
+  readonly url: string;
+  readonly process: ChildProcess;
+  /** Everything written to standard output: JSON lines. */
+  readonly log: () => string;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export interface Stack {
+  readonly appUrl: string;
+  readonly dataUrl: string;
+  readonly mongodbUrl: string;
+  readonly dataDir: string;
+  readonly admin: { readonly email: string; readonly password: string };
+  readonly gateway: RunningService;
+  readonly dataService: RunningService;
+  /** Starts the data service again on the same port, after a test has stopped or killed it. */
+  restartDataService(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export const ADMIN = { email: "admin@example.com", password: "correct horse battery" } as const;
+
+/** Starts one data service and one gateway; resolves when both are ready. */
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "portico-stack-")));
+  const mongodbUrl =
+    options.mongodbUrl ?? (options.demo ? `mongodb_embedded://${dataDir}/mongodb` : freshDatabase());
+  const [dataPort, appPort] = await Promise.all([freePort(), freePort()]);
+  const appUrl = `http://localhost:${appPort}`;
+  const env = {
+    ...{ APP_URL: appUrl, PORT: String(appPort), DATA_SERVICE_PORT: String(dataPort) },
+    ...{ DATA_SERVICE_URL: `http://127.0.0.1:${dataPort}`, DATA_DIR: dataDir, MONGODB_URL: mongodbUrl },
+    ...{ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password },
+    ...{ DEMO: options.demo ? "on" : "off", NODE_ENV: "test", LOG_LEVEL: "info" },
+    ...options.env,
+  };
+  let dataService = await startService("@portico/data-service/main", env);
+  const gateway = await startService("@portico/gateway/main", env).catch(async (error: unknown) => {
+    await dataService.stop();
+    throw error;
+  });
+  return {
+    ...{ appUrl, dataUrl: dataService.url, mongodbUrl, dataDir, admin: ADMIN, gateway },
+    get dataService() {
+      return dataService;
+    },
+    async restartDataService() {
+      dataService = await startService("@portico/data-service/main", env);
+    },
+    async stop() {
+      await gateway.stop();
+      await dataService.stop();
+      await dropDatabase(mongodbUrl);
+      if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** An address on the run's MongoDB with a database name that nobody else has. */
+export function freshDatabase(): string {
+  const url = process.env.MONGODB_URL;
+  if (url === undefined) throw new Error("MONGODB_URL is not set; global-setup must run first");
+  const parsed = /^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?[^?]*(\?.*)?$/.exec(url);
+  if (parsed === null) throw new Error(`can't read MONGODB_URL`);
+  return `${parsed[1]}/test_${randomBytes(6).toString("hex")}${parsed[2] ?? ""}`;
+}
+
+async function dropDatabase(mongodbUrl: string): Promise<void> {
+  if (mongodbUrl.startsWith("mongodb_embedded:")) return;
+  const client = new MongoClient(mongodbUrl);
+  await client.db().dropDatabase();
+  await client.close();
+}
+
+/** Runs a service as its own process. Rejects with its problems when it refuses to start. */
+export async function startService(
+  module: string,
+  env: Readonly<Record<string, string>>,
+): Promise<RunningService> {
+  const child = spawn(process.execPath, ["--enable-source-maps", fileOf(module)], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  const output = { log: "", errors: "" };
+  child.stdout?.on("data", (chunk: Buffer) => {
+    output.log += chunk.toString();
+  });
+  child.stderr?.on("data", (chunk: Buffer) => {
+    output.errors += chunk.toString();
+  });
+  const url = await readiness(child, output);
+  return { url, process: child, log: () => output.log, stop: (signal) => stopChild(child, signal) };
+}
+
+function readiness(child: ChildProcess, output: { errors: string }): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.on("message", (message: LauncherMessage) => {
+      if (message.type === "ready") resolve(message.url);
+      if (message.type === "refused") reject(new Error(message.problems.join("\n")));
+    });
+    child.once("exit", (code) => reject(new Error(`service ended with ${code}: ${output.errors}`)));
+  });
+}
+
+async function stopChild(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill(signal);
+  await ended;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (typeof address !== "object" || address === null) throw new Error("no port");
+  return address.port;
+}
