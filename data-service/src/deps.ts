@@ -11,7 +11,6 @@ import { makeRefreshTokens } from "./auth/refresh-token.js";
 import type { AuthRoutesDeps } from "./auth/routes.js";
 import { makeSessionCache } from "./auth/session-cache.js";
 import { buildCatalog } from "./catalog/build-catalog.js";
-import { CurrentCatalog } from "./catalog/current-catalog.js";
 import { systemTables } from "./catalog/system-tables.js";
 import type { Config } from "./config.js";
 import { seedDemo } from "./demo/seed.js";
@@ -27,6 +26,7 @@ import type { RecordDeps } from "./records/deps.js";
 import { makeSealer } from "./records/seal.js";
 import { makeUserHooks } from "./records/user-hooks.js";
 import { finishInterrupted, type SchemaDeps } from "./schema/create-table.js";
+import { CurrentCatalog } from "./schema/current-catalog.js";
 
 export interface Deps {
   readonly config: Config;

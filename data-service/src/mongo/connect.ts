@@ -1,29 +1,115 @@
 // An address -> a connected database. Nothing else knows which engine runs.
-import { type Db, MongoClient } from "mongodb";
-import { openEmbeddedEngine } from "./embedded/engine.js";
+import { ConfigError } from "@portico/shared/env";
+import { type Db, type Document, MongoClient, type MongoClientOptions, MongoServerError } from "mongodb";
+import { type EmbeddedEngine, openEmbeddedEngine } from "./embedded/engine.js";
+import { parseStoreAddress } from "./store-address.js";
 
 export interface Store {
   client: MongoClient;
   db: Db;
+  /** Learned from the server: a replica set or a sharded cluster with sessions. The embedded engine has none. */
   transactions: boolean;
   close(): Promise<void>;
 }
 
-export async function connectStore(mongodbUrl: string): Promise<Store> {
-  const embedded = /^mongodb_embedded:\/\/(.+)$/.exec(mongodbUrl)?.[1];
-  const engine = embedded === undefined ? undefined : await openEmbeddedEngine(decodeURIComponent(embedded));
-  const client = new MongoClient(engine?.uri ?? mongodbUrl, {
-    writeConcern: { w: "majority", journal: true },
-  });
-  await client.connect();
-  const path = /^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(engine?.uri ?? mongodbUrl)?.[1];
+/** What correctness rests on; an address can't weaken it. */
+const PROMISES = {
+  // An answered write is on disk, on most members.
+  writeConcern: { w: "majority", journal: true },
+  // A token or a rule that was just changed must be seen by the next read.
+  readPreference: "primary",
+  readConcern: { level: "local" },
+} as const satisfies MongoClientOptions;
+
+/** What an address may choose otherwise (`?maxPoolSize=200`). */
+const DEFAULTS = {
+  appName: "portico",
+  serverSelectionTimeoutMS: 5_000,
+  connectTimeoutMS: 5_000,
+  maxPoolSize: 50,
+  maxIdleTimeMS: 300_000,
+  // Without it a request would wait for a free connection for ever.
+  waitQueueTimeoutMS: 10_000,
+} as const satisfies MongoClientOptions;
+
+const AUTHENTICATION_FAILED = [18, 8000];
+
+/**
+ * Connects to the database that MONGODB_URL names, opening the embedded engine for `mongodb_embedded://`.
+ * @param options what a test wants otherwise
+ * @throws ConfigError (EngineError is one) with one clear sentence when nothing answers there
+ */
+export async function connectStore(mongodbUrl: string, options: MongoClientOptions = {}): Promise<Store> {
+  const address = parseStoreAddress(mongodbUrl);
+  if (address.kind === "server") return connectDriver(address.url, address.database, options);
+  const engine = await openEmbeddedEngine(address.directory);
+  try {
+    return closingEngine(await connectDriver(engine.uri, address.database, options), engine);
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+}
+
+async function connectDriver(url: string, database: string, options: MongoClientOptions): Promise<Store> {
+  const client = makeClient(url, options);
+  try {
+    await client.connect();
+    const hello = await client.db("admin").command({ hello: 1 });
+    const transactions = hasTransactions(hello);
+    return { client, db: client.db(database), transactions, close: () => client.close() };
+  } catch (error) {
+    await client.close();
+    throw connectionProblem(client, error);
+  }
+}
+
+function closingEngine(store: Store, engine: EmbeddedEngine): Store {
   return {
-    client,
-    db: client.db(path ?? "portico"),
-    transactions: false,
+    ...store,
     async close() {
-      await client.close();
-      await engine?.close();
+      try {
+        await store.close();
+      } finally {
+        await engine.close();
+      }
     },
   };
+}
+
+/** Does the server that gave this answer to `hello` run transactions? */
+export function hasTransactions(hello: Document): boolean {
+  const isCluster = typeof hello.setName === "string" || hello.msg === "isdbgrid";
+  return isCluster && typeof hello.logicalSessionTimeoutMinutes === "number";
+}
+
+function makeClient(url: string, options: MongoClientOptions): MongoClient {
+  try {
+    return new MongoClient(url, { ...defaultsFor(url), ...options, ...PROMISES });
+  } catch (error) {
+    // The driver's sentence names the option, never the address with its password.
+    throw new ConfigError([`MONGODB_URL can't be used: ${messageOf(error)}.`]);
+  }
+}
+
+/** Options given to the driver win over the address, so a default that the address sets is left out. */
+function defaultsFor(url: string): MongoClientOptions {
+  const query = new URLSearchParams(url.split("?")[1] ?? "");
+  const chosen = new Set([...query.keys()].map((name) => name.toLowerCase()));
+  return Object.fromEntries(Object.entries(DEFAULTS).filter(([name]) => !chosen.has(name.toLowerCase())));
+}
+
+function connectionProblem(client: MongoClient, error: unknown): ConfigError {
+  const hosts = client.options.srvHost ?? client.options.hosts.join(", ");
+  const isRefusal = error instanceof MongoServerError && AUTHENTICATION_FAILED.includes(Number(error.code));
+  const problem = isRefusal
+    ? `MongoDB at ${hosts} refuses the user or password in MONGODB_URL.`
+    : `No MongoDB answers at ${hosts} (${messageOf(error)}): start it, or correct MONGODB_URL.`;
+  const refusal = new ConfigError([problem]);
+  refusal.cause = error;
+  return refusal;
+}
+
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, " ").replace(/\.$/, "");
 }

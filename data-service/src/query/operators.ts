@@ -195,7 +195,7 @@ export function operandFromText(column: Column, name: string, text: Json, path: 
     const members = typeof text === "string" ? (text === "" ? [] : text.split(",")) : text;
     return isArray(members) ? members.map((each) => valueFromText(column, each, path)) : members;
   }
-  if (operator !== undefined && operator.families.every((family) => family === "null")) {
+  if (operator?.families.every((family) => family === "null")) {
     return text === "true" ? true : text === "false" ? false : text;
   }
   return valueFromText(column, text, path);

@@ -1,8 +1,8 @@
 // What the record use cases may touch.
 import type { Clock } from "@portico/shared/clock";
-import type { CurrentCatalog } from "../catalog/current-catalog.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { QueryLimits } from "../query/bind-query.js";
+import type { CurrentCatalog } from "../schema/current-catalog.js";
 import type { Sealer } from "./seal.js";
 import type { UserHooks } from "./user-hooks.js";
 

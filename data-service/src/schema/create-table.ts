@@ -5,11 +5,11 @@ import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { checkDefinition } from "../catalog/check-definition.js";
-import type { CurrentCatalog } from "../catalog/current-catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
 import { isObject, type Json, kindOf } from "../json.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
+import type { CurrentCatalog } from "./current-catalog.js";
 
 export interface SchemaDeps {
   readonly catalogs: CurrentCatalog;

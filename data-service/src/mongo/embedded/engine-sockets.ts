@@ -24,10 +24,10 @@ export async function chooseSocketFolder(
   for (const folder of candidates) {
     if (fits(folder) && (await isWritable(folder))) return folder;
   }
-  throw new EngineError(
-    `The embedded engine found no folder for its socket (tried ${[...new Set(candidates)].join(", ")}): ` +
-      "point TMPDIR to a writable folder with a short path",
-  );
+  const tried = [...new Set(candidates)].join(", ");
+  throw new EngineError(`The embedded engine found no folder for its socket (tried ${tried})`, {
+    remedy: "set TMPDIR to a writable folder with a short path",
+  });
 }
 
 /** Removes the sockets of engines whose process was killed; those in use and those of other users stay. */

@@ -20,6 +20,7 @@ export interface EmbeddedEngine {
 
 /** Where patched libraries are kept: beside the code, or, when that is read-only, beside the data. */
 const CODE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/portico", import.meta.url));
+const OTHER_FOLDER = "set DATA_DIR to a folder of yours";
 
 /**
  * Serves a directory (made when missing) off this thread's event loop. The engine dies with the process, so a
@@ -28,8 +29,8 @@ const CODE_CACHE = fileURLToPath(new URL("../../../node_modules/.cache/portico",
  */
 export async function openEmbeddedEngine(directory: string): Promise<EmbeddedEngine> {
   const path = resolve(directory);
-  const library = await prepareLibrary(path);
   await prepareDirectory(path);
+  const library = await prepareLibrary(path);
   const sockets = await chooseSocketFolder();
   await removeStaleSockets(sockets, Date.now());
   const worker = startWorker({ directory: path }, { ...library, TMPDIR: sockets });
@@ -56,7 +57,7 @@ async function patchedLibrary(path: string): Promise<string> {
   const beside = join(dirname(path), ".engine-cache");
   return preparePatchedLibraries(beside).catch((error: unknown) => {
     if (!isFileError(error)) throw error;
-    throw new EngineError(`The folder ${beside} can't be written (${error.code})`, { cause: error });
+    throw new EngineError(folderProblem(beside, error.code), { remedy: OTHER_FOLDER, cause: error });
   });
 }
 
@@ -69,13 +70,13 @@ async function prepareDirectory(path: string): Promise<void> {
     await Promise.all(names.map((name) => access(join(path, name), constants.R_OK | constants.W_OK)));
   } catch (error) {
     if (!isFileError(error)) throw error;
-    throw new EngineError(
-      `The folder ${path} can't be written (${error.code}): make it yours, or set DATA_DIR`,
-      {
-        cause: error,
-      },
-    );
+    throw new EngineError(folderProblem(path, error.code), { remedy: OTHER_FOLDER, cause: error });
   }
+}
+
+function folderProblem(path: string, code: string | undefined): string {
+  const isNoFolder = code === "EEXIST" || code === "ENOTDIR";
+  return isNoFolder ? `${path} isn't a folder` : `The folder ${path} can't be written (${code})`;
 }
 
 function startWorker(workerData: EngineWorkerData, variables: Readonly<Record<string, string>>): Worker {
@@ -93,15 +94,15 @@ function startWorker(workerData: EngineWorkerData, variables: Readonly<Record<st
  */
 function nextMessage(worker: Worker): Promise<EngineWorkerMessage> {
   return new Promise((resolve) => {
+    const onError = (error: Error): void => settle({ type: "load-failed", reason: error.message });
+    const onExit = (code: number): void =>
+      settle({ type: "load-failed", reason: `its thread ended with code ${code}` });
     const settle = (message: EngineWorkerMessage): void => {
-      worker.removeAllListeners();
+      // One by one: a Worker listens to itself, and removeAllListeners would make it deaf.
+      worker.off("message", settle).off("error", onError).off("exit", onExit);
       resolve(message);
     };
-    worker.once("message", settle);
-    worker.once("error", (error) => settle({ type: "load-failed", reason: error.message }));
-    worker.once("exit", (code) =>
-      settle({ type: "load-failed", reason: `its thread ended with code ${code}` }),
-    );
+    worker.on("message", settle).on("error", onError).on("exit", onExit);
   });
 }
 
@@ -125,10 +126,8 @@ async function closeWorker(worker: Worker): Promise<void> {
 function openFailure(path: string, reason: string): EngineError {
   const cause = new Error(reason);
   if (reason.includes("DBPathInUse")) {
-    return new EngineError(
-      `The folder ${path} is in use by another process: stop that one, or set another DATA_DIR`,
-      { cause },
-    );
+    const remedy = `stop that process, ${OTHER_FOLDER}`;
+    return new EngineError(`The folder ${path} is in use by another process`, { remedy, cause });
   }
   if (reason.includes("only one embedded MongoDB runtime")) {
     return new EngineError(`This process has an embedded engine open already, and can't open ${path} too`, {

@@ -2,9 +2,9 @@
 
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
-import { buildCatalog, type SystemTableDefinition } from "./build-catalog.js";
-import type { Catalog } from "./catalog.js";
-import type { TableDefinition } from "./definition.js";
+import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
+import type { Catalog } from "../catalog/catalog.js";
+import type { TableDefinition } from "../catalog/definition.js";
 
 /** Where definitions come from. */
 export interface CatalogSource {

@@ -1,0 +1,42 @@
+// MONGODB_URL -> where the data lies: a directory for the embedded engine, or a server for the driver.
+import { ConfigError } from "@portico/shared/env";
+
+/** Used when the address names no database. */
+const DEFAULT_DATABASE = "portico";
+
+export type StoreAddress =
+  | { kind: "embedded"; directory: string; database: string }
+  | { kind: "server"; url: string; database: string };
+
+/**
+ * Reads `mongodb_embedded://{directory}[?db=name]` (percent-encoded, relative or absolute) or a driver's address.
+ * @throws ConfigError when an embedded address names no directory or carries anything but `db`
+ */
+export function parseStoreAddress(mongodbUrl: string): StoreAddress {
+  const embedded = /^mongodb_embedded:\/\/([^?#]*)(?:\?([^#]*))?(#.*)?$/.exec(mongodbUrl);
+  if (embedded === null) return { kind: "server", url: mongodbUrl, database: databaseOf(mongodbUrl) };
+  const [, path = "", query = "", fragment] = embedded;
+  const directory = decode(path);
+  const parameters = new URLSearchParams(query);
+  const database = parameters.get("db") ?? DEFAULT_DATABASE;
+  const known = [...parameters.keys()].every((name) => name === "db");
+  if (directory === undefined || directory === "" || database === "" || !known || fragment !== undefined) {
+    throw new ConfigError([
+      "MONGODB_URL must read mongodb_embedded://{folder} or mongodb_embedded://{folder}?db={name}.",
+    ]);
+  }
+  return { kind: "embedded", directory, database };
+}
+
+function databaseOf(url: string): string {
+  const name = decode(/^mongodb(?:\+srv)?:\/\/[^/?]*\/([^?]*)/.exec(url)?.[1] ?? "");
+  return name === undefined || name === "" ? DEFAULT_DATABASE : name;
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
