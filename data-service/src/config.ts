@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { EnvReader } from "@portico/shared/env";
 import { emailProblem, normalizeEmail } from "./auth/email.js";
 import { passwordProblem } from "./auth/password-problem.js";
+import { THRESHOLDS } from "./query/plan/thresholds.js";
 
 /** What express takes as `trust proxy`: nobody, this many hops, or these addresses. */
 export type TrustProxy = false | number | readonly string[];
@@ -41,6 +42,10 @@ export interface Config {
   readonly queryMaxLimit: number | undefined;
   /** QUERY_TIMEOUT_MS */
   readonly queryTimeoutMs: number;
+  /** QUERY_PLAN_MAX_KEYS: see query/plan/thresholds. */
+  readonly queryPlanMaxKeys: number;
+  /** QUERY_PLAN_FEW_PARENTS: see query/plan/thresholds. */
+  readonly queryPlanFewParents: number;
   /** BODY_MAX_BYTES */
   readonly bodyMaxBytes: number;
   /** SYSTEM_TABLE_PREFIX */
@@ -82,6 +87,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     queryMaxDepth: reader.integer("QUERY_MAX_DEPTH", 7, { min: 1, max: 20 }),
     queryMaxLimit: readQueryMaxLimit(reader),
     queryTimeoutMs: reader.integer("QUERY_TIMEOUT_MS", 15_000, { min: 1, max: 600_000 }),
+    queryPlanMaxKeys: reader.integer("QUERY_PLAN_MAX_KEYS", THRESHOLDS.maxKeys, { min: 0, max: 100_000 }),
+    queryPlanFewParents: reader.integer("QUERY_PLAN_FEW_PARENTS", THRESHOLDS.fewParents, {
+      min: 0,
+      max: 100_000,
+    }),
     bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
     systemTablePrefix: readSystemTablePrefix(reader),
     trustProxy: readTrustProxy(reader),

@@ -97,6 +97,7 @@ function makeRecords(
     store: new RecordStore(db, config.queryTimeoutMs),
     provision: (table) => provisionTable(db, table),
     limits: { maxDepth: config.queryMaxDepth, maxLimit: config.queryMaxLimit },
+    thresholds: { maxKeys: config.queryPlanMaxKeys, fewParents: config.queryPlanFewParents },
     sealer: makeSealer(secrets.encryptionKey),
     userHooks: makeUserHooks({
       table: `${config.systemTablePrefix}user`,

@@ -133,7 +133,7 @@ async function stopChild(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"
   await ended;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

@@ -48,6 +48,8 @@ export interface Relation {
   readonly name: string;
   /** Name of the table at the other end. */
   readonly target: string;
+  /** The relation's name at the other end, where it has one. */
+  readonly inverse: string | null;
   /** To-many: answers lists, filters mean "any". */
   readonly many: boolean;
   /** Where the link is stored: ids in `field` of this table's documents, or of the target's. */

@@ -234,6 +234,9 @@ function parseJsonValue(json: Json): Stored | undefined {
   return json;
 }
 
+/** Keys that JavaScript or the BSON writer takes for more than a name. */
+const SPECIAL_KEYS = ["__proto__", "_bsontype"];
+
 /** BSON keys hold no NUL, and BSON text no unpaired surrogates. */
 function hasStorableText(json: Json): boolean {
   if (typeof json === "string") return json.isWellFormed();
@@ -241,7 +244,7 @@ function hasStorableText(json: Json): boolean {
   if (isArray(json)) return json.every(hasStorableText);
   return Object.entries(json).every(
     ([key, value]) =>
-      !key.includes("\0") && key.isWellFormed() && key !== "__proto__" && hasStorableText(value),
+      !key.includes("\0") && key.isWellFormed() && !SPECIAL_KEYS.includes(key) && hasStorableText(value),
   );
 }
 

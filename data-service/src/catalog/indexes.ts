@@ -1,5 +1,5 @@
 // Table -> the indexes it needs. Pure; mongo/provision makes them.
-import type { Column, Table } from "./catalog.js";
+import type { Column, Relation, Table } from "./catalog.js";
 
 export interface IndexSpec {
   /** Field and direction, in order. */
@@ -23,10 +23,12 @@ export function indexesOf(table: Table): IndexSpec[] {
   const links = [...table.relations.values()].filter((relation) => relation.link.on === "self");
   const columns = [...table.columns.values()].filter((column) => column !== table.idColumn);
   const specs = [
-    ...links.map((relation) =>
-      relation.exclusive ? uniqueOn(table, [relation.name]) : plain(relation.link.field),
+    ...links.flatMap((relation) =>
+      relation.exclusive ? [uniqueOn(table, [relation.name])] : linkIndexes(relation),
     ),
-    ...columns.filter((column) => isDate(column) && !column.unique).map((column) => plain(column.field)),
+    ...columns
+      .filter((column) => isDate(column) && !column.unique)
+      .map((column) => newestFirst(column.field)),
     ...columns.filter((column) => column.unique).map((column) => uniqueOn(table, [column.name])),
     ...table.uniques.map((names) => uniqueOn(table, names)),
     ...table.indexes.map((names) => declared(table, names)),
@@ -39,10 +41,31 @@ function isDate({ type, encrypted }: Column): boolean {
   return (type === "date" || type === "datetime") && !encrypted;
 }
 
-function plain(field: string): IndexSpec {
+/** Children by id, and, where a parent can ask for its children, the newest of them. */
+function linkIndexes({ link, inverse }: Relation): IndexSpec[] {
+  const byId: IndexSpec = {
+    key: [
+      [link.field, 1],
+      ["_id", 1],
+    ],
+    unique: false,
+  };
+  const newest: IndexSpec = {
+    key: [
+      [link.field, 1],
+      ["createdAt", -1],
+      ["_id", 1],
+    ],
+    unique: false,
+  };
+  return inverse === null ? [byId] : [byId, newest];
+}
+
+/** Lists are asked for newest first; in this order `id` closes the sort along the index. */
+function newestFirst(field: string): IndexSpec {
   return {
     key: [
-      [field, 1],
+      [field, -1],
       ["_id", 1],
     ],
     unique: false,

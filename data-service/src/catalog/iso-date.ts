@@ -13,7 +13,10 @@ export function parseDay(text: string): Date | undefined {
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date : undefined;
 }
 
-/** An instant with its offset, to the millisecond; finer fractions are cut. A bare day is its midnight UTC. */
+/**
+ * An instant with its offset, to the millisecond; finer fractions are cut. A bare day is its midnight UTC. An offset
+ * that leads out of the years 0000 to 9999 makes it undefined: four digits could not write it back.
+ */
 export function parseInstant(text: string): Date | undefined {
   const match = INSTANT.exec(text);
   if (match === null) return parseDay(text);
@@ -24,7 +27,9 @@ export function parseInstant(text: string): Date | undefined {
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
   const milliseconds = Number(fraction.padEnd(3, "0").slice(0, 3));
   const minutes = Number(hour) * 60 + Number(minute) - offset;
-  return new Date(day.getTime() + minutes * 60_000 + Number(second) * 1000 + milliseconds);
+  const instant = new Date(day.getTime() + minutes * 60_000 + Number(second) * 1000 + milliseconds);
+  const year = instant.getUTCFullYear();
+  return year >= 0 && year <= 9999 ? instant : undefined;
 }
 
 function offsetMinutes(zone: string): number | undefined {

@@ -54,6 +54,13 @@ export function suggestion(unknown: string, known: Iterable<string>): string {
     const far = distance(unknown.toLowerCase().slice(0, 64), name.toLowerCase());
     if (best === undefined || far < best.distance) best = { name, distance: far };
   }
-  const near = best !== undefined && best.distance <= Math.max(1, Math.floor(best.name.length / 3));
-  return near ? `; did you mean "${best?.name}"?` : "";
+  if (best === undefined) return "";
+  const near = best.distance <= Math.max(1, Math.floor(best.name.length / 3));
+  return near || isSwap(unknown, best) ? `; did you mean "${best.name}"?` : "";
+}
+
+/** Two letters changed places: two edits, but one slip of the fingers. */
+function isSwap(unknown: string, { name, distance: far }: { name: string; distance: number }): boolean {
+  const letters = (text: string): string => [...text.toLowerCase()].toSorted().join("");
+  return far === 2 && unknown.length === name.length && letters(unknown) === letters(name);
 }

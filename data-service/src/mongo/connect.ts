@@ -1,6 +1,13 @@
 // An address -> a connected database. Nothing else knows which engine runs.
 import { ConfigError } from "@portico/shared/env";
-import { type Db, type Document, MongoClient, type MongoClientOptions, MongoServerError } from "mongodb";
+import {
+  type Db,
+  type DbOptions,
+  type Document,
+  MongoClient,
+  type MongoClientOptions,
+  MongoServerError,
+} from "mongodb";
 import { type EmbeddedEngine, openEmbeddedEngine } from "./embedded/engine.js";
 import { parseStoreAddress } from "./store-address.js";
 
@@ -12,14 +19,13 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** What correctness rests on; an address can't weaken it. */
-const PROMISES = {
+/** What correctness rests on. Set on the database, because an address could weaken it on the client. */
+const PROMISES: DbOptions = {
   // An answered write is on disk, on most members.
   writeConcern: { w: "majority", journal: true },
   // A token or a rule that was just changed must be seen by the next read.
   readPreference: "primary",
-  readConcern: { level: "local" },
-} as const satisfies MongoClientOptions;
+};
 
 /** What an address may choose otherwise (`?maxPoolSize=200`). */
 const DEFAULTS = {
@@ -57,7 +63,7 @@ async function connectDriver(url: string, database: string, options: MongoClient
     await client.connect();
     const hello = await client.db("admin").command({ hello: 1 });
     const transactions = hasTransactions(hello);
-    return { client, db: client.db(database), transactions, close: () => client.close() };
+    return { client, db: client.db(database, PROMISES), transactions, close: () => client.close() };
   } catch (error) {
     await client.close();
     throw connectionProblem(client, error);
@@ -85,7 +91,7 @@ export function hasTransactions(hello: Document): boolean {
 
 function makeClient(url: string, options: MongoClientOptions): MongoClient {
   try {
-    return new MongoClient(url, { ...defaultsFor(url), ...options, ...PROMISES });
+    return new MongoClient(url, { ...defaultsFor(url), ...options });
   } catch (error) {
     // The driver's sentence names the option, never the address with its password.
     throw new ConfigError([`MONGODB_URL can't be used: ${messageOf(error)}.`]);

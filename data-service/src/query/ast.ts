@@ -53,12 +53,19 @@ export interface Exists {
   readonly target: Table;
 }
 
+/** The document's `field` holds one of the keys. Two-valued. What the planner makes of a relation it has resolved. */
+export interface Keyed {
+  readonly kind: "keys";
+  readonly field: string;
+  readonly keys: readonly Stored[];
+}
+
 /** The row rule of the table at the other end: a record outside it is an absent record. */
 interface Visible {
   readonly visible: AuthorizedPredicate;
 }
 
-interface AuthorizedRelated extends Related<AuthorizedPredicate>, Visible {}
+export interface AuthorizedRelated extends Related<AuthorizedPredicate>, Visible {}
 interface AuthorizedExists extends Exists, Visible {}
 
 /** A bound filter: names resolved, rights not yet applied. */
@@ -77,7 +84,8 @@ export type AuthorizedPredicate =
   | Negated<AuthorizedPredicate>
   | Tested
   | AuthorizedRelated
-  | AuthorizedExists;
+  | AuthorizedExists
+  | Keyed;
 
 export const ALWAYS: Constant = { kind: "always" };
 export const NEVER: Constant = { kind: "never" };

@@ -90,13 +90,17 @@ function bindColumn(column: Column, json: Json, scope: Scope, path: Path): Predi
 }
 
 function bindComparison(column: Column, name: string, operand: Json, scope: Scope, path: Path): Predicate {
-  scope.budget.comparisons += 1;
-  if (scope.budget.comparisons > LIMITS.comparisons) {
-    throw refuse(path, `the filter has more than ${LIMITS.comparisons} comparisons`);
-  }
+  countComparison(scope, path);
   if (!OPERATORS.has(name)) throw refuse(path, unknownOperator(name, column));
   const value = scope.fromText ? operandFromText(column, name, operand, path) : operand;
   return bindOperator(column, name, value, path);
+}
+
+function countComparison({ budget }: Scope, path: Path): void {
+  budget.comparisons += 1;
+  if (budget.comparisons > LIMITS.comparisons) {
+    throw refuse(path, `the filter has more than ${LIMITS.comparisons} comparisons`);
+  }
 }
 
 function unknownOperator(name: string, column: Column): string {
@@ -107,24 +111,36 @@ function unknownOperator(name: string, column: Column): string {
 
 /**
  * Inside a relation's object, operators speak of the related record's id and everything else of its fields; one
- * record must satisfy all of it. Null tests ask whether there is a related record.
+ * record must satisfy all of it. Null tests ask whether there is a related record, and an empty list on a to-one
+ * relation decides without one.
  */
 function bindRelation(relation: Relation, target: Table, json: Json, scope: Scope, path: Path): Predicate {
   const inner = { ...scope, hops: scope.hops + 1 };
   if (inner.hops > scope.maxDepth) throw refuse(path, `goes through more than ${scope.maxDepth} relations`);
   const content = isObject(json) ? json : { _eq: json };
-  const existence: Predicate[] = [];
+  const countedBefore = scope.budget.comparisons;
+  const outside: Predicate[] = [];
   const conditions: Predicate[] = [];
   for (const [name, operand] of Object.entries(content)) {
     const at = isObject(json) ? `${path}.${name}` : path;
     const presence = presenceOf(name, operand, inner, at);
     if (presence !== undefined) {
       const exists: Predicate = { kind: "exists", relation, target };
-      existence.push(presence ? exists : { kind: "not", of: exists });
-    } else conditions.push(bindRelated(name, operand, target, inner, at));
+      outside.push(presence ? exists : { kind: "not", of: exists });
+      continue;
+    }
+    const condition = bindRelated(name, operand, target, inner, at);
+    const decided = !relation.many && OPERATORS.has(name) && isConstant(condition);
+    (decided ? outside : conditions).push(condition);
   }
-  if (conditions.length === 0 && existence.length > 0) return all(existence);
-  return all([...existence, { kind: "related", relation, target, where: all(conditions) }]);
+  // Asking whether there is a record at all costs a join too.
+  if (scope.budget.comparisons === countedBefore) countComparison(scope, path);
+  if (conditions.length === 0 && outside.length > 0) return all(outside);
+  return all([...outside, { kind: "related", relation, target, where: all(conditions) }]);
+}
+
+function isConstant({ kind }: Predicate): boolean {
+  return kind === "always" || kind === "never";
 }
 
 /** Whether an entry asks for a related record (true), for none (false), or for something else (undefined). */

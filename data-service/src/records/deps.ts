@@ -2,6 +2,7 @@
 import type { Clock } from "@portico/shared/clock";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { QueryLimits } from "../query/bind-query.js";
+import type { Thresholds } from "../query/plan/thresholds.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
 import type { Sealer } from "./seal.js";
 import type { UserHooks } from "./user-hooks.js";
@@ -10,6 +11,7 @@ export interface RecordDeps {
   readonly catalogs: CurrentCatalog;
   readonly store: RecordStore;
   readonly limits: QueryLimits;
+  readonly thresholds: Thresholds;
   readonly clock: Clock;
   readonly sealer: Sealer;
   readonly userHooks: UserHooks;

@@ -1,4 +1,4 @@
-// GET /{table}: parse → bind → authorize → lower → run → shape.
+// GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 import type { Json, JsonObject } from "../json.js";
 import { readPolicies, requireAccess } from "../permission/access.js";
 import { ReadView } from "../permission/read-view.js";
@@ -12,6 +12,7 @@ import type { Parameters } from "../query/parameters.js";
 import { shaper } from "../query/shape.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable } from "./find-table.js";
+import { type Plan, planRead } from "./plan-read.js";
 
 export interface ListAnswer {
   /** Records as they arrive from the database. */
@@ -33,14 +34,15 @@ export async function list(
     const view = new ReadView(catalog, readPolicies(principal));
     return authorizeRead(bindQuery(parameters, table, view, deps.limits), view);
   });
-  const [records, meta] = await Promise.all([runList(deps, query), runMeta(deps, query)]);
+  const plan = await planRead(deps, query);
+  const [records, meta] = await Promise.all([runList(deps, plan), runMeta(deps, plan.query)]);
   return { records, meta };
 }
 
-async function runList(deps: RecordDeps, query: AuthorizedQuery): Promise<AsyncIterable<Json>> {
+async function runList(deps: RecordDeps, { query, ranked }: Plan): Promise<AsyncIterable<Json>> {
   const { root } = query;
   const shape = shaper(root, deps.sealer.unseal);
-  const pipeline = lowerList(query);
+  const pipeline = lowerList(query, ranked);
   if (root.limit === 0) return mapAsync(deps.store.stream(root.table, pipeline), shape);
   const documents = await deps.store.read(root.table, pipeline);
   return mapAsync(documents, shape);

@@ -149,5 +149,6 @@ function oneLine(text: string): string {
 }
 
 function isFileError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && "syscall" in error;
+  // Not `instanceof Error`: a test runner's sandbox has an Error of its own.
+  return typeof error === "object" && error !== null && "syscall" in error;
 }

@@ -1,6 +1,6 @@
 // Which copy of the engine's library this machine can load: as shipped, patched for an older glibc, or none.
 import { createHash } from "node:crypto";
-import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { access, chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { patchElf, requiredGlibcVersions } from "./elf-patch.js";
@@ -84,6 +84,8 @@ async function writeFolderAtomically(
   const draft = await mkdtemp(`${folder}.draft-`);
   try {
     await Promise.all(files.map(({ name, bytes }) => writeFile(join(draft, name), bytes, { flush: true })));
+    // mkdtemp keeps others out; these files are as public as the package they come from.
+    await chmod(draft, 0o755);
     await rename(draft, folder);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
@@ -91,7 +93,8 @@ async function writeFolderAtomically(
   }
 }
 
-function shippedLibraries(): { version: string; files: readonly [nodeFile: string, library: string] } {
+/** The two files of the installed package for this Linux. */
+export function shippedLibraries(): { version: string; files: readonly [nodeFile: string, library: string] } {
   const require = createRequire(import.meta.url);
   const engine = createRequire(require.resolve(PACKAGE));
   const platform = `linux-${process.arch}-gnu`;

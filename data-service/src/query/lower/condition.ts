@@ -5,7 +5,7 @@
 // satisfies neither form.
 import { BSONRegExp } from "bson";
 import type { Column } from "../../catalog/catalog.js";
-import type { AuthorizedPredicate, Test } from "../ast.js";
+import type { AuthorizedPredicate, Keyed, Test } from "../ast.js";
 import {
   allOf,
   anyOf,
@@ -26,19 +26,29 @@ export interface Lowered {
 
 type Relational = Extract<AuthorizedPredicate, { kind: "related" | "exists" }>;
 
-/**
- * The stages that let only matching documents pass: first everything that needs no join, then joins, then the rest.
- * @param predicates all of which must be true
- */
+/** The stages that let only matching documents pass. @param predicates all of which must be true */
 export function matchStages(predicates: readonly AuthorizedPredicate[], names: Names): Stage[] {
+  const { plain, joined } = splitMatch(predicates, names);
+  return [...plain, ...joined];
+}
+
+/**
+ * The same in two parts, because a sort that needs no join belongs between them: everything that reads the document
+ * alone, and everything that needs joins.
+ */
+export function splitMatch(
+  predicates: readonly AuthorizedPredicate[],
+  names: Names,
+): { readonly plain: readonly Stage[]; readonly joined: readonly Stage[] } {
   const conjuncts = predicates.flatMap(flatten).map((each) => lower(each, true, names));
-  const plain = allOf(conjuncts.filter((each) => each.joins.length === 0).map((each) => each.condition));
-  const joined = conjuncts.filter((each) => each.joins.length > 0);
-  if (plain === MATCH_NONE) return [{ $match: MATCH_NONE }];
-  return [
-    ...(plain === MATCH_ALL ? [] : [{ $match: plain }]),
-    ...joined.flatMap((each) => [...each.joins, { $match: each.condition }]),
-  ];
+  const alone = allOf(conjuncts.filter((each) => each.joins.length === 0).map((each) => each.condition));
+  if (alone === MATCH_NONE) return { plain: [{ $match: MATCH_NONE }], joined: [] };
+  return {
+    plain: alone === MATCH_ALL ? [] : [{ $match: alone }],
+    joined: conjuncts
+      .filter((each) => each.joins.length > 0)
+      .flatMap((each) => [...each.joins, { $match: each.condition }]),
+  };
 }
 
 function flatten(predicate: AuthorizedPredicate): readonly AuthorizedPredicate[] {
@@ -63,19 +73,29 @@ function lower(predicate: AuthorizedPredicate, wanted: boolean, names: Names): L
       };
     }
     case "test":
-      return plain({ [predicate.column.field]: lowerTest(predicate.test, wanted) });
+      return plain({ [predicate.column.field]: lowerTest(predicate.test, predicate.column, wanted) });
+    case "keys":
+      return plain(lowerKeys(predicate, wanted));
     case "related":
     case "exists":
       return lowerOnKey(predicate, wanted, names) ?? lowerJoined(predicate, wanted, names);
   }
 }
 
+function lowerKeys({ field, keys }: Keyed, wanted: boolean): Document {
+  if (keys.length === 0) return wanted ? MATCH_NONE : MATCH_ALL;
+  return { [field]: wanted ? { $in: [...keys] } : { $nin: [...keys] } };
+}
+
 function plain(condition: Document): Lowered {
   return { condition, joins: [] };
 }
 
+/** Any JSON but null. `$eq: null` would also find a list that has a null in it. */
+const ANY_JSON: Document = { $type: ["string", "number", "bool", "object", "array"] };
+
 /** The condition on one field. When false is wanted, null must not slip in: unknown is not false. */
-function lowerTest(test: Test, wanted: boolean): Value {
+function lowerTest(test: Test, column: Column, wanted: boolean): Value {
   switch (test.op) {
     case "eq":
     case "member":
@@ -91,6 +111,7 @@ function lowerTest(test: Test, wanted: boolean): Value {
     case "gte":
       return wanted ? { $gte: test.value } : { $lt: test.value };
     case "isNull":
+      if (column.type === "json") return wanted ? { $not: ANY_JSON } : ANY_JSON;
       return wanted ? { $eq: null } : { $ne: null };
     default: {
       const pattern = literalPattern(test.op, test.text);
@@ -112,11 +133,17 @@ function literalPattern(op: "contains" | "startsWith" | "endsWith", text: string
  * a link never dangles, and no row rule can hide the record.
  */
 function lowerOnKey(predicate: Relational, wanted: boolean, names: Names): Lowered | undefined {
+  if (!isAboutKey(predicate)) return undefined;
   const { link } = predicate.relation;
-  if (link.on !== "self" || link.list || predicate.visible.kind !== "always") return undefined;
   if (predicate.kind === "exists") return plain({ [link.field]: wanted ? { $ne: null } : { $eq: null } });
-  if (!speaksOnlyOf(predicate.where, predicate.target.idColumn)) return undefined;
   return lower(onField(predicate.where, link.field), wanted, names);
+}
+
+/** Can the predicate be read off the link in the document itself? */
+export function isAboutKey(predicate: Relational): boolean {
+  const { link } = predicate.relation;
+  if (link.on !== "self" || link.list || predicate.visible.kind !== "always") return false;
+  return predicate.kind === "exists" || speaksOnlyOf(predicate.where, predicate.target.idColumn);
 }
 
 function speaksOnlyOf(predicate: AuthorizedPredicate, column: Column): boolean {

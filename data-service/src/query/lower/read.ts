@@ -1,23 +1,37 @@
-// AuthorizedQuery -> aggregation pipelines. Slots in fixed order: match without joins, joins the filter needs, match,
-// sort joins, sort, skip, limit, child joins, project. What only serves the output runs after the page is cut.
+// AuthorizedQuery -> aggregation pipelines. Slots in fixed order: match without joins, sort if it needs no join, joins
+// the filter needs, match, sort joins, sort, skip, limit, child joins, project. What only serves the output runs last.
 import type { AuthorizedNode, AuthorizedPredicate, AuthorizedQuery, ChildNode } from "../ast.js";
-import { matchStages } from "./condition.js";
+import { matchStages, splitMatch } from "./condition.js";
 import { type Document, Names, type Stage } from "./document.js";
 import { joinStage } from "./join.js";
+import { rankStages } from "./rank.js";
 import { lowerSort } from "./sort.js";
 
 type Child = ChildNode<AuthorizedPredicate, AuthorizedPredicate>;
 type Rules = AuthorizedQuery["rules"];
 
-/** The pipeline of a list, on the root table's collection. */
-export function lowerList(query: AuthorizedQuery): Stage[] {
+/**
+ * The pipeline of a list, on the root table's collection.
+ * @param ranked group children once instead of looking them up for each parent (see rank.ts)
+ */
+export function lowerList(query: AuthorizedQuery, ranked = false): Stage[] {
   const names = new Names();
   const { root, rules } = query;
+  if (!ranked) return [...sortedMatches(root, rules, names), ...cut(root), ...output(root, rules, names)];
+  const self = { from: root.table.collection, localField: "_id", foreignField: "_id" };
   return [
     ...matchStages([root.rule, root.filter], names),
-    ...page(root, rules, names),
-    ...output(root, rules, names),
+    ...rankStages(root, rules, names),
+    ...cut(root),
+    { $lookup: { ...self, pipeline: output(root, rules, names), as: "record" } },
+    { $replaceRoot: { newRoot: { $first: "$record" } } },
   ];
+}
+
+/** Finds out whether a query matches more than a few parents. @param few one more is asked for */
+export function lowerProbe(query: AuthorizedQuery, few: number): Stage[] {
+  const { rule, filter } = query.root;
+  return [...matchStages([rule, filter], new Names()), { $limit: few + 1 }, { $project: { _id: 1 } }];
 }
 
 /** The pipeline that reads the records which `which` selects, `node.limit` at most. */
@@ -38,12 +52,20 @@ export function lowerCount(query: AuthorizedQuery, which: "filterCount" | "total
   return [...matchStages(predicates, new Names()), { $count: "value" }];
 }
 
-/** Sorts and cuts the page. */
-function page(node: AuthorizedNode, rules: Rules, names: Names): Stage[] {
+/**
+ * Matches and sorts. A sort that needs no join comes before the joins of the filter: along an index it then stops as
+ * soon as the page is full, and only what it passes is joined.
+ */
+function sortedMatches(node: AuthorizedNode, rules: Rules, names: Names): Stage[] {
+  const { plain, joined } = splitMatch([node.rule, node.filter], names);
   const { joins, sort } = lowerSort(node.sort, rules, names);
+  const sorting = Object.keys(sort).length === 0 ? [] : [{ $sort: sort }];
+  return joins.length === 0 ? [...plain, ...sorting, ...joined] : [...plain, ...joined, ...joins, ...sorting];
+}
+
+/** Cuts the page out of what is sorted. */
+function cut(node: AuthorizedNode): Stage[] {
   return [
-    ...joins,
-    ...(Object.keys(sort).length === 0 ? [] : [{ $sort: sort }]),
     ...(node.skip === 0 ? [] : [{ $skip: node.skip }]),
     ...(node.limit === 0 ? [] : [{ $limit: node.limit }]),
   ];
@@ -58,12 +80,8 @@ function output(node: AuthorizedNode, rules: Rules, names: Names): Stage[] {
   return [...joins, { $project: projection(node) }];
 }
 
-function childPipeline({ relation, node }: Child, rules: Rules, names: Names): Stage[] {
-  return [
-    ...matchStages([node.rule, node.filter], names),
-    ...(relation.many ? page(node, rules, names) : [{ $limit: 1 }]),
-    ...output(node, rules, names),
-  ];
+function childPipeline({ node }: Child, rules: Rules, names: Names): Stage[] {
+  return [...sortedMatches(node, rules, names), ...cut(node), ...output(node, rules, names)];
 }
 
 function projection(node: AuthorizedNode): Document {

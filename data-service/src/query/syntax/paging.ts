@@ -16,7 +16,8 @@ export function parsePaging(
   path: (name: string) => Path,
   maxLimit: number | undefined,
 ): { limit: number; skip: number } {
-  const limit = wholeNumber(given.limit, DEFAULT_LIMIT, 0, path("limit"));
+  const standard = Math.min(DEFAULT_LIMIT, maxLimit ?? DEFAULT_LIMIT);
+  const limit = wholeNumber(given.limit, standard, 0, path("limit"));
   const page = wholeNumber(given.page, 1, 1, path("page"));
   if (maxLimit !== undefined && (limit > maxLimit || limit === 0)) {
     const all = limit === 0 ? "0 means all, which is more than the maximum of" : "is above the maximum of";

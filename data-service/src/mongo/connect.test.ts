@@ -1,0 +1,50 @@
+// Connecting: what is promised for every write, what an address may change, what is said when nothing answers.
+import { describe, expect, it } from "@jest/globals";
+import { connectStore, hasTransactions } from "./connect.js";
+
+// Set by the test run, or by whoever runs it against another MongoDB.
+const URL = process.env.MONGODB_URL ?? "";
+
+describe("connectStore", () => {
+  it("makes every write journaled and acknowledged by the majority, whatever the address says", async () => {
+    const store = await connectStore(withQuery("w=1&j=false&journal=false&readPreference=secondary"));
+    expect(store.db.writeConcern).toMatchObject({ w: "majority", journal: true });
+    expect(store.db.readPreference.mode).toBe("primary");
+    await store.close();
+  });
+
+  it("lets the address size the pool", async () => {
+    const store = await connectStore(withQuery("maxPoolSize=7"));
+    expect(store.client.options.maxPoolSize).toBe(7);
+    await store.close();
+  });
+
+  it.each([
+    [
+      "mongodb://u:secret@127.0.0.1:1/x?serverSelectionTimeoutMS=300",
+      /^No MongoDB answers at 127\.0\.0\.1:1 \(.+\): start it/,
+    ],
+    ["mongodb://localhost/?nonsense=1", /^MONGODB_URL can't be used: option nonsense is not supported\.$/],
+    ["mongodb://u:secret@/x", /^MONGODB_URL can't be used: /],
+  ])("says in one line what is wrong with %s, without its password", async (url, line) => {
+    const error = await connectStore(url).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: "ConfigError", message: expect.stringMatching(line) });
+    expect(error).not.toMatchObject({ message: expect.stringContaining("secret") });
+  });
+});
+
+describe("hasTransactions", () => {
+  it.each([
+    ["a standalone server", { logicalSessionTimeoutMinutes: 30 }, false],
+    ["the embedded engine", { isWritablePrimary: true }, false],
+    ["a replica set", { setName: "rs0", logicalSessionTimeoutMinutes: 30 }, true],
+    ["a sharded cluster", { msg: "isdbgrid", logicalSessionTimeoutMinutes: 30 }, true],
+    ["a replica set without sessions", { setName: "rs0" }, false],
+  ])("%s", (_, hello, expected) => {
+    expect(hasTransactions(hello)).toBe(expected);
+  });
+});
+
+function withQuery(query: string): string {
+  return URL.includes("?") ? `${URL}&${query}` : `${URL}/?${query}`;
+}

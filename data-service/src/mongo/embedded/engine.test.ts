@@ -1,0 +1,121 @@
+// The embedded engine: keeps what it answered, dies with its process, explains why it can't open a folder.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { MongoClient } from "mongodb";
+import { EngineError, openEmbeddedEngine } from "./engine.js";
+import { chooseSocketFolder } from "./engine-sockets.js";
+
+const PROGRAM = fileURLToPath(new URL("./engine-main.js", import.meta.url));
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "portico-engine-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe("openEmbeddedEngine", () => {
+  it("serves a folder it makes, however deep, and finds the data again", async () => {
+    const deep = join(folder, ...Array.from({ length: 10 }, () => "deep".repeat(10)));
+    await write(deep, "first");
+    expect(await write(deep, "second")).toEqual(["first", "second"]);
+  });
+
+  it("leaves the environment of this process alone", async () => {
+    const engine = await openEmbeddedEngine(folder);
+    expect(process.env.NAPI_RS_NATIVE_LIBRARY_PATH).toBeUndefined();
+    await engine.close();
+  });
+
+  it("closes once, however often it is asked", async () => {
+    const engine = await openEmbeddedEngine(folder);
+    await Promise.all([engine.close(), engine.close()]);
+    await engine.close();
+  });
+
+  it("refuses a second folder in the same process", async () => {
+    const engine = await openEmbeddedEngine(join(folder, "a"));
+    await expect(openEmbeddedEngine(join(folder, "b"))).rejects.toThrow(
+      /has an embedded engine open already/,
+    );
+    await engine.close();
+  });
+
+  it("says in one sentence that a path is no folder", async () => {
+    const path = join(folder, "file");
+    await writeFile(path, "");
+    await expect(openEmbeddedEngine(path)).rejects.toThrow(
+      `${path} isn't a folder: set DATA_DIR to a folder of yours, set MONGODB_URL to a MongoDB server, ` +
+        "or run everything with `docker compose up`.",
+    );
+    await expect(openEmbeddedEngine(join(path, "x"))).rejects.toThrow(EngineError);
+  });
+});
+
+describe("a process with the engine", () => {
+  it("holds its folder alone, and a killed one leaves every answered write and no lock", async () => {
+    const { child, uri } = await startProcess(folder);
+    await insert(uri, "answered");
+    await expect(openEmbeddedEngine(folder)).rejects.toThrow(
+      /is in use by another process: stop that process/,
+    );
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(await write(folder, "after")).toEqual(["answered", "after"]);
+  });
+
+  it.each(["SIGTERM", "SIGINT"] as const)("closes cleanly on %s", async (signal) => {
+    const { child } = await startProcess(folder);
+    child.kill(signal);
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+
+  it("ends when whoever started it is gone", async () => {
+    const { child } = await startProcess(folder);
+    child.stdin?.end();
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+});
+
+describe("chooseSocketFolder", () => {
+  it("passes over folders that are missing or too deep for a socket", async () => {
+    const deep = join(folder, "x".repeat(100));
+    expect(await chooseSocketFolder([deep, "/nowhere", tmpdir()])).toBe(tmpdir());
+    await expect(chooseSocketFolder([deep])).rejects.toThrow(
+      /set TMPDIR to a writable folder with a short path/,
+    );
+  });
+});
+
+/** Opens, writes, reads everything, closes. */
+async function write(directory: string, name: string): Promise<string[]> {
+  const engine = await openEmbeddedEngine(directory);
+  try {
+    return await insert(engine.uri, name);
+  } finally {
+    await engine.close();
+  }
+}
+
+async function insert(uri: string, name: string): Promise<string[]> {
+  const client = new MongoClient(uri, { writeConcern: { w: "majority", journal: true } });
+  try {
+    const names = client.db("test").collection<{ name: string }>("names");
+    await names.insertOne({ name });
+    return (await names.find().sort({ _id: 1 }).toArray()).map((each) => each.name);
+  } finally {
+    await client.close();
+  }
+}
+
+async function startProcess(directory: string): Promise<{ child: ChildProcess; uri: string }> {
+  const child = spawn(process.execPath, [PROGRAM, directory], { stdio: ["pipe", "pipe", "inherit"] });
+  const [line] = await once(createInterface(child.stdout), "line");
+  const { uri }: { uri: string } = JSON.parse(String(line));
+  return { child, uri };
+}

@@ -1,0 +1,35 @@
+// MONGODB_URL: which addresses open the embedded engine, and which database they name.
+import { describe, expect, it } from "@jest/globals";
+import { parseStoreAddress } from "./store-address.js";
+
+describe("parseStoreAddress", () => {
+  it.each([
+    ["mongodb_embedded://./data", { kind: "embedded", directory: "./data", database: "portico" }],
+    [
+      "mongodb_embedded:///var/my%20data",
+      { kind: "embedded", directory: "/var/my data", database: "portico" },
+    ],
+    ["mongodb_embedded:///a?db=shop", { kind: "embedded", directory: "/a", database: "shop" }],
+    ["mongodb://h", { kind: "server", url: "mongodb://h", database: "portico" }],
+    ["mongodb://u:p@h:1,i:2/", { kind: "server", url: "mongodb://u:p@h:1,i:2/", database: "portico" }],
+    ["mongodb://h/shop?w=1", { kind: "server", url: "mongodb://h/shop?w=1", database: "shop" }],
+    ["mongodb://h/?appName=a/b", { kind: "server", url: "mongodb://h/?appName=a/b", database: "portico" }],
+    ["mongodb+srv://u:p@h/shop", { kind: "server", url: "mongodb+srv://u:p@h/shop", database: "shop" }],
+    [
+      "mongodb://%2Ftmp%2Fx.sock/t?a=b",
+      { kind: "server", url: "mongodb://%2Ftmp%2Fx.sock/t?a=b", database: "t" },
+    ],
+  ])("reads %s", (url, address) => {
+    expect(parseStoreAddress(url)).toEqual(address);
+  });
+
+  it.each([
+    "mongodb_embedded://",
+    "mongodb_embedded://x?w=1",
+    "mongodb_embedded://x?db=",
+    "mongodb_embedded://x#y",
+    "mongodb_embedded://%",
+  ])("refuses %s", (url) => {
+    expect(() => parseStoreAddress(url)).toThrow("MONGODB_URL must read mongodb_embedded://{folder}");
+  });
+});

@@ -1,0 +1,70 @@
+// Sorting by _count, _max and _min over many parents: children are grouped once and merged with the parents, instead of
+// being looked up for each parent. Grouping reads a child in microseconds; a look-up costs a hundred times that.
+import type { AuthorizedNode, AuthorizedQuery, SortKey } from "../ast.js";
+import { matchStages } from "./condition.js";
+import type { Document, Names, Stage } from "./document.js";
+
+type Rules = AuthorizedQuery["rules"];
+type AggregateKey = Exclude<SortKey, { kind: "column" }>;
+
+/** True when every key is a column of the parent or aggregates children that hold the parent's id. */
+export function canRank(node: AuthorizedNode): boolean {
+  const aggregated = node.sort.some((key) => key.kind !== "column");
+  return aggregated && node.sort.every(isRankable);
+}
+
+function isRankable(key: SortKey): boolean {
+  return key.kind === "column" ? key.path.length === 0 : key.step.relation.link.on === "target";
+}
+
+/**
+ * The stages that leave one document per matching parent, in order, holding its `_id`.
+ * They follow the $match of the parents.
+ */
+export function rankStages(node: AuthorizedNode, rules: Rules, names: Names): Stage[] {
+  const fields = node.sort.map((_, at) => `k${at}`);
+  const own = node.sort.flatMap((key, at): [string, string][] =>
+    key.kind === "column" && key.column !== node.table.idColumn ? [[`k${at}`, `$${key.column.field}`]] : [],
+  );
+  const unions = node.sort.flatMap((key, at) =>
+    key.kind === "column" ? [] : [union(key, `k${at}`, rules, names)],
+  );
+  const merged = fields.map((field): [string, Document] => [field, { $max: `$${field}` }]);
+  return [
+    { $project: { _id: 1, parent: { $literal: 1 }, ...Object.fromEntries(own) } },
+    ...unions,
+    { $group: { _id: "$_id", parent: { $max: "$parent" }, ...Object.fromEntries(merged) } },
+    { $match: { parent: 1 } },
+    { $set: Object.fromEntries(node.sort.flatMap(fillIn)) },
+    { $sort: Object.fromEntries(node.sort.flatMap((key, at) => sortEntries(key, at, node))) },
+  ];
+}
+
+/** Adds one document per parent id that children name, with the aggregate of these children. */
+function union(key: AggregateKey, field: string, rules: Rules, names: Names): Stage {
+  const { relation, target } = key.step;
+  const link = relation.link.field;
+  const value: Document = key.kind === "count" ? { $sum: 1 } : { [`$${key.kind}`]: `$${key.column.field}` };
+  const pipeline: Stage[] = [
+    ...matchStages([rules(target)], names),
+    { $match: { [link]: { $ne: null } } },
+    ...(relation.link.list ? [{ $unwind: `$${link}` }] : []),
+    { $group: { _id: `$${link}`, [field]: value } },
+  ];
+  return { $unionWith: { coll: target.collection, pipeline } };
+}
+
+/** No children: count 0, and for max and min a flag that puts the parent last in both directions. */
+function fillIn(key: SortKey, at: number): [string, Document][] {
+  const field = `$k${at}`;
+  if (key.kind === "column") return [];
+  if (key.kind === "count") return [[`k${at}`, { $ifNull: [field, 0] }]];
+  return [[`m${at}`, { $eq: [{ $ifNull: [field, null] }, null] }]];
+}
+
+function sortEntries(key: SortKey, at: number, node: AuthorizedNode): [string, 1 | -1][] {
+  const direction = key.descending ? -1 : 1;
+  if (key.kind === "column" && key.column === node.table.idColumn) return [["_id", direction]];
+  const value: [string, 1 | -1] = [`k${at}`, direction];
+  return key.kind === "max" || key.kind === "min" ? [[`m${at}`, 1], value] : [value];
+}

@@ -1,0 +1,11 @@
+// Where one way to run a query becomes cheaper than the other. Measured on the embedded engine; settings change them,
+// and tests set them to 0 to take every road.
+
+export interface Thresholds {
+  /** Up to this many matching records on the other side, a relation in a filter is replaced by their keys. */
+  readonly maxKeys: number;
+  /** Up to this many parents, children are looked up for each; for more they are grouped once. */
+  readonly fewParents: number;
+}
+
+export const THRESHOLDS: Thresholds = { maxKeys: 5_000, fewParents: 200 };

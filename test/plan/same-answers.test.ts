@@ -1,0 +1,148 @@
+// Whatever way the planner takes, the answer is the same: one database, three data services with other thresholds.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Api, signIn } from "../support/api.js";
+import {
+  ADMIN,
+  freePort,
+  type RunningService,
+  type Stack,
+  startService,
+  startStack,
+} from "../support/stack.js";
+
+/** More parents than FEW_PARENTS, so that the default ranks by grouping. */
+const PARENTS = 260;
+
+const WAYS = {
+  "joining and looking up everything": { QUERY_PLAN_MAX_KEYS: "0", QUERY_PLAN_FEW_PARENTS: "100000" },
+  "resolving keys and grouping everything": { QUERY_PLAN_MAX_KEYS: "100000", QUERY_PLAN_FEW_PARENTS: "0" },
+};
+
+const QUERIES: Record<string, Record<string, unknown>> = {
+  "to-one": { filter: { author: { name: { _contains: "1" } } } },
+  "to-one, negated": { filter: { _not: { author: { name: { _contains: "1" } } } } },
+  "to-one by null test": { filter: { author: { nick: { _is_null: true } } } },
+  "to-one negated null test": { filter: { _not: { author: { nick: { _is_null: true } } } } },
+  "to-many": { filter: { comments: { likes: { _gt: 5 } } } },
+  "to-many, none": { filter: { _not: { comments: { likes: { _gt: 5 } } } } },
+  "to-many under or": {
+    filter: { _or: [{ comments: { likes: { _eq: 7 } } }, { author: { name: { _eq: "a1" } } }] },
+  },
+  "to-many with two hops": { filter: { comments: { writer: { name: { _ends_with: "2" } } } } },
+  "negation inside a to-many": { filter: { comments: { _not: { writer: { name: { _ends_with: "2" } } } } } },
+  "many-to-many": { filter: { tags: { label: { _in: ["t1", "t3"] } } } },
+  "many-to-many, none": { filter: { _not: { tags: { label: { _in: ["t1", "t3"] } } } } },
+  existence: { filter: { comments: { _is_null: true }, tags: { _is_not_null: true } } },
+  "two members met by different children": {
+    filter: { _and: [{ comments: { likes: { _eq: 1 } } }, { comments: { likes: { _eq: 2 } } }] },
+  },
+  "sort by count": { sort: "-_count(comments)" },
+  "sort by count upwards": { sort: "_count(comments),-views" },
+  "sort by max": { sort: "-_max(comments.likes),views" },
+  "sort by min upwards": { sort: "_min(comments.likes),-id" },
+  "two aggregated keys": { sort: "_count(comments),-_max(comments.likes)" },
+  "count over many-to-many": { sort: "-_count(tags),-_count(comments)" },
+  "aggregated sort of a filtered list": { filter: { views: { _lt: 3 } }, sort: "-_count(comments)" },
+  "aggregated sort mixed with a to-one chain": { sort: "author.name,-_count(comments)" },
+};
+
+describe("a query answers the same whichever way it is run", () => {
+  let stack: Stack;
+  let usual: Api;
+  const others: RunningService[] = [];
+  const ways = new Map<string, Api>();
+
+  beforeAll(async () => {
+    stack = await startStack();
+    usual = await signIn(stack.dataUrl, ADMIN);
+    await fill(usual);
+    for (const [name, env] of Object.entries(WAYS)) {
+      const service = await startService("@portico/data-service/main", {
+        ...{
+          MONGODB_URL: stack.mongodbUrl,
+          DATA_DIR: stack.dataDir,
+          DATA_SERVICE_PORT: String(await freePort()),
+        },
+        ...{ APP_URL: stack.appUrl, DEMO: "off", NODE_ENV: "test", ...env },
+      });
+      others.push(service);
+      ways.set(name, await signIn(service.url, ADMIN));
+    }
+  });
+
+  afterAll(async () => {
+    for (const service of others) await service.stop();
+    await stack?.stop();
+  });
+
+  describe.each(Object.keys(WAYS))("%s", (way) => {
+    test.each(Object.keys(QUERIES))("%s", async (name) => {
+      const query = { fields: "id,views", meta: "*", limit: "0", ...QUERIES[name] };
+      const expected = await usual.get("/posts", query);
+      const actual = await ways.get(way)?.get("/posts", query);
+      expect(expected.status).toBe(200);
+      expect(actual?.body).toEqual(expected.body);
+      const page = { ...query, limit: "7", page: "3" };
+      const cut = await ways.get(way)?.get("/posts", page);
+      expect(cut?.body.data).toEqual(expected.body.data.slice(14, 21));
+    });
+  });
+});
+
+async function fill(api: Api): Promise<void> {
+  const tables = [
+    {
+      name: "writers",
+      columns: [
+        { name: "name", type: "string" },
+        { name: "nick", type: "string" },
+      ],
+    },
+    { name: "tags", columns: [{ name: "label", type: "string" }] },
+    {
+      name: "posts",
+      idType: "int",
+      columns: [{ name: "views", type: "int" }],
+      relations: [
+        { name: "author", type: "many-to-one", table: "writers" },
+        { name: "tags", type: "many-to-many", table: "tags", inverse: "posts" },
+      ],
+    },
+    {
+      name: "comments",
+      columns: [{ name: "likes", type: "int" }],
+      relations: [
+        { name: "post", type: "many-to-one", table: "posts", inverse: "comments" },
+        { name: "writer", type: "many-to-one", table: "writers" },
+      ],
+    },
+  ];
+  for (const table of tables) await api.post("/svc_table", table);
+  const writers = await create(api, "writers", 12, (at) => ({
+    name: `a${at}`,
+    nick: at % 3 ? `n${at}` : null,
+  }));
+  const tags = await create(api, "tags", 5, (at) => ({ label: `t${at}` }));
+  const posts = await create(api, "posts", PARENTS, (at) => ({
+    views: at % 4 ? at % 7 : null,
+    author: at % 5 ? writers[at % 12] : null,
+    tags: tags.filter((_, tag) => (at + tag) % 4 === 0),
+  }));
+  await create(api, "comments", 500, (at) => ({
+    likes: at % 11 ? (at * 7) % 10 : null,
+    post: at % 13 ? posts[(at * at) % (PARENTS - 40)] : null,
+    writer: at % 4 ? writers[at % 7] : null,
+  }));
+}
+
+async function create(
+  api: Api,
+  table: string,
+  count: number,
+  body: (at: number) => unknown,
+): Promise<unknown[]> {
+  const bodies = Array.from({ length: count }, (_, at) => body(at));
+  const { status, body: answer } = await api.post(`/${table}`, bodies, { fields: "id" });
+  expect(status).toBe(201);
+  return answer.data.map((record: { id: unknown }) => record.id);
+}
