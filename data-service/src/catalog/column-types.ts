@@ -1,5 +1,5 @@
 // The column types, one row each: what JSON they take, what is stored, and what may be done with them.
-import { Binary, Decimal128, Double, Long, ObjectId, UUID } from "bson";
+import { type Binary, Decimal128, Double, Long, ObjectId, UUID } from "bson";
 import { isArray, type Json, type JsonObject, nestsDeeperThan } from "../json.js";
 import { compareDecimals, isExactDecimal, plainDecimal } from "./decimal.js";
 import { parseDay, parseInstant } from "./iso-date.js";
@@ -203,7 +203,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     expects: 'a UUID such as "0190163d-8694-739b-aea5-966c26f8ad91"',
     parse: (json) =>
       typeof json === "string" && UUID.isValid(json) && json.length === 36 ? new UUID(json) : undefined,
-    toJson: (stored) => (stored instanceof Binary ? stored.toUUID().toHexString() : String(stored)),
+    toJson: (stored) => (isBinary(stored) ? stored.toUUID().toHexString() : String(stored)),
     fromText: asIs,
     families: ORDERED,
     sortable: true,
@@ -222,6 +222,17 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     schema: { type: "string", pattern: "^[0-9a-f]{24}$" },
   },
 };
+
+/** What a value of BSON says it is. `instanceof` would not know the driver's, which has its own copy of the library. */
+function bsonTypeOf(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null || !("_bsontype" in value)) return undefined;
+  return String(value._bsontype);
+}
+
+/** True for bytes of BSON, whoever made them. */
+export function isBinary(value: unknown): value is Binary {
+  return bsonTypeOf(value) === "Binary";
+}
 
 function parseInt64(text: string): Long | undefined {
   if (!/^-?\d{1,19}$/.test(text)) return undefined;
@@ -254,9 +265,9 @@ function jsonOf(stored: unknown): Json {
   if (typeof stored === "string" || typeof stored === "boolean" || typeof stored === "number") return stored;
   if (Array.isArray(stored)) return stored.map(jsonOf);
   if (stored instanceof Date) return stored.toISOString();
-  if (stored instanceof Double) return stored.valueOf();
-  if (stored instanceof Binary || stored instanceof ObjectId || stored instanceof Long)
-    return stored.toString();
-  if (stored instanceof Decimal128) return plainDecimal(stored.toString());
+  const type = bsonTypeOf(stored);
+  if (type === "Double") return Number(stored);
+  if (type === "Decimal128") return plainDecimal(String(stored));
+  if (type !== undefined) return String(stored);
   return Object.fromEntries(Object.entries(stored).map(([key, value]) => [key, jsonOf(value)]));
 }

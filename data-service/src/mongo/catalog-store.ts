@@ -1,4 +1,4 @@
-// Table definitions in `svc_table`, and the number that counts their changes.
+// Table definitions in `svc_table`, those being made in `_making`, and the number that counts the changes.
 import { type Collection, type Db, ObjectId } from "mongodb";
 import type { TableDefinition } from "../catalog/definition.js";
 import { isDuplicate } from "./driver-errors.js";
@@ -6,10 +6,15 @@ import { isDuplicate } from "./driver-errors.js";
 /** A definition as stored: the record `svc_table` serves, plus what is ours. */
 interface TableDocument extends Omit<TableDefinition, "id"> {
   _id: ObjectId;
-  /** "making" until collection and indexes are there; such a table does not exist for anyone yet. */
-  state: "making" | "ready";
   createdAt: Date;
   updatedAt: Date;
+}
+
+/** A table until its collection and indexes are there; it does not exist for anyone yet, but its name is taken. */
+interface MakingDocument {
+  /** The table's name. */
+  _id: string;
+  table: TableDocument;
 }
 
 interface VersionDocument {
@@ -20,54 +25,57 @@ interface VersionDocument {
 export interface CatalogStore {
   /** Number of schema changes so far. */
   version(): Promise<number>;
-  /** All tables in use, and those whose making was interrupted. */
-  load(): Promise<{ ready: TableDefinition[]; making: TableDefinition[] }>;
-  /** Reserves the name; false when it is taken. */
+  /** All tables in use. */
+  load(): Promise<TableDefinition[]>;
+  /** Tables that are being made, or whose making was interrupted. */
+  interrupted(): Promise<TableDefinition[]>;
+  /** Reserves the name; false when somebody else is making a table of this name. */
   reserve(definition: TableDefinition, now: Date): Promise<boolean>;
   /** Puts a reserved table into use if no other change came in between since `seen`. */
-  publish(id: string, seen: number): Promise<boolean>;
+  publish(table: Pick<TableDefinition, "id" | "name">, seen: number): Promise<boolean>;
   /** Gives a reservation up. */
-  release(id: string): Promise<void>;
+  release(table: Pick<TableDefinition, "id" | "name">): Promise<void>;
 }
 
 export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStore {
   const tables: Collection<TableDocument> = db.collection<TableDocument>(`${systemTablePrefix}table`);
+  const making = db.collection<MakingDocument>("_making");
   const versions = db.collection<VersionDocument>("_versions");
   return {
     async version() {
       return (await versions.findOne({ _id: "catalog" }))?.version ?? 0;
     },
     async load() {
-      const documents = await tables.find().sort({ _id: 1 }).toArray();
-      const definitions = (state: TableDocument["state"]) =>
-        documents.filter((each) => each.state === state).map(toDefinition);
-      return { ready: definitions("ready"), making: definitions("making") };
+      const ready = await tables.find().sort({ _id: 1 }).toArray();
+      return ready.map(toDefinition);
+    },
+    async interrupted() {
+      const reserved = await making.find().sort({ "table._id": 1 }).toArray();
+      return reserved.map(({ table }) => toDefinition(table));
     },
     async reserve({ id, ...definition }, now) {
-      const document: TableDocument = {
-        _id: ObjectId.createFromHexString(id),
-        ...definition,
-        state: "making",
-        createdAt: now,
-        updatedAt: now,
-      };
+      const _id = ObjectId.createFromHexString(id);
+      const table = { _id, ...definition, createdAt: now, updatedAt: now };
       try {
-        await tables.insertOne(document);
+        await making.insertOne({ _id: definition.name, table });
         return true;
       } catch (error) {
         if (isDuplicate(error)) return false;
         throw error;
       }
     },
-    async publish(id, seen) {
-      if (!(await advance(versions, seen))) return false;
-      await tables.updateOne({ _id: ObjectId.createFromHexString(id) }, { $set: { state: "ready" } });
+    async publish({ id, name }, seen) {
+      const reserved = await making.findOne({ _id: name, "table._id": ObjectId.createFromHexString(id) });
+      if (reserved === null || !(await advance(versions, seen))) return false;
+      const { _id, ...definition } = reserved.table;
+      await tables.updateOne({ _id }, { $setOnInsert: definition }, { upsert: true });
       // Instances that read between the two writes saw the old tables under the new number: count once more.
       await versions.updateOne({ _id: "catalog" }, { $inc: { version: 1 } });
+      await this.release({ id, name });
       return true;
     },
-    async release(id) {
-      await tables.deleteOne({ _id: ObjectId.createFromHexString(id), state: "making" });
+    async release({ id, name }) {
+      await making.deleteOne({ _id: name, "table._id": ObjectId.createFromHexString(id) });
     },
   };
 }
@@ -87,6 +95,6 @@ async function advance(versions: Collection<VersionDocument>, seen: number): Pro
 }
 
 function toDefinition(document: TableDocument): TableDefinition {
-  const { _id, state: _state, createdAt: _createdAt, updatedAt: _updatedAt, ...definition } = document;
+  const { _id, createdAt: _createdAt, updatedAt: _updatedAt, ...definition } = document;
   return { id: _id.toHexString(), ...definition };
 }

@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { MongoNetworkError, MongoServerError, MongoServerSelectionError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
+import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
 
 const DUPLICATE_KEY = 11_000;
 const TIME_LIMIT = 50;
@@ -44,8 +45,7 @@ export function isDuplicate(error: unknown): boolean {
 }
 
 function duplicate(error: MongoServerError, table: Table): AppError {
-  const pattern: unknown = error.keyPattern;
-  const fields = typeof pattern === "object" && pattern !== null ? Object.keys(pattern) : [];
+  const fields = duplicateFields(error, table);
   const names = fields.map((field) => memberName(table, field)).filter((name) => name !== undefined);
   if (names.length === 0) {
     return new AppError("CONFLICT", {
@@ -58,6 +58,17 @@ function duplicate(error: MongoServerError, table: Table): AppError {
     details: { fields: names },
     cause: error,
   });
+}
+
+/** The fields of the index that refused. */
+function duplicateFields(error: MongoServerError, table: Table): string[] {
+  const pattern: unknown = error.keyPattern;
+  if (typeof pattern === "object" && pattern !== null) return Object.keys(pattern);
+  // An error of `insertMany` names the index only, inside its text: by its keys and directions, `shelf_1_place_1`.
+  const name = / index: (\S+) dup key/.exec(error.message)?.[1];
+  const nameOf = ({ key }: IndexSpec): string => key.flat().join("_");
+  const index = indexesOf(table).find((spec) => nameOf(spec) === name);
+  return index?.key.map(([field]) => field) ?? [];
 }
 
 function memberName(table: Table, field: string): string | undefined {

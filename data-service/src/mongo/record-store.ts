@@ -5,6 +5,7 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Document, Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import { asRefusal } from "./driver-errors.js";
+import { type ExecutionReport, reportOf } from "./execution-report.js";
 
 /** A change of one document, by operator. */
 export type Change = UpdateFilter<BsonDocument>;
@@ -42,6 +43,12 @@ export class RecordStore {
     } finally {
       await cursor.close();
     }
+  }
+
+  /** How MongoDB runs a pipeline, and what it read for it. */
+  async explain(table: Table, pipeline: Stage[]): Promise<ExecutionReport> {
+    const raw = await this.#refusing(table, () => this.#aggregate(table, pipeline).explain("executionStats"));
+    return reportOf(raw);
   }
 
   /** The ids out of the list that exist, as JSON text. */

@@ -202,7 +202,7 @@ function bindChild(
   relation: Relation,
   target: Table,
   inner: SelectedRelation["inner"],
-  setting: DeepSetting = {},
+  given: DeepSetting | undefined,
   scope: Scope,
   at: Places,
 ): ChildNode<Predicate, null> {
@@ -210,8 +210,12 @@ function bindChild(
   const here = `${at.deep}.${relation.name}`;
   const below: Scope = { ...scope, table: target, depth: scope.depth + 1 };
   if (below.depth > scope.limits.maxDepth) {
-    throw refuse(at.deep, `"${relation.name}" lies deeper than ${scope.limits.maxDepth} relations`);
+    throw refuse(
+      given === undefined ? at.fields : here,
+      `"${relation.name}" lies deeper than ${scope.limits.maxDepth} relations`,
+    );
   }
+  const setting = given ?? {};
   const own = setting.fields === undefined ? inner : parseFields(setting.fields, `${here}.fields`);
   const ownPlaces = setting.fields === undefined ? places : { ...places, fields: `${here}.fields` };
   const shape =

@@ -5,7 +5,17 @@ import { LIMITS } from "./limits.js";
 import { refuse } from "./refuse.js";
 import { parseBrackets } from "./syntax/bracket.js";
 
-export const PARAMETERS = ["fields", "filter", "sort", "limit", "page", "meta", "deep", "aggregate"] as const;
+export const PARAMETERS = [
+  "fields",
+  "filter",
+  "sort",
+  "limit",
+  "page",
+  "meta",
+  "deep",
+  "aggregate",
+  "explain",
+] as const;
 export type ParameterName = (typeof PARAMETERS)[number];
 
 /** The parameters as the client gave them: text of the address, or JSON of a QUERY body. */
@@ -20,6 +30,7 @@ export interface Parameters {
   readonly meta?: Json;
   readonly deep?: Json;
   readonly aggregate?: Json;
+  readonly explain?: Json;
 }
 
 const JSON_PARAMETERS: readonly ParameterName[] = ["filter", "deep", "aggregate"];

@@ -1,7 +1,7 @@
 // Documents -> the JSON of the answer. The one serializer: what the query did not select can't leave here.
-import { Binary } from "bson";
+import type { Binary } from "bson";
 import type { Column } from "../catalog/catalog.js";
-import { COLUMN_TYPES } from "../catalog/column-types.js";
+import { COLUMN_TYPES, isBinary } from "../catalog/column-types.js";
 import type { Json } from "../json.js";
 import type { AuthorizedNode } from "./ast.js";
 import { childField, isKeyOnly } from "./lower/read.js";
@@ -30,7 +30,7 @@ export function shaper(node: AuthorizedNode, unseal: Unseal): (document: StoredR
 function columnReader(column: Column, unseal: Unseal): (document: StoredRecord) => Json {
   const { field } = column;
   const toJson = column.encrypted
-    ? (stored: unknown) => (stored instanceof Binary ? unseal(stored, column) : null)
+    ? (stored: unknown) => (isBinary(stored) ? unseal(stored, column) : null)
     : COLUMN_TYPES[column.type].toJson;
   return (document) => {
     const stored = document[field];

@@ -10,7 +10,9 @@ import { lowerAggregate, shapeAggregate } from "../query/lower/aggregate.js";
 import { lowerCount, lowerList } from "../query/lower/read.js";
 import type { Parameters } from "../query/parameters.js";
 import { shaper } from "../query/shape.js";
+import { parseExplain } from "../query/syntax/paging.js";
 import type { RecordDeps } from "./deps.js";
+import { explainList, requireExplainer } from "./explain.js";
 import { findTable } from "./find-table.js";
 import { type Plan, planRead } from "./plan-read.js";
 
@@ -31,9 +33,12 @@ export async function list(
   const query = await deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName);
     requireAccess(principal, table, "read");
+    if (parseExplain(parameters.explain)) requireExplainer(principal);
     const view = new ReadView(catalog, readPolicies(principal));
     return authorizeRead(bindQuery(parameters, table, view, deps.limits), view);
   });
+  if (parseExplain(parameters.explain))
+    return { records: mapAsync([await explainList(deps, query)], (plan) => plan), meta: undefined };
   const plan = await planRead(deps, query);
   const [records, meta] = await Promise.all([runList(deps, plan), runMeta(deps, plan.query)]);
   return { records, meta };

@@ -1,8 +1,10 @@
 // Prepares a list for lowering: asks for the keys behind relation filters, and how many parents a ranking has.
+import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { AuthorizedPredicate, AuthorizedQuery, AuthorizedRelated } from "../query/ast.js";
 import { isAboutKey } from "../query/lower/condition.js";
+import type { Stage } from "../query/lower/document.js";
 import { canRank } from "../query/lower/rank.js";
 import { lowerProbe } from "../query/lower/read.js";
 import { answered, askedTruth, KEY, keyQuestion } from "../query/plan/resolve.js";
@@ -13,6 +15,15 @@ export interface Plan {
   readonly query: AuthorizedQuery;
   /** Group children once instead of looking them up for each parent. */
   readonly ranked: boolean;
+  /** What was asked on the way, for `explain`. */
+  readonly questions: readonly Question[];
+}
+
+/** A read that the plan depends on. */
+export interface Question {
+  readonly table: Table;
+  readonly pipeline: Stage[];
+  readonly answers: number;
 }
 
 export interface PlanDeps {
@@ -21,18 +32,32 @@ export interface PlanDeps {
 }
 
 /** Asks what the plan depends on; never more questions than the filter has relations, whatever the tables hold. */
-export async function planRead({ store, thresholds }: PlanDeps, query: AuthorizedQuery): Promise<Plan> {
+export async function planRead(deps: PlanDeps, query: AuthorizedQuery): Promise<Plan> {
   const { root } = query;
-  const filter = await resolve({ store, thresholds }, root.filter, true);
+  const questions: Question[] = [];
+  const ask: Ask = async (table, pipeline) => {
+    const documents = await deps.store.read(table, pipeline);
+    questions.push({ table, pipeline, answers: documents.length });
+    return documents;
+  };
+  const { maxKeys, fewParents } = deps.thresholds;
+  const filter = await resolve({ ask, maxKeys }, root.filter, true);
   const planned = { ...query, root: { ...root, filter } };
-  if (!canRank(root)) return { query: planned, ranked: false };
-  const parents = await store.read(root.table, lowerProbe(planned, thresholds.fewParents));
-  return { query: planned, ranked: parents.length > thresholds.fewParents };
+  if (!canRank(root)) return { query: planned, ranked: false, questions };
+  const parents = await ask(root.table, lowerProbe(planned, fewParents));
+  return { query: planned, ranked: parents.length > fewParents, questions };
+}
+
+type Ask = (table: Table, pipeline: Stage[]) => Promise<StoredRecord[]>;
+
+interface Resolver {
+  readonly ask: Ask;
+  readonly maxKeys: number;
 }
 
 /** Replaces relations by their keys, innermost first, where the keys are few. @param wanted see lower/condition */
 async function resolve(
-  deps: PlanDeps,
+  resolver: Resolver,
   predicate: AuthorizedPredicate,
   wanted: boolean,
 ): Promise<AuthorizedPredicate> {
@@ -41,26 +66,26 @@ async function resolve(
     case "or":
       return {
         ...predicate,
-        of: await Promise.all(predicate.of.map((each) => resolve(deps, each, wanted))),
+        of: await Promise.all(predicate.of.map((each) => resolve(resolver, each, wanted))),
       };
     case "not":
-      return { kind: "not", of: await resolve(deps, predicate.of, !wanted) };
+      return { kind: "not", of: await resolve(resolver, predicate.of, !wanted) };
     case "related":
-      return isAboutKey(predicate) ? predicate : resolveRelated(deps, predicate, wanted);
+      return isAboutKey(predicate) ? predicate : resolveRelated(resolver, predicate, wanted);
     default:
       return predicate;
   }
 }
 
 async function resolveRelated(
-  deps: PlanDeps,
+  resolver: Resolver,
   predicate: AuthorizedRelated,
   wanted: boolean,
 ): Promise<AuthorizedPredicate> {
-  const where = await resolve(deps, predicate.where, askedTruth(predicate, wanted));
+  const { ask, maxKeys } = resolver;
+  const where = await resolve(resolver, predicate.where, askedTruth(predicate, wanted));
   const inner = { ...predicate, where };
-  const { maxKeys } = deps.thresholds;
-  const documents = await deps.store.read(predicate.target, keyQuestion(inner, wanted, maxKeys));
+  const documents = await ask(predicate.target, keyQuestion(inner, wanted, maxKeys));
   return documents.length > maxKeys ? inner : answered(inner, wanted, documents.flatMap(keysOf));
 }
 

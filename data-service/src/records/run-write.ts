@@ -9,6 +9,7 @@ import type { LinkSet } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { newIds } from "./ids.js";
+import { orUndo, rememberFields, type Undo } from "./undo.js";
 import { type DeleteEffect, deleteEffects, type OwnFields, type WritePlan } from "./write-plan.js";
 
 /** Creates records, all or none. @returns their ids */
@@ -26,7 +27,10 @@ export async function runCreate(
     (own, at): Document => ({ _id: ids[at] ?? null, ...own, ...mark, createdAt: now, updatedAt: now }),
   );
   await insertAll(deps, table, documents, ids);
-  for (const [at, plan] of plans.entries()) await linkForeign(deps, ids[at] ?? null, plan.foreign);
+  await orUndo(async (undo) => {
+    undo.push(async () => void (await deps.store.remove(table, { _id: { $in: ids } })));
+    for (const [at, plan] of plans.entries()) await linkForeign(deps, ids[at] ?? null, plan.foreign, undo);
+  });
   return ids;
 }
 
@@ -56,11 +60,17 @@ export async function runUpdate(deps: RecordDeps, table: Table, id: Stored, plan
     $set: nothing ? {} : { ...fields, updatedAt: deps.clock.now() },
     ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((field) => [field, ""])) }),
   };
-  const found = nothing
-    ? (await deps.store.existing(table, [id])).size === 1
-    : await deps.store.update(table, { _id: id }, change);
-  if (!found) throw recordNotFound(table);
-  await linkForeign(deps, id, plan.foreign);
+  await orUndo(async (undo) => {
+    if (plan.foreign.length > 0) {
+      for (const set of plan.foreign) await requireLettable(deps, id, set);
+      undo.push(await rememberFields(deps, table, { _id: id }, [...Object.keys(change.$set), ...unset]));
+    }
+    const found = nothing
+      ? (await deps.store.existing(table, [id])).size === 1
+      : await deps.store.update(table, { _id: id }, change);
+    if (!found) throw recordNotFound(table);
+    await linkForeign(deps, id, plan.foreign, undo);
+  });
   deps.userHooks.afterChange(table, id);
 }
 
@@ -89,17 +99,23 @@ async function requireLinked(deps: RecordDeps, plans: readonly WritePlan[]): Pro
 }
 
 /** Links that lie in other documents: first the new ones are set, then the former ones let go. */
-async function linkForeign(deps: RecordDeps, id: Stored | null, sets: readonly LinkSet[]): Promise<void> {
+async function linkForeign(
+  deps: RecordDeps,
+  id: Stored | null,
+  sets: readonly LinkSet[],
+  undo: Undo[],
+): Promise<void> {
   for (const { relation, target, ids } of sets) {
     const { field, list } = relation.link;
     const former = { [field]: id, _id: { $nin: [...ids] } };
+    const chosen = { _id: { $in: [...ids] } };
+    undo.push(await rememberFields(deps, target, { $or: [former, chosen] }, [field]));
     if (list) {
-      await deps.store.updateMany(target, { _id: { $in: [...ids] } }, { $addToSet: { [field]: id } });
+      await deps.store.updateMany(target, chosen, { $addToSet: { [field]: id } });
       await deps.store.pull(target, former, field, [id]);
     } else {
-      await requireLettable(deps, { relation, target, ids }, former);
       if (relation.exclusive) await deps.store.updateMany(target, former, { $unset: { [field]: "" } });
-      await deps.store.updateMany(target, { _id: { $in: [...ids] } }, { $set: { [field]: id } });
+      await deps.store.updateMany(target, chosen, { $set: { [field]: id } });
       await deps.store.updateMany(target, former, { $unset: { [field]: "" } });
     }
   }
@@ -108,21 +124,20 @@ async function linkForeign(deps: RecordDeps, id: Stored | null, sets: readonly L
 /** A record whose link is required can't be let go, only moved or deleted. */
 async function requireLettable(
   deps: RecordDeps,
-  { relation, target }: LinkSet,
-  former: Document,
+  id: Stored,
+  { relation, target, ids }: LinkSet,
 ): Promise<void> {
+  const { field } = relation.link;
   const owning = [...target.relations.values()].find(
-    (each) => each.link.on === "self" && each.link.field === relation.link.field,
+    (each) => each.link.on === "self" && each.link.field === field,
   );
   if (owning?.required !== true) return;
+  const former = { [field]: id, _id: { $nin: [...ids] } };
   const left = await deps.store.read(target, [{ $match: former }, { $limit: 1 }, { $project: { _id: 1 } }]);
   if (left.length === 0) return;
   const reason = `would leave records of "${target.name}" without their required "${owning.name}"; move or delete them instead`;
   throw new AppError("VALIDATION_ERROR", { message: [`${relation.name}: ${reason}`] });
 }
-
-/** How many steps of CASCADE one delete may set off. */
-const MAX_CASCADE_DEPTH = 20;
 
 /**
  * Deletes records with all that `onDelete` asks for. Everything that could refuse is asked first, through all levels;
@@ -131,7 +146,7 @@ const MAX_CASCADE_DEPTH = 20;
 export async function runDelete(deps: RecordDeps, catalog: Catalog, table: Table, id: Stored): Promise<void> {
   if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
   await deps.userHooks.beforeChange(table, id, null);
-  const steps = await collectDeletes(deps, catalog, table, [id], new Map(), 0);
+  const steps = await collectDeletes(deps, catalog, { table, ids: [id] });
   for (const step of steps.toReversed()) await deleteStep(deps, catalog, step);
   deps.userHooks.afterChange(table, id);
 }
@@ -141,42 +156,41 @@ interface DeleteStep {
   readonly ids: readonly Stored[];
 }
 
-/** What goes, parents before children. `seen` ends circles. */
-async function collectDeletes(
-  deps: RecordDeps,
-  catalog: Catalog,
-  table: Table,
-  ids: readonly Stored[],
-  seen: Map<string, Set<string>>,
-  depth: number,
-): Promise<DeleteStep[]> {
-  const known = seen.get(table.name) ?? new Set<string>();
-  seen.set(table.name, known);
-  const fresh = ids.filter((id) => !known.has(String(id)));
-  for (const id of fresh) known.add(String(id));
-  if (fresh.length === 0) return [];
-  if (depth > MAX_CASCADE_DEPTH)
-    throw new AppError("CONFLICT", `The delete cascades through more than ${MAX_CASCADE_DEPTH} tables.`);
-  const steps: DeleteStep[] = [{ table, ids: fresh }];
-  for (const effect of deleteEffects(incomingLinks(catalog, table))) {
-    if (effect.effect === "unlink") continue;
-    const linked = await linkedIds(deps, effect, fresh);
-    const others = linked.filter((id) => !seen.get(effect.owner.name)?.has(String(id)));
-    if (effect.effect === "restrict" && others.length > 0) throw restricted(table, effect);
-    steps.push(...(await collectDeletes(deps, catalog, effect.owner, others, seen, depth + 1)));
+/** What goes, parents before children; a record that is reached again, as in a circle, goes once. */
+async function collectDeletes(deps: RecordDeps, catalog: Catalog, first: DeleteStep): Promise<DeleteStep[]> {
+  const seen = new Map<string, Set<string>>();
+  const unseen = ({ table, ids }: DeleteStep): Stored[] =>
+    ids.filter((id) => !seen.get(table.name)?.has(String(id)));
+  const steps: DeleteStep[] = [];
+  // The list grows while it is walked: every step adds the records that link to its own.
+  const wanted: DeleteStep[] = [first];
+  for (const step of wanted) {
+    const { table } = step;
+    const ids = unseen(step);
+    if (ids.length === 0) continue;
+    seen.set(table.name, new Set([...(seen.get(table.name) ?? []), ...ids.map(String)]));
+    steps.push({ table, ids });
+    for (const effect of deleteEffects(incomingLinks(catalog, table))) {
+      if (effect.effect === "unlink") continue;
+      // One more than those that go anyway is enough to know that something else links here.
+      const enough = effect.effect === "restrict" ? (seen.get(effect.owner.name)?.size ?? 0) + 1 : undefined;
+      const others = unseen({ table: effect.owner, ids: await linkedIds(deps, effect, ids, enough) });
+      if (effect.effect === "restrict" && others.length > 0) throw restricted(table, effect);
+      wanted.push({ table: effect.owner, ids: others });
+    }
   }
   return steps;
 }
 
 async function linkedIds(
   deps: RecordDeps,
-  { owner, relation, effect }: DeleteEffect,
+  { owner, relation }: DeleteEffect,
   ids: readonly Stored[],
+  limit: number | undefined,
 ): Promise<Stored[]> {
-  const limit = effect === "restrict" ? [{ $limit: ids.length + 1 }] : [];
   const found = await deps.store.read(owner, [
     { $match: { [relation.link.field]: { $in: [...ids] } } },
-    ...limit,
+    ...(limit === undefined ? [] : [{ $limit: limit }]),
     { $project: { _id: 1 } },
   ]);
   const row = COLUMN_TYPES[owner.idColumn.type];

@@ -1,15 +1,16 @@
 // POST, PATCH and DELETE of records: check everything, write, answer with the record as it is now.
 import { AppError } from "@portico/shared/app-error";
-import type { Table } from "../catalog/catalog.js";
+import type { Relation, Table } from "../catalog/catalog.js";
 import { isArray, type Json } from "../json.js";
 import { idText } from "../mongo/record-store.js";
 import { type Action, requireAccess, writeView } from "../permission/access.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
+import { authorizeLinks } from "./authorize-links.js";
 import { checkBody } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
-import { readShaped, recordShape } from "./read-one.js";
+import { type RecordShape, readShaped, recordShape } from "./read-one.js";
 import { runCreate, runDelete, runUpdate } from "./run-write.js";
 import { planWrite } from "./write-plan.js";
 
@@ -33,7 +34,12 @@ export async function create(
   const { table, shape, plans } = await deps.catalogs.decide((catalog) => {
     const found = writable(findTable(catalog, tableName), principal, "create");
     const wish = recordShape(deps, principal, found, catalog, parameters);
-    const bodies = checkBulk(body, (each) => checkBody(each, found, catalog, writeView(principal), "create"));
+    const bodies = checkBulk(body, (each) =>
+      authorizeLinks(
+        checkBody(each, found, catalog, writeView(principal), "create"),
+        readableRelation(found, wish),
+      ),
+    );
     return { table: found, shape: wish, plans: bodies.map(planWrite) };
   });
   const ids = await runCreate(deps, table, plans);
@@ -71,11 +77,13 @@ export async function update(
 ): Promise<Json[]> {
   const { table, id, shape, plan } = await deps.catalogs.decide((catalog) => {
     const found = writable(findTable(catalog, tableName), principal, "update");
+    const wish = recordShape(deps, principal, found, catalog, parameters);
+    const checked = checkBody(body, found, catalog, writeView(principal), "update");
     return {
       table: found,
       id: parseId(found, idText),
-      shape: recordShape(deps, principal, found, catalog, parameters),
-      plan: planWrite(checkBody(body, found, catalog, writeView(principal), "update")),
+      shape: wish,
+      plan: planWrite(authorizeLinks(checked, readableRelation(found, wish))),
     };
   });
   await runUpdate(deps, table, id, plan);
@@ -89,11 +97,15 @@ export async function remove(
   tableName: string,
   idText: string,
 ): Promise<void> {
-  const { catalog, table, id } = await deps.catalogs.decide((current) => {
-    const found = writable(findTable(current, tableName), principal, "delete");
-    return { catalog: current, table: found, id: parseId(found, idText) };
-  });
-  await runDelete(deps, catalog, table, id);
+  // What links here must be known in full: another instance may have made a table with such a link a moment ago.
+  const catalog = await deps.catalogs.refresh();
+  const table = writable(findTable(catalog, tableName), principal, "delete");
+  await runDelete(deps, catalog, table, parseId(table, idText));
+}
+
+/** Tells whether the caller may read what a relation of the table leads to. */
+function readableRelation(table: Table, { view }: RecordShape): (relation: Relation) => boolean {
+  return (relation) => view.relation(table, relation.name) !== undefined;
 }
 
 function writable(table: Table, principal: Principal, action: Action): Table {

@@ -20,21 +20,18 @@ export interface SchemaDeps {
   readonly clock: Clock;
 }
 
-/** Changes that come from elsewhere at the same moment are let pass this often. */
-const ATTEMPTS = 5;
+/** Changes that come from other instances at the same moment are let pass this often. */
+const ATTEMPTS = 50;
 
 /**
  * Makes a table and returns its id once it is usable.
  * @throws AppError 422 with every problem of the definition, 409 for a taken name
  */
 export async function createTable(deps: SchemaDeps, body: Json): Promise<string> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const catalog = await deps.catalogs.refresh();
-    const definition = checkNew(deps, body, catalog);
-    if (!(await deps.catalogStore.reserve(definition, deps.clock.now()))) throw nameTaken(definition.name);
-    if (await provisionAndPublish(deps, definition, catalog)) return definition.id;
-  }
-  throw new AppError("CONFLICT", "Other tables are being changed at this moment; try again.");
+  const definition = checkNew(deps, body, await deps.catalogs.refresh());
+  if (!(await deps.catalogStore.reserve(definition, deps.clock.now()))) throw nameTaken(definition.name);
+  await provisionAndPublish(deps, definition, (catalog) => void checkNew(deps, body, catalog));
+  return definition.id;
 }
 
 function checkNew(deps: SchemaDeps, body: Json, catalog: Catalog): TableDefinition {
@@ -64,29 +61,34 @@ function builtTable(deps: SchemaDeps, definition: TableDefinition): Table {
   return table;
 }
 
+/** @param check throws when the definition does not fit into a catalog that others have changed meanwhile */
 async function provisionAndPublish(
   deps: SchemaDeps,
   definition: TableDefinition,
-  seen: Catalog,
-): Promise<boolean> {
+  check: (catalog: Catalog) => void,
+): Promise<void> {
   try {
     await deps.provision(builtTable(deps, definition));
-    const published = await deps.catalogStore.publish(definition.id, Math.max(seen.version, 0));
-    if (!published) await deps.catalogStore.release(definition.id);
-    else await deps.catalogs.refresh();
-    return published;
-  } catch (error) {
-    await deps.catalogStore.release(definition.id);
-    throw error;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const catalog = await deps.catalogs.refresh();
+      // An instance that started a moment ago took the table for an interrupted one and has published it.
+      if (catalog.tables.get(definition.name)?.id === definition.id) return;
+      check(catalog);
+      if (!(await deps.catalogStore.publish(definition, catalog.version))) continue;
+      await deps.catalogs.refresh();
+      return;
+    }
+    throw new AppError("CONFLICT", "Other tables are being changed at this moment; try again.");
+  } finally {
+    // Published tables have given their reservation up already.
+    await deps.catalogStore.release(definition);
   }
 }
 
 /** Finishes tables whose making a crash interrupted. Called at start. */
 export async function finishInterrupted(deps: SchemaDeps): Promise<void> {
-  const { making } = await deps.catalogStore.load();
-  for (const definition of making) {
-    const catalog = await deps.catalogs.refresh();
-    await provisionAndPublish(deps, definition, catalog);
+  for (const definition of await deps.catalogStore.interrupted()) {
+    await provisionAndPublish(deps, definition, () => {});
   }
 }
 

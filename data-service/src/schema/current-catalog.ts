@@ -9,7 +9,7 @@ import type { TableDefinition } from "../catalog/definition.js";
 /** Where definitions come from. */
 export interface CatalogSource {
   version(): Promise<number>;
-  load(): Promise<{ ready: TableDefinition[] }>;
+  load(): Promise<TableDefinition[]>;
 }
 
 /** How long a catalog is taken as current without asking. */
@@ -41,8 +41,7 @@ export class CurrentCatalog {
     // The number is read first: a change in between makes the next check reload, never miss.
     const version = await this.#source.version();
     if (version !== this.#catalog.version) {
-      const { ready } = await this.#source.load();
-      this.#catalog = buildCatalog(version, ready, this.#system);
+      this.#catalog = buildCatalog(version, await this.#source.load(), this.#system);
     }
     this.#checkedAt = checkedAt;
     return this.#catalog;

@@ -22,14 +22,15 @@ function isRankable(key: SortKey): boolean {
  * They follow the $match of the parents.
  */
 export function rankStages(node: AuthorizedNode, rules: Rules, names: Names): Stage[] {
-  const fields = node.sort.map((_, at) => `k${at}`);
   const own = node.sort.flatMap((key, at): [string, string][] =>
-    key.kind === "column" && key.column !== node.table.idColumn ? [[`k${at}`, `$${key.column.field}`]] : [],
+    key.kind === "column" && !isId(key, node) ? [[`k${at}`, `$${key.column.field}`]] : [],
   );
   const unions = node.sort.flatMap((key, at) =>
     key.kind === "column" ? [] : [union(key, `k${at}`, rules, names)],
   );
-  const merged = fields.map((field): [string, Document] => [field, { $max: `$${field}` }]);
+  const merged = node.sort.flatMap((key, at): [string, Document][] =>
+    isId(key, node) ? [] : [[`k${at}`, { $max: `$k${at}` }]],
+  );
   return [
     { $project: { _id: 1, parent: { $literal: 1 }, ...Object.fromEntries(own) } },
     ...unions,
@@ -38,6 +39,11 @@ export function rankStages(node: AuthorizedNode, rules: Rules, names: Names): St
     { $set: Object.fromEntries(node.sort.flatMap(fillIn)) },
     { $sort: Object.fromEntries(node.sort.flatMap((key, at) => sortEntries(key, at, node))) },
   ];
+}
+
+/** The id is what documents are grouped by, so it needs no field of its own. */
+function isId(key: SortKey, node: AuthorizedNode): boolean {
+  return key.kind === "column" && key.column === node.table.idColumn;
 }
 
 /** Adds one document per parent id that children name, with the aggregate of these children. */
@@ -64,7 +70,7 @@ function fillIn(key: SortKey, at: number): [string, Document][] {
 
 function sortEntries(key: SortKey, at: number, node: AuthorizedNode): [string, 1 | -1][] {
   const direction = key.descending ? -1 : 1;
-  if (key.kind === "column" && key.column === node.table.idColumn) return [["_id", direction]];
+  if (isId(key, node)) return [["_id", direction]];
   const value: [string, 1 | -1] = [`k${at}`, direction];
   return key.kind === "max" || key.kind === "min" ? [[`m${at}`, 1], value] : [value];
 }

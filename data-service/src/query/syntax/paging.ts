@@ -53,3 +53,10 @@ export function parseMeta(given: Json | undefined): MetaKey[] {
   if (names.length > META_KEYS.length + 1) throw refuse("meta", "names a count more than once");
   return META_KEYS.filter((key) => keys.includes(key));
 }
+
+/** Reads `explain=true`. */
+export function parseExplain(given: Json | undefined): boolean {
+  if (given === undefined || given === "false" || given === false) return false;
+  if (given === "true" || given === true) return true;
+  throw refuse("explain", "must be true or false");
+}

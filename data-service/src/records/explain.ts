@@ -1,0 +1,51 @@
+// GET /{table}?explain=true, for root admins: the plan of a query and what running it read.
+import { AppError } from "@portico/shared/app-error";
+import { EJSON } from "bson";
+import type { Json } from "../json.js";
+import type { ExecutionReport } from "../mongo/execution-report.js";
+import type { RecordStore } from "../mongo/record-store.js";
+import type { Principal } from "../principal.js";
+import type { AuthorizedQuery } from "../query/ast.js";
+import { lowerList } from "../query/lower/read.js";
+import type { PlanDeps, Question } from "./plan-read.js";
+import { planRead } from "./plan-read.js";
+
+interface ExplainDeps extends PlanDeps {
+  readonly store: Pick<RecordStore, "read" | "explain">;
+}
+
+/** @throws AppError 403 for everyone but root: a plan tells of tables and rules that others may not know */
+export function requireExplainer(principal: Principal): void {
+  if (principal.kind === "user" && principal.isRootAdmin) return;
+  throw new AppError("FORBIDDEN", "explain is for root admins.");
+}
+
+/** Plans and runs a list query, and answers how instead of what. */
+export async function explainList(deps: ExplainDeps, query: AuthorizedQuery): Promise<Json> {
+  const { query: planned, ranked, questions } = await planRead(deps, query);
+  const pipeline = lowerList(planned, ranked);
+  const asked = await Promise.all(questions.map((question) => explainQuestion(deps, question)));
+  const own = await deps.store.explain(planned.root.table, pipeline);
+  return {
+    table: planned.root.table.name,
+    ranked,
+    questions: asked,
+    pipeline: asJson(pipeline),
+    ...counted(own),
+  };
+}
+
+async function explainQuestion(deps: ExplainDeps, { table, pipeline, answers }: Question): Promise<Json> {
+  const report = await deps.store.explain(table, pipeline);
+  return { table: table.name, answers, pipeline: asJson(pipeline), ...counted(report) };
+}
+
+function counted(report: ExecutionReport): Record<string, Json> {
+  return { ...report, indexes: [...report.indexes] };
+}
+
+/** Pipelines hold ids and dates, which JSON spells in MongoDB's extended form. */
+function asJson(pipeline: unknown[]): Json {
+  const json: Json = JSON.parse(EJSON.stringify(pipeline));
+  return json;
+}
