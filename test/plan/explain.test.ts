@@ -1,0 +1,62 @@
+// explain=true shows that queries read in proportion to what they answer, not to the table.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Api, asAdmin, signIn } from "../support/api.js";
+import { type Stack, startStack } from "../support/stack.js";
+
+interface Explained {
+  readonly ranked: boolean;
+  readonly questions: readonly { readonly answers: number; readonly documentsExamined: number }[];
+  readonly indexes: readonly string[];
+  readonly documentsExamined: number;
+  readonly fullScans: number;
+}
+
+describe("explain", () => {
+  let stack: Stack;
+  let root: Api;
+
+  beforeAll(async () => {
+    stack = await startStack({ demo: true });
+    root = await asAdmin(stack);
+  });
+
+  afterAll(() => stack?.stop());
+
+  const explain = async (query: Record<string, unknown>): Promise<Explained> => {
+    const { status, body } = await root.get("/posts", { ...query, explain: "true" });
+    expect(status).toBe(200);
+    return body.data[0];
+  };
+
+  test("newest first with the latest children walks two indexes and reads the page", async () => {
+    const deep = { comments: { sort: "-createdAt", limit: 3 } };
+    const plan = await explain({ sort: "-publishedAt", limit: "5", deep });
+    expect(plan.fullScans).toBe(0);
+    expect(plan.indexes).toEqual(["postId_1_createdAt_-1__id_1", "publishedAt_-1__id_1"]);
+    expect(plan.documentsExamined).toBeLessThanOrEqual(5 + 5 * 3);
+  });
+
+  test("a selective relation filter reads matches, not the table", async () => {
+    const plan = await explain({ filter: { author: { email: { _starts_with: "amara" } } } });
+    expect(plan.questions).toHaveLength(1);
+    expect(plan.indexes).toContain("authorId_1__id_1");
+    expect(plan.documentsExamined).toBeLessThanOrEqual(10);
+  });
+
+  test("sorting many parents by their children groups the children once", async () => {
+    const plan = await explain({ sort: "-_count(comments)" });
+    expect(plan.ranked).toBe(true);
+    expect(plan.documentsExamined).toBeLessThan(900);
+  });
+
+  test("is refused to everyone but root, and says what it takes", async () => {
+    await root.post("/svc_user", { email: "plain@example.com", password: "just a password" });
+    const user = await signIn(`${stack.appUrl}/api`, {
+      email: "plain@example.com",
+      password: "just a password",
+    });
+    expect((await user.get("/posts", { explain: "true" })).status).toBe(403);
+    const { status, body } = await root.get("/posts", { explain: "maybe" });
+    expect([status, body.message]).toEqual([400, "explain: must be true or false"]);
+  });
+});
