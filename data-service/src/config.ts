@@ -1,14 +1,11 @@
 // Environment -> frozen Config, or every problem at once. Nothing else in this service reads the environment.
 import { createPrivateKey, type KeyObject } from "node:crypto";
-import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { EnvReader } from "@portico/shared/env";
+import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
 import { emailProblem, normalizeEmail } from "./auth/email.js";
 import { passwordProblem } from "./auth/password-problem.js";
 import { THRESHOLDS } from "./query/plan/thresholds.js";
-
-/** What express takes as `trust proxy`: nobody, this many hops, or these addresses. */
-export type TrustProxy = false | number | readonly string[];
 
 /** The settings of the data service. Each field names its variable. */
 export interface Config {
@@ -189,26 +186,4 @@ function readSystemTablePrefix(reader: EnvReader): string {
     reader.problem("SYSTEM_TABLE_PREFIX must be 1–20 of a–z, 0–9 and _, beginning with a letter.");
   }
   return prefix;
-}
-
-const PROXY_NAMES = ["loopback", "linklocal", "uniquelocal"];
-
-/** `false`, a number of hops, or a comma-separated list. `true` would believe any client's header: refused. */
-function readTrustProxy(reader: EnvReader): TrustProxy {
-  const value = reader.text("TRUST_PROXY", "false");
-  if (value === "false") return false;
-  if (/^[1-9]$/.test(value)) return Number(value);
-  const proxies = value.split(",").map((entry) => entry.trim());
-  if (proxies.every((entry) => PROXY_NAMES.includes(entry) || isAddress(entry))) return proxies;
-  reader.problem(
-    `TRUST_PROXY must be false, a number of proxies from 1 to 9, or addresses such as 10.0.0.0/8,loopback, not "${value}".`,
-  );
-  return false;
-}
-
-function isAddress(text: string): boolean {
-  const [address = "", bits, ...rest] = text.split("/");
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }

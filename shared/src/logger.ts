@@ -12,9 +12,10 @@ const SECRETS = [
   "accessToken",
   "refreshToken",
   "token",
-  "code",
-  "state",
 ];
+
+/** Secrets only here: elsewhere `code` names an error. */
+const SECRETS_OF_ADDRESSES = ["code", "state", "query.code", "query.state"];
 
 /**
  * Makes a service's logger.
@@ -29,7 +30,10 @@ export function makeLogger(service: string, level: string): Logger {
     messageKey: "message",
     formatters: { level: (label) => ({ level: label }) },
     redact: {
-      paths: SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
+      paths: [
+        ...SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`]),
+        ...SECRETS_OF_ADDRESSES,
+      ],
       censor: "[redacted]",
     },
   });

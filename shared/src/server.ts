@@ -1,5 +1,12 @@
 // Starts an HTTP server with safe time limits and stops it without dropping a request.
-import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
+import type { Socket } from "node:net";
 import { ConfigError } from "./env.js";
 
 /** Slow request heads are cut after this. */
@@ -26,9 +33,11 @@ export interface RunningServer {
 export async function listen(
   handler: RequestListener,
   where: { host: string; port: number; portVariable: string },
+  options: Pick<ServerOptions, "requireHostHeader"> = {},
 ): Promise<RunningServer> {
   const server = createServer(
     {
+      ...options,
       headersTimeout: HEADERS_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: 2_000,
@@ -41,6 +50,11 @@ export async function listen(
     response.once("close", () => inFlight.delete(response));
     if (!server.listening) response.setHeader("Connection", "close");
   });
+  const connections = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(listenProblem(error, where)));
     server.listen(where.port, where.host, resolve);
@@ -48,7 +62,7 @@ export async function listen(
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : where.port;
   const host = where.host.includes(":") ? `[${where.host}]` : where.host;
-  return { url: `http://${host}:${port}`, server, stop: () => stop(server, inFlight) };
+  return { url: `http://${host}:${port}`, server, stop: () => stop(server, inFlight, connections) };
 }
 
 function listenProblem(
@@ -69,9 +83,15 @@ function listenProblem(
   return error;
 }
 
-async function stop(server: Server, inFlight: ReadonlySet<ServerResponse>): Promise<void> {
+async function stop(
+  server: Server,
+  inFlight: ReadonlySet<ServerResponse>,
+  connections: ReadonlySet<Socket>,
+): Promise<void> {
   // A client must not put its next request on a connection that is about to go.
   for (const response of inFlight) if (!response.headersSent) response.setHeader("Connection", "close");
+  // Browsers open connections in advance; Node calls one idle only after its first request.
+  for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
   const deadline = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS);
   // Answers whose head was out already end on a kept-alive connection, which would stay open for a minute.
   const sweep = setInterval(() => server.closeIdleConnections(), STOP_SWEEP_MS);

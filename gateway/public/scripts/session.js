@@ -1,0 +1,81 @@
+// Signing in and out. The cookies are HttpOnly: this file only ever learns who the user is.
+import { call, problemsOf } from "./api.js";
+import { byId } from "./element.js";
+
+const form = byId("login-form");
+const email = byId("email");
+const password = byId("password");
+const submit = byId("login");
+const problem = byId("login-problem");
+const account = byId("account");
+const logoutProblem = byId("logout-problem");
+const masthead = account.closest(".masthead");
+
+/** `onChange(user)` is told of every change; the user is null when nobody is signed in. */
+export function startSession(onChange) {
+  let current = null;
+
+  function show(user) {
+    current = user;
+    form.hidden = user !== null;
+    account.hidden = user === null;
+    masthead.dataset.session = user === null ? "out" : "in";
+    byId("whoami").textContent = user?.email ?? "";
+    byId("whoami-root").hidden = user?.isRootAdmin !== true;
+    onChange(user);
+  }
+
+  /** Asks who is signed in; an API in trouble changes nothing. */
+  async function check() {
+    const answer = await call("GET", "/api/me");
+    if (!answer.reached || answer.status >= 500) show(current);
+    else show(answer.ok ? (answer.json?.data?.[0] ?? null) : null);
+  }
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    problem.hidden = true;
+    submit.disabled = true;
+    const trouble = troubleOf(await logIn());
+    submit.disabled = false;
+    if (trouble === null) {
+      password.value = "";
+      await check();
+      byId("workbench-title").focus();
+      return;
+    }
+    problem.textContent = trouble;
+    problem.hidden = false;
+    password.select();
+  });
+
+  byId("logout").addEventListener("click", async () => {
+    const answer = await call("POST", "/api/logout");
+    const trouble = troubleOf(answer);
+    logoutProblem.textContent = trouble ?? "";
+    logoutProblem.hidden = trouble === null;
+    if (trouble !== null) return;
+    show(null);
+    email.focus();
+  });
+
+  return { check };
+}
+
+/** Null when it worked, otherwise what to tell the user. */
+function troubleOf(answer) {
+  if (!answer.reached) return "The API could not be reached. Is npm start still running in the terminal?";
+  if (answer.ok) return null;
+  const wait = answer.headers.get("retry-after");
+  const again = answer.status === 429 && wait !== null ? ` Try again in ${wait} seconds.` : "";
+  return problemsOf(answer).join(" ") + again;
+}
+
+async function logIn() {
+  const body = JSON.stringify({
+    email: email.value,
+    password: password.value,
+    ...(byId("remember").checked ? { remember: true } : {}),
+  });
+  return call("POST", "/api/login", { body });
+}

@@ -1,0 +1,54 @@
+// The route table: from top to bottom, the life of a request.
+import { success } from "@portico/shared/envelope";
+import { errorHandler, notFound, requestContext } from "@portico/shared/http-context";
+import cookieParser from "cookie-parser";
+import express, { type Express, type RequestHandler } from "express";
+import type { Config } from "./config.js";
+import type { Deps } from "./deps.js";
+import { checkRequestLine } from "./http/check-request-line.js";
+import { cors } from "./http/cors.js";
+import { healthz, readyz } from "./http/health.js";
+import { onlyMethods } from "./http/only-methods.js";
+import { securityHeaders } from "./http/security-headers.js";
+import { loginRoute } from "./login/login-route.js";
+import { logoutRoute } from "./login/logout-route.js";
+import { staticSite } from "./pages/static-site.js";
+import { proxyRoute } from "./proxy/proxy-route.js";
+
+/** @param isStopping whether the process is on its way out */
+export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): Express {
+  const room = { ...config, ...deps, pageOrigins: [config.appUrl, ...config.allowedOrigins] };
+  const app = express();
+  app.set("case sensitive routing", true);
+  app.set("query parser", false);
+  // Answers of our own are never stored; files carry the tags of express.static.
+  app.set("etag", false);
+  app.set("trust proxy", config.trustProxy);
+  app.disable("x-powered-by");
+
+  app.use(requestContext(deps.logger, (path) => path));
+  app.use(securityHeaders(config.appUrl));
+  app.use(checkRequestLine);
+
+  app.route("/healthz").get(healthz).all(onlyMethods("GET", "HEAD"));
+  app.route("/readyz").get(readyz(deps.authClient, isStopping)).all(onlyMethods("GET", "HEAD"));
+
+  app.use("/api", cors(config.allowedOrigins), cookieParser());
+  app
+    .route("/api/login")
+    .post(...loginRoute(room))
+    .all(onlyMethods("POST"));
+  app.route("/api/logout").post(logoutRoute(room)).all(onlyMethods("POST"));
+  app.route("/api/auth/providers").get(listProviders).all(onlyMethods("GET", "HEAD"));
+  app.use(proxyRoute(room));
+
+  app.use(...staticSite(config.staticDir));
+  app.use(notFound);
+  app.use(errorHandler(deps.logger));
+  return app;
+}
+
+/** The providers a client may offer; the Authorization header is ignored. None are configured. */
+const listProviders: RequestHandler = (_request, response) => {
+  response.set("Cache-Control", "no-store").json(success(200, []));
+};

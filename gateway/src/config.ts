@@ -1,0 +1,115 @@
+// Environment -> frozen Config, or every problem at once. Nothing else in this service reads the environment.
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { EnvReader } from "@portico/shared/env";
+import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
+
+/** The settings of the gateway. Each field names its variable. */
+export interface Config {
+  /** NODE_ENV is `production`: a public address must be https. */
+  readonly production: boolean;
+  /** APP_URL, as an origin: cookie, CSRF and redirect rules follow it. */
+  readonly appUrl: string;
+  /** PORT; 0 takes any free one. */
+  readonly port: number;
+  /** HOST */
+  readonly host: string;
+  /** DATA_SERVICE_URL, as an origin. */
+  readonly dataServiceUrl: string;
+  /** ALLOWED_ORIGINS, beside the app's own. */
+  readonly allowedOrigins: readonly string[];
+  /** STATIC_DIR, absolute; the built-in start page when undefined. */
+  readonly staticDir: string | undefined;
+  /** TRUST_PROXY */
+  readonly trustProxy: TrustProxy;
+  /** BODY_MAX_BYTES */
+  readonly bodyMaxBytes: number;
+  /** UPLOAD_MAX_BYTES */
+  readonly uploadMaxBytes: number;
+  /** SYSTEM_TABLE_PREFIX: the upload routes are named with it. */
+  readonly systemTablePrefix: string;
+  /** LOG_LEVEL */
+  readonly logLevel: string;
+  readonly limits: Limits;
+}
+
+/** Time limits that are no settings; tests shorten them. */
+export interface Limits {
+  /** A data service on the same network that does not take a connection in this time is down. */
+  readonly connectTimeoutMs: number;
+  /** From the end of the request to the head of the answer; above QUERY_TIMEOUT_MS, so that its 504 wins. */
+  readonly answerTimeoutMs: number;
+  /** A client that still sends its body after it was refused gets this long to read why. */
+  readonly lingerMs: number;
+  /** For the gateway's own calls. Hashing a password takes a tenth of a second, a queue of them longer. */
+  readonly authTimeoutMs: number;
+  /** A readiness probe must not wait long itself. */
+  readonly readyTimeoutMs: number;
+}
+
+const LIMITS: Limits = Object.freeze({
+  connectTimeoutMs: 2_000,
+  answerTimeoutMs: 30_000,
+  lingerMs: 10_000,
+  authTimeoutMs: 15_000,
+  readyTimeoutMs: 2_000,
+});
+
+const MEBIBYTE = 1024 * 1024;
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/**
+ * Reads and checks every setting.
+ * @throws ConfigError with one line per problem
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const reader = new EnvReader(env);
+  const production =
+    reader.choice("NODE_ENV", "development", ["development", "test", "production"]) === "production";
+  const config: Config = {
+    production,
+    appUrl: readAppUrl(reader, production),
+    port: reader.integer("PORT", 3000, { min: 0, max: 65_535 }),
+    host: reader.text("HOST", "127.0.0.1"),
+    dataServiceUrl: reader.origin("DATA_SERVICE_URL", "http://127.0.0.1:3001"),
+    allowedOrigins: Object.freeze(reader.origins("ALLOWED_ORIGINS")),
+    staticDir: readStaticDir(reader),
+    trustProxy: readTrustProxy(reader),
+    bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
+    uploadMaxBytes: reader.integer("UPLOAD_MAX_BYTES", 50 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
+    systemTablePrefix: readSystemTablePrefix(reader),
+    logLevel: reader.choice("LOG_LEVEL", "info", LOG_LEVELS),
+    limits: LIMITS,
+  };
+  reader.done();
+  return Object.freeze(config);
+}
+
+function readAppUrl(reader: EnvReader, production: boolean): string {
+  const origin = reader.origin("APP_URL", "http://localhost:3000");
+  const { protocol, hostname } = new URL(origin);
+  if (production && protocol === "http:" && !LOOPBACK.test(hostname)) {
+    // Over plain http anybody on the way reads the session cookies.
+    reader.problem(`APP_URL must be https when NODE_ENV is production, not "${origin}".`);
+  }
+  return origin;
+}
+
+function readStaticDir(reader: EnvReader): string | undefined {
+  const given = reader.optional("STATIC_DIR");
+  if (given === undefined) return undefined;
+  const directory = resolve(given);
+  if (!statSync(resolve(directory, "index.html"), { throwIfNoEntry: false })?.isFile()) {
+    reader.problem(`STATIC_DIR must be a folder with an index.html; there is none in "${directory}".`);
+  }
+  return directory;
+}
+
+function readSystemTablePrefix(reader: EnvReader): string {
+  const prefix = reader.text("SYSTEM_TABLE_PREFIX", "svc_");
+  if (!/^[a-z][a-z0-9_]{0,19}$/.test(prefix)) {
+    reader.problem("SYSTEM_TABLE_PREFIX must be 1–20 of a–z, 0–9 and _, beginning with a letter.");
+  }
+  return prefix;
+}

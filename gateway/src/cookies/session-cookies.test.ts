@@ -1,0 +1,50 @@
+import { createRequire } from "node:module";
+import { describe, expect, it } from "@jest/globals";
+import cookieParser from "cookie-parser";
+import { readSessionCookies } from "./session-cookies.js";
+
+// What cookie-parser uses itself, in the version it uses.
+const { parse } = createRequire(createRequire(import.meta.url).resolve("cookie-parser"))("cookie");
+
+const read = (header: string | undefined) =>
+  readSessionCookies(header, cookieParser.JSONCookies(parse(header ?? "")));
+const present = (accessToken?: string, refreshToken?: string) => ({
+  kind: "present",
+  accessToken,
+  refreshToken,
+});
+
+describe("readSessionCookies", () => {
+  it.each<[string | undefined, unknown]>([
+    [undefined, { kind: "none" }],
+    ["", { kind: "none" }],
+    ["theme=dark; lang=en", { kind: "none" }],
+    ["accessToken=a.b.c", present("a.b.c")],
+    ["theme=dark;accessToken=a.b.c;  refreshToken=svc_rt_1; expTime=17", present("a.b.c", "svc_rt_1")],
+    ["accessToken=; refreshToken=r", present(undefined, "r")],
+    ["expTime=17", present()],
+    ["__Host-accessToken=a; __Host-refreshToken=r", present("a", "r")],
+    // A planted plain cookie does not complete a set of prefixed ones.
+    ["__Host-refreshToken=r; accessToken=planted", present(undefined, "r")],
+    ["accessToken=planted; accessToken=planted2; __Host-accessToken=a", present("a")],
+    ["accessToken=a; accessToken=a", { kind: "unusable" }],
+    ["accessToken=a; theme=x; accessToken=b", { kind: "unusable" }],
+    ["expTime=1; expTime=2; accessToken=a", { kind: "unusable" }],
+    ["__Host-accessToken=a; __Host-accessToken=b", { kind: "unusable" }],
+    ['accessToken="a"', { kind: "unusable" }],
+    ["accessToken=a%2Eb", { kind: "unusable" }],
+    ["accessToken=a b", { kind: "unusable" }],
+    ['refreshToken=j:{"$ne":null}', { kind: "unusable" }],
+    ["refreshToken=j:1", { kind: "unusable" }],
+    ["refreshToken=j:[]", { kind: "unusable" }],
+    ["AccessToken=a", { kind: "none" }],
+    ["accessToken =a", { kind: "none" }],
+    ["\u00a0accessToken=a", { kind: "none" }],
+    ["\u2000__Host-accessToken=a", { kind: "none" }],
+    ["__host-accessToken=a", { kind: "none" }],
+    ["accessToken", { kind: "none" }],
+    ["__proto__=x; accessToken=a", present("a")],
+  ])("reads %p as %j", (header, expected) => {
+    expect(read(header)).toEqual(expected);
+  });
+});

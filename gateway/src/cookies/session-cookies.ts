@@ -1,0 +1,111 @@
+// Names, writes, reads and clears the session cookies; no other file does (contract, section 3.3).
+import { AppError } from "@portico/shared/app-error";
+import type { CookieOptions, Request, Response } from "express";
+import type { TokenPair } from "../upstream/token-pair.js";
+import { cookiePairs } from "./cookie-header.js";
+
+/** What a request's cookies say about its session. */
+export type SessionCookies =
+  | { readonly kind: "none" }
+  /** A name came twice, or a value is not plain text: the request counts as unauthenticated. */
+  | { readonly kind: "unusable" }
+  | {
+      readonly kind: "present";
+      readonly accessToken: string | undefined;
+      readonly refreshToken: string | undefined;
+    };
+
+const NAMES = ["accessToken", "refreshToken", "expTime"] as const;
+const SECURE_PREFIX = "__Host-";
+/** Browsers drop a cookie whose name and value are longer together. */
+const MAX_BYTES = 4096;
+/** Every token we write; nothing in it needs quoting or encoding. */
+const PLAIN_VALUE = /^[\w.~:+/=-]*$/;
+
+/**
+ * Reads both spellings. When one name of ours carries the prefix, only prefixed names count: a sibling
+ * domain can plant a plain cookie beside ours, but never a prefixed one.
+ * @param parsed what cookie-parser made of the same header
+ */
+export function readSessionCookies(header: string | undefined, parsed: unknown): SessionCookies {
+  const pairs = cookiePairs(header);
+  const prefix = NAMES.some((name) => pairs.some((pair) => pair.name === SECURE_PREFIX + name))
+    ? SECURE_PREFIX
+    : "";
+  const ours = pairs.filter(({ name }) => NAMES.some((each) => prefix + each === name));
+  if (ours.length === 0) return { kind: "none" };
+  const isPlain = ours.every(
+    ({ name, value }) => PLAIN_VALUE.test(value) && parsedValue(parsed, name) === value,
+  );
+  if (!isPlain || new Set(ours.map(({ name }) => name)).size < ours.length) return { kind: "unusable" };
+  const find = (name: string): string | undefined =>
+    ours.find((pair) => pair.name === prefix + name)?.value || undefined;
+  return { kind: "present", accessToken: find("accessToken"), refreshToken: find("refreshToken") };
+}
+
+/** cookie-parser turns a value that begins with `j:` into an object and keeps the first of two: compare. */
+function parsedValue(parsed: unknown, name: string): unknown {
+  if (typeof parsed !== "object" || parsed === null) return undefined;
+  return Object.getOwnPropertyDescriptor(parsed, name)?.value;
+}
+
+/**
+ * Sets the three cookies.
+ * @param origin the web origin that receives them; https decides their spelling
+ * @throws AppError BAD_GATEWAY when a token does not fit into a cookie; then none is set
+ */
+export function writeSessionCookies(response: Response, origin: string, tokens: TokenPair, now: Date): void {
+  const cookies = [
+    { name: "accessToken", value: tokens.accessToken, expires: tokens.expTime },
+    { name: "refreshToken", value: tokens.refreshToken, expires: tokens.refreshExpTime },
+    { name: "expTime", value: String(tokens.expTime), expires: tokens.expTime },
+  ].map((cookie) => ({ ...cookie, name: cookiePrefix(origin) + cookie.name }));
+  for (const { name, value } of cookies) requireFits(name, value);
+  for (const { name, value, expires } of cookies) {
+    response.cookie(name, value, {
+      ...attributes(isHttps(origin)),
+      // Express writes Max-Age and Expires from this one.
+      maxAge: Math.max(1_000, expires - now.getTime()),
+      encode: String,
+    });
+  }
+  forbidStoring(response);
+}
+
+function requireFits(name: string, value: string): void {
+  const bytes = name.length + value.length;
+  if (PLAIN_VALUE.test(value) && bytes <= MAX_BYTES) return;
+  throw new AppError(
+    "BAD_GATEWAY",
+    `The ${name} does not fit into a cookie (${bytes} of ${MAX_BYTES} bytes).`,
+  );
+}
+
+/** Clears the cookies in the spelling of this origin, and in the other one if the request carried it. */
+export function clearSessionCookies(request: Request, response: Response, origin: string): void {
+  const carried = new Set(cookiePairs(request.headers.cookie).map(({ name }) => name));
+  for (const prefix of ["", SECURE_PREFIX]) {
+    for (const name of NAMES.map((each) => prefix + each)) {
+      if (prefix !== cookiePrefix(origin) && !carried.has(name)) continue;
+      response.cookie(name, "", { ...attributes(prefix !== ""), maxAge: 0 });
+    }
+  }
+  forbidStoring(response);
+}
+
+function attributes(secure: boolean): CookieOptions {
+  return { httpOnly: true, sameSite: "lax", path: "/", secure };
+}
+
+/** A shared cache must never keep an answer that carries cookies. */
+function forbidStoring(response: Response): void {
+  response.set("Cache-Control", "no-store");
+}
+
+function cookiePrefix(origin: string): string {
+  return isHttps(origin) ? SECURE_PREFIX : "";
+}
+
+function isHttps(origin: string): boolean {
+  return origin.startsWith("https:");
+}

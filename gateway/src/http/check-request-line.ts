@@ -1,0 +1,31 @@
+// The first room of every request: refuses what request-line refuses, gives API paths their one spelling.
+import { AppError } from "@portico/shared/app-error";
+import type { Request, RequestHandler } from "express";
+import { judgeRequestLine, type RequestLine } from "./request-line.js";
+
+/**
+ * Behind it `request.url` of an API call is rebuilt from checked parts, so that `/api/%6Detrics` and
+ * `/api/metrics/` meet the same route as `/api/metrics`. Paths of pages stay as they are.
+ */
+export const checkRequestLine: RequestHandler = (request, _response, next) => {
+  const verdict = judgeRequestLine(requestLineOf(request));
+  if (verdict.kind === "refused") {
+    throw new AppError(verdict.code, { message: verdict.message, headers: verdict.headers ?? {} });
+  }
+  if (verdict.segments[0] === "api") {
+    request.url = `/${verdict.segments.map(encodeURIComponent).join("/")}${verdict.query}`;
+  }
+  next();
+};
+
+function requestLineOf(request: Request): RequestLine {
+  const { headersDistinct, method, httpVersion } = request;
+  return {
+    method,
+    httpVersion,
+    target: request.originalUrl,
+    host: headersDistinct.host ?? [],
+    transferEncoding: headersDistinct["transfer-encoding"] ?? [],
+    upgrade: headersDistinct.upgrade ?? [],
+  };
+}

@@ -1,0 +1,12 @@
+// The end of a route of our own: names the methods it has.
+import { AppError } from "@portico/shared/app-error";
+import type { RequestHandler } from "express";
+
+/** Answers OPTIONS, and refuses every other method with 405 and `Allow`. */
+export function onlyMethods(...methods: readonly string[]): RequestHandler {
+  const headers = { Allow: [...methods, "OPTIONS"].join(", ") };
+  return (request, response) => {
+    if (request.method !== "OPTIONS") throw new AppError("METHOD_NOT_ALLOWED", { headers });
+    response.status(204).set(headers).end();
+  };
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "@jest/globals";
+import { judgePage } from "./same-origin.js";
+
+const APP = "https://app.example.com";
+
+describe("judgePage", () => {
+  it.each([
+    [undefined, undefined, "accepted"],
+    ["same-origin", APP, "accepted"],
+    ["same-origin", undefined, "accepted"],
+    ["none", undefined, "accepted"],
+    [undefined, APP, "accepted"],
+    ["same-site", APP, "refused"],
+    ["cross-site", undefined, "refused"],
+    ["cross-site", APP, "refused"],
+    ["", undefined, "refused"],
+    ["same-origin, cross-site", APP, "refused"],
+    ["Same-Origin", APP, "refused"],
+    ["same-origin", "null", "refused"],
+    [undefined, "null", "refused"],
+    [undefined, "", "refused"],
+    [undefined, "https://evil.com", "refused"],
+    [undefined, `${APP}.evil.com`, "refused"],
+    [undefined, `${APP}:8443`, "refused"],
+    [undefined, `${APP}/`, "refused"],
+    [undefined, "http://app.example.com", "refused"],
+    [undefined, `${APP}, https://evil.com`, "refused"],
+  ])("Sec-Fetch-Site %p with Origin %p is %s", (secFetchSite, origin, kind) => {
+    expect(judgePage({ secFetchSite, origin }, [APP]).kind).toBe(kind);
+  });
+
+  it("names what would be right", () => {
+    expect(judgePage({ secFetchSite: undefined, origin: "http://127.0.0.1:3000" }, [APP])).toMatchObject({
+      message: `Requests from the origin http://127.0.0.1:3000 are refused here; expected ${APP}.`,
+    });
+  });
+});

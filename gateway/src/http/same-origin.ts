@@ -1,0 +1,31 @@
+// The CSRF rule: does a request come from the right page? Pure (contract, section 3.3).
+
+/** What a browser says about the page a request comes from. Two lines of one header read as one wrong value. */
+export interface PageFacts {
+  readonly secFetchSite: string | undefined;
+  readonly origin: string | undefined;
+}
+
+export type PageVerdict =
+  | { readonly kind: "accepted" }
+  | { readonly kind: "refused"; readonly message: string };
+
+const ACCEPTED: PageVerdict = { kind: "accepted" };
+
+/**
+ * Neither header present means that no current browser sent it: accepted.
+ * @param origins the origins the request may come from
+ */
+export function judgePage(facts: PageFacts, origins: readonly string[]): PageVerdict {
+  const { secFetchSite, origin } = facts;
+  if (secFetchSite !== undefined && secFetchSite !== "same-origin" && secFetchSite !== "none") {
+    return { kind: "refused", message: `Requests from a ${secFetchSite} page are refused here.` };
+  }
+  if (origin !== undefined && !origins.includes(origin)) {
+    return {
+      kind: "refused",
+      message: `Requests from the origin ${origin} are refused here; expected ${origins.join(" or ")}.`,
+    };
+  }
+  return ACCEPTED;
+}

@@ -1,0 +1,64 @@
+// POST /api/login: e-mail and password become the session cookies; no token reaches a script.
+
+import type { Clock } from "@portico/shared/clock";
+import { success } from "@portico/shared/envelope";
+import type { Logger } from "@portico/shared/logger";
+import express, { type Request, type RequestHandler, type Response } from "express";
+import { writeSessionCookies } from "../cookies/session-cookies.js";
+import { requireBodyType, requirePage } from "../http/page-rule.js";
+import { callerOf } from "../session/caller.js";
+import { credentialsOf } from "../session/credentials.js";
+import type { AuthClient } from "../upstream/auth-client.js";
+
+export interface LoginDeps {
+  readonly appUrl: string;
+  /** The app's own origin and ALLOWED_ORIGINS. */
+  readonly pageOrigins: readonly string[];
+  readonly authClient: Pick<AuthClient, "logIn" | "logOut">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A login body is an e-mail, a password of at most 1024 characters and a flag. */
+const MAX_BYTES = 16 * 1024;
+
+/** The handlers of the route, in order. The Authorization header is ignored. */
+export function loginRoute(deps: LoginDeps): readonly RequestHandler[] {
+  return [
+    (request, response, next) => {
+      response.set("Cache-Control", "no-store");
+      requirePage(request, deps.pageOrigins);
+      requireBodyType(request, false);
+      next();
+    },
+    // Not strict: the data service says better what a bare value is not.
+    express.json({ limit: MAX_BYTES, inflate: false, strict: false, type: () => true }),
+    (request, response) => logIn(deps, request, response),
+  ];
+}
+
+async function logIn(deps: LoginDeps, request: Request, response: Response): Promise<void> {
+  const origin = browserOrigin(request, deps.appUrl);
+  const result = await deps.authClient.logIn(request.body ?? {}, origin, callerOf(request));
+  if (result.kind === "refused") throw result.error;
+  writeSessionCookies(response, deps.appUrl, result.tokens, deps.clock.now());
+  await endFormerSession(deps, request);
+  const { expTime, refreshExpTime, loginProvider } = result.tokens;
+  response.json({ ...success(200), expTime, refreshExpTime, loginProvider });
+}
+
+/** The origin the session is for; a program that is no browser has none. */
+function browserOrigin(request: Request, appUrl: string): string | undefined {
+  const { origin, "sec-fetch-site": site } = request.headers;
+  return origin ?? (site === undefined ? undefined : appUrl);
+}
+
+/** A planted or forgotten session must not live on beside the new one; failing at that fails no login. */
+async function endFormerSession(deps: LoginDeps, request: Request): Promise<void> {
+  const { cookies } = credentialsOf(request);
+  if (cookies.kind !== "present" || cookies.refreshToken === undefined) return;
+  const caller = callerOf(request);
+  await deps.authClient.logOut({ refreshToken: cookies.refreshToken }, caller).catch((err: unknown) => {
+    deps.logger.warn({ correlationId: caller.correlationId, err }, "former session not ended");
+  });
+}

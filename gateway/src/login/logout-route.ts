@@ -1,0 +1,48 @@
+// POST /api/logout: ends the session of the cookies, or of a Bearer header, and clears the cookies.
+import { success } from "@portico/shared/envelope";
+import type { Request, RequestHandler } from "express";
+import { clearSessionCookies } from "../cookies/session-cookies.js";
+import { requireBodyType, requirePage } from "../http/page-rule.js";
+import { readAccessClaims } from "../session/access-claims.js";
+import { callerOf } from "../session/caller.js";
+import { type Credentials, credentialsOf } from "../session/credentials.js";
+import type { AuthClient, SessionName } from "../upstream/auth-client.js";
+
+export interface LogoutDeps {
+  readonly appUrl: string;
+  /** The app's own origin and ALLOWED_ORIGINS. */
+  readonly pageOrigins: readonly string[];
+  readonly authClient: Pick<AuthClient, "logOut">;
+}
+
+/** Idempotent. Only a data service that can not be reached fails it, and then the cookies stay. */
+export function logoutRoute(deps: LogoutDeps): RequestHandler {
+  return async (request, response) => {
+    response.set("Cache-Control", "no-store");
+    const credentials = credentialsOf(request);
+    const isBearer = credentials.authorization.length > 0;
+    if (!isBearer) checkPage(deps, credentials, request);
+    requireBodyType(request, false);
+    const session = sessionToEnd(credentials);
+    if (session !== undefined) await deps.authClient.logOut(session, callerOf(request));
+    // With a Bearer header cookies are ignored, and so they stay.
+    if (!isBearer) clearSessionCookies(request, response, deps.appUrl);
+    response.json(success(200));
+  };
+}
+
+/** The access cookie may have expired; its origin still says which page the session belongs to. */
+function checkPage(deps: LogoutDeps, { cookies }: Credentials, request: Request): void {
+  const accessToken = cookies.kind === "present" ? cookies.accessToken : undefined;
+  const origin = accessToken === undefined ? undefined : readAccessClaims(accessToken)?.origin;
+  requirePage(request, origin === undefined ? deps.pageOrigins : [origin]);
+}
+
+/** The refresh token names the session for as long as it lives; the access token only until it expires. */
+function sessionToEnd({ authorization, cookies }: Credentials): SessionName | undefined {
+  const [header, ...others] = authorization;
+  if (header !== undefined) return others.length === 0 ? { authorization: header } : undefined;
+  if (cookies.kind !== "present") return undefined;
+  if (cookies.refreshToken !== undefined) return { refreshToken: cookies.refreshToken };
+  return cookies.accessToken === undefined ? undefined : { authorization: `Bearer ${cookies.accessToken}` };
+}

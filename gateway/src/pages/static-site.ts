@@ -1,0 +1,48 @@
+// Everything outside the API: the built-in start page, or the single-page app of STATIC_DIR.
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import express, { type Request, type RequestHandler, type Response } from "express";
+import { APP_CONTENT_SECURITY_POLICY } from "../http/security-headers.js";
+
+const START_PAGE_DIR = fileURLToPath(new URL("../../public", import.meta.url));
+
+/** A build tool's content hash in the name (`main-B4x9f_2a.js`): such a file never changes. */
+const HASHED_NAME = /[.-](?=[\w-]*\d)[\w-]{8,}\.\w+$/;
+
+/** Paths that are never a page of the app, whatever the app's router thinks. */
+const RESERVED = /^\/(api|assets)(\/|$)/;
+
+/** The handlers, in order. @param appDir STATIC_DIR; the start page when undefined */
+export function staticSite(appDir: string | undefined): readonly RequestHandler[] {
+  if (appDir === undefined) return [files(START_PAGE_DIR)];
+  return [appPolicy, files(appDir), historyFallback(join(appDir, "index.html"))];
+}
+
+const appPolicy: RequestHandler = (request, response, next) => {
+  if (!RESERVED.test(request.path)) response.set("Content-Security-Policy", APP_CONTENT_SECURITY_POLICY);
+  next();
+};
+
+function files(directory: string): RequestHandler {
+  return express.static(directory, { redirect: false, setHeaders: setCaching });
+}
+
+/** Everything is revalidated by ETag, except what carries its version in its name. */
+function setCaching(response: Response, path: string): void {
+  const isVersioned = HASHED_NAME.test(path);
+  response.set("Cache-Control", isVersioned ? "public, max-age=31536000, immutable" : "no-cache");
+}
+
+/** An address inside the app, opened directly, is the app. */
+function historyFallback(indexFile: string): RequestHandler {
+  return (request, response, next) => {
+    if (!isNavigation(request)) return next();
+    response.set({ "Cache-Control": "no-cache", Vary: "Accept" }).sendFile(indexFile);
+  };
+}
+
+/** A missing script or picture must stay a 404; only a page load names `text/html`. */
+function isNavigation(request: Request): boolean {
+  const isRead = request.method === "GET" || request.method === "HEAD";
+  return isRead && !RESERVED.test(request.path) && (request.headers.accept ?? "").includes("text/html");
+}

@@ -1,0 +1,85 @@
+import { describe, expect, it } from "@jest/globals";
+import { ignoresSession, isClosed, isUnsafe, isUpload } from "./api-route.js";
+import { announcesTooMuch, bodyLimit } from "./body-limit.js";
+import { readTarget } from "./target.js";
+
+describe("API routes", () => {
+  it.each([
+    ["POST", "/svc_file", true],
+    ["PATCH", "/svc_file/1", true],
+    ["PATCH", "/svc_file", false],
+    ["POST", "/svc_file/1", false],
+    ["PATCH", "/svc_file/1/2", false],
+    ["POST", "/file", false],
+    ["POST", "/svc_folder", false],
+    ["GET", "/svc_file", false],
+  ])("%s %s is an upload: %p", (method, path, expected) => {
+    expect(isUpload({ method, path }, "svc_")).toBe(expected);
+  });
+
+  it("knows the unsafe methods by leaving out the safe ones", () => {
+    const methods = ["GET", "HEAD", "OPTIONS", "QUERY", "POST", "PUT", "PATCH", "DELETE", "ANYTHING"];
+    expect(methods.filter((method) => isUnsafe({ method, path: "/" }))).toEqual([
+      "POST",
+      "PUT",
+      "PATCH",
+      "DELETE",
+      "ANYTHING",
+    ]);
+  });
+
+  it("closes the operators' pages and frees the sign-in calls from sessions", () => {
+    const paths = [
+      "/healthz",
+      "/readyz",
+      "/metrics",
+      "/me",
+      "/auth/login",
+      "/auth/refresh-token",
+      "/auth/logout",
+    ];
+    expect(paths.filter((path) => isClosed({ method: "GET", path }))).toEqual([
+      "/healthz",
+      "/readyz",
+      "/metrics",
+    ]);
+    expect(paths.filter((path) => ignoresSession({ method: "POST", path }))).toEqual([
+      "/auth/login",
+      "/auth/refresh-token",
+    ]);
+  });
+});
+
+describe("readTarget", () => {
+  it.each([
+    ["/api/posts", { path: "/posts", query: "" }],
+    ["/api/posts?a=%20&b", { path: "/posts", query: "?a=%20&b" }],
+    ["/api/posts?", { path: "/posts", query: "?" }],
+    ["/api/api/x", { path: "/api/x", query: "" }],
+    ["/api", undefined],
+    ["/api?x", undefined],
+    ["/apis/x", undefined],
+    ["/x/api/y", undefined],
+    ["/api//evil.com", undefined],
+    ["http://evil.com/api/x", undefined],
+  ])("%s gives %j", (url, expected) => {
+    expect(readTarget(url)).toEqual(expected);
+  });
+});
+
+describe("body limits", () => {
+  it.each([
+    [undefined, false],
+    ["0", false],
+    ["100", false],
+    ["101", true],
+    ["99999999999999999999", true],
+  ])("Content-Length %p against 100: %p", (length, expected) => {
+    expect(announcesTooMuch(length, 100)).toBe(expected);
+  });
+
+  it("leave room around an uploaded file", () => {
+    const limits = { bodyMaxBytes: 10, uploadMaxBytes: 1000 };
+    expect([bodyLimit(false, limits), bodyLimit(true, limits)]).toEqual([10, 1000 + 65_536]);
+  });
+});

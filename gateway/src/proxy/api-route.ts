@@ -1,0 +1,36 @@
+// Which API paths the gateway treats in a special way. Pure; one row a rule.
+
+/** Method and checked path of an API call, without `/api`. */
+export interface ApiCall {
+  readonly method: string;
+  /** `/auth/login`; canonical spelling, no trailing slash. */
+  readonly path: string;
+}
+
+/** Served by both services for their operators, never to clients (contract, section 9). */
+const CLOSED = new Set(["/healthz", "/readyz", "/metrics"]);
+
+/** Calls that ignore the Authorization header, and cookies with it (contract, section 3.2). */
+const WITHOUT_SESSION = new Set(["/auth/login", "/auth/refresh-token", "/.well-known/jwks.json"]);
+
+/** Methods that change nothing (RFC 9110, section 9.2.1; RFC 10008 for QUERY). */
+const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS", "QUERY"]);
+
+export function isClosed({ path }: ApiCall): boolean {
+  return CLOSED.has(path);
+}
+
+export function ignoresSession({ path }: ApiCall): boolean {
+  return WITHOUT_SESSION.has(path);
+}
+
+export function isUnsafe({ method }: ApiCall): boolean {
+  return !SAFE_METHODS.has(method);
+}
+
+/** `POST /svc_file` and `PATCH /svc_file/{id}` take files as multipart (contract, section 8). */
+export function isUpload({ method, path }: ApiCall, systemTablePrefix: string): boolean {
+  const [, table, id, ...rest] = path.split("/");
+  if (table !== `${systemTablePrefix}file` || rest.length > 0) return false;
+  return id === undefined ? method === "POST" : method === "PATCH";
+}

@@ -1,0 +1,157 @@
+// One forwarded request and its answer: counts the body, keeps the time limits, ends it exactly once.
+import type { ClientRequest, IncomingMessage } from "node:http";
+import { AppError } from "@portico/shared/app-error";
+import type { NextFunction, Request, Response } from "express";
+import { clientResponseHeaders } from "./response-headers.js";
+
+export interface ExchangeLimits {
+  readonly connectTimeoutMs: number;
+  readonly answerTimeoutMs: number;
+  readonly lingerMs: number;
+  readonly bodyMaxBytes: number;
+}
+
+export class Exchange {
+  readonly #request: Request;
+  readonly #response: Response;
+  readonly #next: NextFunction;
+  readonly #limits: ExchangeLimits;
+  #upstream: ClientRequest | undefined;
+  #bodyBytes = 0;
+  #settled = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(request: Request, response: Response, next: NextFunction, limits: ExchangeLimits) {
+    this.#request = request;
+    this.#response = response;
+    this.#next = next;
+    this.#limits = limits;
+    response.once("close", () => this.#settle());
+  }
+
+  /** Whether asking once more can do no harm: nothing was answered, and the socket was an old one. */
+  get isRepeatable(): boolean {
+    const { method, headers } = this.#request;
+    const hasNoBody = headers["transfer-encoding"] === undefined && headers["content-length"] === undefined;
+    return (
+      !this.#settled &&
+      !this.#response.destroyed &&
+      (method === "GET" || method === "HEAD") &&
+      hasNoBody &&
+      this.#upstream?.reusedSocket === true
+    );
+  }
+
+  /** The upstream request has its socket; its body begins to flow after this. */
+  sending(upstream: ClientRequest): void {
+    this.#upstream = upstream;
+    if (upstream.socket?.connecting === true) {
+      this.#failAfter(this.#limits.connectTimeoutMs, () => new AppError("BAD_GATEWAY"));
+      upstream.socket.once("connect", () => this.#awaitAnswer());
+    } else this.#awaitAnswer();
+    if (this.#request.headers["transfer-encoding"] !== undefined) this.#countBody();
+  }
+
+  /** The head of the answer is here. */
+  answered(answer: IncomingMessage): void {
+    const status = answer.statusCode ?? 0;
+    if (this.#settled || !isForwardable(status)) {
+      answer.destroy();
+      this.fail(new Error(`The data service answered with the status ${status}.`));
+      return;
+    }
+    try {
+      this.#writeHead(status, answer);
+    } catch (cause) {
+      // Thrown further, it would reach nobody: this runs in an event of the upstream's socket.
+      this.fail(cause);
+      return;
+    }
+    this.#settle();
+    // An upstream that refuses early reads no further; what the client still sends is thrown away.
+    if (status >= 400 && !this.#request.readableEnded) this.#dropBody();
+    answer.pipe(this.#response);
+  }
+
+  /** Ends the exchange with a refusal, unless it has ended already. The cause goes to the log only. */
+  fail(cause: unknown): void {
+    if (this.#settled) return;
+    this.#settle();
+    this.#upstream?.destroy();
+    if (this.#response.destroyed) return;
+    this.#dropBody();
+    this.#next(cause instanceof AppError ? cause : new AppError("BAD_GATEWAY", { cause }));
+  }
+
+  #settle(): void {
+    this.#settled = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** No limit on a download that is under way: the time runs from the end of the request to the first byte. */
+  #awaitAnswer(): void {
+    clearTimeout(this.#timer);
+    const start = (): void =>
+      this.#failAfter(
+        this.#limits.answerTimeoutMs,
+        () => new AppError("QUERY_TIMEOUT", "The data service did not answer in time."),
+      );
+    if (this.#request.readableEnded) start();
+    else this.#request.once("end", () => this.#settled || start());
+  }
+
+  #failAfter(milliseconds: number, error: () => AppError): void {
+    if (this.#settled) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.fail(error()), milliseconds);
+  }
+
+  #countBody(): void {
+    const limit = this.#limits.bodyMaxBytes;
+    this.#request.on("data", (chunk: Buffer) => {
+      this.#bodyBytes += chunk.length;
+      if (this.#bodyBytes > limit) this.fail(new AppError("PAYLOAD_TOO_LARGE", tooLarge(limit)));
+    });
+  }
+
+  #dropBody(): void {
+    if (this.#upstream !== undefined) this.#request.unpipe(this.#upstream);
+    discardBody(this.#request, this.#response, this.#limits.lingerMs);
+  }
+
+  #writeHead(status: number, answer: IncomingMessage): void {
+    const response = this.#response;
+    const { vary, ...headers } = clientResponseHeaders(answer.headers);
+    // Cookies were set on the way here: no cache may keep this answer, whatever the data service thinks of it.
+    if (response.hasHeader("Set-Cookie")) delete headers["cache-control"];
+    else headers["cache-control"] ??= "no-store";
+    response.statusCode = status;
+    // Not Express' `set`, which would add a charset: what the data service says is passed on as it is.
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    if (vary !== undefined) response.vary(vary);
+  }
+}
+
+/** 304 is an answer; every other 3xx would send us, or the client, somewhere unchecked. */
+function isForwardable(status: number): boolean {
+  const isRedirect = status >= 300 && status < 400 && status !== 304;
+  return status >= 200 && status < 600 && !isRedirect;
+}
+
+/** The text of a 413. */
+export function tooLarge(limit: number): string {
+  return `The body is larger than ${limit} bytes.`;
+}
+
+/**
+ * Reads on and throws away, so that a client that is still sending gets to read its answer; one that
+ * goes on for longer than `lingerMs` after it is cut.
+ */
+export function discardBody(request: Request, response: Response, lingerMs: number): void {
+  request.resume();
+  response.once("finish", () => {
+    if (request.readableEnded) return;
+    const cut = setTimeout(() => request.socket.destroy(), lingerMs);
+    request.once("close", () => clearTimeout(cut));
+  });
+}

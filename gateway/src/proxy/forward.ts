@@ -1,0 +1,95 @@
+// Forwards a request to the data service and streams its answer back, through http-proxy-middleware.
+//
+// The library moves the bytes; every decision is ours. It gets a finished path and header set, follows no
+// redirect (its default), answers nothing by itself (`selfHandleResponse`, `ejectPlugins`), and its two
+// ways of reporting an error (an event, and `next`) both end in `Exchange.fail`, which acts once.
+import { Agent, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import { Agent as TlsAgent } from "node:https";
+import type { NextFunction, Request, Response } from "express";
+import { createProxyMiddleware } from "http-proxy-middleware";
+import { Exchange, type ExchangeLimits } from "./exchange.js";
+
+/** What to ask of the data service, ready made. */
+export interface UpstreamRequest {
+  readonly pathAndQuery: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly bodyMaxBytes: number;
+}
+
+export interface Forward {
+  (upstream: UpstreamRequest, request: Request, response: Response, next: NextFunction): void;
+  /** Lets go of the pooled connections. */
+  close(): void;
+}
+
+export interface ForwardDeps {
+  readonly dataServiceUrl: string;
+  readonly limits: Omit<ExchangeLimits, "bodyMaxBytes">;
+}
+
+/** Shorter than the data service keeps an idle connection (65 s): we must be the one to close it. */
+const IDLE_TIMEOUT_MS = 30_000;
+const MAX_IDLE_CONNECTIONS = 64;
+
+export function makeForward({ dataServiceUrl, limits }: ForwardDeps): Forward {
+  const exchanges = new WeakMap<IncomingMessage, Exchange>();
+  const repeated = new WeakSet<Exchange>();
+  const agent = makeAgent(dataServiceUrl);
+
+  const proxy = createProxyMiddleware<Request, Response>({
+    target: dataServiceUrl,
+    agent,
+    selfHandleResponse: true,
+    followRedirects: false,
+    ejectPlugins: true,
+    plugins: [
+      (server) => {
+        server.on("proxyReq", (upstream, request) => exchanges.get(request)?.sending(upstream));
+        server.on("proxyRes", (answer, request) => exchanges.get(request)?.answered(answer));
+        // Without a listener the library would throw on an error; a client that left needs no answer.
+        server.on("econnreset", () => {});
+        server.on("error", (error, request) => {
+          const exchange = request && exchanges.get(request);
+          if (request !== undefined && exchange !== undefined) repeatOrFail(exchange, request, error);
+        });
+      },
+    ],
+  });
+
+  const send = (exchange: Exchange, request: Request): void => {
+    const fail = (error: unknown): void => exchange.fail(error);
+    if (request.res !== undefined) proxy(request, request.res, fail).catch(fail);
+  };
+
+  /** The data service closed an idle connection in the moment we took it again: ask once more on another. */
+  const repeatOrFail = (exchange: Exchange, request: Request, error: Error): void => {
+    if (exchange.isRepeatable && !repeated.has(exchange)) {
+      repeated.add(exchange);
+      send(exchange, request);
+    } else exchange.fail(error);
+  };
+
+  const forward = (
+    upstream: UpstreamRequest,
+    request: Request,
+    response: Response,
+    next: NextFunction,
+  ): void => {
+    // The library copies `url` and `headers` of the request it is given; adding and removing headers later,
+    // in its `proxyReq` event, would come too late for some of them.
+    request.url = upstream.pathAndQuery;
+    request.headers = upstream.headers;
+    const exchange = new Exchange(request, response, next, {
+      ...limits,
+      bodyMaxBytes: upstream.bodyMaxBytes,
+    });
+    exchanges.set(request, exchange);
+    send(exchange, request);
+  };
+  return Object.assign(forward, { close: () => agent.destroy() });
+}
+
+function makeAgent(dataServiceUrl: string): Agent {
+  const options = { keepAlive: true, timeout: IDLE_TIMEOUT_MS, maxFreeSockets: MAX_IDLE_CONNECTIONS };
+  return dataServiceUrl.startsWith("https:") ? new TlsAgent(options) : new Agent(options);
+}

@@ -1,0 +1,91 @@
+// /api/**: the road of a call to the data service, from its session to the bytes.
+import { AppError } from "@portico/shared/app-error";
+import { contextOf, notFound } from "@portico/shared/http-context";
+import type { Request, RequestHandler, Response } from "express";
+import { isMultipart } from "../http/media-type.js";
+import { requireBodyType, requirePage } from "../http/page-rule.js";
+import { clientAddress } from "../session/caller.js";
+import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
+import { type LoadSessionDeps, loadSession, type Session } from "../session/load-session.js";
+import { type ApiCall, ignoresSession, isClosed, isUnsafe, isUpload } from "./api-route.js";
+import { announcesTooMuch, bodyLimit } from "./body-limit.js";
+import { discardBody, tooLarge } from "./exchange.js";
+import type { Forward } from "./forward.js";
+import { upstreamRequestHeaders } from "./request-headers.js";
+import { readTarget } from "./target.js";
+
+export interface ProxyDeps extends LoadSessionDeps {
+  readonly dataServiceUrl: string;
+  /** The app's own origin and ALLOWED_ORIGINS. */
+  readonly pageOrigins: readonly string[];
+  readonly bodyMaxBytes: number;
+  readonly uploadMaxBytes: number;
+  readonly systemTablePrefix: string;
+  readonly limits: { readonly lingerMs: number };
+  readonly forward: Forward;
+}
+
+/** Mount it on the whole app, behind cookie-parser and before any body parser. */
+export function proxyRoute(deps: ProxyDeps): RequestHandler {
+  return async (request, response, next) => {
+    const target = readTarget(request.url);
+    if (target === undefined) return next();
+    const call = { method: request.method, path: target.path };
+    if (isClosed(call)) return notFound(request, response, next);
+    const bodyMaxBytes = checkBodySize(deps, call, request, response);
+    const session = await sessionFor(deps, call, request, response);
+    deps.forward(
+      {
+        pathAndQuery: target.path + target.query,
+        headers: headersFor(deps, session, request),
+        bodyMaxBytes,
+      },
+      request,
+      response,
+      next,
+    );
+  };
+}
+
+/** Refuses by `Content-Length` before anything else costs anything; chunked bodies are counted on their way. */
+function checkBodySize(deps: ProxyDeps, call: ApiCall, request: Request, response: Response): number {
+  const isMultipartUpload =
+    isUpload(call, deps.systemTablePrefix) && isMultipart(request.headers["content-type"]);
+  const limit = bodyLimit(isMultipartUpload, deps);
+  if (announcesTooMuch(request.headers["content-length"], limit)) {
+    discardBody(request, response, deps.limits.lingerMs);
+    throw new AppError("PAYLOAD_TOO_LARGE", tooLarge(limit));
+  }
+  return limit;
+}
+
+/** The page is judged twice: before a refresh, that a foreign page may cause nothing; then by the session. */
+async function sessionFor(
+  deps: ProxyDeps,
+  call: ApiCall,
+  request: Request,
+  response: Response,
+): Promise<Session> {
+  if (ignoresSession(call)) return { kind: "anonymous" };
+  const credentials = credentialsOf(request);
+  const isJudged = isUnsafe(call) && reliesOnCookies(credentials);
+  if (isJudged) {
+    requirePage(request, deps.pageOrigins);
+    requireBodyType(request, isUpload(call, deps.systemTablePrefix));
+  }
+  const session = await loadSession(deps, credentials, request, response);
+  if (isJudged && session.kind === "cookie") requirePage(request, [session.origin ?? deps.appUrl]);
+  return session;
+}
+
+function headersFor(deps: ProxyDeps, session: Session, request: Request) {
+  const app = new URL(deps.appUrl);
+  return upstreamRequestHeaders(request.method, request.headers, {
+    host: new URL(deps.dataServiceUrl).host,
+    correlationId: contextOf(request).correlationId,
+    authorization: session.kind === "anonymous" ? undefined : session.authorization,
+    clientAddress: clientAddress(request),
+    publicHost: app.host,
+    publicProtocol: app.protocol.slice(0, -1),
+  });
+}

@@ -1,0 +1,25 @@
+// Access token -> the claims the gateway plans by. It verifies nothing: the data service does.
+import { decodeJwt } from "jose";
+
+/** Unverified; good for deciding when to refresh and which page may use the session, for nothing else. */
+export interface AccessClaims {
+  readonly issuedAtMs: number | undefined;
+  readonly expiresAtMs: number;
+  /** The web origin the session was made for. */
+  readonly origin: string | undefined;
+}
+
+/** Undefined when the text is not a JWT with an expiry. */
+export function readAccessClaims(token: string): AccessClaims | undefined {
+  try {
+    const { iat, exp, origin } = decodeJwt(token);
+    if (typeof exp !== "number") return undefined;
+    return {
+      issuedAtMs: typeof iat === "number" ? iat * 1000 : undefined,
+      expiresAtMs: exp * 1000,
+      origin: typeof origin === "string" ? origin : undefined,
+    };
+  } catch {
+    return undefined;
+  }
+}

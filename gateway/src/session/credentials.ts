@@ -1,0 +1,22 @@
+// What a request presents about its caller: the Authorization header and the session cookies.
+import type { Request } from "express";
+import { readSessionCookies, type SessionCookies } from "../cookies/session-cookies.js";
+
+export interface Credentials {
+  /** One entry per header line. */
+  readonly authorization: readonly string[];
+  readonly cookies: SessionCookies;
+}
+
+/** Needs cookie-parser before it. */
+export function credentialsOf(request: Request): Credentials {
+  return {
+    authorization: request.headersDistinct.authorization ?? [],
+    cookies: readSessionCookies(request.headers.cookie, request.cookies),
+  };
+}
+
+/** Whether the request would act by cookies: then the page it comes from matters. */
+export function reliesOnCookies(credentials: Credentials): boolean {
+  return credentials.authorization.length === 0 && credentials.cookies.kind !== "none";
+}

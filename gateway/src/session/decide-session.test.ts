@@ -1,0 +1,52 @@
+import { describe, expect, it } from "@jest/globals";
+import type { Credentials } from "./credentials.js";
+import { decideSession } from "./decide-session.js";
+
+const NOW = new Date("2026-01-01T00:00:00Z");
+const SECONDS = NOW.getTime() / 1000;
+
+/** A token that expires in so many seconds, made for so many. */
+function token(expiresIn: number, lifetime = 900, origin?: string): string {
+  const claims = { iat: SECONDS + expiresIn - lifetime, exp: SECONDS + expiresIn, origin };
+  return `e30.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.sig`;
+}
+
+const withCookies = (accessToken?: string, refreshToken?: string): Credentials => ({
+  authorization: [],
+  cookies: { kind: "present", accessToken, refreshToken },
+});
+const decide = (credentials: Credentials) => decideSession(credentials, NOW).kind;
+
+describe("decideSession", () => {
+  it.each<[string, Credentials, string]>([
+    ["nothing", { authorization: [], cookies: { kind: "none" } }, "anonymous"],
+    ["cookies that can't be believed", { authorization: [], cookies: { kind: "unusable" } }, "anonymous"],
+    ["a Bearer header", { ...withCookies(undefined, "r"), authorization: ["Bearer x"] }, "bearer"],
+    ["any Authorization header", { ...withCookies(token(900), "r"), authorization: ["Basic x"] }, "bearer"],
+    ["an empty Authorization header", { ...withCookies(token(900), "r"), authorization: [""] }, "bearer"],
+    ["two Authorization headers", { ...withCookies(), authorization: ["Bearer a", "Bearer a"] }, "reject"],
+    ["a fresh token", withCookies(token(900), "r"), "use"],
+    ["31 s left", withCookies(token(31), "r"), "use"],
+    ["30 s left", withCookies(token(30), "r"), "refresh"],
+    ["30 s left and nothing to refresh with", withCookies(token(30)), "use"],
+    ["expired", withCookies(token(-1), "r"), "refresh"],
+    ["expired and nothing to refresh with", withCookies(token(-1)), "anonymous"],
+    ["missing", withCookies(undefined, "r"), "refresh"],
+    ["malformed", withCookies("garbage", "r"), "refresh"],
+    ["malformed and nothing to refresh with", withCookies("garbage"), "anonymous"],
+    ["without expiry", withCookies("e30.e30.sig", "r"), "refresh"],
+    ["3 of 4 s left", withCookies(token(3, 4), "r"), "use"],
+    ["2 of 4 s left", withCookies(token(2, 4), "r"), "refresh"],
+    ["29 of 58 s left", withCookies(token(29, 58), "r"), "refresh"],
+    ["31 of 60 s left", withCookies(token(31, 60), "r"), "use"],
+    ["only an expTime", withCookies(), "anonymous"],
+  ])("%s: %#", (_what, credentials, kind) => {
+    expect(decide(credentials)).toBe(kind);
+  });
+
+  it("tells for which origin the session was made", () => {
+    expect(decideSession(withCookies(token(900, 900, "https://a.example")), NOW)).toMatchObject({
+      origin: "https://a.example",
+    });
+  });
+});

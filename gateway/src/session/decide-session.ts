@@ -1,0 +1,37 @@
+// Decides, from what a request presents, how it goes on: use, refresh, anonymous, or reject. Pure.
+import { type AccessClaims, readAccessClaims } from "./access-claims.js";
+import type { Credentials } from "./credentials.js";
+
+export type SessionDecision =
+  /** The header is the caller's own business: forwarded as it is, cookies ignored. */
+  | { readonly kind: "bearer"; readonly authorization: string }
+  | { readonly kind: "use"; readonly accessToken: string; readonly origin: string | undefined }
+  | { readonly kind: "refresh"; readonly refreshToken: string }
+  | { readonly kind: "anonymous" }
+  /** Two Authorization headers contradict each other. */
+  | { readonly kind: "reject" };
+
+const EXPIRY_MARGIN_MS = 30_000;
+
+/** Contract 3.2 (Bearer) and 3.3 (cookies). */
+export function decideSession(credentials: Credentials, now: Date): SessionDecision {
+  const [authorization, ...others] = credentials.authorization;
+  if (others.length > 0) return { kind: "reject" };
+  if (authorization !== undefined) return { kind: "bearer", authorization };
+  if (credentials.cookies.kind !== "present") return { kind: "anonymous" };
+  const { accessToken, refreshToken } = credentials.cookies;
+  const claims = accessToken === undefined ? undefined : readAccessClaims(accessToken);
+  const left = claims === undefined ? 0 : claims.expiresAtMs - now.getTime();
+  const margin = claims === undefined || refreshToken === undefined ? 0 : expiryMargin(claims);
+  if (accessToken !== undefined && left > margin) return { kind: "use", accessToken, origin: claims?.origin };
+  return refreshToken === undefined ? { kind: "anonymous" } : { kind: "refresh", refreshToken };
+}
+
+/**
+ * 30 s, but never more than half the token's life: with a life under 60 s every single request would
+ * refresh otherwise.
+ */
+function expiryMargin({ issuedAtMs, expiresAtMs }: AccessClaims): number {
+  if (issuedAtMs === undefined) return EXPIRY_MARGIN_MS;
+  return Math.min(EXPIRY_MARGIN_MS, Math.max(0, expiresAtMs - issuedAtMs) / 2);
+}

@@ -1,0 +1,75 @@
+// Finds the session of a request, refreshing it when it is about to expire (contract, section 3.3).
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import type { Request, Response } from "express";
+import { clearSessionCookies, writeSessionCookies } from "../cookies/session-cookies.js";
+import { readAccessClaims } from "./access-claims.js";
+import { callerOf } from "./caller.js";
+import type { Credentials } from "./credentials.js";
+import { decideSession } from "./decide-session.js";
+import type { Refresh } from "./refresh-once.js";
+
+/** Who a request acts for, as far as the gateway knows: it passes tokens on and judges none. */
+export type Session =
+  | { readonly kind: "anonymous" }
+  | { readonly kind: "bearer"; readonly authorization: string }
+  | {
+      readonly kind: "cookie";
+      readonly authorization: string;
+      /** The web origin the session was made for. */
+      readonly origin: string | undefined;
+    };
+
+export interface LoadSessionDeps {
+  readonly appUrl: string;
+  readonly clock: Clock;
+  readonly refresh: Refresh;
+}
+
+/**
+ * Sets the new cookies on this response when it refreshes, and clears them when the refresh is refused.
+ * @throws AppError INVALID_TOKEN for two Authorization headers, BAD_GATEWAY when a refresh is needed and the
+ * data service can not be reached; the cookies stay then
+ */
+export async function loadSession(
+  deps: LoadSessionDeps,
+  credentials: Credentials,
+  request: Request,
+  response: Response,
+): Promise<Session> {
+  const decision = decideSession(credentials, deps.clock.now());
+  switch (decision.kind) {
+    case "bearer":
+    case "anonymous":
+      return decision;
+    case "use":
+      return cookieSession(decision.accessToken, decision.origin);
+    case "refresh":
+      return refreshSession(deps, decision.refreshToken, request, response);
+    case "reject":
+      throw new AppError("INVALID_TOKEN", {
+        message: "Send one Authorization header, not several.",
+        headers: { "WWW-Authenticate": 'Bearer error="invalid_request"' },
+      });
+  }
+}
+
+async function refreshSession(
+  deps: LoadSessionDeps,
+  refreshToken: string,
+  request: Request,
+  response: Response,
+): Promise<Session> {
+  const result = await deps.refresh(refreshToken, callerOf(request));
+  if (result.kind === "refused") {
+    clearSessionCookies(request, response, deps.appUrl);
+    return { kind: "anonymous" };
+  }
+  writeSessionCookies(response, deps.appUrl, result.tokens, deps.clock.now());
+  const { accessToken } = result.tokens;
+  return cookieSession(accessToken, readAccessClaims(accessToken)?.origin);
+}
+
+function cookieSession(accessToken: string, origin: string | undefined): Session {
+  return { kind: "cookie", authorization: `Bearer ${accessToken}`, origin };
+}

@@ -1,0 +1,19 @@
+// Parallel requests with one refresh token share one refresh.
+import type { AuthClient, RefreshResult } from "../upstream/auth-client.js";
+
+export type Refresh = AuthClient["refresh"];
+
+/**
+ * Wraps a refresh so that callers who come while one is under way get its result. Nothing is kept
+ * afterwards: for later callers, and on other instances, the data service repeats the same successor.
+ */
+export function refreshOnce(refresh: Refresh): Refresh {
+  const underway = new Map<string, Promise<RefreshResult>>();
+  return (refreshToken, caller) => {
+    const running = underway.get(refreshToken);
+    if (running !== undefined) return running;
+    const started = refresh(refreshToken, caller).finally(() => underway.delete(refreshToken));
+    underway.set(refreshToken, started);
+    return started;
+  };
+}

@@ -1,0 +1,134 @@
+// The gateway's own calls to the data service: log in, refresh, log out, is it ready.
+import { AppError } from "@portico/shared/app-error";
+import { readTokenPair, type TokenPair } from "./token-pair.js";
+import { readUpstreamError } from "./upstream-error.js";
+
+/** The client behind a call, as far as the gateway knows it. */
+export interface Caller {
+  readonly correlationId: string;
+  readonly address: string | undefined;
+  readonly userAgent: string | undefined;
+}
+
+/** The session made, or the data service's refusal (wrong password, invalid body, too many tries). */
+export type LoginResult =
+  | { readonly kind: "session"; readonly tokens: TokenPair }
+  | { readonly kind: "refused"; readonly error: AppError };
+
+/** `refused` only when the data service said that this token is none; every other failure is thrown. */
+export type RefreshResult =
+  | { readonly kind: "session"; readonly tokens: TokenPair }
+  | { readonly kind: "refused" };
+
+/** What names the session to end. */
+export type SessionName = { readonly refreshToken: string } | { readonly authorization: string };
+
+/** Every method throws AppError BAD_GATEWAY when the data service can not be reached or makes no sense. */
+export interface AuthClient {
+  /** @param origin the web origin the session is for; undefined when no browser asks */
+  logIn(body: unknown, origin: string | undefined, caller: Caller): Promise<LoginResult>;
+  refresh(refreshToken: string, caller: Caller): Promise<RefreshResult>;
+  /** Resolves for unknown sessions, too: there is nothing left to end. */
+  logOut(session: SessionName, caller: Caller): Promise<void>;
+  isReady(): Promise<boolean>;
+}
+
+interface AuthClientSettings {
+  readonly dataServiceUrl: string;
+  readonly timeoutMs: number;
+  readonly readyTimeoutMs: number;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly retryAfter: string | null;
+}
+
+/** Makes the client. Redirects are never followed. */
+export function makeAuthClient(settings: AuthClientSettings): AuthClient {
+  const post = (path: string, body: unknown, headers: Record<string, string>): Promise<Answer> =>
+    call(`${settings.dataServiceUrl}${path}`, settings.timeoutMs, {
+      method: "POST",
+      headers: { ...headers, "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  return {
+    async logIn(body, origin, caller) {
+      const headers = {
+        ...callerHeaders(caller),
+        ...(origin === undefined ? {} : { "X-Portico-Origin": origin }),
+      };
+      const answer = await post("/auth/login", body, headers);
+      if (answer.status === 200) return { kind: "session", tokens: tokensOf(answer) };
+      return { kind: "refused", error: refusalOf(answer) };
+    },
+    async refresh(refreshToken, caller) {
+      const answer = await post("/auth/refresh-token", { refreshToken }, callerHeaders(caller));
+      if (answer.status === 200) return { kind: "session", tokens: tokensOf(answer) };
+      // 400: so malformed that it can not be a token of ours.
+      if (answer.status === 401 || answer.status === 400) return { kind: "refused" };
+      throw refusalOf(answer);
+    },
+    async logOut(session, caller) {
+      const { body, headers } = nameSession(session);
+      const answer = await post("/auth/logout", body, { ...callerHeaders(caller), ...headers });
+      if (answer.status !== 200 && answer.status !== 401 && answer.status !== 400) throw refusalOf(answer);
+    },
+    async isReady() {
+      const { dataServiceUrl, readyTimeoutMs } = settings;
+      const answer = await call(`${dataServiceUrl}/readyz`, readyTimeoutMs, {}).catch(() => undefined);
+      return answer?.status === 200;
+    },
+  };
+}
+
+function nameSession(session: SessionName): { body: unknown; headers: Record<string, string> } {
+  if ("refreshToken" in session) return { body: session, headers: {} };
+  return { body: {}, headers: { Authorization: session.authorization } };
+}
+
+function callerHeaders(caller: Caller): Record<string, string> {
+  return {
+    "X-Correlation-ID": caller.correlationId,
+    ...(caller.address === undefined ? {} : { "X-Forwarded-For": caller.address }),
+    ...(caller.userAgent === undefined ? {} : { "User-Agent": caller.userAgent }),
+  };
+}
+
+async function call(url: string, timeoutMs: number, init: RequestInit): Promise<Answer> {
+  try {
+    const response = await fetch(url, {
+      ...init,
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const text = await response.text();
+    return { status: response.status, body: parse(text), retryAfter: response.headers.get("retry-after") };
+  } catch (cause) {
+    throw new AppError("BAD_GATEWAY", { cause });
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function tokensOf(answer: Answer): TokenPair {
+  const tokens = readTokenPair(answer.body);
+  if (tokens === undefined) throw senseless(answer);
+  return tokens;
+}
+
+function refusalOf(answer: Answer): AppError {
+  return readUpstreamError(answer.body, answer.retryAfter) ?? senseless(answer);
+}
+
+function senseless(answer: Answer): AppError {
+  const cause = new Error(`The data service answered ${answer.status} with an unexpected body.`);
+  return new AppError("BAD_GATEWAY", { message: "The data service gave no valid answer.", cause });
+}

@@ -1,0 +1,476 @@
+// What crosses between client and data service, and what stays: headers, bytes, broken transfers.
+import { randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { openSocket, sendRaw, statuses } from "./support/raw-http.js";
+import { cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
+import { accessToken } from "./support/tokens.js";
+
+let rig: Rig;
+const rigs: Rig[] = [];
+beforeEach(async () => {
+  rig = await startRig();
+  rigs.push(rig);
+});
+afterAll(() => Promise.all(rigs.map((each) => each.stop())));
+
+/** Waits until the condition holds; fails after the time. */
+async function eventually(condition: () => boolean, withinMs = 500): Promise<void> {
+  const end = Date.now() + withinMs;
+  while (!condition() && Date.now() < end) await pause(10);
+  expect(condition()).toBe(true);
+}
+
+describe("request headers", () => {
+  it("of identity, forwarding and connection stay behind, in every spelling", async () => {
+    const lines = [
+      "GET /api/me HTTP/1.1",
+      "Host: localhost:3000",
+      "X-User-Id: 1",
+      "x-user-id: 2",
+      "X_User_Id: 3",
+      "X-Internal-Secret: s",
+      "X-Role: admin",
+      "X-Portico-Origin: https://evil.com",
+      "X-Forwarded-For: 6.6.6.6",
+      "X-Forwarded-Host: evil.com",
+      "X-Forwarded-Proto: https",
+      "X-Real-IP: 6.6.6.6",
+      "Forwarded: for=6.6.6.6",
+      "X-Original-URL: /admin",
+      "X-HTTP-Method-Override: DELETE",
+      "Proxy-Authorization: Basic eA==",
+      "Keep-Alive: timeout=9",
+      "TE: trailers",
+      "Cookie: theme=dark",
+      "Accept: application/json",
+      "Connection: close, x-user-id, accept",
+    ];
+    await sendRaw(rig.url, `${lines.join("\r\n")}\r\n\r\n`);
+    const { connection, ...headers } = rig.upstream.last().headers;
+    expect(headers).toEqual({
+      host: new URL(rig.upstream.url).host,
+      "x-correlation-id": expect.stringMatching(/^[\w-]{36}$/),
+      "x-forwarded-for": "127.0.0.1",
+      "x-forwarded-host": "localhost:3000",
+      "x-forwarded-proto": "http",
+    });
+    expect(connection).toBe("keep-alive");
+  });
+
+  it("keep the caller's token even when Connection names it", async () => {
+    const bytes = [
+      "GET /api/me HTTP/1.1",
+      "Host: localhost:3000",
+      "Authorization: Bearer abc",
+      "Connection: close, authorization",
+    ].join("\r\n");
+    await sendRaw(rig.url, `${bytes}\r\n\r\n`);
+    expect(rig.upstream.last().headers.authorization).toBe("Bearer abc");
+  });
+
+  it("with two tokens are refused: nobody guesses which one is meant", async () => {
+    const bytes =
+      "GET /api/me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n";
+    const answer = await sendRaw(rig.url, bytes);
+    expect(statuses(answer)).toEqual([401]);
+    expect(rig.upstream.heads).toEqual([]);
+  });
+
+  it("pass the conditional, range and idempotency headers and the QUERY override", async () => {
+    const headers = {
+      "Content-Type": "application/json",
+      "If-Match": '"3"',
+      "If-None-Match": '"4"',
+      Range: "bytes=0-1",
+      "Idempotency-Key": "k1",
+      "X-HTTP-Method-Override": "QUERY",
+      "X-Correlation-ID": "a.b:c-1",
+    };
+    const echo = await readEcho(await rig.call("/api/posts", { method: "POST", headers, body: "{}" }));
+    for (const [name, value] of Object.entries(headers)) expect(echo.headers[name.toLowerCase()]).toBe(value);
+  });
+
+  it("name the client that a trusted proxy names, and only then", async () => {
+    const trusting = await startRig({ TRUST_PROXY: "loopback" });
+    const headers = { "X-Forwarded-For": "203.0.113.9" };
+    expect((await readEcho(await trusting.call("/api/me", { headers }))).headers["x-forwarded-for"]).toBe(
+      "203.0.113.9",
+    );
+    expect((await readEcho(await rig.call("/api/me", { headers }))).headers["x-forwarded-for"]).toBe(
+      "127.0.0.1",
+    );
+    await trusting.stop();
+  });
+});
+
+describe("response headers", () => {
+  it("leave cookies, software names and foreign addresses behind", async () => {
+    rig.upstream.on("POST /posts", (_arrived, response) => {
+      response.writeHead(201, {
+        "Set-Cookie": ["a=b", "c=d"],
+        Server: "secret/1",
+        "X-Powered-By": "secret",
+        "X-Internal": "10.0.0.1",
+        "Access-Control-Allow-Origin": "*",
+        "X-Correlation-ID": "of-the-upstream",
+        Location: "https://evil.com/api/x",
+        ETag: '"1"',
+        "Content-Type": "application/json",
+        Vary: "Accept",
+      });
+      response.end("{}");
+    });
+    const response = await rig.call("/api/posts", {
+      method: "POST",
+      headers: { "X-Correlation-ID": "mine" },
+    });
+    expect(response.status).toBe(201);
+    for (const name of ["set-cookie", "server", "x-powered-by", "x-internal", "location"]) {
+      expect([name, response.headers.get(name)]).toEqual([name, null]);
+    }
+    expect(response.headers.get("access-control-allow-origin")).toBeNull();
+    expect(response.headers.get("x-correlation-id")).toBe("mine");
+    expect(response.headers.get("etag")).toBe('"1"');
+    expect(response.headers.get("vary")).toBe("Origin, Accept");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+  });
+
+  it("keep the address of a new record", async () => {
+    rig.upstream.on("POST /posts", (_arrived, response) => {
+      response.writeHead(201, { Location: "/api/posts/1" }).end("{}");
+    });
+    const response = await rig.call("/api/posts", { method: "POST" });
+    expect(response.headers.get("location")).toBe("/api/posts/1");
+  });
+
+  it.each([
+    ["/api/me", 200],
+    ["/api/nothing/here", 404],
+    ["/healthz", 200],
+    ["/nowhere", 404],
+    ["/api/%2e%2e/x", 400],
+  ])("carry the security headers on %s (%d)", async (path, status) => {
+    rig.upstream.on("GET /nothing/here", (_arrived, response) => response.writeHead(404).end());
+    const answer = await sendRaw(rig.url, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    expect(statuses(answer)).toEqual([status]);
+    for (const line of [
+      "X-Content-Type-Options: nosniff",
+      "Referrer-Policy: no-referrer",
+      "Cross-Origin-Opener-Policy: same-origin",
+      "Cross-Origin-Resource-Policy: same-origin",
+      "Content-Security-Policy: default-src 'self';",
+      "frame-ancestors 'none'",
+      "X-Correlation-ID: ",
+    ]) {
+      expect(answer).toContain(line);
+    }
+    expect(answer).not.toMatch(/X-Powered-By|Strict-Transport-Security|unsafe-inline/);
+  });
+});
+
+describe("CORS", () => {
+  it("with credentials is for listed origins only", async () => {
+    const listed = await rig.call("/api/me", { headers: { Origin: OTHER_ORIGIN } });
+    expect(listed.headers.get("access-control-allow-origin")).toBe(OTHER_ORIGIN);
+    expect(listed.headers.get("access-control-allow-credentials")).toBe("true");
+    for (const Origin of ["https://evil.com", "null", `${OTHER_ORIGIN}.evil.com`]) {
+      const response = await rig.call("/api/me", { headers: { Origin } });
+      expect(response.headers.get("access-control-allow-origin")).toBeNull();
+      expect(response.headers.get("vary")).toContain("Origin");
+    }
+  });
+
+  it("answers a preflight itself", async () => {
+    const preflight = (Origin: string): Promise<Response> =>
+      rig.call("/api/posts", {
+        method: "OPTIONS",
+        headers: { Origin, "Access-Control-Request-Method": "PATCH" },
+      });
+    const listed = await preflight(OTHER_ORIGIN);
+    expect(listed.status).toBe(204);
+    expect(listed.headers.get("access-control-allow-methods")).toContain("PATCH");
+    expect((await preflight("https://evil.com")).headers.get("access-control-allow-methods")).toBeNull();
+    expect(rig.upstream.heads).toEqual([]);
+  });
+});
+
+describe("bytes", () => {
+  it("arrive as they were sent: duplicate keys, odd blanks, invalid UTF-8", async () => {
+    const body = Buffer.concat([
+      Buffer.from('{"a":1,  "a":2,\t"b":"'),
+      Buffer.from([0xff, 0xfe, 0x00]),
+      Buffer.from('"}'),
+    ]);
+    await rig.call("/api/posts", { method: "POST", body, headers: { "Content-Type": "application/json" } });
+    expect(rig.upstream.last().body.equals(body)).toBe(true);
+  });
+
+  it("stream both ways without being collected", async () => {
+    rig.upstream.onHead("POST /stream", (request, response) => {
+      response.writeHead(200);
+      request.pipe(response);
+    });
+    const socket = await openSocket(rig.url);
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += chunk.toString();
+    });
+    socket.write("POST /api/stream HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n");
+    await eventually(() => received.includes("first"));
+    socket.write("6\r\nsecond\r\n0\r\n\r\n");
+    await eventually(() => received.includes("second") && received.endsWith("0\r\n\r\n"));
+    socket.destroy();
+  });
+
+  it("come back large and whole", async () => {
+    const large = randomBytes(5_000_000);
+    rig.upstream.on("GET /large", (_arrived, response) => response.end(large));
+    const response = await rig.call("/api/large");
+    expect(Buffer.from(await response.arrayBuffer()).equals(large)).toBe(true);
+  });
+
+  it("travel over kept-alive connections", async () => {
+    for (let i = 0; i < 5; i++) await (await rig.call("/api/me")).text();
+    expect(rig.upstream.connectionCount()).toBe(1);
+  });
+});
+
+describe("body size", () => {
+  const post = (body: BodyInit, path = "/api/posts", type = "application/json"): Promise<Response> =>
+    rig.call(path, { method: "POST", body, headers: { "Content-Type": type }, duplex: "half" });
+  const chunked = (bytes: number): ReadableStream => {
+    let left = bytes;
+    return new ReadableStream({
+      pull(controller) {
+        controller.enqueue(new Uint8Array(Math.min(left, 8192)));
+        left -= 8192;
+        if (left <= 0) controller.close();
+      },
+    });
+  };
+
+  it("over the limit is refused by its Content-Length, before anything is forwarded", async () => {
+    const response = await post("x".repeat(65_537));
+    expect(response.status).toBe(413);
+    expect((await readError(response)).error).toMatchObject({
+      code: "PAYLOAD_TOO_LARGE",
+      path: "/api/posts",
+    });
+    expect(rig.upstream.heads).toEqual([]);
+  });
+
+  it("is counted where no length is given", async () => {
+    expect((await post(chunked(65_536))).status).toBe(200);
+    rig.upstream.forget();
+    const response = await post(chunked(100_000));
+    expect(response.status).toBe(413);
+    expect(rig.upstream.arrived).toEqual([]);
+  });
+
+  it("refused early does not keep a client that goes on sending for ever", async () => {
+    const strict = await startRig({}, { lingerMs: 200 });
+    strict.upstream.onHead("POST /refuses", (request, response) => {
+      request.resume();
+      response.writeHead(403).end("no");
+    });
+    for (const [path, length, status] of [
+      ["/api/posts", 100_000, 413],
+      ["/api/refuses", 60_000, 403],
+    ]) {
+      const socket = await openSocket(strict.url);
+      let received = "";
+      socket
+        .on("error", () => {})
+        .on("data", (chunk) => {
+          received += chunk;
+        });
+      let closed = false;
+      socket.once("close", () => {
+        closed = true;
+      });
+      socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\nbegun`);
+      await eventually(() => statuses(received)[0] === status);
+      await eventually(() => closed, 2_000);
+    }
+    await strict.stop();
+  });
+
+  it("may reach the upload limit on the upload routes", async () => {
+    const type = "multipart/form-data; boundary=x";
+    expect((await post("x".repeat(100_000), "/api/svc_file", type)).status).toBe(200);
+    expect((await post("x".repeat(100_000), "/api/posts", type)).status).toBe(413);
+    expect((await post("x".repeat(100_000), "/api/svc_file")).status).toBe(413);
+  });
+});
+
+describe("a data service that misbehaves", () => {
+  it("and is down gives 502 with the error body and no inside address", async () => {
+    await rig.upstream.close();
+    const response = await rig.call("/api/posts?x=1", { headers: { "X-Correlation-ID": "c-1" } });
+    expect(response.status).toBe(502);
+    const body = await readError(response);
+    expect(body.error).toMatchObject({ code: "BAD_GATEWAY", path: "/api/posts", correlationId: "c-1" });
+    expect(JSON.stringify(body)).not.toMatch(/127\.0\.0\.1|ECONNREFUSED/);
+  });
+
+  it("and is down gives 502 to a request with a body, too", async () => {
+    await rig.upstream.close();
+    const response = await rig.call("/api/posts", { method: "POST", body: "x".repeat(60_000) });
+    expect(response.status).toBe(502);
+  });
+
+  it("and dies in mid-body breaks the transfer: never a short answer that looks whole", async () => {
+    rig.upstream.on("GET /dies", (_arrived, response) => {
+      response.writeHead(200, { "Content-Length": "1000", "Content-Type": "application/json" });
+      response.write('{"data":[]}');
+      setTimeout(() => response.destroy(), 50);
+    });
+    rig.upstream.on("GET /dies-chunked", (_arrived, response) => {
+      response.write('{"data":[]}');
+      setTimeout(() => response.destroy(), 50);
+    });
+    for (const path of ["/api/dies", "/api/dies-chunked"]) {
+      const response = await rig.call(path);
+      expect(response.status).toBe(200);
+      await expect(response.text()).rejects.toThrow();
+    }
+  });
+
+  it("and dies before its head gives 502", async () => {
+    rig.upstream.on("POST /dies", (_arrived, response) => response.destroy());
+    expect((await rig.call("/api/dies", { method: "POST", body: "x" })).status).toBe(502);
+  });
+
+  it("and redirects gives 502: nobody follows, nobody learns where", async () => {
+    for (const status of [301, 302, 303, 307, 308]) {
+      rig.upstream.on("GET /moved", (_arrived, response) => {
+        response.writeHead(status, { Location: "https://evil.com/" }).end();
+      });
+      const response = await rig.call("/api/moved");
+      expect(response.status).toBe(502);
+      expect(response.headers.get("location")).toBeNull();
+    }
+    expect(rig.upstream.heads).toHaveLength(5);
+  });
+
+  it("and says that nothing changed is believed", async () => {
+    rig.upstream.on("GET /cached", (_arrived, response) => response.writeHead(304, { ETag: '"1"' }).end());
+    const response = await rig.call("/api/cached", { headers: { "If-None-Match": '"1"' } });
+    expect(response.status).toBe(304);
+    expect(response.headers.get("etag")).toBe('"1"');
+  });
+
+  it("and is silent gives 504, but may take its time over a body that has begun", async () => {
+    const impatient = await startRig({}, { answerTimeoutMs: 300 });
+    const { upstream } = impatient;
+    upstream.on("GET /hangs", () => {});
+    upstream.on("GET /slow", (_arrived, response) => {
+      response.write("begun ");
+      setTimeout(() => response.end("ended"), 600);
+    });
+    const started = Date.now();
+    const response = await impatient.call("/api/hangs");
+    expect(response.status).toBe(504);
+    expect((await readError(response)).error.code).toBe("QUERY_TIMEOUT");
+    expect(Date.now() - started).toBeLessThan(2_000);
+    await eventually(() => upstream.connections.size === 0);
+    expect(await (await impatient.call("/api/slow")).text()).toBe("begun ended");
+    await impatient.stop();
+  });
+
+  it("and refuses before it has read the body is passed on", async () => {
+    rig.upstream.onHead("POST /svc_file", (request, response) => {
+      response.writeHead(413, { "Content-Type": "application/json" }).end('{"early":true}');
+      request.resume();
+    });
+    for (let i = 0; i < 5; i++) {
+      const response = await rig.call("/api/svc_file", {
+        method: "POST",
+        body: randomBytes(3_000_000),
+        headers: { "Content-Type": "multipart/form-data; boundary=x" },
+      });
+      expect([response.status, await response.text()]).toEqual([413, '{"early":true}']);
+    }
+  });
+
+  it("and closes an idle connection just as it is used again is asked once more, for reads only", async () => {
+    let reads = 0;
+    rig.upstream.on("GET /race", (_arrived, response, request) => {
+      // The second request on the connection meets a server that has just closed it.
+      if (++reads === 2) request.socket.destroy();
+      else response.end("ok");
+    });
+    let writes = 0;
+    rig.upstream.on("POST /race", (_arrived, _response, request) => {
+      writes++;
+      request.socket.destroy();
+    });
+    expect((await rig.call("/api/race")).status).toBe(200);
+    expect((await rig.call("/api/race")).status).toBe(200);
+    expect(reads).toBe(3);
+    expect((await rig.call("/api/race", { method: "POST" })).status).toBe(502);
+    expect(writes).toBe(1);
+  });
+
+  it("and fails again after that is not asked a third time", async () => {
+    let failing = false;
+    let failures = 0;
+    rig.upstream.on("GET /race", (_arrived, response, request) => {
+      if (!failing) setTimeout(() => response.end("ok"), 50);
+      else {
+        failures++;
+        request.socket.destroy();
+      }
+    });
+    // Several idle connections, so that the second try takes an old one, too.
+    const warm = await Promise.all(Array.from({ length: 5 }, () => rig.call("/api/race")));
+    await Promise.all(warm.map((response) => response.text()));
+    failing = true;
+    expect((await rig.call("/api/race")).status).toBe(502);
+    expect(failures).toBe(2);
+  });
+});
+
+describe("a client that leaves", () => {
+  it("takes its upstream request with it, before and during the answer", async () => {
+    rig.upstream.on("GET /waits", () => {});
+    rig.upstream.on("GET /streams", (_arrived, response) => {
+      const timer = setInterval(() => response.write("x".repeat(1000)), 5);
+      response.once("close", () => clearInterval(timer));
+    });
+    for (const path of ["/waits", "/streams"]) {
+      rig.upstream.forget();
+      const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(rig.url)));
+      for (const socket of sockets)
+        socket.on("error", () => {}).write(`GET /api${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+      await eventually(() => rig.upstream.heads.length === 20, 2_000);
+      for (const socket of sockets) socket.destroy();
+      await eventually(() => rig.upstream.connections.size === 0);
+    }
+  });
+
+  it("in the middle of its upload leaves nothing open", async () => {
+    const socket = await openSocket(rig.url);
+    socket.on("error", () => {});
+    socket.write("POST /api/posts HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf");
+    await eventually(() => rig.upstream.heads.length === 1);
+    socket.destroy();
+    await eventually(() => rig.upstream.connections.size === 0);
+    expect(rig.upstream.arrived).toEqual([]);
+  });
+});
+
+describe("answers of one caller", () => {
+  it("are not mixed with another's under load", async () => {
+    const callers = Array.from({ length: 100 }, (_, i) => accessToken({ name: `user-${i}` }));
+    const echoes = await Promise.all(
+      callers.map(async (token) =>
+        readEcho(await rig.call("/api/me", { headers: { Cookie: cookies({ accessToken: token }) } })),
+      ),
+    );
+    expect(echoes.map((echo) => echo.headers.authorization)).toEqual(
+      callers.map((token) => `Bearer ${token}`),
+    );
+  });
+});

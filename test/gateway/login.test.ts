@@ -1,0 +1,297 @@
+// Sign-in and sign-out through the gateway: cookies, bodies, and who may ask.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { APP_URL, cookies, OTHER_ORIGIN, type Rig, readError, startRig } from "./support/rig.js";
+import { accessToken, grants, refusal } from "./support/tokens.js";
+
+const CREDENTIALS = { email: "ann@example.com", password: "correct horse" };
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+  rig.upstream.on("POST /auth/login", grants(accessToken({ origin: APP_URL }), "svc_rt_new"));
+});
+afterEach(() => rig.upstream.forget());
+afterAll(() => rig.stop());
+
+function logIn(headers: Record<string, string> = {}, body: unknown = CREDENTIALS): Promise<Response> {
+  return rig.call("/api/login", {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+}
+
+describe("POST /api/login", () => {
+  it("sets three cookies and shows no token to scripts", async () => {
+    const response = await logIn();
+    expect(response.status).toBe(200);
+    const body = await response.text();
+    expect(JSON.parse(body)).toEqual({
+      statusCode: 200,
+      message: "Success",
+      expTime: expect.any(Number),
+      refreshExpTime: expect.any(Number),
+      loginProvider: null,
+    });
+    expect(body).not.toMatch(/eyJ|svc_rt_/);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.getSetCookie()).toEqual([
+      expect.stringMatching(
+        /^accessToken=eyJ[\w.-]+; Max-Age=\d+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/,
+      ),
+      expect.stringMatching(
+        /^refreshToken=svc_rt_new; Max-Age=\d+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/,
+      ),
+      expect.stringMatching(/^expTime=\d{13}; Max-Age=\d+; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/),
+    ]);
+  });
+
+  it("sets __Host- cookies with Secure when the app lives on https", async () => {
+    const secure = await startRig({ APP_URL: "https://app.example.com" });
+    secure.upstream.on("POST /auth/login", grants(accessToken(), "svc_rt_new"));
+    const response = await secure.call("/api/login", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(CREDENTIALS),
+    });
+    const lines = response.headers.getSetCookie();
+    expect(lines.map((line) => line.split("=")[0])).toEqual([
+      "__Host-accessToken",
+      "__Host-refreshToken",
+      "__Host-expTime",
+    ]);
+    for (const line of lines) expect(line).toMatch(/; Path=\/; .*; HttpOnly; Secure; SameSite=Lax$/);
+    expect(response.headers.get("strict-transport-security")).toBe("max-age=31536000; includeSubDomains");
+    await secure.stop();
+  });
+
+  it("forwards the body, the browser's origin and the client, and no header of the client's choosing", async () => {
+    await logIn({
+      Origin: OTHER_ORIGIN,
+      "User-Agent": "a browser",
+      "X-Forwarded-For": "6.6.6.6",
+      "X-Portico-Origin": "https://evil.example",
+      Authorization: "Bearer whatever",
+    });
+    const { headers, body } = rig.upstream.last();
+    expect(JSON.parse(body.toString())).toEqual(CREDENTIALS);
+    expect(headers["x-portico-origin"]).toBe(OTHER_ORIGIN);
+    expect(headers["user-agent"]).toBe("a browser");
+    expect(headers["x-forwarded-for"]).toBe("127.0.0.1");
+    expect(headers.authorization).toBeUndefined();
+  });
+
+  it("makes the session for the app's own origin when a browser names none, and for none without a browser", async () => {
+    await logIn({ "Sec-Fetch-Site": "same-origin" });
+    expect(rig.upstream.last().headers["x-portico-origin"]).toBe(APP_URL);
+    await logIn();
+    // Node's fetch is a browser by its headers only where it says so.
+    expect(rig.upstream.last().headers["x-portico-origin"]).toBeUndefined();
+  });
+
+  it("ends the session that the jar had before", async () => {
+    rig.upstream.on("POST /auth/logout", (_arrived, response) => response.end("{}"));
+    await logIn({ Cookie: cookies({ refreshToken: "svc_rt_planted" }) });
+    const logout = rig.upstream.arrived.find(({ url }) => url === "/auth/logout");
+    expect(logout?.body.toString()).toBe('{"refreshToken":"svc_rt_planted"}');
+  });
+
+  it.each([
+    ["a foreign site", { "Sec-Fetch-Site": "cross-site", Origin: "https://evil.com" }],
+    ["a sibling site", { "Sec-Fetch-Site": "same-site" }],
+    ["a foreign origin alone", { Origin: "https://evil.com" }],
+    ["the null origin", { Origin: "null" }],
+    ["a look-alike origin", { Origin: `${OTHER_ORIGIN}.evil.com` }],
+    ["two origins in one header", { Origin: `${OTHER_ORIGIN}, https://evil.com` }],
+  ])("refuses %s with 403 and sets nothing", async (_who, headers) => {
+    const response = await logIn(headers);
+    expect(response.status).toBe(403);
+    expect((await readError(response)).error.path).toBe("/api/login");
+    expect(response.headers.getSetCookie()).toEqual([]);
+    expect(rig.upstream.arrived).toEqual([]);
+  });
+
+  it.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])(
+    "refuses JSON sent as %s with 415",
+    async (type) => {
+      const response = await logIn({ "Content-Type": type });
+      expect(response.status).toBe(415);
+      expect((await readError(response)).error.code).toBe("UNSUPPORTED_MEDIA_TYPE");
+      expect(rig.upstream.arrived).toEqual([]);
+    },
+  );
+
+  it("refuses malformed JSON with 400 and a body over 16 KB with 413", async () => {
+    const malformed = await logIn({}, '{"email":');
+    expect(malformed.status).toBe(400);
+    expect((await readError(malformed)).message).toBe("The body is not valid JSON.");
+    const large = await logIn({}, { ...CREDENTIALS, password: "x".repeat(17_000) });
+    expect(large.status).toBe(413);
+    expect(rig.upstream.arrived).toEqual([]);
+  });
+
+  it("answers other methods with 405 and Allow", async () => {
+    const response = await rig.call("/api/login");
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe("POST, OPTIONS");
+    expect((await readError(response)).error.code).toBe("METHOD_NOT_ALLOWED");
+  });
+
+  it("ignores a trailing slash", async () => {
+    const response = await rig.call("/api/login/", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(CREDENTIALS),
+    });
+    expect(response.status).toBe(200);
+  });
+});
+
+describe("POST /api/login when the data service refuses", () => {
+  let refusing: Rig;
+  beforeAll(async () => {
+    refusing = await startRig();
+  });
+  afterAll(() => refusing.stop());
+
+  const tryLogin = (): Promise<Response> =>
+    refusing.call("/api/login", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Correlation-ID": "login-1" },
+      body: "{}",
+    });
+
+  it("passes the refusal on under the path the client called", async () => {
+    const violations = ["email: is required", "password: is required"];
+    refusing.upstream.on("POST /auth/login", refusal(400, "VALIDATION_ERROR", violations));
+    const response = await tryLogin();
+    expect(response.status).toBe(400);
+    const body = await readError(response);
+    expect(body.message).toEqual(violations);
+    expect(body.error).toMatchObject({
+      code: "VALIDATION_ERROR",
+      path: "/api/login",
+      method: "POST",
+      correlationId: "login-1",
+    });
+    expect(refusing.upstream.last().headers["x-correlation-id"]).toBe("login-1");
+  });
+
+  it("passes a wrong password on as 401 and sets no cookies", async () => {
+    refusing.upstream.on(
+      "POST /auth/login",
+      refusal(401, "INVALID_CREDENTIALS", "E-mail or password is wrong."),
+    );
+    const response = await tryLogin();
+    expect(response.status).toBe(401);
+    expect((await readError(response)).error.code).toBe("INVALID_CREDENTIALS");
+    expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  it("answers 502 when the data service makes no sense", async () => {
+    refusing.upstream.on("POST /auth/login", (_arrived, response) =>
+      response.end("<html>secret host</html>"),
+    );
+    const response = await tryLogin();
+    expect(response.status).toBe(502);
+    expect(JSON.stringify(await readError(response))).not.toContain("secret");
+  });
+
+  it("answers 502, not 500, when a token does not fit into a cookie", async () => {
+    refusing.upstream.on("POST /auth/login", grants(accessToken({ name: "x".repeat(5_000) }), "svc_rt_1"));
+    const response = await tryLogin();
+    expect(response.status).toBe(502);
+    expect((await readError(response)).message).toMatch(/accessToken does not fit into a cookie/);
+    expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  it("answers 502 when the data service is down", async () => {
+    await refusing.upstream.close();
+    const response = await tryLogin();
+    expect(response.status).toBe(502);
+    expect((await readError(response)).error.code).toBe("BAD_GATEWAY");
+  });
+});
+
+describe("POST /api/logout", () => {
+  beforeAll(() => {
+    rig.upstream.on("POST /auth/logout", (_arrived, response) => {
+      response.setHeader("Content-Type", "application/json");
+      response.end('{"statusCode":200,"message":"Success"}');
+    });
+  });
+  const logOut = (headers: Record<string, string> = {}): Promise<Response> =>
+    rig.call("/api/logout", { method: "POST", headers });
+
+  it("ends the session of the refresh cookie and clears the cookies", async () => {
+    const response = await logOut({
+      Cookie: cookies({ accessToken: accessToken(), refreshToken: "svc_rt_1" }),
+    });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ statusCode: 200, message: "Success" });
+    expect(rig.upstream.last().body.toString()).toBe('{"refreshToken":"svc_rt_1"}');
+    expect(response.headers.getSetCookie()).toEqual(
+      ["accessToken", "refreshToken", "expTime"].map((name) =>
+        expect.stringMatching(RegExp(`^${name}=; Max-Age=0; Path=/; Expires=[^;]+; HttpOnly; SameSite=Lax$`)),
+      ),
+    );
+  });
+
+  it("clears the other spelling too when the request carries it", async () => {
+    const response = await logOut({ Cookie: cookies({ "__Host-refreshToken": "svc_rt_1" }) });
+    expect(response.headers.getSetCookie().filter((line) => line.includes("Secure"))).toEqual([
+      expect.stringMatching(/^__Host-refreshToken=; .*Secure/),
+    ]);
+  });
+
+  it("answers 200 again and again, without any session", async () => {
+    expect((await logOut()).status).toBe(200);
+    expect((await logOut()).status).toBe(200);
+    expect(rig.upstream.arrived).toEqual([]);
+  });
+
+  it("ends the session of a Bearer token and ignores cookies then", async () => {
+    const response = await logOut({
+      Authorization: "Bearer abc",
+      Cookie: cookies({ refreshToken: "svc_rt_1" }),
+    });
+    expect(response.status).toBe(200);
+    expect(rig.upstream.last().headers.authorization).toBe("Bearer abc");
+    expect(rig.upstream.last().body.toString()).toBe("{}");
+    expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  it("refuses GET with 405, and the session lives on", async () => {
+    const response = await rig.call("/api/logout", {
+      headers: { Cookie: cookies({ refreshToken: "svc_rt_1" }) },
+    });
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe("POST, OPTIONS");
+    expect(rig.upstream.arrived).toEqual([]);
+  });
+
+  it("refuses a page of another origin than the session's", async () => {
+    const Cookie = cookies({ accessToken: accessToken({ origin: APP_URL }), refreshToken: "svc_rt_1" });
+    const response = await logOut({ Cookie, Origin: OTHER_ORIGIN });
+    expect(response.status).toBe(403);
+    expect(rig.upstream.arrived).toEqual([]);
+    expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  it("refuses a form body", async () => {
+    const response = await rig.call("/api/logout", {
+      method: "POST",
+      headers: { "Content-Type": "text/plain", Cookie: cookies({ refreshToken: "svc_rt_1" }) },
+      body: "x=1",
+    });
+    expect(response.status).toBe(415);
+  });
+});
+
+describe("GET /api/auth/providers", () => {
+  it("names no provider, whatever the Authorization header says", async () => {
+    const response = await rig.call("/api/auth/providers", { headers: { Authorization: "Bearer nonsense" } });
+    expect(await response.json()).toEqual({ statusCode: 200, message: "Success", data: [] });
+    expect(rig.upstream.arrived).toEqual([]);
+  });
+});

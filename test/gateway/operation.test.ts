@@ -1,0 +1,214 @@
+// The gateway as its operator sees it: health, logs, a clean stop, clear refusals to start, pages.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { openSocket, sendRaw, statuses } from "./support/raw-http.js";
+import { cookies, type Rig, readError, startRig } from "./support/rig.js";
+import { accessToken } from "./support/tokens.js";
+import { json, startUpstream, type Upstream } from "./support/upstream.js";
+
+const MAIN = fileURLToPath(import.meta.resolve("@portico/gateway/main"));
+
+describe("health", () => {
+  it("says that the process runs, and whether it can serve", async () => {
+    const rig = await startRig({}, { readyTimeoutMs: 200 });
+    rig.upstream.on("GET /readyz", json(200, { status: "ok" }));
+    const alive = await rig.call("/healthz");
+    expect([alive.status, await alive.json()]).toEqual([200, { status: "ok" }]);
+    expect((await rig.call("/readyz")).status).toBe(200);
+
+    rig.upstream.on("GET /readyz", json(503, {}));
+    const unready = await rig.call("/readyz");
+    expect(unready.status).toBe(503);
+    expect(unready.headers.get("retry-after")).toBe("5");
+    expect((await readError(unready)).error.code).toBe("SERVICE_UNAVAILABLE");
+
+    rig.upstream.on("GET /readyz", () => {});
+    expect((await rig.call("/readyz")).status).toBe(503);
+    await rig.upstream.close();
+    expect((await rig.call("/readyz")).status).toBe(503);
+    expect((await rig.call("/healthz")).status).toBe(200);
+    await rig.stop();
+  });
+});
+
+describe("stopping", () => {
+  it("takes nobody new, finishes what is in flight, and closes kept-alive connections", async () => {
+    const rig = await startRig();
+    let finish = (): void => {};
+    const begun = new Promise<void>((resolve) => {
+      rig.upstream.on("GET /slow", (_arrived, response) => {
+        finish = () => response.end("whole");
+        resolve();
+      });
+    });
+    const slow = rig.call("/api/slow");
+    await begun;
+    const idle = await openSocket(rig.url);
+    const idleClosed = once(idle.resume(), "close");
+    const stopped = rig.stop();
+    await idleClosed;
+    await expect(refusedConnection(rig.url)).resolves.toBe("ECONNREFUSED");
+    finish();
+    const response = await slow;
+    expect(response.headers.get("connection")).toBe("close");
+    expect(await response.text()).toBe("whole");
+    const started = Date.now();
+    await stopped;
+    expect(Date.now() - started).toBeLessThan(1_000);
+  });
+
+  it("does not wait for the keep-alive time of an answer that had begun", async () => {
+    const rig = await startRig();
+    let finish = (): void => {};
+    rig.upstream.on("GET /slow", (_arrived, response) => {
+      response.write("begun ");
+      finish = () => response.end("ended");
+    });
+    const response = await rig.call("/api/slow");
+    const stopped = rig.stop();
+    finish();
+    expect(await response.text()).toBe("begun ended");
+    const started = Date.now();
+    await stopped;
+    expect(Date.now() - started).toBeLessThan(1_000);
+  });
+});
+
+function refusedConnection(url: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    connect(Number(port), hostname, () => resolve("connected")).once(
+      "error",
+      (error: NodeJS.ErrnoException) => resolve(error.code ?? ""),
+    );
+  });
+}
+
+interface Run {
+  readonly child: ChildProcess;
+  readonly output: () => string;
+  readonly ended: Promise<number | null>;
+}
+
+function runGateway(env: Record<string, string>): Run {
+  const child = spawn(process.execPath, [MAIN], { env: { ...env, PATH: process.env.PATH ?? "" } });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on("data", (chunk) => {
+      output += chunk;
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
+  return { child, output: () => output, ended };
+}
+
+/** The address, once the process says that it listens. */
+async function listeningUrl(run: Run): Promise<string> {
+  for (let tries = 0; tries < 500; tries++) {
+    const url = /"url":"(http:[^"]+)"/.exec(run.output())?.[1];
+    if (url !== undefined) return url;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`not listening: ${run.output()}`);
+}
+
+describe("the process", () => {
+  let upstream: Upstream | undefined;
+  afterAll(() => upstream?.close());
+
+  it("logs each request as one JSON line with its id, and no secret", async () => {
+    upstream = await startUpstream();
+    const run = runGateway({ PORT: "0", DATA_SERVICE_URL: upstream.url });
+    const url = await listeningUrl(run);
+    const token = accessToken();
+    await fetch(`${url}/api/posts?code=secret-code`, {
+      headers: {
+        Cookie: cookies({ accessToken: token, refreshToken: "svc_rt_secret" }),
+        "X-Correlation-ID": "trace-1",
+      },
+    });
+    await fetch(`${url}/api/posts`, { headers: { Authorization: "Bearer secret-bearer" } });
+    await upstream.close();
+    await fetch(`${url}/api/posts?state=secret-state`, { headers: { "X-Correlation-ID": "trace-2" } });
+    run.child.kill("SIGTERM");
+    expect(await run.ended).toBe(0);
+
+    const lines = run
+      .output()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines.find((line) => line.correlationId === "trace-1")).toMatchObject({
+      service: "gateway",
+      level: "info",
+      method: "GET",
+      path: "/api/posts",
+      status: 200,
+    });
+    const failed = lines.filter((line) => line.correlationId === "trace-2").map((line) => line.level);
+    expect(failed.sort()).toEqual(["error", "info"]);
+    for (const secret of [token, "svc_rt_secret", "secret-"]) expect(run.output()).not.toContain(secret);
+  });
+
+  it("names every wrong setting in one line each and ends with 1", async () => {
+    const run = runGateway({ PORT: "eighty", APP_URL: "localhost", TRUST_PROXY: "true" });
+    expect(await run.ended).toBe(1);
+    expect(run.output().trim().split("\n")).toEqual([
+      expect.stringMatching(/^APP_URL must be /),
+      expect.stringMatching(/^PORT must be /),
+      expect.stringMatching(/^TRUST_PROXY must be /),
+    ]);
+  });
+
+  it("says in one sentence that its port is taken", async () => {
+    upstream = await startUpstream();
+    const run = runGateway({ PORT: new URL(upstream.url).port });
+    expect(await run.ended).toBe(1);
+    expect(run.output().trim()).toMatch(/^Port \d+ on 127\.0\.0\.1 is in use; .* PORT\.$/);
+  });
+});
+
+describe("a single-page app in STATIC_DIR", () => {
+  let rig: Rig;
+  let directory: string;
+  afterAll(async () => {
+    await rig.stop();
+    await rm(directory, { recursive: true });
+  });
+
+  it("is served with its history, and never in place of the API or an asset", async () => {
+    directory = await mkdtemp(join(tmpdir(), "portico-app-"));
+    await writeFile(join(directory, "index.html"), "<title>app</title>");
+    await writeFile(join(directory, "main-B4x9f_2a.js"), "1");
+    await writeFile(join(directory, ".env"), "SECRET=1");
+    rig = await startRig({ STATIC_DIR: directory });
+    const page = { headers: { Accept: "text/html,*/*" } };
+
+    for (const path of ["/", "/orders/7", "/index.html"]) {
+      const response = await rig.call(path, page);
+      expect([path, response.status, await response.text()]).toEqual([path, 200, "<title>app</title>"]);
+      expect(response.headers.get("cache-control")).toBe("no-cache");
+      expect(response.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    }
+    for (const path of ["/api", "/assets/1", "/.env/../x.png"]) {
+      expect([path, (await rig.call(path, page)).status]).toEqual([
+        path,
+        path === "/.env/../x.png" ? 200 : 404,
+      ]);
+    }
+    expect(await (await rig.call("/.env", page)).text()).not.toContain("SECRET");
+    expect((await rig.call("/missing.js", { headers: { Accept: "*/*" } })).status).toBe(404);
+    expect((await rig.call("/orders", { method: "POST" })).status).toBe(404);
+    const versioned = await rig.call("/main-B4x9f_2a.js");
+    expect(versioned.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    const etag = (await rig.call("/")).headers.get("etag");
+    const again = await sendRaw(rig.url, `GET / HTTP/1.1\r\nHost: a\r\nIf-None-Match: ${etag}\r\n\r\n`);
+    expect(statuses(again)).toEqual([304]);
+  });
+});

@@ -1,0 +1,254 @@
+// The session of a request: cookies used, refreshed, refused, ignored.
+import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { APP_URL, cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
+import { accessToken, grants, refusal, session } from "./support/tokens.js";
+
+let rig: Rig;
+const rigs: Rig[] = [];
+beforeEach(async () => {
+  rig = await startRig();
+  rigs.push(rig);
+});
+afterAll(() => Promise.all(rigs.map((each) => each.stop())));
+
+const FRESH = accessToken({ name: "fresh", origin: APP_URL });
+const refreshCalls = (): number =>
+  rig.upstream.heads.filter((line) => line === "POST /auth/refresh-token").length;
+
+function get(jar: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
+  return rig.call("/api/me", { headers: { Cookie: cookies(jar), ...headers } });
+}
+
+describe("a valid access cookie", () => {
+  it("goes upstream as a Bearer token, and no cookie does", async () => {
+    const token = accessToken();
+    const echo = await readEcho(await get({ accessToken: token, refreshToken: "svc_rt_1", theme: "dark" }));
+    expect(echo.headers.authorization).toBe(`Bearer ${token}`);
+    expect(echo.headers.cookie).toBeUndefined();
+    expect(refreshCalls()).toBe(0);
+  });
+
+  it("is read in its __Host- spelling, which wins over a planted plain one", async () => {
+    const [genuine, planted] = [accessToken({ name: "genuine" }), accessToken({ name: "planted" })];
+    const echo = await readEcho(await get({ accessToken: planted, "__Host-accessToken": genuine }));
+    expect(echo.headers.authorization).toBe(`Bearer ${genuine}`);
+  });
+
+  it("keeps the answer out of every cache unless the data service says otherwise", async () => {
+    const jar = { accessToken: accessToken() };
+    expect((await get(jar)).headers.get("cache-control")).toBe("no-store");
+    rig.upstream.on("GET /me", (_arrived, response) => {
+      response.setHeader("Cache-Control", "private, no-cache").end("{}");
+    });
+    expect((await get(jar)).headers.get("cache-control")).toBe("private, no-cache");
+  });
+});
+
+describe("an access cookie that is missing, malformed or about to expire, with a refresh cookie", () => {
+  it.each([
+    ["missing", {}],
+    ["empty", { accessToken: "" }],
+    ["malformed", { accessToken: "not-a-jwt" }],
+    ["expired", { accessToken: accessToken({ expiresIn: -5 }) }],
+    ["within 30 s of expiry", { accessToken: accessToken({ expiresIn: 29 }) }],
+  ])("refreshes first when it is %s", async (_state, jar) => {
+    rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+    const response = await get({ ...jar, refreshToken: "svc_rt_1" });
+    expect((await readEcho(response)).headers.authorization).toBe(`Bearer ${FRESH}`);
+    expect(rig.upstream.arrived[0]?.body.toString()).toBe('{"refreshToken":"svc_rt_1"}');
+    const set = response.headers.getSetCookie();
+    expect(set.map((line) => line.split(";")[0])).toEqual([
+      `accessToken=${FRESH}`,
+      "refreshToken=svc_rt_2",
+      expect.stringMatching(/^expTime=\d{13}$/),
+    ]);
+  });
+
+  it("never lets an answer with new cookies be stored, whatever the data service says of it", async () => {
+    rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+    rig.upstream.on("GET /me", (_arrived, response) => {
+      response.setHeader("Cache-Control", "public, max-age=600").end("{}");
+    });
+    expect((await get({ refreshToken: "svc_rt_1" })).headers.get("cache-control")).toBe("no-store");
+  });
+
+  it("shares one refresh among parallel requests, and all get the same cookies", async () => {
+    rig.upstream.on("POST /auth/refresh-token", (_arrived, response) => {
+      setTimeout(() => response.end(JSON.stringify(session(FRESH, "svc_rt_2"))), 100);
+    });
+    const responses = await Promise.all(Array.from({ length: 50 }, () => get({ refreshToken: "svc_rt_1" })));
+    expect(responses.every((response) => response.status === 200)).toBe(true);
+    expect(refreshCalls()).toBe(1);
+    const jars = new Set(responses.map((response) => response.headers.getSetCookie()[1]?.split(";")[0]));
+    expect([...jars]).toEqual(["refreshToken=svc_rt_2"]);
+  });
+
+  it("does not share it between sessions", async () => {
+    rig.upstream.on("POST /auth/refresh-token", ({ body }, response) => {
+      const name = JSON.parse(body.toString()).refreshToken;
+      setTimeout(() => response.end(JSON.stringify(session(accessToken({ name }), `${name}.next`))), 50);
+    });
+    const [ann, bob] = await Promise.all([get({ refreshToken: "ann" }), get({ refreshToken: "bob" })]);
+    expect(ann.headers.getSetCookie()[1]).toContain("ann.next");
+    expect(bob.headers.getSetCookie()[1]).toContain("bob.next");
+  });
+
+  it("lets a token that lives only seconds be used for half its life", async () => {
+    const jar = { accessToken: accessToken({ expiresIn: 4, lifetime: 6 }), refreshToken: "svc_rt_1" };
+    expect((await get(jar)).status).toBe(200);
+    expect(refreshCalls()).toBe(0);
+  });
+
+  it("clears the cookies when the refresh is refused, and goes on as anonymous", async () => {
+    rig.upstream.on("POST /auth/refresh-token", refusal(401, "INVALID_TOKEN", "The token is not valid."));
+    const response = await get({ accessToken: accessToken({ expiresIn: -5 }), refreshToken: "svc_rt_old" });
+    expect((await readEcho(response)).headers.authorization).toBeUndefined();
+    const set = response.headers.getSetCookie();
+    expect(set).toHaveLength(3);
+    for (const line of set) expect(line).toMatch(/^\w+=; Max-Age=0; /);
+  });
+
+  it("answers 502 and leaves the cookies alone when the data service can not be reached", async () => {
+    await rig.upstream.close();
+    const response = await get({ refreshToken: "svc_rt_1" });
+    expect(response.status).toBe(502);
+    expect((await readError(response)).error).toMatchObject({ code: "BAD_GATEWAY", path: "/api/me" });
+    expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  it.each([
+    [503, "SERVICE_UNAVAILABLE"],
+    [429, "TOO_MANY_REQUESTS"],
+    [500, "INTERNAL_ERROR"],
+  ])("leaves the cookies alone when the refresh fails with %s", async (status, code) => {
+    rig.upstream.on("POST /auth/refresh-token", refusal(status, code, "Later."));
+    const response = await get({ refreshToken: "svc_rt_1" });
+    expect(response.status).toBe(status);
+    expect(response.headers.getSetCookie()).toEqual([]);
+  });
+});
+
+describe("cookies that can not be believed", () => {
+  it.each([
+    ["two of one name", `accessToken=${FRESH}; accessToken=${FRESH}`],
+    ["a quoted twin", `$Version=1; accessToken="${FRESH}"; accessToken=${FRESH}`],
+    ["a quoted value", `accessToken="${FRESH}"`],
+    ["an object", 'refreshToken=j:{"$ne":null}'],
+    ["an encoded object", "refreshToken=j%3A%7B%22%24ne%22%3Anull%7D"],
+    ["a number as object", "refreshToken=j:1"],
+    ["a name with a foreign blank", `\u00a0accessToken=${FRESH}`],
+    ["a name in other letters", `AccessToken=${FRESH}`],
+  ])("count as none: %s", async (_what, Cookie) => {
+    const echo = await readEcho(await rig.call("/api/me", { headers: { Cookie } }));
+    expect(echo.headers.authorization).toBeUndefined();
+    expect(refreshCalls()).toBe(0);
+  });
+});
+
+describe("a Bearer header", () => {
+  it("goes upstream as it is; cookies are ignored and nothing is refreshed", async () => {
+    const response = await get({ refreshToken: "svc_rt_1" }, { Authorization: "Bearer garbage" });
+    expect((await readEcho(response)).headers.authorization).toBe("Bearer garbage");
+    expect(refreshCalls()).toBe(0);
+    expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  it.each(["/api/auth/refresh-token", "/api/auth/login", "/api/.well-known/jwks.json"])(
+    "is ignored by %s, and so are cookies",
+    async (path) => {
+      const init = { headers: { Authorization: "Bearer x", Cookie: cookies({ refreshToken: "svc_rt_1" }) } };
+      expect((await readEcho(await rig.call(path, init))).headers.authorization).toBeUndefined();
+      expect(refreshCalls()).toBe(0);
+    },
+  );
+});
+
+describe("an unsafe request that relies on cookies", () => {
+  const post = (headers: Record<string, string>, body = "{}"): Promise<Response> =>
+    rig.call("/api/posts", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body,
+    });
+  const jar = (origin?: string): string =>
+    cookies({ accessToken: accessToken(origin === undefined ? {} : { origin }), refreshToken: "svc_rt_1" });
+
+  it.each([
+    ["no browser headers", {}],
+    ["the session's own page", { "Sec-Fetch-Site": "same-origin", Origin: APP_URL }],
+    ["a user-typed one", { "Sec-Fetch-Site": "none" }],
+  ])("passes with %s", async (_what, headers) => {
+    expect((await post({ Cookie: jar(APP_URL), ...headers })).status).toBe(200);
+  });
+
+  it.each([
+    ["cross-site", { "Sec-Fetch-Site": "cross-site", Origin: "https://evil.com" }],
+    ["same-site", { "Sec-Fetch-Site": "same-site" }],
+    ["the null origin", { Origin: "null" }],
+    ["an origin with more behind it", { Origin: `${APP_URL}.evil.com` }],
+    ["two origins", { Origin: `${APP_URL}, https://evil.com` }],
+    ["another allowed origin than the session's", { Origin: OTHER_ORIGIN }],
+  ])("is refused with 403 from %s", async (_what, headers) => {
+    const response = await post({ Cookie: jar(APP_URL), ...headers });
+    expect(response.status).toBe(403);
+    expect((await readError(response)).error.path).toBe("/api/posts");
+    expect(rig.upstream.arrived).toEqual([]);
+  });
+
+  it("belongs to the origin its session was made for", async () => {
+    expect((await post({ Cookie: jar(OTHER_ORIGIN), Origin: OTHER_ORIGIN })).status).toBe(200);
+    expect((await post({ Cookie: jar(OTHER_ORIGIN), Origin: APP_URL })).status).toBe(403);
+  });
+
+  it("is judged by the refreshed session, not by what an old cookie says", async () => {
+    rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+    const forged = accessToken({ expiresIn: -5, origin: OTHER_ORIGIN });
+    const Cookie = cookies({ accessToken: forged, refreshToken: "svc_rt_1" });
+    const response = await post({ Cookie, Origin: OTHER_ORIGIN });
+    expect(response.status).toBe(403);
+    expect(response.headers.getSetCookie()).toHaveLength(3);
+    expect(rig.upstream.heads).toEqual(["POST /auth/refresh-token"]);
+  });
+
+  it("passes from the session's own page, though only the refresh tells which that is", async () => {
+    rig.upstream.on("POST /auth/refresh-token", grants(accessToken({ origin: OTHER_ORIGIN }), "svc_rt_2"));
+    const response = await post({ Cookie: cookies({ refreshToken: "svc_rt_1" }), Origin: OTHER_ORIGIN });
+    expect(response.status).toBe(200);
+  });
+
+  it("causes no refresh from a foreign page", async () => {
+    const Cookie = cookies({ refreshToken: "svc_rt_1" });
+    expect((await post({ Cookie, Origin: "https://evil.com" })).status).toBe(403);
+    expect(rig.upstream.heads).toEqual([]);
+  });
+
+  it.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""])(
+    "is refused with 415 when its body is %p",
+    async (type) => {
+      expect((await post({ Cookie: jar(), "Content-Type": type })).status).toBe(415);
+      expect(rig.upstream.arrived).toEqual([]);
+    },
+  );
+
+  it("may carry multipart on the upload routes only", async () => {
+    const init = {
+      headers: { Cookie: jar(), "Content-Type": "multipart/form-data; boundary=x" },
+      body: "--x--",
+    };
+    expect((await rig.call("/api/svc_file", { method: "POST", ...init })).status).toBe(200);
+    expect((await rig.call("/api/svc_file/1", { method: "PATCH", ...init })).status).toBe(200);
+    expect((await rig.call("/api/svc_file/1", { method: "POST", ...init })).status).toBe(415);
+  });
+
+  it("needs neither page nor content type with a Bearer token", async () => {
+    const headers = { Authorization: "Bearer x", Origin: "https://evil.com", "Content-Type": "text/plain" };
+    expect((await post(headers)).status).toBe(200);
+  });
+
+  it("may read from any page: GET changes nothing", async () => {
+    const response = await rig.call("/api/posts", {
+      headers: { Cookie: jar(), "Sec-Fetch-Site": "cross-site" },
+    });
+    expect(response.status).toBe(200);
+  });
+});

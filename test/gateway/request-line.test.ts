@@ -1,0 +1,169 @@
+// Request lines and framing that must never reach the data service, over raw sockets.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { sendRaw, statuses } from "./support/raw-http.js";
+import { type Rig, startRig } from "./support/rig.js";
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterEach(() => rig.upstream.forget());
+afterAll(() => rig.stop());
+
+const request = (line: string, ...headers: string[]): string =>
+  `${[line, "Host: localhost:3000", ...headers].join("\r\n")}\r\n\r\n`;
+
+describe("request targets that lead astray", () => {
+  it.each([
+    "//evil.com/x",
+    "//evil.com/api/me",
+    "http://evil.com/api/me",
+    "/\\evil.com",
+    "/api/\\evil.com",
+    "/api/..%2f..%2fadmin",
+    "/api/..%2F..%2Fadmin",
+    "/api/%2e%2e/admin",
+    "/api/%2E%2E/admin",
+    "/api/../admin",
+    "/api/./me",
+    "/api/.%2e/admin",
+    "/api/posts%2f1",
+    "/api/posts%5c1",
+    "/api/posts%00",
+    "/api/posts%0d%0aX: y".replace(" ", "%20"),
+    "/api/posts%7f",
+    "/api/%",
+    "/api/%zz",
+    "/api/%c3%28",
+    "/api//me",
+    "/api/me//",
+    "/api/me#fragment",
+    "*",
+    "evil.com:80",
+  ])("%s is refused with 400, and nothing goes upstream", async (target) => {
+    const answer = await sendRaw(rig.url, request(`GET ${target} HTTP/1.1`, "Connection: close"));
+    expect(statuses(answer)).toEqual([400]);
+    expect(answer).toContain('"code":"BAD_REQUEST"');
+    expect(rig.upstream.heads).toEqual([]);
+  });
+
+  it.each([
+    ["/api/metrics", 404],
+    ["/api/%6Detrics", 404],
+    ["/api/healthz/", 404],
+    ["/api/readyz?x=1", 404],
+    ["/%61pi/readyz", 404],
+  ])("%s is %d: operators' pages are not for clients, in any spelling", async (target, status) => {
+    const answer = await sendRaw(rig.url, request(`GET ${target} HTTP/1.1`, "Connection: close"));
+    expect(statuses(answer)).toEqual([status]);
+    expect(rig.upstream.heads).toEqual([]);
+  });
+});
+
+describe("request lines and framing", () => {
+  it.each([
+    ["two Host headers", request("GET /api/me HTTP/1.1", "Host: evil.com")],
+    ["a Host that is no host", "GET /api/me HTTP/1.1\r\nHost: a/b\r\n\r\n"],
+    ["no Host", "GET /api/me HTTP/1.1\r\n\r\n"],
+    ["HTTP/1.0", request("GET /api/me HTTP/1.0")],
+    ["no version", request("GET /api/me")],
+    ["HTTP/2.0 in words", request("GET /api/me HTTP/2.0")],
+    [
+      "length and chunks",
+      `${request("POST /api/p HTTP/1.1", "Content-Length: 4", "Transfer-Encoding: chunked")}0\r\n\r\n`,
+    ],
+    ["two lengths", `${request("POST /api/p HTTP/1.1", "Content-Length: 1", "Content-Length: 2")}ab`],
+    ["a signed length", `${request("POST /api/p HTTP/1.1", "Content-Length: +1")}a`],
+    [
+      "another transfer coding",
+      `${request("POST /api/p HTTP/1.1", "Transfer-Encoding: gzip, chunked")}0\r\n\r\n`,
+    ],
+    [
+      "chunked twice",
+      `${request("POST /api/p HTTP/1.1", "Transfer-Encoding: chunked", "Transfer-Encoding: chunked")}0\r\n\r\n`,
+    ],
+    ["an unknown coding", `${request("POST /api/p HTTP/1.1", "Transfer-Encoding: xchunked")}0\r\n\r\n`],
+    ["a folded header", request("GET /api/me HTTP/1.1", "X-A: b\r\n c")],
+    ["a blank before the colon", request("GET /api/me HTTP/1.1", "Content-Length : 0")],
+    ["a bare line feed", "GET /api/me HTTP/1.1\nHost: localhost\n\n"],
+    ["a websocket upgrade", request("GET /api/me HTTP/1.1", "Connection: Upgrade", "Upgrade: websocket")],
+  ])("%s: refused with 400, and nothing goes upstream", async (_what, bytes) => {
+    const answer = await sendRaw(rig.url, bytes);
+    expect(statuses(answer).at(0)).toBe(400);
+    expect(answer).toContain('"code":"BAD_REQUEST"');
+    expect(rig.upstream.heads).toEqual([]);
+  });
+
+  it.each([
+    ["length and chunks", "Content-Length: 6\r\nTransfer-Encoding: chunked"],
+    ["a hidden coding", "Content-Length: 6\r\nTransfer-Encoding: \x0bchunked"],
+    ["a coding in another line", "Content-Length: 6\r\nTransfer-Encoding:\r\n chunked"],
+  ])("hides no second request behind %s", async (_what, framing) => {
+    const hidden = request("GET /api/hidden HTTP/1.1");
+    await sendRaw(rig.url, `${request("POST /api/p HTTP/1.1", framing)}0\r\n\r\n${hidden}`);
+    expect(rig.upstream.heads).not.toContain("GET /hidden");
+  });
+
+  it("hides no request in the chunked body of a GET", async () => {
+    const hidden = "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n";
+    const chunk = `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`;
+    const bytes = `${request("GET /api/p HTTP/1.1", "Transfer-Encoding: chunked", "Connection: close")}${chunk}`;
+    expect(statuses(await sendRaw(rig.url, bytes))).toEqual([200]);
+    await sendRaw(rig.url, request("GET /api/next HTTP/1.1", "Connection: close"));
+    expect(rig.upstream.heads).toEqual(["GET /p", "GET /next"]);
+    expect(rig.upstream.arrived[0]?.body.toString()).toBe(hidden);
+  });
+
+  it.each(["TRACE", "CONNECT", "PROPFIND"])("%s is refused with 405 and Allow", async (method) => {
+    const target = method === "CONNECT" ? "evil.com:443" : "/api/me";
+    const answer = await sendRaw(rig.url, request(`${method} ${target} HTTP/1.1`, "Connection: close"));
+    expect(statuses(answer)).toEqual([405]);
+    expect(answer).toMatch(/\r\nAllow: GET, /);
+    expect(answer).toContain('"code":"METHOD_NOT_ALLOWED"');
+    expect(rig.upstream.heads).toEqual([]);
+  });
+
+  it("answers what is no HTTP at all with the error body", async () => {
+    const answer = await sendRaw(rig.url, "\x16\x03\x01 hello\r\n\r\n");
+    expect(statuses(answer)).toEqual([400]);
+    expect(answer).toContain('"success":false');
+  });
+
+  it("ignores an offer of cleartext HTTP/2", async () => {
+    const bytes = request("GET /api/me HTTP/1.1", "Connection: Upgrade, close", "Upgrade: h2c");
+    expect(statuses(await sendRaw(rig.url, bytes))).toEqual([200]);
+    expect(rig.upstream.last().headers.upgrade).toBeUndefined();
+  });
+});
+
+describe("targets that are fine", () => {
+  it.each([
+    ["/api/posts", "/posts"],
+    ["/api/posts/", "/posts"],
+    ["/api/posts/a%20b", "/posts/a%20b"],
+    ["/api/p%6Fsts", "/posts"],
+    ["/api/posts?filter=%7B%22a%22:1%7D&&x==", "/posts?filter=%7B%22a%22:1%7D&&x=="],
+    ["/api/posts?sort=a/../b&u=http://evil.com", "/posts?sort=a/../b&u=http://evil.com"],
+    ["/api/posts/?filter[a][_eq]=1", "/posts?filter[a][_eq]=1"],
+    ["/api/posts/%252e%252e", "/posts/%252e%252e"],
+    ["/api/me;.css", "/me%3B.css"],
+  ])("%s arrives as %s", async (target, expected) => {
+    await sendRaw(rig.url, request(`GET ${target} HTTP/1.1`, "Connection: close"));
+    expect(rig.upstream.last().url).toBe(expected);
+  });
+
+  it("go to the same data service whatever Host says", async () => {
+    const bytes = "GET /api/me HTTP/1.1\r\nHost: evil.com\r\nConnection: close\r\n\r\n";
+    expect(statuses(await sendRaw(rig.url, bytes))).toEqual([200]);
+    expect(rig.upstream.last().headers.host).toBe(new URL(rig.upstream.url).host);
+    expect(rig.upstream.last().headers["x-forwarded-host"]).toBe("localhost:3000");
+  });
+
+  it("pass every method of the API, QUERY with its body included", async () => {
+    for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"]) {
+      const bytes = `${request(`${method} /api/posts HTTP/1.1`, "Content-Length: 2", "Connection: close")}{}`;
+      expect(statuses(await sendRaw(rig.url, bytes))).toEqual([200]);
+      expect(rig.upstream.last()).toMatchObject({ method, body: Buffer.from("{}") });
+    }
+  });
+});
