@@ -43,6 +43,8 @@ export interface Config {
   readonly queryPlanMaxKeys: number;
   /** QUERY_PLAN_FEW_PARENTS: see query/plan/thresholds. */
   readonly queryPlanFewParents: number;
+  /** QUERY_PLAN_WINDOW_CHILDREN: see query/plan/thresholds. */
+  readonly queryPlanWindowChildren: number;
   /** BODY_MAX_BYTES */
   readonly bodyMaxBytes: number;
   /** SYSTEM_TABLE_PREFIX */
@@ -88,6 +90,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     queryPlanFewParents: reader.integer("QUERY_PLAN_FEW_PARENTS", THRESHOLDS.fewParents, {
       min: 0,
       max: 100_000,
+    }),
+    queryPlanWindowChildren: reader.integer("QUERY_PLAN_WINDOW_CHILDREN", THRESHOLDS.windowChildren, {
+      min: 0,
+      max: 1_000,
     }),
     bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
     systemTablePrefix: readSystemTablePrefix(reader),

@@ -97,7 +97,11 @@ function makeRecords(
     store: new RecordStore(db, config.queryTimeoutMs),
     provision: (table) => provisionTable(db, table),
     limits: { maxDepth: config.queryMaxDepth, maxLimit: config.queryMaxLimit },
-    thresholds: { maxKeys: config.queryPlanMaxKeys, fewParents: config.queryPlanFewParents },
+    thresholds: {
+      maxKeys: config.queryPlanMaxKeys,
+      fewParents: config.queryPlanFewParents,
+      windowChildren: config.queryPlanWindowChildren,
+    },
     sealer: makeSealer(secrets.encryptionKey),
     userHooks: makeUserHooks({
       table: `${config.systemTablePrefix}user`,

@@ -15,7 +15,11 @@ const PARENTS = 260;
 
 const WAYS = {
   "joining and looking up everything": { QUERY_PLAN_MAX_KEYS: "0", QUERY_PLAN_FEW_PARENTS: "100000" },
-  "resolving keys and grouping everything": { QUERY_PLAN_MAX_KEYS: "100000", QUERY_PLAN_FEW_PARENTS: "0" },
+  "resolving keys and grouping everything": {
+    ...{ QUERY_PLAN_MAX_KEYS: "100000", QUERY_PLAN_FEW_PARENTS: "0", QUERY_PLAN_WINDOW_CHILDREN: "0" },
+  },
+  "looking through a narrow window": { QUERY_PLAN_FEW_PARENTS: "0", QUERY_PLAN_WINDOW_CHILDREN: "3" },
+  "looking through a wide window": { QUERY_PLAN_FEW_PARENTS: "0", QUERY_PLAN_WINDOW_CHILDREN: "30" },
 };
 
 const QUERIES: Record<string, Record<string, unknown>> = {
@@ -40,6 +44,9 @@ const QUERIES: Record<string, Record<string, unknown>> = {
   "sort by count upwards": { sort: "_count(comments),-views" },
   "sort by max": { sort: "-_max(comments.likes),views" },
   "sort by min upwards": { sort: "_min(comments.likes),-id" },
+  "sort by newest child": { sort: "-_max(comments.createdAt)" },
+  "sort by oldest child": { sort: "_min(comments.createdAt)" },
+  "sort by newest child, filtered": { sort: "-_max(comments.likes)", filter: { views: { _in: [1, 2, 3] } } },
   "two aggregated keys": { sort: "_count(comments),-_max(comments.likes)" },
   "count over many-to-many": { sort: "-_count(tags),-_count(comments)" },
   "aggregated sort of a filtered list": { filter: { views: { _lt: 3 } }, sort: "-_count(comments)" },
@@ -85,6 +92,8 @@ describe("a query answers the same whichever way it is run", () => {
       const page = { ...query, limit: "7", page: "3" };
       const cut = await ways.get(way)?.get("/posts", page);
       expect(cut?.body.data).toEqual(expected.body.data.slice(14, 21));
+      const first = await ways.get(way)?.get("/posts", { ...query, limit: "5" });
+      expect(first?.body.data).toEqual(expected.body.data.slice(0, 5));
     });
   });
 });

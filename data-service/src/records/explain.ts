@@ -22,13 +22,13 @@ export function requireExplainer(principal: Principal): void {
 
 /** Plans and runs a list query, and answers how instead of what. */
 export async function explainList(deps: ExplainDeps, query: AuthorizedQuery): Promise<Json> {
-  const { query: planned, ranked, questions } = await planRead(deps, query);
-  const pipeline = lowerList(planned, ranked);
+  const { query: planned, ranking, questions } = await planRead(deps, query);
+  const pipeline = lowerList(planned, ranking);
   const asked = await Promise.all(questions.map((question) => explainQuestion(deps, question)));
   const own = await deps.store.explain(planned.root.table, pipeline);
   return {
     table: planned.root.table.name,
-    ranked,
+    ranked: ranking.ranked,
     questions: asked,
     pipeline: asJson(pipeline),
     ...counted(own),

@@ -44,13 +44,18 @@ export async function list(
   return { records, meta };
 }
 
-async function runList(deps: RecordDeps, { query, ranked }: Plan): Promise<AsyncIterable<Json>> {
+async function runList(deps: RecordDeps, { query, ranking }: Plan): Promise<AsyncIterable<Json>> {
   const { root } = query;
   const shape = shaper(root, deps.sealer.unseal);
-  const pipeline = lowerList(query, ranked);
+  const pipeline = lowerList(query, ranking);
   if (root.limit === 0) return mapAsync(deps.store.stream(root.table, pipeline), shape);
   const documents = await deps.store.read(root.table, pipeline);
-  return mapAsync(documents, shape);
+  // The window did not hold a full page of parents that match: then all of them are ranked.
+  const short = ranking.parents !== undefined && documents.length < root.limit;
+  return mapAsync(
+    short ? await deps.store.read(root.table, lowerList(query, { ranked: true })) : documents,
+    shape,
+  );
 }
 
 async function* mapAsync<From, To>(

@@ -6,15 +6,15 @@ import type { AuthorizedPredicate, AuthorizedQuery, AuthorizedRelated } from "..
 import { isAboutKey } from "../query/lower/condition.js";
 import type { Stage } from "../query/lower/document.js";
 import { canRank } from "../query/lower/rank.js";
-import { lowerProbe } from "../query/lower/read.js";
+import { lowerProbe, NO_RANKING, type Ranking } from "../query/lower/read.js";
 import { answered, askedTruth, KEY, keyQuestion } from "../query/plan/resolve.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
+import { windowKey, windowQuestion, windowSize } from "../query/plan/window.js";
 import type { StoredRecord } from "../query/shape.js";
 
 export interface Plan {
   readonly query: AuthorizedQuery;
-  /** Group children once instead of looking them up for each parent. */
-  readonly ranked: boolean;
+  readonly ranking: Ranking;
   /** What was asked on the way, for `explain`. */
   readonly questions: readonly Question[];
 }
@@ -40,12 +40,23 @@ export async function planRead(deps: PlanDeps, query: AuthorizedQuery): Promise<
     questions.push({ table, pipeline, answers: documents.length });
     return documents;
   };
-  const { maxKeys, fewParents } = deps.thresholds;
+  const { maxKeys } = deps.thresholds;
   const filter = await resolve({ ask, maxKeys }, root.filter, true);
   const planned = { ...query, root: { ...root, filter } };
-  if (!canRank(root)) return { query: planned, ranked: false, questions };
-  const parents = await ask(root.table, lowerProbe(planned, fewParents));
-  return { query: planned, ranked: parents.length > fewParents, questions };
+  return { query: planned, ranking: await planRanking(ask, planned, deps.thresholds), questions };
+}
+
+async function planRanking(ask: Ask, query: AuthorizedQuery, thresholds: Thresholds): Promise<Ranking> {
+  const { root, rules } = query;
+  if (!canRank(root)) return NO_RANKING;
+  const { fewParents, windowChildren } = thresholds;
+  const matching = await ask(root.table, lowerProbe(query, fewParents));
+  if (matching.length <= fewParents) return NO_RANKING;
+  const size = windowSize(root, windowChildren);
+  const key = windowKey(root, size);
+  if (key === undefined) return { ranked: true };
+  const first = await ask(key.step.target, windowQuestion(key, size, rules));
+  return { ranked: true, parents: first.flatMap((document) => keysOf({ [KEY]: document._id })) };
 }
 
 type Ask = (table: Table, pipeline: Stage[]) => Promise<StoredRecord[]>;

@@ -1,5 +1,6 @@
 // AuthorizedQuery -> aggregation pipelines. Slots in fixed order: match without joins, sort if it needs no join, joins
 // the filter needs, match, sort joins, sort, skip, limit, child joins, project. What only serves the output runs last.
+import type { Stored } from "../../catalog/column-types.js";
 import type { AuthorizedNode, AuthorizedPredicate, AuthorizedQuery, ChildNode } from "../ast.js";
 import { matchStages, splitMatch } from "./condition.js";
 import { type Document, Names, type Stage } from "./document.js";
@@ -12,20 +13,35 @@ type Rules = AuthorizedQuery["rules"];
 
 /**
  * The pipeline of a list, on the root table's collection.
- * @param ranked group children once instead of looking them up for each parent (see rank.ts)
+ * @param ranking group children once instead of looking them up for each parent (see rank.ts)
  */
-export function lowerList(query: AuthorizedQuery, ranked = false): Stage[] {
+export function lowerList(query: AuthorizedQuery, ranking: Ranking = NO_RANKING): Stage[] {
   const names = new Names();
   const { root, rules } = query;
-  if (!ranked) return [...sortedMatches(root, rules, names), ...cut(root), ...output(root, rules, names)];
+  const { parents } = ranking;
+  if (!ranking.ranked)
+    return [...sortedMatches(root, rules, names), ...cut(root), ...output(root, rules, names)];
   const self = { from: root.table.collection, localField: "_id", foreignField: "_id" };
   return [
-    ...matchStages([root.rule, root.filter], names),
-    ...rankStages(root, rules, names),
+    ...matchStages([root.rule, root.filter, ...(parents === undefined ? [] : [oneOf(parents)])], names),
+    ...rankStages(root, rules, names, parents),
     ...cut(root),
     { $lookup: { ...self, pipeline: output(root, rules, names), as: "record" } },
     { $replaceRoot: { newRoot: { $first: "$record" } } },
   ];
+}
+
+/** How a list sorted by aggregates is run. */
+export interface Ranking {
+  readonly ranked: boolean;
+  /** The only parents that can be on the page. */
+  readonly parents?: readonly Stored[];
+}
+
+export const NO_RANKING: Ranking = { ranked: false };
+
+function oneOf(keys: readonly Stored[]): AuthorizedPredicate {
+  return { kind: "keys", field: "_id", keys };
 }
 
 /** Finds out whether a query matches more than a few parents. @param few one more is asked for */

@@ -6,6 +6,8 @@ export interface Thresholds {
   readonly maxKeys: number;
   /** Up to this many parents, children are looked up for each; for more they are grouped once. */
   readonly fewParents: number;
+  /** Children looked at per record, when sorting by the greatest or least child; 0 = always rank all parents. */
+  readonly windowChildren: number;
 }
 
-export const THRESHOLDS: Thresholds = { maxKeys: 5_000, fewParents: 200 };
+export const THRESHOLDS: Thresholds = { maxKeys: 5_000, fewParents: 200, windowChildren: 40 };
