@@ -1,6 +1,7 @@
 // Starts the data service process.
 import { ConfigError } from "@portico/shared/env";
 import { tellLauncher } from "@portico/shared/launcher-messages";
+import { refuseMalformed } from "@portico/shared/refuse-malformed";
 import { runService, type Service } from "@portico/shared/run-service";
 import { listen } from "@portico/shared/server";
 import { makeApp } from "./app.js";
@@ -19,6 +20,7 @@ await runService(async (): Promise<Service> => {
     await deps.store.close();
     throw error;
   });
+  refuseMalformed(server.server);
   deps.logger.info({ url: server.url }, "data service is ready");
   return {
     url: server.url,

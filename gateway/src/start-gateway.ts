@@ -1,10 +1,10 @@
 // Settings -> a running gateway that can be stopped cleanly.
+import { refuseMalformed } from "@portico/shared/refuse-malformed";
 import type { Service } from "@portico/shared/run-service";
 import { listen } from "@portico/shared/server";
 import { makeApp } from "./app.js";
 import type { Config } from "./config.js";
 import { makeDeps } from "./deps.js";
-import { refuseMalformed } from "./http/refuse-malformed.js";
 
 /** @throws ConfigError when the port is taken */
 export async function startGateway(config: Config): Promise<Service> {

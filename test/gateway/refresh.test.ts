@@ -74,7 +74,7 @@ describe("an access cookie that is missing, malformed or about to expire, with a
 
   it("shares one refresh among parallel requests, and all get the same cookies", async () => {
     rig.upstream.on("POST /auth/refresh-token", (_arrived, response) => {
-      setTimeout(() => response.end(JSON.stringify(session(FRESH, "svc_rt_2"))), 100);
+      setTimeout(() => response.end(JSON.stringify(session(FRESH, "svc_rt_2"))), 1_500);
     });
     const responses = await Promise.all(Array.from({ length: 50 }, () => get({ refreshToken: "svc_rt_1" })));
     expect(responses.every((response) => response.status === 200)).toBe(true);
@@ -153,7 +153,7 @@ describe("a Bearer header", () => {
     expect(response.headers.getSetCookie()).toEqual([]);
   });
 
-  it.each(["/api/auth/refresh-token", "/api/auth/login", "/api/.well-known/jwks.json"])(
+  it.each(["/api/auth/refresh-token", "/api/auth/login"])(
     "is ignored by %s, and so are cookies",
     async (path) => {
       const init = { headers: { Authorization: "Bearer x", Cookie: cookies({ refreshToken: "svc_rt_1" }) } };

@@ -94,10 +94,10 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
   const reader = new Reader(body, "", problems);
   reader.knows(["name", "description", "singleton", "idType", "columns", "relations", "uniques", "indexes"]);
   const name = checkTableName(reader, context);
-  const columns = reader.list("columns").flatMap((each, at) => checkColumn(each, at, problems, context));
+  const columns = reader.list("columns").map((each, at) => checkColumn(each, at, problems, context));
   const relations = reader
     .list("relations")
-    .flatMap((each, at) => checkRelation(each, at, name, problems, context));
+    .map((each, at) => checkRelation(each, at, name, problems, context));
   checkMemberNames(columns, relations, name, problems, context.catalog);
   const definition: TableDefinition = {
     id: context.newId(),
@@ -131,17 +131,17 @@ function checkColumn(
   at: number,
   problems: string[],
   context: DefinitionContext,
-): ColumnDefinition[] {
+): ColumnDefinition {
   const path = `columns[${at}]`;
   if (!isObject(json)) {
     problems.push(`${path}: must be an object, not ${kindOf(json)}`);
-    return [];
+    return unreadableColumn("");
   }
   const reader = new Reader(json, `${path}.`, problems);
   reader.knows(COLUMN_KEYS);
   const name = checkMemberName(reader);
   const type = reader.choice<ColumnType>("type", COLUMN_TYPE_NAMES);
-  if (type === undefined) return [];
+  if (type === undefined) return unreadableColumn(name);
   const options = checkOptions(reader, type);
   const rules = checkRules(reader, type);
   const column = {
@@ -158,7 +158,15 @@ function checkColumn(
   };
   checkFlags(reader, column);
   const standard = checkDefault(reader, column);
-  return [standard === undefined ? column : { ...column, default: standard }];
+  return standard === undefined ? column : { ...column, default: standard };
+}
+
+/** Keeps the place of a column that was refused, so that later problems name the right position. */
+function unreadableColumn(name: string): ColumnDefinition {
+  return {
+    ...{ id: "", name, type: "json", required: false, unique: false, hidden: false, readOnly: false },
+    ...{ encrypted: false, searchable: false, description: null },
+  };
 }
 
 function checkMemberName(reader: Reader): string {
@@ -225,7 +233,18 @@ function checkRules(reader: Reader, type: ColumnType): RulesDefinition | undefin
     if (problem === undefined) rules[name] = value;
     else reader.problem(`rules.${name}`, problem);
   }
+  checkRanges(reader, type, rules);
   return rules;
+}
+
+/** Bounds that no value can satisfy. */
+function checkRanges(reader: Reader, type: ColumnType, rules: RulesDefinition): void {
+  const { min, max } = buildRules(type, rules);
+  const { minLength = 0, maxLength = minLength, minItems = 0, maxItems = minItems } = rules;
+  const turned = min !== undefined && max !== undefined && (COLUMN_TYPES[type].compare?.(min, max) ?? 0) > 0;
+  if (turned) reader.problem("rules.min", "is above max");
+  if (minLength > maxLength) reader.problem("rules.minLength", "is above maxLength");
+  if (minItems > maxItems) reader.problem("rules.minItems", "is above maxItems");
 }
 
 function ruleValueProblem(name: string, value: Json, type: ColumnType): string | undefined {
@@ -278,11 +297,11 @@ function checkRelation(
   ownName: string,
   problems: string[],
   context: DefinitionContext,
-): RelationDefinition[] {
+): RelationDefinition {
   const path = `relations[${at}]`;
   if (!isObject(json)) {
     problems.push(`${path}: must be an object, not ${kindOf(json)}`);
-    return [];
+    return unreadableRelation("", null);
   }
   const reader = new Reader(json, `${path}.`, problems);
   reader.knows(RELATION_KEYS);
@@ -293,17 +312,23 @@ function checkRelation(
   const inverseProblem = inverse === null ? undefined : memberNameProblem(inverse);
   if (inverseProblem !== undefined) reader.problem("inverse", inverseProblem);
   const required = reader.flag("required");
-  if (type === undefined) return [];
+  if (type === undefined) return unreadableRelation(name, inverse);
   if (required && type === "many-to-many")
     reader.problem("required", "a many-to-many relation can't be required");
   const onDelete = checkOnDelete(reader, type === "many-to-many", required);
-  return [
-    {
-      ...{ id: context.newId(), name, type, table, inverse, required, onDelete },
-      counted: reader.flag("counted"),
-      description: reader.text("description") ?? null,
-    },
-  ];
+  return {
+    ...{ id: context.newId(), name, type, table, inverse, required, onDelete },
+    counted: reader.flag("counted"),
+    description: reader.text("description") ?? null,
+  };
+}
+
+/** The same for a relation. */
+function unreadableRelation(name: string, inverse: string | null): RelationDefinition {
+  return {
+    ...{ id: "", name, type: "many-to-one", table: "", inverse, required: false, onDelete: "SET NULL" },
+    ...{ counted: false, description: null },
+  };
 }
 
 function checkOnDelete(reader: Reader, list: boolean, required: boolean): OnDelete {
@@ -320,7 +345,7 @@ function checkOnDelete(reader: Reader, list: boolean, required: boolean): OnDele
 
 function checkTarget(reader: Reader, ownName: string, catalog: Catalog): string {
   const table = reader.text("table") ?? "";
-  if (table !== ownName && !catalog.tables.has(table)) {
+  if (table === "" || (table !== ownName && !catalog.tables.has(table))) {
     reader.problem(
       "table",
       `there is no table "${table}"${suggestion(table, [...catalog.tables.keys(), ownName])}`,
@@ -342,6 +367,7 @@ function checkMemberNames(
   }
   const taken = new Set<string>();
   const claim = (path: string, table: string, name: string): void => {
+    if (table === "" || name === "") return;
     const other = table === ownName ? undefined : catalog.tables.get(table);
     const exists = other !== undefined && hasMember(other, name);
     if (exists || taken.has(`${table}.${name}`)) problems.push(`${path}: "${table}" has a "${name}" already`);
@@ -366,20 +392,32 @@ function checkKeys(
 ): string[][] {
   const usable = new Set<string>([
     ...GENERATED_NAMES,
-    ...columns.filter((each) => each.type !== "json" && !each.encrypted).map((each) => each.name),
+    ...columns.filter((each) => fitsKey(each, key)).map((each) => each.name),
     ...relations.filter((each) => each.type !== "many-to-many").map((each) => each.name),
   ]);
   return reader.list(key).flatMap((entry, at) => {
     const names = isArray(entry) ? entry.map(String) : [];
     if (names.length === 0 || names.length > 16)
       reader.problem(`${key}[${at}]`, "must be a list of 1 to 16 names");
-    for (const name of names) {
-      const bare = key === "indexes" ? name.replace(/^-/, "") : name;
+    const bares = names.map((name) => bareName(name, key));
+    if (new Set(bares).size < bares.length) reader.problem(`${key}[${at}]`, "names a member more than once");
+    if (columns.filter((each) => each.type === "enumList" && bares.includes(each.name)).length > 1)
+      reader.problem(`${key}[${at}]`, "can hold one enumList column at most");
+    for (const bare of bares) {
       if (!usable.has(bare))
         reader.problem(`${key}[${at}]`, `"${bare}" can't be used here${suggestion(bare, usable)}`);
     }
     return [names];
   });
+}
+
+/** A list can't be unique together with anything, and what is sealed or untyped has no order. */
+function fitsKey({ type, encrypted }: ColumnDefinition, key: "uniques" | "indexes"): boolean {
+  return !encrypted && type !== "json" && (type !== "enumList" || key === "indexes");
+}
+
+function bareName(name: string, key: "uniques" | "indexes"): string {
+  return key === "indexes" ? name.replace(/^-/, "") : name;
 }
 
 /** Column data lies under the column's name, ids of linked records under the relation's name with Id or Ids. */

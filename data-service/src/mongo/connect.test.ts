@@ -7,7 +7,7 @@ const URL = process.env.MONGODB_URL ?? "";
 
 describe("connectStore", () => {
   it("makes every write journaled and acknowledged by the majority, whatever the address says", async () => {
-    const store = await connectStore(withQuery("w=1&j=false&journal=false&readPreference=secondary"));
+    const store = await connectStore(withQuery("w=1&journal=false&readPreference=secondary"));
     expect(store.db.writeConcern).toMatchObject({ w: "majority", journal: true });
     expect(store.db.readPreference.mode).toBe("primary");
     await store.close();

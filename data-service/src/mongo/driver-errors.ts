@@ -1,25 +1,36 @@
 // Errors of the MongoDB driver -> refusals in the words of the API. No driver text gets through.
 import { AppError } from "@portico/shared/app-error";
-import { MongoNetworkError, MongoServerError, MongoServerSelectionError } from "mongodb";
+import { MongoError, MongoNetworkError, MongoServerError, MongoSystemError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
 
 const DUPLICATE_KEY = 11_000;
 const TIME_LIMIT = 50;
+/** The server is going, or has lost its place: shutting down, stepping down, host unreachable. */
+const AWAY = [6, 7, 89, 91, 189, 10_107, 11_600, 11_602, 13_435, 13_436];
 /** A document, or a parent with its children, beyond 16 MB. */
 const TOO_LARGE = [10_334, 17_419, 17_420];
 
 /** The refusal for a failed database call; anything unforeseen stays what it is and becomes a 500. */
 export function asRefusal(error: unknown, table?: Table): unknown {
   if (error instanceof MongoServerError) return serverRefusal(error, table);
-  if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError) {
-    return new AppError("SERVICE_UNAVAILABLE", {
-      message: "The database can not be reached; try again shortly.",
-      headers: { "Retry-After": "2" },
-      cause: error,
-    });
-  }
-  return error;
+  const unreachable = error instanceof MongoNetworkError || error instanceof MongoSystemError;
+  return unreachable || isClosed(error) ? away(error) : error;
+}
+
+/** The driver's own words for a client that is being closed. */
+function isClosed(error: unknown): boolean {
+  return (
+    error instanceof MongoError && /^Mongo(NotConnected|TopologyClosed|ClientClosed)Error$/.test(error.name)
+  );
+}
+
+function away(cause: unknown): AppError {
+  return new AppError("SERVICE_UNAVAILABLE", {
+    message: "The database can not be reached; try again shortly.",
+    headers: { "Retry-After": "2" },
+    cause,
+  });
 }
 
 function serverRefusal(error: MongoServerError, table: Table | undefined): unknown {
@@ -30,6 +41,7 @@ function serverRefusal(error: MongoServerError, table: Table | undefined): unkno
       cause: error,
     });
   }
+  if (typeof error.code === "number" && AWAY.includes(error.code)) return away(error);
   if (typeof error.code === "number" && TOO_LARGE.includes(error.code)) {
     return new AppError("BAD_REQUEST", {
       message: "The answer holds a record with more than 16 MB; ask for fewer fields or related records.",

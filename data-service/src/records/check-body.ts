@@ -107,7 +107,9 @@ function checkValue(column: Column, json: Json, report: Report): Stored | null |
 }
 
 function describe(json: Json): string {
-  const short = typeof json === "string" && json.length <= 40 && json.isWellFormed();
+  if (typeof json === "string" && !json.isWellFormed())
+    return "text with half a character (an unpaired surrogate)";
+  const short = typeof json === "string" && json.length <= 40;
   return short || typeof json === "number" ? JSON.stringify(json) : kindOf(json);
 }
 

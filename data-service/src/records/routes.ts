@@ -5,7 +5,7 @@ import { principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
 import { respond, respondWithList } from "../http/respond.js";
 import type { Json } from "../json.js";
-import { parametersOfBody, readParameters } from "../query/parameters.js";
+import { PARAMETERS, parametersOfBody, readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "./deps.js";
 import { list } from "./list.js";
 import { readOne } from "./read-one.js";
@@ -88,7 +88,8 @@ export function body(request: Request): Json {
 }
 
 async function answerList(deps: RecordDeps, request: Request, response: Response, from: "address" | "body") {
-  const parameters = from === "address" ? readParameters(searchOf(request)) : parametersOfBody(body(request));
+  const address = readParameters(searchOf(request), from === "address" ? PARAMETERS : []);
+  const parameters = from === "address" ? address : parametersOfBody(body(request));
   const { records, meta } = await list(deps, principalOf(request), String(request.params.table), parameters);
   await respondWithList(response, records, meta);
 }

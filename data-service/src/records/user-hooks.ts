@@ -4,6 +4,7 @@ import { ObjectId } from "bson";
 import { normalizeEmail } from "../auth/email.js";
 import type { Column, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { isObject, type Json } from "../json.js";
 
 export interface UserHooksDeps {
   /** Name of the users' table. */
@@ -16,6 +17,8 @@ export interface UserHooksDeps {
 }
 
 export interface UserHooks {
+  /** The body with its e-mail in the one spelling, so that it is checked as it will be stored. */
+  prepare(table: Table, body: Json): Json;
   /** The value to store for a column's checked value. */
   transform(table: Table, column: Column, value: Stored): Promise<Stored>;
   /** @throws AppError 409 when the change would leave no active root admin. @param change null = delete */
@@ -25,10 +28,13 @@ export interface UserHooks {
 
 export function makeUserHooks({ table: users, hash, forgetUser, otherRootAdmins }: UserHooksDeps): UserHooks {
   return {
+    prepare(table, body) {
+      if (table.name !== users || !isObject(body) || typeof body.email !== "string") return body;
+      return { ...body, email: normalizeEmail(body.email) };
+    },
     async transform(table, column, value) {
-      if (table.name !== users || typeof value !== "string") return value;
-      if (column.name === "password") return hash(value);
-      return column.name === "email" ? normalizeEmail(value) : value;
+      const isPassword = table.name === users && column.name === "password";
+      return isPassword && typeof value === "string" ? hash(value) : value;
     },
     async beforeChange(table, id, change) {
       if (table.name !== users || !(id instanceof ObjectId)) return;

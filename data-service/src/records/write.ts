@@ -34,12 +34,11 @@ export async function create(
   const { table, shape, plans } = await deps.catalogs.decide((catalog) => {
     const found = writable(findTable(catalog, tableName), principal, "create");
     const wish = recordShape(deps, principal, found, catalog, parameters);
-    const bodies = checkBulk(body, (each) =>
-      authorizeLinks(
-        checkBody(each, found, catalog, writeView(principal), "create"),
-        readableRelation(found, wish),
-      ),
-    );
+    const bodies = checkBulk(body, (each) => {
+      const prepared = deps.userHooks.prepare(found, each);
+      const checked = checkBody(prepared, found, catalog, writeView(principal), "create");
+      return authorizeLinks(checked, readableRelation(found, wish));
+    });
     return { table: found, shape: wish, plans: bodies.map(planWrite) };
   });
   const ids = await runCreate(deps, table, plans);
@@ -78,7 +77,8 @@ export async function update(
   const { table, id, shape, plan } = await deps.catalogs.decide((catalog) => {
     const found = writable(findTable(catalog, tableName), principal, "update");
     const wish = recordShape(deps, principal, found, catalog, parameters);
-    const checked = checkBody(body, found, catalog, writeView(principal), "update");
+    const prepared = deps.userHooks.prepare(found, body);
+    const checked = checkBody(prepared, found, catalog, writeView(principal), "update");
     return {
       table: found,
       id: parseId(found, idText),

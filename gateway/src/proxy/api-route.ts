@@ -11,7 +11,7 @@ export interface ApiCall {
 const CLOSED = new Set(["/healthz", "/readyz", "/metrics"]);
 
 /** Calls that ignore the Authorization header, and cookies with it (contract, section 3.2). */
-const WITHOUT_SESSION = new Set(["/auth/login", "/auth/refresh-token", "/.well-known/jwks.json"]);
+const WITHOUT_SESSION = new Set(["/auth/login", "/auth/refresh-token"]);
 
 /** Methods that change nothing (RFC 9110, section 9.2.1; RFC 10008 for QUERY). */
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS", "QUERY"]);

@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { type Server, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { AppError } from "@portico/shared/app-error";
-import { errorBody } from "@portico/shared/envelope";
+import { AppError } from "./app-error.js";
+import { errorBody } from "./envelope.js";
 
 /** Gives the server's own refusals the error body of contract section 2. */
 export function refuseMalformed(server: Server): void {

@@ -1,0 +1,303 @@
+import { describe, expect, it } from "@jest/globals";
+import type { JsonObject } from "../json.js";
+import { catalog } from "../query/library-fixture.js";
+import { checkDefinition } from "./check-definition.js";
+
+function check(body: JsonObject) {
+  let ids = 0;
+  const newId = (): string => {
+    ids += 1;
+    return `m${ids}`;
+  };
+  return checkDefinition(body, { catalog, systemPrefix: "svc_", newId });
+}
+
+function problems(body: JsonObject): readonly string[] {
+  const checked = check(body);
+  if (checked.ok) throw new Error("was accepted");
+  return checked.problems;
+}
+
+const column = (extras: JsonObject): JsonObject => ({
+  name: "t",
+  columns: [{ name: "c", type: "string", ...extras }],
+});
+const relation = (extras: JsonObject): JsonObject => ({
+  name: "t",
+  relations: [{ name: "r", type: "many-to-one", table: "authors", ...extras }],
+});
+
+describe("a definition", () => {
+  it("is completed with what it leaves out", () => {
+    expect(check({ name: "notes" })).toEqual({
+      ok: true,
+      definition: {
+        ...{ id: "m1", name: "notes", description: null, singleton: false, idType: "objectId" },
+        ...{ columns: [], relations: [], uniques: [], indexes: [] },
+        storage: { collection: "notes", fields: {} },
+      },
+    });
+  });
+
+  it("gives every member an id and a field of its own", () => {
+    const checked = check({
+      name: "notes",
+      columns: [
+        { name: "authorId", type: "string", required: true, default: "x", rules: { maxLength: 5 } },
+        { name: "color", type: "enum", options: { values: ["red", "green"] } },
+      ],
+      relations: [
+        { name: "author", type: "many-to-one", table: "authors", inverse: "notes", required: true },
+        { name: "friends", type: "many-to-many", table: "notes" },
+      ],
+      uniques: [["authorId", "author"]],
+      indexes: [["-createdAt", "color"]],
+    });
+    expect(checked).toMatchObject({
+      ok: true,
+      definition: {
+        columns: [
+          {
+            id: "m1",
+            name: "authorId",
+            required: true,
+            default: "x",
+            rules: { maxLength: 5 },
+            hidden: false,
+          },
+          { id: "m2", name: "color", options: { values: ["red", "green"] }, description: null },
+        ],
+        relations: [
+          {
+            id: "m3",
+            name: "author",
+            inverse: "notes",
+            required: true,
+            onDelete: "RESTRICT",
+            counted: false,
+          },
+          { id: "m4", name: "friends", inverse: null, onDelete: "SET NULL" },
+        ],
+        storage: { fields: { m1: "authorId", m2: "color", m3: "authorId_2", m4: "friendsIds" } },
+      },
+    });
+  });
+
+  it("takes null for what is left out", () => {
+    const nulls = { description: null, singleton: null, idType: null, columns: null, relations: null };
+    expect(check({ name: "notes", ...nulls, uniques: null, indexes: null }).ok).toBe(true);
+    expect(check(column({ required: null, default: null, rules: null, options: null })).ok).toBe(true);
+  });
+
+  it("takes values as a bare list of options", () => {
+    expect(check(column({ type: "enum", options: ["a", "b"] }))).toMatchObject({
+      definition: { columns: [{ options: { values: ["a", "b"] } }] },
+    });
+  });
+});
+
+describe("a definition that makes no sense is refused with the place and the reason", () => {
+  it.each<[body: JsonObject, problem: string]>([
+    [{ name: "t", colums: [] }, 'colums: is not known here; did you mean "columns"?'],
+    [
+      {},
+      "name: must begin with a lower-case letter and go on with lower-case letters, digits or _, 63 characters at most",
+    ],
+    [{ name: "svc_x" }, 'name: must not begin with "svc_", which marks system tables'],
+    [{ name: "api" }, 'name: "api" is reserved; choose another name'],
+    [{ name: "t", singleton: "yes" }, "singleton: must be true or false, not text"],
+    [{ name: "t", description: 5 }, "description: must be text, not a number"],
+    [{ name: "t", idType: "serial" }, 'idType: "serial" is not known; use one of objectId, uuid, int'],
+    [{ name: "t", columns: {} }, "columns: must be a list, not an object"],
+    [{ name: "t", columns: ["a"] }, "columns[0]: must be an object, not text"],
+    [column({ nme: 1 }), 'columns[0].nme: is not known here; did you mean "name"?'],
+    [
+      column({ name: "_c" }),
+      "columns[0].name: must begin with a letter and go on with letters, digits or _, 63 characters at most",
+    ],
+    [column({ name: "id" }), 'columns[0].name: "id" exists in every table by itself'],
+    [
+      column({ type: "varchar" }),
+      `columns[0].type: "varchar" is not known; use one of string, text, int, bigint, float, decimal, boolean, date, datetime, enum, enumList, json, uuid, objectId`,
+    ],
+    [
+      { name: "t", columns: [{ name: "c" }] },
+      "columns[0].type: is missing; use one of string, text, int, bigint, float, decimal, boolean, date, datetime, enum, enumList, json, uuid, objectId",
+    ],
+    [column({ required: 1 }), "columns[0].required: must be true or false, not a number"],
+    [column({ type: "json", unique: true }), "columns[0].unique: a json column can't be unique"],
+    [
+      column({ type: "enumList", options: ["a"], unique: true }),
+      "columns[0].unique: a enumList column can't be unique",
+    ],
+    [column({ encrypted: true, unique: true }), "columns[0].unique: an encrypted column can't be unique"],
+    [
+      column({ type: "int", searchable: true }),
+      "columns[0].searchable: only string and text columns can be searchable",
+    ],
+    [
+      column({ encrypted: true, searchable: true }),
+      "columns[0].searchable: an encrypted column can't be searchable",
+    ],
+    [column({ type: "int", options: ["a"] }), "columns[0].options: a int column takes no options"],
+    [column({ type: "enum" }), 'columns[0].options: must be {"values": […]} with 1 to 1000 different texts'],
+    [
+      column({ type: "enum", options: [] }),
+      'columns[0].options: must be {"values": […]} with 1 to 1000 different texts',
+    ],
+    [
+      column({ type: "enum", options: ["a", "a"] }),
+      'columns[0].options: must be {"values": […]} with 1 to 1000 different texts',
+    ],
+    [
+      column({ type: "enum", options: ["a", 5] }),
+      'columns[0].options: must be {"values": […]} with 1 to 1000 different texts',
+    ],
+    [
+      column({ type: "enum", options: ["a", ""] }),
+      'columns[0].options: must be {"values": […]} with 1 to 1000 different texts',
+    ],
+    [column({ rules: [] }), "columns[0].rules: must be an object, not a list"],
+    [
+      column({ rules: { min: 1 } }),
+      "columns[0].rules.min: is no rule of string columns; they have minLength, maxLength, pattern, format",
+    ],
+    [column({ type: "boolean", rules: { min: 1 } }), "columns[0].rules.min: is no rule of boolean columns"],
+    [column({ type: "int", rules: { min: "1" } }), "columns[0].rules.min: must be a whole number"],
+    [column({ type: "int", rules: { min: 5, max: 1 } }), "columns[0].rules.min: is above max"],
+    [column({ type: "decimal", rules: { min: "10.0", max: "9.9" } }), "columns[0].rules.min: is above max"],
+    [column({ rules: { minLength: -1 } }), "columns[0].rules.minLength: must be a whole number from 0"],
+    [column({ rules: { minLength: 5, maxLength: 1 } }), "columns[0].rules.minLength: is above maxLength"],
+    [
+      column({ type: "enumList", options: ["a"], rules: { minItems: 2, maxItems: 1 } }),
+      "columns[0].rules.minItems: is above maxItems",
+    ],
+    [column({ rules: { format: "phone" } }), "columns[0].rules.format: must be email, url or uuid"],
+    [
+      column({ rules: { pattern: 5 } }),
+      "columns[0].rules.pattern: must be a regular expression of at most 500 characters",
+    ],
+    [column({ default: 5 }), "columns[0].default: must be text"],
+    [
+      column({ default: "abc", rules: { maxLength: 2 } }),
+      "columns[0].default: must have at most 2 characters",
+    ],
+    [
+      column({ type: "enum", options: ["a"], default: "b" }),
+      "columns[0].default: must be one of the column's values",
+    ],
+    [{ name: "t", relations: [5] }, "relations[0]: must be an object, not a number"],
+    [relation({ target: "x" }), "relations[0].target: is not known here"],
+    [
+      relation({ type: "one-to-many" }),
+      'relations[0].type: "one-to-many" is not known; use one of many-to-one, one-to-one, many-to-many',
+    ],
+    [
+      relation({ table: "autors" }),
+      'relations[0].table: there is no table "autors"; did you mean "authors"?',
+    ],
+    [{ ...relation({ table: null }), name: "notes" }, 'relations[0].table: there is no table ""'],
+    [
+      relation({ inverse: "a.b" }),
+      "relations[0].inverse: must begin with a letter and go on with letters, digits or _, 63 characters at most",
+    ],
+    [relation({ inverse: "name" }), 'relations[0].inverse: "authors" has a "name" already'],
+    [relation({ inverse: "books" }), 'relations[0].inverse: "authors" has a "books" already'],
+    [
+      relation({ type: "many-to-many", required: true }),
+      "relations[0].required: a many-to-many relation can't be required",
+    ],
+    [
+      relation({ type: "many-to-many", onDelete: "CASCADE" }),
+      "relations[0].onDelete: does not apply to many-to-many: the link goes, both records stay",
+    ],
+    [
+      relation({ required: true, onDelete: "SET NULL" }),
+      "relations[0].onDelete: a required relation can't become null; use CASCADE or RESTRICT",
+    ],
+    [
+      relation({ onDelete: "cascade" }),
+      'relations[0].onDelete: "cascade" is not known; use one of SET NULL, CASCADE, RESTRICT',
+    ],
+    [relation({ counted: "yes" }), "relations[0].counted: must be true or false, not text"],
+    [
+      {
+        name: "t",
+        columns: [
+          { name: "a", type: "int" },
+          { name: "a", type: "int" },
+        ],
+      },
+      'columns[1].name: "t" has a "a" already',
+    ],
+    [
+      { ...relation({ name: "a" }), columns: [{ name: "a", type: "int" }] },
+      'relations[0].name: "t" has a "a" already',
+    ],
+    [relation({ table: "t", inverse: "r" }), 'relations[0].inverse: "t" has a "r" already'],
+    [{ ...column({}), uniques: ["c"] }, "uniques[0]: must be a list of 1 to 16 names"],
+    [{ ...column({}), uniques: [[]] }, "uniques[0]: must be a list of 1 to 16 names"],
+    [{ ...column({}), uniques: [["cc"]] }, 'uniques[0]: "cc" can\'t be used here; did you mean "c"?'],
+    [{ ...column({}), uniques: [["-c"]] }, 'uniques[0]: "-c" can\'t be used here; did you mean "c"?'],
+    [{ ...column({}), uniques: [["c", "c"]] }, "uniques[0]: names a member more than once"],
+    [{ ...column({}), indexes: [["c", "-c"]] }, "indexes[0]: names a member more than once"],
+    [
+      { ...column({ encrypted: true, name: "secret" }), indexes: [["secret"]] },
+      'indexes[0]: "secret" can\'t be used here',
+    ],
+    [
+      { ...column({ type: "json", name: "extra" }), indexes: [["extra"]] },
+      'indexes[0]: "extra" can\'t be used here',
+    ],
+    [
+      { ...column({ type: "enumList", name: "colors", options: ["a"] }), uniques: [["colors"]] },
+      'uniques[0]: "colors" can\'t be used here',
+    ],
+    [
+      { ...relation({ type: "many-to-many", name: "links" }), indexes: [["links"]] },
+      'indexes[0]: "links" can\'t be used here',
+    ],
+    [
+      {
+        ...{ name: "t", indexes: [["a", "b"]] },
+        columns: ["a", "b"].map((name) => ({ name, type: "enumList", options: ["x"] })),
+      },
+      "indexes[0]: can hold one enumList column at most",
+    ],
+  ])("%j", (body, problem) => {
+    expect(problems(body)).toEqual([problem]);
+  });
+
+  it.each(["(", "(?=a)", "\\1", "a{1001}"])("%s is no pattern that runs in linear time", (pattern) => {
+    expect(problems(column({ rules: { pattern } }))[0]).toMatch(
+      /^columns\[0\]\.rules\.pattern: is not a regular expression in RE2 syntax \(/,
+    );
+  });
+
+  it("with every problem it has, not only the first", () => {
+    const body = {
+      name: "Bad Name",
+      color: 1,
+      columns: [
+        { name: "id", type: "int", options: ["a"] },
+        { name: "b", type: "nope" },
+      ],
+      relations: [{ name: "r", type: "many-to-one" }],
+      indexes: [["nope"]],
+    };
+    expect(problems(body).map((problem) => problem.split(":")[0])).toEqual([
+      ...["color", "name", "columns[0].name", "columns[0].options", "columns[1].type"],
+      ...["relations[0].table", "indexes[0]"],
+    ]);
+    expect(problems({ name: 5 })[0]).toBe("name: must be text, not a number");
+    expect(problems({ relations: [{ name: "r", type: "many-to-one" }] })).toHaveLength(2);
+  });
+
+  it("beyond 300 members", () => {
+    const columns = Array.from({ length: 301 }, (_, at) => ({ name: `c${at}`, type: "int" }));
+    expect(check({ name: "t", columns: columns.slice(1) }).ok).toBe(true);
+    expect(problems({ name: "t", columns })).toEqual([
+      "columns: a table has at most 300 columns and relations",
+    ]);
+  });
+});

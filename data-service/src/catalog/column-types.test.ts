@@ -1,0 +1,164 @@
+import { describe, expect, it } from "@jest/globals";
+import { Binary, Decimal128, Double, deserialize, Long, ObjectId, serialize } from "bson";
+import fc from "fast-check";
+import type { Json } from "../json.js";
+import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType, isBinary } from "./column-types.js";
+
+const MEMBERS = ["red", "green", "blue"];
+
+const days = fc
+  .date({ min: new Date("0000-01-01"), max: new Date("9999-12-31T23:59:59.999Z"), noInvalidDate: true })
+  .map((date) => date.toISOString());
+const text = fc.string({ unit: "binary" }).filter((each) => each.isWellFormed());
+const storable = fc
+  .jsonValue({ maxDepth: 5 })
+  .filter(
+    (value) =>
+      value !== null && JSON.stringify(value).isWellFormed() && !JSON.stringify(value).includes("\\u0000"),
+  )
+  .filter((value) => !JSON.stringify(value).includes("__proto__") && !JSON.stringify(value).includes("-0"));
+
+/** JSON in the spelling that answers use. */
+const CANONICAL: Readonly<Record<ColumnType, fc.Arbitrary<unknown>>> = {
+  ...{ string: text, text, int: fc.maxSafeInteger(), boolean: fc.boolean(), json: storable },
+  bigint: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
+  float: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
+  decimal: fc
+    .tuple(fc.bigInt({ min: 0n, max: 10n ** 20n }), fc.integer({ min: 0, max: 10 ** 9 }))
+    .map(([whole, fraction]) => `${whole}.${fraction}`),
+  date: days.map((each) => each.slice(0, 10)),
+  datetime: days,
+  enum: fc.constantFrom(...MEMBERS),
+  enumList: fc.array(fc.constantFrom(...MEMBERS)),
+  uuid: fc.uuid(),
+  objectId: fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: 24, maxLength: 24 }),
+};
+
+/** What the database gives back for a value. */
+function throughBson(value: unknown): unknown {
+  return deserialize(serialize({ value }), { promoteValues: true }).value;
+}
+
+describe("every column type", () => {
+  it.each(COLUMN_TYPE_NAMES)("%s: what is stored reads as it was written", (type) => {
+    const { parse, toJson } = COLUMN_TYPES[type];
+    fc.assert(
+      fc.property(CANONICAL[type], (json) => {
+        const stored = parse(json as Json, MEMBERS);
+        expect(stored).toBeDefined();
+        expect(toJson(stored)).toEqual(json);
+        expect(toJson(throughBson(stored))).toEqual(json);
+      }),
+    );
+  });
+
+  it.each(COLUMN_TYPE_NAMES)("%s: takes no null, and any other JSON or refuses it", (type) => {
+    const { parse, toJson } = COLUMN_TYPES[type];
+    expect(parse(null, MEMBERS)).toBeUndefined();
+    fc.assert(
+      fc.property(fc.jsonValue(), (json) => {
+        const stored = parse(json as Json, MEMBERS);
+        if (stored !== undefined) expect(parse(toJson(stored), MEMBERS)).toEqual(stored);
+      }),
+    );
+  });
+
+  it.each(COLUMN_TYPE_NAMES)("%s: text of an address is the JSON of a value, or nothing", (type) => {
+    const { fromText } = COLUMN_TYPES[type];
+    const spelled = type === "enumList" || type === "json" ? fc.constant("x") : CANONICAL[type];
+    fc.assert(
+      fc.property(spelled, (json) => {
+        expect(fromText(String(json))).toEqual(json);
+      }),
+    );
+  });
+});
+
+describe("JSON that a type does not take", () => {
+  it.each<[type: ColumnType, values: readonly Json[]]>([
+    ["string", [5, true, [], {}, "\ud800"]],
+    ["text", [5, "\udc00x"]],
+    ["int", ["5", 1.5, 2 ** 53, -(2 ** 53), true, [5]]],
+    ["bigint", [5, "1.0", "", "-", "9223372036854775808", "-9223372036854775809", "1e3", " 1", "0x1"]],
+    ["float", ["0.5", true, []]],
+    ["decimal", [1.5, "1e3", "NaN", "", `1.${"0".repeat(34)}`]],
+    ["boolean", ["true", 1, 0, "false"]],
+    ["date", ["2023-02-29", "2024-05-31T00:00:00Z", 0]],
+    ["datetime", ["2024-05-31T12:00:00", 0, "now", "9999-12-31T23:59:59-14:00"]],
+    ["enum", ["RED", "", "pink", 5, ["red"], "constructor"]],
+    ["enumList", ["red", ["pink"], [null], [["red"]], {}]],
+    [
+      "uuid",
+      [
+        "0190163d8694739baea5966c26f8ad91",
+        "0190163d-8694-739b-aea5-966c26f8ad9",
+        5,
+        "g190163d-8694-739b-aea5-966c26f8ad91",
+      ],
+    ],
+    ["objectId", ["65a00000000000000000000", "65a00000000000000000000g", 5, "aaaaaaaaaaaa"]],
+  ])("%s", (type, values) => {
+    for (const value of values)
+      expect([value, COLUMN_TYPES[type].parse(value, MEMBERS)]).toEqual([value, undefined]);
+  });
+
+  it("json: keys that are more than names, text without meaning, and depth", () => {
+    const { parse } = COLUMN_TYPES.json;
+    const nest = (levels: number): Json => (levels === 0 ? 1 : [nest(levels - 1)]);
+    for (const text of [
+      '{"_bsontype":"Long"}',
+      '[{"a":{"_bsontype":1}}]',
+      '{"__proto__":1}',
+      '{"a\\u0000":1}',
+      '"\\ud800"',
+      '{"\\ud800":1}',
+    ]) {
+      expect([text, parse(JSON.parse(text), [])]).toEqual([text, undefined]);
+    }
+    expect(parse(nest(50), [])).toBeDefined();
+    expect(parse(nest(51), [])).toBeUndefined();
+    expect(parse({ $where: 1, "a.b": 2, constructor: 3 }, [])).toEqual({
+      $where: 1,
+      "a.b": 2,
+      constructor: 3,
+    });
+  });
+});
+
+describe("order, for the rules min and max", () => {
+  const compare = (type: ColumnType, a: Json, b: Json): number => {
+    const { parse, compare: order } = COLUMN_TYPES[type];
+    const [left, right] = [parse(a, []), parse(b, [])];
+    if (left === undefined || right === undefined || order === undefined) throw new Error("no order");
+    return Math.sign(order(left, right));
+  };
+  it.each<[ColumnType, Json, Json]>([
+    ["int", -1, 5],
+    ["bigint", "9007199254740992", "9007199254740993"],
+    ["float", 0.1, 0.2],
+    ["decimal", "9.95", "10.5"],
+    ["date", "2023-12-31", "2024-01-01"],
+    ["datetime", "2024-01-01T00:00:00+01:00", "2024-01-01T00:00:00Z"],
+  ])("%s: %j before %j", (type, a, b) => {
+    expect([compare(type, a, b), compare(type, b, a), compare(type, a, a)]).toEqual([-1, 1, 0]);
+  });
+});
+
+describe("values of BSON inside json", () => {
+  it.each<[name: string, stored: unknown, json: Json]>([
+    ["a double", new Double(1.5), 1.5],
+    ["a 64-bit number", Long.fromString("9007199254740993"), "9007199254740993"],
+    ["a decimal", Decimal128.fromString("1E+3"), "1000"],
+    ["an id", new ObjectId("65a000000000000000000000"), "65a000000000000000000000"],
+    ["a date", new Date("2024-01-01"), "2024-01-01T00:00:00.000Z"],
+    ["lists and objects of them", { a: [new Double(1), null] }, { a: [1, null] }],
+  ])("%s", (_name, stored, json) => {
+    expect(COLUMN_TYPES.json.toJson(stored)).toEqual(json);
+  });
+
+  it("bytes are told from all else", () => {
+    expect(isBinary(new Binary(Buffer.from("x")))).toBe(true);
+    for (const other of [null, undefined, 5, "x", {}, new ObjectId(), Buffer.from("x")])
+      expect(isBinary(other)).toBe(false);
+  });
+});

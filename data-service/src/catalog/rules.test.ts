@@ -1,0 +1,62 @@
+import { describe, expect, it } from "@jest/globals";
+import type { Json } from "../json.js";
+import { buildRules } from "./build-catalog.js";
+import { COLUMN_TYPES, type ColumnType } from "./column-types.js";
+import type { RulesDefinition } from "./definition.js";
+import { ruleProblem } from "./rules.js";
+
+function problem(type: ColumnType, rules: RulesDefinition, json: Json): string | undefined {
+  const value = COLUMN_TYPES[type].parse(json, ["red", "green"]);
+  if (value === undefined) throw new Error("the value does not fit its type");
+  return ruleProblem(type, buildRules(type, rules), value);
+}
+
+describe("a rule", () => {
+  it.each<[type: ColumnType, rules: RulesDefinition, keeps: Json, breaks: Json, says: string]>([
+    ["int", { min: 1 }, 1, 0, "must be at least 1"],
+    ["int", { max: 5 }, 5, 6, "must be at most 5"],
+    ["float", { min: 0.5 }, 0.5, 0.49, "must be at least 0.5"],
+    [
+      "bigint",
+      { max: "9007199254740992" },
+      "9007199254740992",
+      "9007199254740993",
+      "must be at most 9007199254740992",
+    ],
+    ["decimal", { min: "9.95" }, "9.950", "9.9499", "must be at least 9.95"],
+    ["date", { min: "2024-01-01" }, "2024-01-01", "2023-12-31", "must be at least 2024-01-01"],
+    [
+      "datetime",
+      { max: "2024-01-01T00:00:00Z" },
+      "2024-01-01T01:00:00+01:00",
+      "2024-01-01T00:00:00.001Z",
+      "must be at most 2024-01-01T00:00:00.000Z",
+    ],
+    ["string", { minLength: 2 }, "ab", "a", "must have at least 2 characters"],
+    ["string", { minLength: 2 }, "😀😀", "😀", "must have at least 2 characters"],
+    ["text", { maxLength: 2 }, "😀😀", "abc", "must have at most 2 characters"],
+    ["string", { pattern: "^[a-z]+$" }, "abc", "Abc", "must match the pattern ^[a-z]+$"],
+    ["string", { format: "email" }, "a@b.co", "a@b", "must be a valid email"],
+    ["string", { format: "email" }, "a.b+c@sub.example.com", "a b@c.de", "must be a valid email"],
+    ["string", { format: "url" }, "https://a.b/c?d", "javascript:alert(1)", "must be a valid url"],
+    [
+      "string",
+      { format: "uuid" },
+      "0190163D-8694-739b-aea5-966c26f8ad91",
+      "0190163d",
+      "must be a valid uuid",
+    ],
+    ["enumList", { minItems: 1 }, ["red"], [], "must have at least 1 members"],
+    ["enumList", { maxItems: 1 }, ["red"], ["red", "green"], "must have at most 1 members"],
+  ])("%s %j keeps %j and refuses %j", (type, rules, keeps, breaks, says) => {
+    expect([problem(type, rules, keeps), problem(type, rules, breaks)]).toEqual([undefined, says]);
+  });
+
+  it("that would take exponential time elsewhere is checked at once", () => {
+    const started = performance.now();
+    expect(problem("text", { pattern: "^(a+)+$" }, `${"a".repeat(50_000)}!`)).toBe(
+      "must match the pattern ^(a+)+$",
+    );
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+});

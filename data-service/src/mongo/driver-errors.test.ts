@@ -1,0 +1,101 @@
+import { describe, expect, it } from "@jest/globals";
+import { AppError } from "@portico/shared/app-error";
+import { MongoNetworkError, MongoServerError } from "mongodb";
+import { buildCatalog } from "../catalog/build-catalog.js";
+import type { TableDefinition } from "../catalog/definition.js";
+import { asRefusal, isDuplicate } from "./driver-errors.js";
+
+const text = (name: string) => ({
+  ...{ id: name, name, type: "string" as const, required: false, unique: false, hidden: false },
+  ...{ readOnly: false, encrypted: false, searchable: false, description: null },
+});
+
+/** `shelf` was renamed to `rack`; its data lies under the old name. */
+const definition: TableDefinition = {
+  ...{ id: "t", name: "items", description: null, singleton: true, idType: "objectId", indexes: [] },
+  columns: [{ ...text("code"), unique: true }, { ...text("rack"), id: "shelf" }, text("place")],
+  relations: [
+    {
+      ...{ id: "owner", name: "owner", type: "many-to-one", table: "items", inverse: null, required: false },
+      ...{ onDelete: "SET NULL", counted: false, description: null },
+    },
+  ],
+  uniques: [
+    ["rack", "place"],
+    ["owner", "place"],
+  ],
+  storage: {
+    collection: "items",
+    fields: { code: "code", shelf: "shelf", place: "place", owner: "ownerId" },
+  },
+};
+const table = buildCatalog(0, [definition], []).tables.get("items");
+
+const duplicate = (facts: object) => new MongoServerError({ message: "E11000", code: 11_000, ...facts });
+
+/** What the client is told. */
+function told(error: unknown): object {
+  const refusal = asRefusal(error, table);
+  if (!(refusal instanceof AppError)) return { passed: refusal };
+  return { code: refusal.code, message: refusal.messages, details: refusal.details };
+}
+
+describe("a duplicate", () => {
+  it("is named by the fields that the server tells", () => {
+    expect(told(duplicate({ keyPattern: { code: 1 } }))).toMatchObject({
+      ...{ code: "DUPLICATE_RESOURCE", details: { fields: ["code"] } },
+      message: 'code: a record of "items" with this value exists already',
+    });
+  });
+
+  it("is named by the index in the text where the server's fields were dropped, as by insertMany", () => {
+    const message = "E11000 duplicate key error collection: db.items index: shelf_1_place_1 dup key: { … }";
+    expect(told(duplicate({ message }))).toMatchObject({ details: { fields: ["rack", "place"] } });
+  });
+
+  it("is named by members and not by where they are stored", () => {
+    const keyPattern = { ownerId: 1, place: 1 };
+    expect(told(duplicate({ keyPattern }))).toMatchObject({ details: { fields: ["owner", "place"] } });
+  });
+
+  it("does not read an index out of a value that only looks like one", () => {
+    const message =
+      'E11000 duplicate key error collection: db.items index: code_1 dup key: { code: " index: shelf_1_place_1 dup key" }';
+    expect(told(duplicate({ message }))).toMatchObject({ details: { fields: ["code"] } });
+  });
+
+  it("of the only record of a singleton is a conflict", () => {
+    expect(told(duplicate({ keyPattern: { _only: 1 } }))).toMatchObject({ code: "CONFLICT" });
+  });
+
+  it("shows nothing of the driver's text", () => {
+    const message = 'E11000 duplicate key error collection: db.items index: code_1 dup key: { code: "x" }';
+    expect(JSON.stringify(told(duplicate({ message })))).not.toMatch(/E11000|dup key|db\.items/);
+  });
+
+  it("is told from other failures", () => {
+    expect([duplicate({}), new MongoServerError({ code: 50 }), new Error("x")].map(isDuplicate)).toEqual([
+      ...[true, false, false],
+    ]);
+  });
+});
+
+describe("other failures", () => {
+  it.each([
+    [50, "QUERY_TIMEOUT"],
+    [10_334, "BAD_REQUEST"],
+    [17_419, "BAD_REQUEST"],
+  ])("code %i is %s", (code, expected) => {
+    expect(told(new MongoServerError({ message: "x", code }))).toMatchObject({ code: expected });
+  });
+
+  it("of the network are 503 with Retry-After", () => {
+    const refusal = asRefusal(new MongoNetworkError("connect ECONNREFUSED 10.0.0.1"));
+    expect(refusal).toMatchObject({ code: "SERVICE_UNAVAILABLE", headers: { "Retry-After": "2" } });
+  });
+
+  it("that nobody foresaw stay what they are", () => {
+    const error = new MongoServerError({ message: "x", code: 1 });
+    expect(told(error)).toEqual({ passed: error });
+  });
+});

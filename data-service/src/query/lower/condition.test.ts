@@ -1,0 +1,210 @@
+import { describe, expect, it } from "@jest/globals";
+import { BSONRegExp } from "bson";
+import type { Json } from "../../json.js";
+import type { AuthorizedPredicate } from "../ast.js";
+import { authorizeRead } from "../authorize-read.js";
+import { bindQuery } from "../bind-query.js";
+import { column, rootView, step, table } from "../library-fixture.js";
+import { matchStages } from "./condition.js";
+import { type Document, MATCH_NONE, Names, type Stage } from "./document.js";
+
+function predicateOf(filter: Json, of = "books"): AuthorizedPredicate {
+  const parameters = { filter, filterFromText: false };
+  const query = bindQuery(parameters, table(of), rootView, { maxDepth: 7, maxLimit: undefined });
+  return authorizeRead(query, rootView).root.filter;
+}
+
+const stagesOf = (filter: Json, of?: string): Stage[] => matchStages([predicateOf(filter, of)], new Names());
+
+/** The conditions of a filter without joins: wanted true, wanted false. */
+const both = (filter: Json, of?: string): Stage[][] => [stagesOf(filter, of), stagesOf({ _not: filter }, of)];
+
+const match = (condition: Document): Stage[] => [{ $match: condition }];
+const NONE = match(MATCH_NONE);
+
+describe("a test has a form for true and a form for false, and null satisfies neither", () => {
+  it.each<[filter: Json, whenTrue: Document, whenFalse: Document]>([
+    [{ pages: 5 }, { pages: { $eq: 5 } }, { pages: { $nin: [5, null] } }],
+    [{ pages: { _neq: 5 } }, { pages: { $nin: [5, null] } }, { pages: { $eq: 5 } }],
+    [{ pages: { _in: [1, 2] } }, { pages: { $in: [1, 2] } }, { pages: { $nin: [1, 2, null] } }],
+    [{ pages: { _not_in: [1] } }, { pages: { $nin: [1, null] } }, { pages: { $in: [1] } }],
+    [{ pages: { _gt: 5 } }, { pages: { $gt: 5 } }, { pages: { $lte: 5 } }],
+    [{ pages: { _gte: 5 } }, { pages: { $gte: 5 } }, { pages: { $lt: 5 } }],
+    [{ pages: { _lt: 5 } }, { pages: { $lt: 5 } }, { pages: { $gte: 5 } }],
+    [{ pages: { _lte: 5 } }, { pages: { $lte: 5 } }, { pages: { $gt: 5 } }],
+    [{ pages: { _is_null: true } }, { pages: { $eq: null } }, { pages: { $ne: null } }],
+    [{ id: 5 }, { _id: { $eq: 5 } }, { _id: { $nin: [5, null] } }],
+    [
+      { title: { _contains: "a.b" } },
+      { title: { $regex: new BSONRegExp("a\\x{2e}b", "i") } },
+      { title: { $not: { $regex: new BSONRegExp("a\\x{2e}b", "i") }, $ne: null } },
+    ],
+    [
+      { title: { _starts_with: "É$" } },
+      { title: { $regex: new BSONRegExp("\\AÉ\\x{24}", "i") } },
+      { title: { $not: { $regex: new BSONRegExp("\\AÉ\\x{24}", "i") }, $ne: null } },
+    ],
+    [
+      { title: { _ends_with: "\0😀" } },
+      { title: { $regex: new BSONRegExp("\\x{0}\\x{1f600}\\z", "i") } },
+      { title: { $not: { $regex: new BSONRegExp("\\x{0}\\x{1f600}\\z", "i") }, $ne: null } },
+    ],
+    [
+      { pages: 5, title: "a" },
+      { $and: [{ pages: { $eq: 5 } }, { title: { $eq: "a" } }] },
+      { $or: [{ pages: { $nin: [5, null] } }, { title: { $nin: ["a", null] } }] },
+    ],
+    [
+      { _or: [{ pages: 5 }, { title: null }] },
+      { $or: [{ pages: { $eq: 5 } }, { title: { $eq: null } }] },
+      { $and: [{ pages: { $nin: [5, null] } }, { title: { $ne: null } }] },
+    ],
+    [
+      { pages: { _between: [1, 2] } },
+      { $and: [{ pages: { $gte: 1 } }, { pages: { $lte: 2 } }] },
+      { $or: [{ pages: { $lt: 1 } }, { pages: { $gt: 2 } }] },
+    ],
+  ])("%j", (filter, whenTrue, whenFalse) => {
+    expect(both(filter)).toEqual([match(whenTrue), match(whenFalse)]);
+    expect(stagesOf({ _not: { _not: filter } })).toEqual(match(whenTrue));
+  });
+
+  it("a json column is tested by type, for a list with a null in it is not null", () => {
+    const any = { $type: ["string", "number", "bool", "object", "array"] };
+    expect(both({ the_json: null }, "samples")).toEqual([
+      match({ the_json: { $not: any } }),
+      match({ the_json: any }),
+    ]);
+  });
+
+  it("a member of a list", () => {
+    expect(both({ the_enumList: { _contains: "red" } }, "samples")).toEqual([
+      match({ the_enumList: { $eq: "red" } }),
+      match({ the_enumList: { $nin: ["red", null] } }),
+    ]);
+  });
+});
+
+describe("constants fold away", () => {
+  it.each<[filter: Json, stages: Stage[]]>([
+    [{}, []],
+    [{ _not: {} }, NONE],
+    [{ _or: [] }, []],
+    [{ pages: { _in: [] } }, NONE],
+    [{ _not: { pages: { _in: [] } } }, []],
+    [{ _and: [{ pages: 1 }, { pages: { _in: [] } }] }, NONE],
+    [{ _or: [{ pages: 1 }, { pages: { _in: [] } }] }, match({ pages: { $eq: 1 } })],
+    [{ _or: [{ pages: 1 }, {}] }, []],
+    [{ _and: [{ pages: { _in: [] } }, { author: { name: "x" } }] }, NONE],
+  ])("%j", (filter, stages) => {
+    expect(stagesOf(filter)).toEqual(stages);
+  });
+});
+
+describe("a question about the link itself needs no join", () => {
+  it.each<[filter: Json, whenTrue: Document, whenFalse: Document]>([
+    [{ author: 5 }, { authorId: { $eq: 5 } }, { authorId: { $nin: [5, null] } }],
+    [{ author: { id: { _gt: 5 } } }, { authorId: { $gt: 5 } }, { authorId: { $lte: 5 } }],
+    [{ author: { _in: [1, 2] } }, { authorId: { $in: [1, 2] } }, { authorId: { $nin: [1, 2, null] } }],
+    [{ author: null }, { authorId: { $eq: null } }, { authorId: { $ne: null } }],
+    [{ author: { _not: { id: 5 } } }, { authorId: { $nin: [5, null] } }, { authorId: { $eq: 5 } }],
+  ])("%j", (filter, whenTrue, whenFalse) => {
+    expect(both(filter)).toEqual([match(whenTrue), match(whenFalse)]);
+  });
+});
+
+describe("a join fetches the one record that decides", () => {
+  const cut = [{ $limit: 1 }, { $project: { _id: 1 } }];
+  const toAuthor = (condition: Document) => ({
+    $lookup: {
+      ...{ from: "authors", localField: "authorId", foreignField: "_id", as: "__1" },
+      pipeline: [{ $match: condition }, ...cut],
+    },
+  });
+  const toReviews = (...matches: Stage[]) => ({
+    $lookup: {
+      ...{ from: "reviews", localField: "_id", foreignField: "bookId", as: "__1" },
+      pipeline: [...matches, ...cut],
+    },
+  });
+
+  it("to-one: false needs a record that makes the inner predicate false", () => {
+    expect(both({ author: { name: "Ann" } })).toEqual([
+      [toAuthor({ name: { $eq: "Ann" } }), { $match: { __1: { $ne: [] } } }],
+      [toAuthor({ name: { $nin: ["Ann", null] } }), { $match: { __1: { $ne: [] } } }],
+    ]);
+  });
+
+  it("to-many: false is none found", () => {
+    const stars = { $match: { stars: { $eq: 5 } } };
+    expect(both({ reviews: { stars: 5 } })).toEqual([
+      [toReviews(stars), { $match: { __1: { $ne: [] } } }],
+      [toReviews(stars), { $match: { __1: { $eq: [] } } }],
+    ]);
+  });
+
+  it("existence: any record will do", () => {
+    expect(both({ reviews: { _is_null: true } })).toEqual([
+      [toReviews(), { $match: { __1: { $eq: [] } } }],
+      [toReviews(), { $match: { __1: { $ne: [] } } }],
+    ]);
+  });
+
+  it("a many-to-many joins over the list of ids, from either end", () => {
+    const ends = [stagesOf({ tags: { label: "x" } })[0], stagesOf({ books: { title: "x" } }, "tags")[0]];
+    expect(ends).toMatchObject([
+      { $lookup: { from: "tags", localField: "tagsIds", foreignField: "_id" } },
+      { $lookup: { from: "books", localField: "_id", foreignField: "tagsIds" } },
+    ]);
+  });
+
+  it("nested joins lie inside, each with a name of its own", () => {
+    expect(stagesOf({ author: { books: { title: "x" } } })).toEqual([
+      {
+        $lookup: {
+          ...{ from: "authors", localField: "authorId", foreignField: "_id", as: "__1" },
+          pipeline: [
+            {
+              $lookup: {
+                ...{ from: "books", localField: "_id", foreignField: "authorId", as: "__2" },
+                pipeline: [{ $match: { title: { $eq: "x" } } }, ...cut],
+              },
+            },
+            { $match: { __2: { $ne: [] } } },
+            ...cut,
+          ],
+        },
+      },
+      { $match: { __1: { $ne: [] } } },
+    ]);
+  });
+
+  it("everything that needs no join comes first", () => {
+    const stages = stagesOf({ author: { name: "Ann" }, pages: 5 });
+    expect(stages[0]).toEqual({ $match: { pages: { $eq: 5 } } });
+    expect(stages.map((stage) => Object.keys(stage)[0])).toEqual(["$match", "$lookup", "$match"]);
+  });
+
+  it("the row rule of the other table is applied before the filter, and a hidden row is an absent one", () => {
+    const visible: AuthorizedPredicate = {
+      kind: "test",
+      column: column("authors.born"),
+      test: { op: "gt", value: 0 },
+    };
+    const where: AuthorizedPredicate = {
+      kind: "test",
+      column: column("authors.name"),
+      test: { op: "eq", value: "Ann" },
+    };
+    const related: AuthorizedPredicate = { kind: "related", ...step("books.author"), where, visible };
+    expect(matchStages([{ kind: "not", of: related }], new Names())).toEqual([
+      toAuthor({ $and: [{ born: { $gt: 0 } }, { name: { $nin: ["Ann", null] } }] }),
+      { $match: { __1: { $ne: [] } } },
+    ]);
+    const exists: AuthorizedPredicate = { kind: "exists", ...step("books.author"), visible };
+    expect(matchStages([exists], new Names())).toEqual([
+      toAuthor({ born: { $gt: 0 } }),
+      { $match: { __1: { $ne: [] } } },
+    ]);
+  });
+});

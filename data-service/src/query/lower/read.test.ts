@@ -1,0 +1,196 @@
+import { describe, expect, it } from "@jest/globals";
+import { ReadView } from "../../permission/read-view.js";
+import type { AuthorizedPredicate, AuthorizedQuery } from "../ast.js";
+import { authorizeRead } from "../authorize-read.js";
+import { bindQuery } from "../bind-query.js";
+import { catalog, column, rootView, table } from "../library-fixture.js";
+import type { Parameters } from "../parameters.js";
+import { lowerAggregate, shapeAggregate } from "./aggregate.js";
+import type { Stage } from "./document.js";
+import { lowerCount, lowerList } from "./read.js";
+
+type Given = Omit<Parameters, "filterFromText">;
+
+function queryOf(given: Given, { view = rootView, of = "books" } = {}): AuthorizedQuery {
+  const query = bindQuery({ filterFromText: false, ...given }, table(of), view, {
+    maxDepth: 7,
+    maxLimit: undefined,
+  });
+  return authorizeRead(query, view);
+}
+
+const list = (given: Given, options?: { view?: ReadView; of?: string }): Stage[] =>
+  lowerList(queryOf(given, options));
+
+describe("the pipeline of a list", () => {
+  it("matches, sorts, cuts and shows", () => {
+    expect(list({ fields: "title", filter: { pages: 5 }, sort: "-pages", limit: 3, page: 2 })).toEqual([
+      { $match: { pages: { $eq: 5 } } },
+      { $sort: { pages: -1, _id: 1 } },
+      { $skip: 3 },
+      { $limit: 3 },
+      { $project: { _id: 1, title: 1 } },
+    ]);
+  });
+
+  it("of everything is neither cut nor matched", () => {
+    expect(list({ fields: "id", limit: 0 })).toEqual([{ $sort: { _id: 1 } }, { $project: { _id: 1 } }]);
+  });
+
+  it("shows bare id objects of a to-one without a join", () => {
+    expect(list({ fields: "author,title" }).at(-1)).toEqual({ $project: { _id: 1, title: 1, authorId: 1 } });
+    expect(JSON.stringify(list({ fields: "author,title" }))).not.toContain("$lookup");
+  });
+
+  it("joins children after the page is cut, each with its own filter, order and cut", () => {
+    const deep = { reviews: { fields: "stars", filter: { stars: 5 }, sort: "-stars", limit: 3, page: 2 } };
+    expect(list({ fields: "title", deep }).slice(-3)).toEqual([
+      { $limit: 10 },
+      {
+        $lookup: {
+          ...{ from: "reviews", localField: "_id", foreignField: "bookId", as: "__r_reviews" },
+          pipeline: [
+            { $match: { stars: { $eq: 5 } } },
+            { $sort: { stars: -1, _id: 1 } },
+            { $skip: 3 },
+            { $limit: 3 },
+            { $project: { _id: 1, stars: 1 } },
+          ],
+        },
+      },
+      { $project: { _id: 1, title: 1, __r_reviews: 1 } },
+    ]);
+  });
+
+  it("fetches what a to-one chain sorts by", () => {
+    expect(list({ fields: "id", sort: "author.mentor.name" }).slice(0, 3)).toEqual([
+      {
+        $lookup: {
+          ...{ from: "authors", localField: "authorId", foreignField: "_id", as: "__1" },
+          pipeline: [
+            {
+              $lookup: {
+                ...{ from: "authors", localField: "mentorId", foreignField: "_id", as: "__3" },
+                pipeline: [{ $project: { _id: 0, value: "$name" } }],
+              },
+            },
+            { $project: { _id: 0, value: { $first: "$__3.value" } } },
+          ],
+        },
+      },
+      { $set: { __2: { $first: "$__1.value" } } },
+      { $sort: { __2: 1, _id: 1 } },
+    ]);
+  });
+
+  it("counts children, 0 where there are none", () => {
+    expect(list({ fields: "id", sort: "-_count(reviews)" }).slice(0, 3)).toEqual([
+      {
+        $lookup: {
+          ...{ from: "reviews", localField: "_id", foreignField: "bookId", as: "__2" },
+          pipeline: [{ $count: "value" }],
+        },
+      },
+      { $set: { __1: { $ifNull: [{ $first: "$__2.value" }, 0] } } },
+      { $sort: { __1: -1, _id: 1 } },
+    ]);
+  });
+
+  it.each([
+    ["-_max(reviews.stars)", -1, "$max"],
+    ["_min(reviews.stars)", 1, "$min"],
+  ])("%s puts records without a value last in both directions", (sort, direction, extreme) => {
+    const [join, value, missing, order] = list({ fields: "id", sort });
+    expect(join).toMatchObject({
+      $lookup: { from: "reviews", pipeline: [{ $group: { _id: null, value: { [extreme]: "$stars" } } }] },
+    });
+    expect([value, missing, order]).toEqual([
+      { $set: { __2: { $ifNull: [{ $first: "$__1.value" }, null] } } },
+      { $set: { __3: { $eq: ["$__2", null] } } },
+      { $sort: { __3: 1, __2: direction, _id: 1 } },
+    ]);
+  });
+});
+
+describe("row rules", () => {
+  const born: AuthorizedPredicate = {
+    kind: "test",
+    column: column("authors.born"),
+    test: { op: "gt", value: 0 },
+  };
+  const stars: AuthorizedPredicate = {
+    kind: "test",
+    column: column("reviews.stars"),
+    test: { op: "gt", value: 1 },
+  };
+  const view = new ReadView(catalog, ({ name }) => ({
+    rows: name === "authors" ? born : name === "reviews" ? stars : { kind: "always" },
+    mayRead: () => true,
+  }));
+  const rule = { $match: { stars: { $gt: 1 } } };
+
+  it("stand at the root, before the filter", () => {
+    expect(list({ fields: "id", filter: { name: "Ann" } }, { view, of: "authors" })[0]).toEqual({
+      $match: { $and: [{ born: { $gt: 0 } }, { name: { $eq: "Ann" } }] },
+    });
+  });
+
+  it("stand in children, in sorts, in aggregates and behind bare ids", () => {
+    const rules = [
+      list({ fields: "reviews" }, { view }),
+      list({ fields: "id", sort: "_count(reviews)" }, { view }),
+      list({ fields: "id", sort: "_max(reviews.stars)" }, { view }),
+      lowerAggregate(queryOf({ aggregate: { reviews: { count: true } } }, { view })),
+    ].map((pipeline) => pipeline.find((stage) => "$lookup" in stage));
+    for (const join of rules)
+      expect(join).toMatchObject({ $lookup: { pipeline: expect.arrayContaining([rule]) } });
+    expect(list({ fields: "author" }, { view })).toContainEqual({
+      $lookup: expect.objectContaining({
+        from: "authors",
+        pipeline: expect.arrayContaining([{ $match: { born: { $gt: 0 } } }]),
+      }),
+    });
+    expect(list({ fields: "id", sort: "author.name" }, { view })).toContainEqual({
+      $lookup: expect.objectContaining({
+        from: "authors",
+        pipeline: expect.arrayContaining([{ $match: { born: { $gt: 0 } } }]),
+      }),
+    });
+  });
+
+  it("count in both counts, the filter in one", () => {
+    const query = queryOf({ filter: { name: "Ann" } }, { view, of: "authors" });
+    expect(lowerCount(query, "totalCount")).toEqual([{ $match: { born: { $gt: 0 } } }, { $count: "value" }]);
+    expect(lowerCount(query, "filterCount")).toEqual([
+      { $match: { $and: [{ born: { $gt: 0 } }, { name: { $eq: "Ann" } }] } },
+      { $count: "value" },
+    ]);
+  });
+});
+
+describe("aggregates", () => {
+  it("are one group; sums of 64-bit numbers are exact", () => {
+    const query = queryOf(
+      { aggregate: { the_bigint: { sum: true } }, filter: { the_int: 1 } },
+      { of: "samples" },
+    );
+    expect(lowerAggregate(query)).toEqual([
+      { $match: { the_int: { $eq: 1 } } },
+      {
+        $group: {
+          _id: null,
+          a0_sum: { $sum: { $toDecimal: "$the_bigint" } },
+          a0_count: { $sum: { $cond: [{ $eq: [{ $ifNull: ["$the_bigint", null] }, null] }, 0, 1] } },
+        },
+      },
+    ]);
+  });
+
+  it("over nothing are null, and count 0", () => {
+    const asked = { pages: { count: true, sum: true, max: true }, reviews: { count: true } };
+    const { aggregate } = queryOf({ aggregate: asked });
+    const nothing = { pages: { count: 0, sum: null, max: null }, reviews: { count: 0 } };
+    expect(shapeAggregate(aggregate, undefined)).toEqual(nothing);
+    expect(shapeAggregate(aggregate, { a0_count: 0, a0_sum: 0, a0_max: null, a1_count: 0 })).toEqual(nothing);
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, it } from "@jest/globals";
+import { AppError } from "@portico/shared/app-error";
+import fc from "fast-check";
+import { json, refusalOf } from "./library-fixture.js";
+import { parametersOfBody, readParameters } from "./parameters.js";
+
+describe("parameters of an address", () => {
+  it.each<[search: string, parameters: object]>([
+    ["", { filterFromText: false }],
+    ["&&", { filterFromText: false }],
+    ["fields=id,title&limit=5", { fields: "id,title", limit: "5", filterFromText: false }],
+    ["filter=%7B%22a%22%3A1%7D", { filter: { a: 1 }, filterFromText: false }],
+    ['filter={"a":"x+y%2Bz"}', { filter: { a: "x y+z" }, filterFromText: false }],
+    ["deep={}&aggregate={}", { deep: {}, aggregate: {}, filterFromText: false }],
+    ["filter[a][_eq]=1&sort=-a", { filter: { a: { _eq: "1" } }, sort: "-a", filterFromText: true }],
+    ["filter%5Ba%5D=1", { filter: { a: "1" }, filterFromText: true }],
+    ["utm=1&utm=2&x[y]=1&Filter=x&$where=1", { filterFromText: false }],
+  ])("%s", (search, parameters) => {
+    expect(readParameters(search)).toEqual(parameters);
+  });
+
+  it.each<[search: string, message: string]>([
+    ["limit=1&limit=1", "limit: is given twice"],
+    ["limit=1&l%69mit=1", "limit: is given twice"],
+    ["filter={}&filter[a]=1", "filter: is given twice, as JSON and in bracket form"],
+    ["limit[$gt]=0", "limit[$gt]: only filter has a bracket form"],
+    ["filter=%FF", "filter: is not valid percent-encoded UTF-8"],
+    ["filter=%C0%80", "filter: is not valid percent-encoded UTF-8"],
+    ["%E0%A4=1", "%E0%A4: is not valid percent-encoded UTF-8"],
+    [
+      "filter={",
+      'filter: is not valid JSON; strings and names need double quotes, as in {"name":{"_eq":"Ann"}}',
+    ],
+    ["deep=", 'deep: is not valid JSON; strings and names need double quotes, as in {"name":{"_eq":"Ann"}}'],
+    [`filter=${"[".repeat(101)}${"]".repeat(101)}`, "filter: nests deeper than 100 levels"],
+    [`filter="${"x".repeat(8_191)}"`, "filter: is longer than 8192 characters"],
+    [`deep="${"x".repeat(8_191)}"`, "deep: is longer than 8192 characters"],
+    [`filter[a]=${"x".repeat(8_192)}`, "filter: is longer than 8192 characters"],
+  ])("refuses %.60s", (search, message) => {
+    expect(refusalOf(() => readParameters(search))).toBe(message);
+  });
+
+  it("refuses ours where they do not apply", () => {
+    expect(readParameters("fields=id", ["fields"])).toEqual({ fields: "id", filterFromText: false });
+    expect(refusalOf(() => readParameters("limit=1", ["fields"]))).toBe("limit: does not apply to this call");
+    expect(refusalOf(() => readParameters("filter[a]=1", ["fields"]))).toBe(
+      "filter: does not apply to this call",
+    );
+  });
+
+  it("answers any text with parameters or a refusal", () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        "filter",
+        "fields",
+        "=",
+        "&",
+        "[",
+        "]",
+        "%",
+        "{",
+        '"',
+        "+",
+        "%5B",
+        "_eq",
+        "limit",
+        "__proto__",
+      ),
+      fc.string(),
+    );
+    fc.assert(
+      fc.property(fc.array(piece), (pieces) => {
+        try {
+          readParameters(pieces.join(""));
+        } catch (error) {
+          expect(error).toBeInstanceOf(AppError);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("parameters of a QUERY body", () => {
+  it("takes them as JSON", () => {
+    const body = { filter: { a: 1 }, sort: ["a"], limit: 5, meta: "*" };
+    expect(parametersOfBody(body)).toEqual({ ...body, filterFromText: false });
+  });
+
+  it.each<[body: string, message: RegExp]>([
+    ["[]", /^body: must be a JSON object with the parameters of the query$/],
+    ["null", /^body: must be a JSON object with the parameters of the query$/],
+    ['{"filters":{}}', /^filters: is no parameter; use fields, filter, sort, /],
+    ['{"__proto__":{}}', /^__proto__: is no parameter; /],
+    ['{"filterFromText":true}', /^filterFromText: is no parameter; /],
+    [`{"filter":${"[".repeat(100)}${"]".repeat(100)}}`, /^body: nests deeper than 100 levels$/],
+    [`{"filter":"${"x".repeat(8_191)}"}`, /^filter: is longer than 8192 characters$/],
+  ])("refuses %.40s", (body, message) => {
+    expect(refusalOf(() => parametersOfBody(json(body)))).toMatch(message);
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "@jest/globals";
+import { refusalOf } from "../library-fixture.js";
+import { type FieldScope, parseFields } from "./fields.js";
+
+/** A scope as plain data: names, then -excluded, then * and relations with their scopes. */
+function shown(scope: FieldScope): unknown {
+  const names = [
+    ...scope.names,
+    ...[...scope.excluded].map((name) => `-${name}`),
+    ...(scope.star ? ["*"] : []),
+  ];
+  const nested = [...scope.nested].map(([name, inner]) => [name, shown(inner)]);
+  return nested.length === 0 ? names : [names, Object.fromEntries(nested)];
+}
+
+describe("fields", () => {
+  it.each<[text: string, scope: unknown]>([
+    ["a", ["a"]],
+    ["a,b, c ", ["a", "b", "c"]],
+    ["*", ["*"]],
+    ["-a", ["-a"]],
+    ["a,-b", ["a", "-b"]],
+    ["rel.a", [[], { rel: ["a"] }]],
+    ["rel.a,rel.b,c", [["c"], { rel: ["a", "b"] }]],
+    ["rel.*", [[], { rel: ["*"] }]],
+    ["rel,rel.a", [["rel"], { rel: ["a"] }]],
+    ["a.b.c,a.b.d,a.e", [[], { a: [["e"], { b: ["c", "d"] }] }]],
+    ["-rel.a", [[], { rel: ["-a"] }]],
+  ])("%s", (text, scope) => {
+    expect(shown(parseFields(text, "fields"))).toEqual(scope);
+  });
+
+  it("takes a list of names too", () => {
+    expect(shown(parseFields(["a", "rel.b"], "fields"))).toEqual([["a"], { rel: ["b"] }]);
+  });
+
+  it("knows a scope that was only excluded from, which leaves the outer one as it is", () => {
+    expect(parseFields("-rel.a", "fields").positive).toBe(false);
+    expect(parseFields("rel.a", "fields").positive).toBe(true);
+  });
+
+  it.each([
+    ["", "has an empty name"],
+    ["a,", "has an empty name"],
+    [" ", "has an empty name"],
+    ["-*", "-* would leave nothing"],
+    ["-rel.*", '"-rel.*" would leave nothing; name the relation itself'],
+    ["--a", '"--a" is not a field name'],
+    ["a.", '"a." is not a field name'],
+    [".a", '".a" is not a field name'],
+    ["a..b", '"a..b" is not a field name'],
+    ["*.a", '"*.a" is not a field name'],
+    ["a b", '"a b" is not a field name'],
+    ["$a", '"$a" is not a field name'],
+    ["a\0", '"a\0" is not a field name'],
+    ["1a", '"1a" is not a field name'],
+  ])("refuses %j", (text, problem) => {
+    expect(refusalOf(() => parseFields(text, "deep.x.fields"))).toBe(`deep.x.fields: ${problem}`);
+  });
+
+  it.each([[5], [null], [{}], [[5]], [true]])("refuses %j, which is no text", (given) => {
+    expect(refusalOf(() => parseFields(given, "fields"))).toMatch(
+      /^fields: must be names separated by commas, not /,
+    );
+  });
+
+  it("takes 200 names and not 201", () => {
+    const names = (count: number) => Array.from({ length: count }, (_, at) => `f${at}`).join(",");
+    expect(parseFields(names(200), "fields").names.size).toBe(200);
+    expect(refusalOf(() => parseFields(names(201), "fields"))).toBe("fields: names more than 200 fields");
+  });
+});

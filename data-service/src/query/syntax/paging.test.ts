@@ -1,0 +1,83 @@
+import { describe, expect, it } from "@jest/globals";
+import type { Json } from "../../json.js";
+import { refusalOf } from "../library-fixture.js";
+import { parseMeta, parsePaging } from "./paging.js";
+
+const at = (name: string): string => name;
+
+describe("limit and page", () => {
+  it.each<[given: { limit?: Json; page?: Json }, maxLimit: number | undefined, paging: object]>([
+    [{}, undefined, { limit: 10, skip: 0 }],
+    [{ limit: "3", page: "2" }, undefined, { limit: 3, skip: 3 }],
+    [{ limit: 3, page: 4 }, undefined, { limit: 3, skip: 9 }],
+    [{ page: 3 }, undefined, { limit: 10, skip: 20 }],
+    [{ limit: 0 }, undefined, { limit: 0, skip: 0 }],
+    [{ limit: 5 }, 5, { limit: 5, skip: 0 }],
+    [{}, 5, { limit: 5, skip: 0 }],
+    [{}, 1_000, { limit: 10, skip: 0 }],
+  ])("%j with the maximum %p", (given, maxLimit, paging) => {
+    expect(parsePaging(given, at, maxLimit)).toEqual(paging);
+  });
+
+  it("a later page of an unlimited list is past the end", () => {
+    expect(parsePaging({ limit: 0, page: 2 }, at, undefined).skip).toBeGreaterThan(1e15);
+  });
+
+  it.each<Json>([
+    "-1",
+    -1,
+    "1.5",
+    1.5,
+    "",
+    " 1",
+    "1e2",
+    "0x1",
+    "NaN",
+    "１",
+    "99999999999999999",
+    null,
+    true,
+    [],
+    {},
+  ])("refuses %j", (value) => {
+    expect(refusalOf(() => parsePaging({ limit: value }, at, undefined))).toBe(
+      "limit: must be a whole number from 0",
+    );
+    expect(refusalOf(() => parsePaging({ page: value }, at, undefined))).toBe(
+      "page: must be a whole number from 1",
+    );
+  });
+
+  it.each<[given: { limit?: Json; page?: Json }, maxLimit: number | undefined, message: string]>([
+    [{ page: 0 }, undefined, "page: must be a whole number from 1"],
+    [{ limit: 6 }, 5, "limit: is above the maximum of 5"],
+    [{ limit: 0 }, 5, "limit: 0 means all, which is more than the maximum of 5"],
+    [{ limit: 1_000, page: 9_007_199_254_740_991 }, undefined, "page: is too large"],
+  ])("refuses %j with the maximum %p", (given, maxLimit, message) => {
+    expect(refusalOf(() => parsePaging(given, at, maxLimit))).toBe(message);
+  });
+});
+
+describe("meta", () => {
+  it.each<[given: Json | undefined, keys: string[]]>([
+    [undefined, []],
+    ["totalCount", ["totalCount"]],
+    ["filterCount, totalCount", ["totalCount", "filterCount"]],
+    ["*", ["totalCount", "filterCount"]],
+    ["*,totalCount", ["totalCount", "filterCount"]],
+    [["filterCount"], ["filterCount"]],
+  ])("%j", (given, keys) => {
+    expect(parseMeta(given)).toEqual(keys);
+  });
+
+  it.each<[given: Json, problem: string]>([
+    ["", '"" is not known; use totalCount, filterCount or *'],
+    ["totalcount", '"totalcount" is not known; use totalCount, filterCount or *'],
+    [["totalCount", 5], '"5" is not known; use totalCount, filterCount or *'],
+    [5, "must be totalCount, filterCount or *"],
+    [{}, "must be totalCount, filterCount or *"],
+    [Array(4).fill("totalCount").join(","), "names a count more than once"],
+  ])("refuses %j", (given, problem) => {
+    expect(refusalOf(() => parseMeta(given))).toBe(`meta: ${problem}`);
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from "@jest/globals";
+import { ObjectId } from "bson";
+import { buildCatalog } from "../catalog/build-catalog.js";
+import type { Table } from "../catalog/catalog.js";
+import { systemTables } from "../catalog/system-tables.js";
+import { makeUserHooks } from "./user-hooks.js";
+
+const ID = new ObjectId();
+const { tables } = buildCatalog(0, [], systemTables("svc_"));
+
+function tableOf(name: string): Table {
+  const table = tables.get(name);
+  if (table === undefined) throw new Error(`no table ${name}`);
+  return table;
+}
+
+const users = tableOf("svc_user");
+const roles = tableOf("svc_role");
+
+function hooks(otherRootAdmins = 0) {
+  const forgotten: string[] = [];
+  const made = makeUserHooks({
+    table: "svc_user",
+    hash: async (password) => `hash of ${password}`,
+    forgetUser: (id) => void forgotten.push(id),
+    otherRootAdmins: async () => otherRootAdmins,
+  });
+  return { ...made, forgotten };
+}
+
+describe("a user's body", () => {
+  it("has its e-mail trimmed and in lower case before it is checked", () => {
+    expect(hooks().prepare(users, { email: " Ann@X.io ", name: " Ann " })).toEqual({
+      ...{ email: "ann@x.io", name: " Ann " },
+    });
+  });
+
+  it("stays as it is when its e-mail is no text, for the check to refuse", () => {
+    for (const body of [{ email: 5 }, { email: null }, {}, [], null]) {
+      expect(hooks().prepare(users, body)).toBe(body);
+    }
+  });
+
+  it("of another table stays as it is", () => {
+    const body = { email: " Ann@X.io " };
+    expect(hooks().prepare(roles, body)).toBe(body);
+  });
+});
+
+describe("a stored value", () => {
+  it("of a user's password is its hash, and of everything else itself", async () => {
+    const { transform } = hooks();
+    const [password, name] = [users.columns.get("password"), users.columns.get("name")];
+    if (password === undefined || name === undefined) throw new Error("users have both");
+    expect(await transform(users, password, "secret")).toBe("hash of secret");
+    expect(await transform(users, name, "secret")).toBe("secret");
+    expect(await transform(roles, password, "secret")).toBe("secret");
+  });
+});
+
+describe("the last active root admin", () => {
+  it.each([
+    ["deleted", null],
+    ["made ordinary", new Map([["isRootAdmin", false]])],
+    ["deactivated", new Map([["isActive", false]])],
+  ])("can't be %s", async (_name, change) => {
+    await expect(hooks(0).beforeChange(users, ID, change)).rejects.toMatchObject({ code: "CONFLICT" });
+    await expect(hooks(1).beforeChange(users, ID, change)).resolves.toBeUndefined();
+  });
+
+  it("can be renamed", async () => {
+    const change = new Map([["name", "Ann"]]);
+    await expect(hooks(0).beforeChange(users, ID, change)).resolves.toBeUndefined();
+  });
+
+  it("does not hold up changes of other tables", async () => {
+    await expect(hooks(0).beforeChange(roles, ID, null)).resolves.toBeUndefined();
+  });
+});
+
+describe("after a change", () => {
+  it("the user is forgotten, and nobody else", () => {
+    const { afterChange, forgotten } = hooks();
+    afterChange(users, ID);
+    afterChange(roles, new ObjectId());
+    expect(forgotten).toEqual([ID.toHexString()]);
+  });
+});

@@ -1,0 +1,167 @@
+// Contract 5: what is unique stays unique, however many ask at once.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Api, asAdmin } from "../../support/api.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { atOnce, make, makeTable, read, tally, valuesOf } from "./make.js";
+
+let stack: Stack;
+let admin: Api;
+
+beforeAll(async () => {
+  stack = await startStack();
+  admin = await asAdmin(stack);
+  await makeTable(admin, { name: "owners", columns: [{ name: "name", type: "string" }] });
+  await makeTable(admin, {
+    name: "items",
+    columns: [
+      { name: "code", type: "string", unique: true },
+      { name: "number", type: "bigint", unique: true },
+      { name: "day", type: "date", unique: true },
+      { name: "shelf", type: "string" },
+      { name: "place", type: "int" },
+    ],
+    relations: [{ name: "owner", type: "many-to-one", table: "owners", inverse: "items" }],
+    uniques: [
+      ["shelf", "place"],
+      ["owner", "place"],
+    ],
+  });
+});
+
+afterAll(() => stack.stop());
+
+describe("a unique column", () => {
+  it("refuses a value that exists with 409 and the field's name", async () => {
+    await make(admin, "items", { code: "taken" });
+    const { status, body } = await admin.post("/items", { code: "taken" });
+    expect([status, body.error.code, body.error.details]).toEqual([
+      ...[409, "DUPLICATE_RESOURCE", { fields: ["code"] }],
+    ]);
+    expect(body.message).toMatch(/^code: /);
+  });
+
+  it("lets one of a hundred creates at the same moment win", async () => {
+    for (const code of ["race-1", "race-2", "race-3"]) {
+      const answers = await atOnce(100, () => admin.post("/items", { code }));
+      expect(tally(answers)).toEqual({ 201: 1, 409: 99 });
+    }
+  });
+
+  it("lets one of twenty changes at the same moment win", async () => {
+    const ids = await atOnce(20, async () => (await make(admin, "items", {})).id);
+    const answers = await atOnce(20, (at) => admin.patch(`/items/${ids[at]}`, { code: "changed" }));
+    expect(tally(answers)).toEqual({ 200: 1, 409: 19 });
+  });
+
+  it("lets many records have no value", async () => {
+    const answers = await atOnce(5, () => admin.post("/items", { code: null, number: null, day: null }));
+    expect(tally(answers)).toEqual({ 201: 5 });
+  });
+
+  it("gives a value free when it is changed to null or its record is deleted", async () => {
+    const first = await make(admin, "items", { code: "free" });
+    await admin.patch(`/items/${first.id}`, { code: null });
+    const second = await make(admin, "items", { code: "free" });
+    await admin.delete(`/items/${second.id}`);
+    expect((await admin.post("/items", { code: "free" })).status).toBe(201);
+  });
+
+  it("tells letters of different case apart", async () => {
+    await make(admin, "items", { code: "Case" });
+    expect((await admin.post("/items", { code: "case" })).status).toBe(201);
+  });
+
+  it.each([
+    ["number", "9223372036854775807"],
+    ["day", "2024-02-29"],
+  ])("works for %s", async (column, value) => {
+    await make(admin, "items", { [column]: value });
+    const { status, body } = await admin.post("/items", { [column]: value });
+    expect([status, body.error.details]).toEqual([409, { fields: [column] }]);
+  });
+
+  it("lets a record keep its own value", async () => {
+    const { id } = await make(admin, "items", { code: "mine" });
+    expect((await admin.patch(`/items/${id}`, { code: "mine", place: 1 })).status).toBe(200);
+  });
+
+  it("refuses a change and leaves the record as it was", async () => {
+    await make(admin, "items", { code: "theirs" });
+    const before = await make(admin, "items", { code: "ours" });
+    expect((await admin.patch(`/items/${before.id}`, { shelf: "z", code: "theirs" })).status).toBe(409);
+    expect(await read(admin, "items", before.id)).toEqual(before);
+  });
+});
+
+describe("columns that are unique together", () => {
+  it("refuse the same pair with both names, and let each value repeat alone", async () => {
+    await make(admin, "items", { shelf: "a", place: 1 });
+    expect((await admin.post("/items", { shelf: "a", place: 2 })).status).toBe(201);
+    expect((await admin.post("/items", { shelf: "b", place: 1 })).status).toBe(201);
+    const { status, body } = await admin.post("/items", { shelf: "a", place: 1 });
+    expect([status, body.error.details]).toEqual([409, { fields: ["shelf", "place"] }]);
+  });
+
+  it("do not collide when one of them is null", async () => {
+    const answers = await atOnce(4, () => admin.post("/items", { shelf: "half", place: null }));
+    expect(tally(answers)).toEqual({ 201: 4 });
+  });
+
+  it("let one of thirty creates at the same moment win", async () => {
+    const answers = await atOnce(30, () => admin.post("/items", { shelf: "race", place: 7 }));
+    expect(tally(answers)).toEqual({ 201: 1, 409: 29 });
+  });
+
+  it("may hold a relation", async () => {
+    const owner = (await make(admin, "owners", {})).id;
+    await make(admin, "items", { owner, place: 50 });
+    const { status, body } = await admin.post("/items", { owner, place: 50 });
+    expect([status, body.error.details]).toEqual([409, { fields: ["owner", "place"] }]);
+  });
+
+  it("refuse links set from the inverse side of a new record, which is then not there", async () => {
+    const [a, b] = await atOnce(2, async () => (await make(admin, "items", { place: 60 })).id);
+    const { status } = await admin.post("/owners", { name: "greedy", items: [a, b] });
+    expect(status).toBe(409);
+    expect(await valuesOf(admin, "owners", "name", { name: "greedy" })).toEqual([]);
+    const held = { id: { _in: [a, b] }, owner: { _is_null: false } };
+    expect(await valuesOf(admin, "items", "id", held)).toEqual([]);
+  });
+});
+
+describe("a list of new records with a duplicate", () => {
+  it("creates none when the value exists already", async () => {
+    await make(admin, "items", { code: "there" });
+    const answer = await admin.post("/items", [{ code: "new-1" }, { code: "there" }, { code: "new-2" }]);
+    expect([answer.status, answer.body.error.details]).toEqual([409, { fields: ["code"] }]);
+    expect(await valuesOf(admin, "items", "code", { code: { _starts_with: "new-" } })).toEqual([]);
+  });
+
+  it("creates none when two of them have the same value", async () => {
+    const answer = await admin.post("/items", [{ code: "twin-1" }, { code: "twin-2" }, { code: "twin-1" }]);
+    expect(answer.status).toBe(409);
+    expect(await valuesOf(admin, "items", "code", { code: { _starts_with: "twin-" } })).toEqual([]);
+  });
+
+  it("leaves the record alone that had the value", async () => {
+    const before = await make(admin, "items", { code: "owner", shelf: "kept" });
+    await admin.post("/items", [{ code: "x1" }, { code: "owner" }]);
+    expect(await read(admin, "items", before.id)).toEqual(before);
+  });
+});
+
+describe("ids", () => {
+  it("of a sequence are never given twice, not even to a hundred creates at once", async () => {
+    await makeTable(admin, { name: "tickets", idType: "int" });
+    const rows = await atOnce(100, () => make(admin, "tickets", {}));
+    const ids = rows.map((row) => row.id).toSorted((a, b) => a - b);
+    expect(ids).toEqual(Array.from({ length: 100 }, (_, at) => at + 1));
+  });
+
+  it("of a sequence go on after the last record was deleted", async () => {
+    await makeTable(admin, { name: "receipts", idType: "int" });
+    const first = await make(admin, "receipts", {});
+    await admin.delete(`/receipts/${first.id}`);
+    expect((await make(admin, "receipts", {})).id).toBe(first.id + 1);
+  });
+});

@@ -1,0 +1,79 @@
+// While the database can't be reached every call says so: 503 with Retry-After, and no 500.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Answer, type Api, apiOf, asAdmin } from "../support/api.js";
+import { fileOf } from "../support/run-state.js";
+import { type Stack, startStack } from "../support/stack.js";
+
+let directory: string;
+let engine: ChildProcess;
+let stack: Stack;
+let admin: Api;
+let refreshToken: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "portico-down-"));
+  const program = fileOf("@portico/data-service/mongo/embedded/engine-main");
+  const child = spawn(process.execPath, [program, join(directory, "mongodb")], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  engine = child;
+  const [line] = await once(createInterface(child.stdout), "line");
+  stack = await startStack({ mongodbUrl: (JSON.parse(String(line)) as { uri: string }).uri });
+  admin = await asAdmin(stack);
+  await admin.post("/svc_table", { name: "notes", columns: [{ name: "text", type: "string" }] });
+  const login = await apiOf(`${stack.appUrl}/api`).post("/auth/login", stack.admin);
+  refreshToken = login.body.refreshToken;
+  engine.kill("SIGKILL");
+  await once(engine, "exit");
+});
+
+afterAll(async () => {
+  // Nothing is left to be finished, and the database that `stop` would drop is gone.
+  await stack.gateway.stop("SIGKILL");
+  await stack.dataService.stop("SIGKILL");
+  await rm(directory, { recursive: true, force: true });
+  await rm(stack.dataDir, { recursive: true, force: true });
+});
+
+const CALLS: Readonly<Record<string, () => Promise<Answer>>> = {
+  "a list": () => admin.get("/notes"),
+  "a read": () => admin.get("/notes/0123456789abcdef01234567"),
+  "a create": () => admin.post("/notes", { text: "a" }),
+  "a change": () => admin.patch("/notes/0123456789abcdef01234567", { text: "a" }),
+  "a delete": () => admin.delete("/notes/0123456789abcdef01234567"),
+  "/me": () => admin.get("/me"),
+  "a new table": () => admin.post("/svc_table", { name: "more" }),
+  "a log-in": () => apiOf(`${stack.appUrl}/api`).post("/auth/login", stack.admin),
+  "a log-in by cookie": () => apiOf(`${stack.appUrl}/api`).post("/login", stack.admin),
+  "a refresh": () => apiOf(`${stack.appUrl}/api`).post("/auth/refresh-token", { refreshToken }),
+  "a log-out": () => apiOf(`${stack.appUrl}/api`).post("/auth/logout", { refreshToken }),
+};
+
+describe("without a database", () => {
+  it.each(Object.entries(CALLS))("%s is 503 with Retry-After", async (_name, call) => {
+    const { status, headers, body } = await call();
+    expect([status, body.error.code]).toEqual([503, "SERVICE_UNAVAILABLE"]);
+    expect(headers.get("retry-after")).toMatch(/^\d+$/);
+    expect(JSON.stringify(body)).not.toMatch(/mongo|ECONN|\.sock/i);
+  });
+
+  it("a cookie that needs a refresh is kept, and no cookie is set", async () => {
+    const browser = apiOf(`${stack.appUrl}/api`, { Cookie: `refreshToken=${refreshToken}` });
+    const answer = await browser.get("/notes");
+    expect([answer.status >= 500, answer.headers.getSetCookie()]).toEqual([true, []]);
+  });
+
+  it("the public keys are still served, and both processes are alive but not ready", async () => {
+    expect((await apiOf(`${stack.appUrl}/api`).get("/.well-known/jwks.json")).status).toBe(200);
+    for (const base of [stack.appUrl, stack.dataUrl]) {
+      expect((await apiOf(base).get("/healthz")).status).toBe(200);
+      expect((await apiOf(base).get("/readyz")).status).toBe(503);
+    }
+  });
+});

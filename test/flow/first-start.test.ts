@@ -1,0 +1,123 @@
+// Contract 7: the first start makes one root admin, however it is started and however many start at once.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { MongoClient } from "mongodb";
+import { apiOf, signIn } from "../support/api.js";
+import { fileOf } from "../support/run-state.js";
+import { freshDatabase, startService } from "../support/stack.js";
+
+let directory: string;
+let mongodbUrl: string;
+let started: (() => Promise<void>)[];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "portico-first-"));
+  mongodbUrl = freshDatabase();
+  started = [];
+});
+
+afterEach(async () => {
+  for (const stop of started) await stop();
+  const client = await MongoClient.connect(mongodbUrl);
+  await client.db().dropDatabase();
+  await client.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const settings = (more: Readonly<Record<string, string>> = {}) => ({
+  ...{ DATA_DIR: directory, MONGODB_URL: mongodbUrl, DATA_SERVICE_PORT: "0", NODE_ENV: "test", DEMO: "off" },
+  ...more,
+});
+
+/** Starts the data service as a launcher does. */
+async function start(more: Readonly<Record<string, string>> = {}): Promise<string> {
+  const service = await startService("@portico/data-service/main", settings(more));
+  started.push(() => service.stop());
+  return service.url;
+}
+
+/** Starts the data service without a launcher, as from a terminal. */
+async function startAlone(): Promise<{ url: string; printed: string; log: string }> {
+  const child: ChildProcess = spawn(process.execPath, [fileOf("@portico/data-service/main")], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings() },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const output = { printed: "", log: "" };
+  child.stderr?.on("data", (chunk: Buffer) => {
+    output.printed += chunk.toString();
+  });
+  started.push(async () => {
+    if (child.exitCode === null) {
+      child.kill("SIGTERM");
+      await once(child, "exit");
+    }
+  });
+  return new Promise((resolve, reject) => {
+    child.once("exit", () => reject(new Error(`service ended: ${output.printed}`)));
+    child.stdout?.on("data", (chunk: Buffer) => {
+      output.log += chunk.toString();
+      const line = output.log.split("\n").find((each) => each.includes("data service is ready"));
+      if (line?.endsWith("}")) resolve({ url: JSON.parse(line).url, ...output });
+    });
+  });
+}
+
+async function stopAll(): Promise<void> {
+  for (const stop of started.splice(0)) await stop();
+}
+
+async function rootAdmins(): Promise<string[]> {
+  const client = await MongoClient.connect(mongodbUrl);
+  const admins = await client.db().collection("svc_user").find({ isRootAdmin: true }).toArray();
+  await client.close();
+  return admins.map(({ email }) => String(email));
+}
+
+describe("the first start", () => {
+  it("makes the root admin of ADMIN_EMAIL and ADMIN_PASSWORD", async () => {
+    const url = await start({ ADMIN_EMAIL: " Boss@Example.com", ADMIN_PASSWORD: "boss's password" });
+    const boss = await signIn(url, { email: "boss@example.com", password: "boss's password" });
+    expect((await boss.get("/me")).body.data[0]).toMatchObject({ isRootAdmin: true, isActive: true });
+    expect(await rootAdmins()).toEqual(["boss@example.com"]);
+  });
+
+  it("makes up a password when none is given, and prints it once and nowhere else", async () => {
+    const first = await startAlone();
+    const [, email = "", password = ""] =
+      /Root admin: (\S+), one-time password: (\S+)/.exec(first.printed) ?? [];
+    expect(email).toBe("admin@example.com");
+    expect(password.length).toBeGreaterThanOrEqual(20);
+    expect((await apiOf(first.url).post("/auth/login", { email, password })).status).toBe(200);
+    expect(first.log).not.toContain(password);
+    await stopAll();
+
+    const second = await startAlone();
+    expect(second.printed).not.toMatch(/password/i);
+    expect((await apiOf(second.url).post("/auth/login", { email, password })).status).toBe(200);
+  });
+
+  it("of three instances at once makes one root admin, and all three serve", async () => {
+    const admin = { ADMIN_EMAIL: "boss@example.com", ADMIN_PASSWORD: "boss's password" };
+    const urls = await Promise.all([start(admin), start(admin), start(admin)]);
+    expect(await rootAdmins()).toEqual(["boss@example.com"]);
+    for (const url of urls) {
+      const boss = await signIn(url, { email: "boss@example.com", password: "boss's password" });
+      expect((await boss.get("/svc_table")).status).toBe(200);
+    }
+  });
+});
+
+describe("a later start", () => {
+  it("leaves the root admin alone, whatever ADMIN_EMAIL and ADMIN_PASSWORD say by then", async () => {
+    await start({ ADMIN_EMAIL: "boss@example.com", ADMIN_PASSWORD: "boss's password" });
+    await stopAll();
+    const url = await start({ ADMIN_EMAIL: "other@example.com", ADMIN_PASSWORD: "other password" });
+    expect(await rootAdmins()).toEqual(["boss@example.com"]);
+    const login = { email: "boss@example.com", password: "boss's password" };
+    expect((await apiOf(url).post("/auth/login", login)).status).toBe(200);
+  });
+});

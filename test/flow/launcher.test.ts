@@ -1,0 +1,207 @@
+// `npm start`'s launcher with small made-up services: order, banner, refusals, signals, and no orphans.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { projectRoot } from "../support/run-state.js";
+
+const LAUNCHER = pathToFileURL(join(projectRoot, "scripts/launch.mjs")).href;
+
+/** A service's life in one line each; `note` writes to a shared file, so that order shows. */
+const NOTE = `
+  const { appendFileSync } = await import("node:fs");
+  const note = (text) => appendFileSync(process.env.NOTES, text + "\\n");
+  const name = process.argv[1].includes("gateway") ? "gateway" : "data service";
+  note(name + " pid " + process.pid);
+`;
+const READY = `${NOTE}
+  process.send({ type: "store", description: "/data (fake)" });
+  process.send({ type: "first-admin", email: "root@example.com", password: "one-time" });
+  console.log(JSON.stringify({ level: "info", message: name + " log" }));
+  process.send({ type: "ready", url: "http://127.0.0.1:4001" });
+  const stop = () => setTimeout(() => { note(name + " stopped"); process.exit(0); }, 50);
+  process.on("SIGTERM", stop);
+  process.on("disconnect", stop);
+`;
+const DEAF = `${NOTE}
+  process.on("SIGTERM", () => note(name + " ignores SIGTERM"));
+  process.on("disconnect", () => process.exit(0));
+  process.send({ type: "ready", url: "http://127.0.0.1:4001" });
+`;
+const REFUSES = `${NOTE}
+  process.send({ type: "refused", problems: ["PORT must be a number.", "APP_URL must be an address."] });
+  process.exitCode = 1;
+  process.disconnect();
+`;
+const CRASHES = `${NOTE} process.send({ type: "ready", url: "x" }); setTimeout(() => process.exit(7), 300);`;
+const NEVER_READY = `${NOTE} note("starting"); setInterval(() => {}, 1000);`;
+
+interface Run {
+  launcher: ChildProcess;
+  out: () => string;
+  errors: () => string;
+  code: Promise<number | null>;
+}
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "portico-launcher-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe("the launcher", () => {
+  it("starts the data service, then the gateway, and says where everything is", async () => {
+    const run = await launch(READY, READY);
+    await until(() => run.out().includes("Ctrl-C"));
+    expect(run.out()).toContain("Portico is running at http://localhost:3000");
+    expect(run.out()).toMatch(/Root admin +root@example\.com\n +Password +one-time/);
+    expect(run.out()).toMatch(/Data +\/data \(fake\)/);
+    expect(run.out()).toContain('{"level":"info","message":"data service log"}');
+    run.launcher.kill("SIGTERM");
+    await run.code;
+    expect((await notes()).map((line) => line.replace(/ pid.*/, ""))).toEqual([
+      ...["data service", "gateway"],
+      ...["gateway stopped", "data service stopped"],
+    ]);
+  });
+
+  it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("stops cleanly on %s", async (signal) => {
+    const run = await launch(READY, READY);
+    await until(() => run.out().includes("Ctrl-C"));
+    run.launcher.kill(signal);
+    expect(await run.code).toBe(0);
+  });
+
+  it("prints each problem of a service that refuses to start, and ends the other", async () => {
+    const run = await launch(READY, REFUSES);
+    expect(await run.code).toBe(1);
+    expect(run.errors()).toBe("PORT must be a number.\nAPP_URL must be an address.\n");
+    expect(run.out()).not.toContain("running at");
+    expect(await notes()).toContain("data service stopped");
+  });
+
+  it("ends with the code of the first service that fails", async () => {
+    const run = await launch(CRASHES, READY);
+    expect(await run.code).toBe(7);
+    expect(run.errors()).toBe("The data service ended (exit code 7).\n");
+    expect(await notes()).toContain("gateway stopped");
+  });
+
+  it("stops while a service is still starting", async () => {
+    const run = await launch(NEVER_READY, READY);
+    await until(async () => (await notes()).includes("starting"));
+    run.launcher.kill("SIGINT");
+    expect(await run.code).toBe(0);
+    await expectAllGone();
+  });
+
+  it("kills a service that doesn't stop in time", async () => {
+    const run = await launch(DEAF, READY, { stopTimeoutMs: 700 });
+    await until(() => run.out().includes("Ctrl-C"));
+    run.launcher.kill("SIGTERM");
+    expect(await run.code).toBe(1);
+    expect(await notes()).toContain("data service ignores SIGTERM");
+    await expectAllGone();
+  });
+
+  it("kills at once on a second signal", async () => {
+    const run = await launch(DEAF, DEAF);
+    await until(() => run.out().includes("Ctrl-C"));
+    run.launcher.kill("SIGINT");
+    await until(async () => (await notes()).includes("gateway ignores SIGTERM"));
+    run.launcher.kill("SIGINT");
+    expect(await run.code).toBe(1);
+    await expectAllGone();
+  });
+
+  it("leaves nothing running when it is killed itself", async () => {
+    const run = await launch(READY, READY);
+    await until(() => run.out().includes("Ctrl-C"));
+    run.launcher.kill("SIGKILL");
+    await run.code;
+    await expectAllGone();
+  });
+
+  it("keeps address and port together, so that another port needs one variable", async () => {
+    const showEnv = `${READY} note("APP_URL " + process.env.APP_URL); note("DATA_SERVICE_URL " + process.env.DATA_SERVICE_URL);`;
+    const run = await launch(READY, showEnv, { env: { PORT: "4000" } });
+    await until(() => run.out().includes("running at http://localhost:4000"));
+    run.launcher.kill("SIGTERM");
+    await run.code;
+    expect(await notes()).toEqual(
+      expect.arrayContaining(["APP_URL http://localhost:4000", "DATA_SERVICE_URL http://127.0.0.1:4001"]),
+    );
+  });
+});
+
+/** Runs the launcher on two services given as source text. */
+async function launch(
+  dataService: string,
+  gateway: string,
+  options: { stopTimeoutMs?: number; env?: Record<string, string> } = {},
+): Promise<Run> {
+  const services = [
+    {
+      name: "data service",
+      script: await script("data-service", dataService),
+      urlVariable: "DATA_SERVICE_URL",
+    },
+    { name: "gateway", script: await script("gateway", gateway) },
+  ];
+  const main = await script(
+    "main",
+    `import { launch } from ${JSON.stringify(LAUNCHER)};
+     process.exitCode = await launch({ services: ${JSON.stringify(services)}, env: process.env,
+       stopTimeoutMs: ${options.stopTimeoutMs} });`,
+  );
+  const env = { PATH: process.env.PATH, NOTES: join(folder, "notes"), ...options.env };
+  const launcher = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const out = collect(launcher.stdout);
+  const errors = collect(launcher.stderr);
+  const code = once(launcher, "exit").then(([exitCode]) => exitCode);
+  return { launcher, out, errors, code };
+}
+
+async function script(name: string, text: string): Promise<string> {
+  const path = join(folder, `${name}.mjs`);
+  await writeFile(path, text);
+  return path;
+}
+
+function collect(stream: NodeJS.ReadableStream): () => string {
+  let text = "";
+  stream.on("data", (chunk) => {
+    text += String(chunk);
+  });
+  return () => text;
+}
+
+async function notes(): Promise<string[]> {
+  const text = await readFile(join(folder, "notes"), "utf8").catch(() => "");
+  return text.split("\n").filter((line) => line !== "");
+}
+
+async function expectAllGone(): Promise<void> {
+  const pids = (await notes()).flatMap((line) => / pid (\d+)$/.exec(line)?.[1] ?? []).map(Number);
+  expect(pids.length).toBeGreaterThan(0);
+  await until(() => !pids.some(isRunning));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 15_000;
+  while (!(await isSo())) {
+    if (Date.now() > deadline) throw new Error(`never became so: ${isSo}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
