@@ -1,8 +1,8 @@
 // Wires the data service: the one file that knows every adapter.
 import { systemClock } from "@portico/shared/clock";
 import { type Logger, makeLogger } from "@portico/shared/logger";
-import type { ObjectId } from "bson";
 import type { RequestHandler } from "express";
+import { ObjectId } from "mongodb";
 import { makeAccessTokens } from "./auth/access-token.js";
 import { ensureFirstAdmin } from "./auth/first-admin.js";
 import { makeKeyRing } from "./auth/keys.js";
@@ -107,9 +107,9 @@ function makeRecords(
       table: `${config.systemTablePrefix}user`,
       hash: auth.hasher.hash,
       forgetUser: auth.sessionCache.forgetUser,
-      otherRootAdmins: (id: ObjectId) =>
+      otherRootAdmins: (id) =>
         userCollection(db, config.systemTablePrefix).countDocuments(
-          { _id: { $ne: id }, isRootAdmin: true, isActive: true },
+          { _id: { $ne: ObjectId.createFromHexString(id) }, isRootAdmin: true, isActive: true },
           { limit: 1 },
         ),
     }),

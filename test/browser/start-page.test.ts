@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import type { Browser, BrowserContext, Page, Request } from "playwright-core";
 import { type Stack, startStack } from "../support/stack.js";
-import { hasBrowser, startBrowser } from "./browser.js";
+import { startBrowser } from "./browser.js";
 
 declare global {
   interface Window {
@@ -18,7 +18,7 @@ const ACCESS_TOKEN_SECONDS = 3;
 let stack: Stack;
 let browser: Browser;
 
-(hasBrowser ? describe : describe.skip)("the start page", () => {
+describe("the start page", () => {
   beforeAll(async () => {
     [stack, browser] = await Promise.all([
       startStack({ demo: true, env: { ACCESS_TOKEN_TTL_SECONDS: String(ACCESS_TOKEN_SECONDS) } }),

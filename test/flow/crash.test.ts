@@ -71,19 +71,18 @@ describe("kill -9 of the data service", () => {
     let answeredInAll = 0;
     for (let round = 0; round < ROUNDS; round += 1) {
       const answered = new Map<string, string>();
-      let killed = false;
+      const { process: victim } = stack.dataService;
       const write = async (writer: number): Promise<void> => {
-        for (let count = 0; !killed; count += 1) {
+        for (let count = 0; !victim.killed; count += 1) {
           const key = `r${round}-w${writer}-${count}.`;
           const { status, body } = await admin.post("/letters", { key, body: bodyOf(key) });
           if (status === 201) answered.set(key, body.data[0].id);
+          // In the very moment of an answer: what is not on disk by then is lost.
+          if (answered.size >= WRITERS + round) victim.kill("SIGKILL");
         }
       };
-      const writers = Array.from({ length: WRITERS }, (_, writer) => write(writer));
-      await new Promise((resolve) => setTimeout(resolve, 100 + round * 20));
-      const dead = stack.dataService.stop("SIGKILL");
-      killed = true;
-      await Promise.all([dead, ...writers]);
+      await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)));
+      await stack.dataService.stop("SIGKILL");
       await stack.restartDataService();
 
       const reads = await Promise.all([...answered.values()].map((id) => admin.get(`/letters/${id}`)));

@@ -27,7 +27,8 @@ function stepsOf(readme: string): Step[] {
       steps.push({ line: readme.slice(0, match.index).split("\n").length, command: text, answer: undefined });
     } else {
       const last = steps.pop();
-      if (last === undefined || readme.slice(end, match.index).trim() !== "") throw new Error(`stray answer: ${text}`);
+      if (last === undefined || readme.slice(end, match.index).trim() !== "")
+        throw new Error(`stray answer: ${text}`);
       steps.push({ ...last, answer: text });
     }
     end = match.index + whole.length;
@@ -43,7 +44,13 @@ class Shell {
   #output = "";
 
   constructor(cwd: string) {
-    this.#process = spawn("bash", ["--noprofile", "--norc"], { cwd, stdio: ["pipe", "pipe", "inherit"] });
+    // curl and its friends are the reader's own; they need not be where the tests' Node.js is.
+    const env = { ...process.env, PATH: `${process.env.PATH}:/usr/local/bin:/usr/bin:/bin` };
+    this.#process = spawn("/bin/bash", ["--noprofile", "--norc"], {
+      cwd,
+      env,
+      stdio: ["pipe", "pipe", "inherit"],
+    });
     this.#process.stdout?.on("data", (chunk: Buffer) => {
       this.#output += chunk.toString();
     });
@@ -68,10 +75,14 @@ class Shell {
 /** Replaces in the answer what the README marks as `"…"`, so that the rest can be compared as text. */
 function blank(answer: unknown, pattern: unknown): unknown {
   if (pattern === "…") return typeof answer === "string" || typeof answer === "number" ? "…" : answer;
-  if (Array.isArray(answer) && Array.isArray(pattern)) return answer.map((each, at) => blank(each, pattern[at]));
-  if (typeof answer !== "object" || answer === null || typeof pattern !== "object" || pattern === null) return answer;
+  if (Array.isArray(answer) && Array.isArray(pattern))
+    return answer.map((each, at) => blank(each, pattern[at]));
+  if (typeof answer !== "object" || answer === null || typeof pattern !== "object" || pattern === null)
+    return answer;
   const known = new Map<string, unknown>(Object.entries(pattern));
-  return Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, blank(value, known.get(key))]));
+  return Object.fromEntries(
+    Object.entries(answer).map(([key, value]) => [key, blank(value, known.get(key))]),
+  );
 }
 
 describe("the tour of the README", () => {

@@ -1,14 +1,19 @@
 // Connecting: what is promised for every write, what an address may change, what is said when nothing answers.
 import { describe, expect, it } from "@jest/globals";
-import { connectStore, hasTransactions } from "./connect.js";
+import { connectStore, hasTransactions, promises } from "./connect.js";
 
 // Set by the test run, or by whoever runs it against another MongoDB.
 const URL = process.env.MONGODB_URL ?? "";
 
 describe("connectStore", () => {
-  it("makes every write journaled and acknowledged by the majority, whatever the address says", async () => {
-    const store = await connectStore(withQuery("w=1&journal=false&readPreference=secondary"));
-    expect(store.db.writeConcern).toMatchObject({ w: "majority", journal: true });
+  it("sends every write with the promise to be on disk, whatever the address says", async () => {
+    const store = await connectStore(withQuery("w=0&journal=false&readPreference=secondary"), {
+      monitorCommands: true,
+    });
+    const sent: unknown[] = [];
+    store.client.on("commandStarted", ({ command }) => sent.push(command.writeConcern));
+    await store.db.collection("connect_test").deleteMany({ none: true });
+    expect(sent).toEqual([{ w: store.transactions ? "majority" : 1, j: true }]);
     expect(store.db.readPreference.mode).toBe("primary");
     await store.close();
   });
@@ -30,6 +35,16 @@ describe("connectStore", () => {
     const error = await connectStore(url).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: "ConfigError", message: expect.stringMatching(line) });
     expect(error).not.toMatchObject({ message: expect.stringContaining("secret") });
+  });
+});
+
+describe("promises", () => {
+  it.each([
+    ["a server alone", {}, 1],
+    ["a replica set", { setName: "rs0" }, "majority"],
+    ["a sharded cluster", { msg: "isdbgrid" }, "majority"],
+  ])("of %s", (_, hello, w) => {
+    expect(promises(hello).writeConcern).toEqual({ w, journal: true });
   });
 });
 

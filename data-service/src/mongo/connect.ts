@@ -19,14 +19,6 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** What correctness rests on. Set on the database, because an address could weaken it on the client. */
-const PROMISES: DbOptions = {
-  // An answered write is on disk, on most members.
-  writeConcern: { w: "majority", journal: true },
-  // A token or a rule that was just changed must be seen by the next read.
-  readPreference: "primary",
-};
-
 /** What an address may choose otherwise (`?maxPoolSize=200`). */
 const DEFAULTS = {
   appName: "portico",
@@ -62,8 +54,9 @@ async function connectDriver(url: string, database: string, options: MongoClient
   try {
     await client.connect();
     const hello = await client.db("admin").command({ hello: 1 });
-    const transactions = hasTransactions(hello);
-    return { client, db: client.db(database, PROMISES), transactions, close: () => client.close() };
+    // Set on the database, because an address can weaken what is set on the client.
+    const db = client.db(database, promises(hello));
+    return { client, db, transactions: hasTransactions(hello), close: () => client.close() };
   } catch (error) {
     await client.close();
     throw connectionProblem(client, error);
@@ -83,10 +76,24 @@ function closingEngine(store: Store, engine: EmbeddedEngine): Store {
   };
 }
 
+/** What correctness rests on, for the server that gave this answer to `hello`. */
+export function promises(hello: Document): DbOptions {
+  return {
+    // An answered write is on disk, on most members. A server alone is asked with `w: 1`: for "majority" it leaves
+    // being on disk to the replication it hasn't got, and the embedded engine then loses answered writes to kill -9.
+    writeConcern: { w: isCluster(hello) ? "majority" : 1, journal: true },
+    // A token or a rule that was just changed must be seen by the next read.
+    readPreference: "primary",
+  };
+}
+
 /** Does the server that gave this answer to `hello` run transactions? */
 export function hasTransactions(hello: Document): boolean {
-  const isCluster = typeof hello.setName === "string" || hello.msg === "isdbgrid";
-  return isCluster && typeof hello.logicalSessionTimeoutMinutes === "number";
+  return isCluster(hello) && typeof hello.logicalSessionTimeoutMinutes === "number";
+}
+
+function isCluster(hello: Document): boolean {
+  return typeof hello.setName === "string" || hello.msg === "isdbgrid";
 }
 
 function makeClient(url: string, options: MongoClientOptions): MongoClient {

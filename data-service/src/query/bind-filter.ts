@@ -104,8 +104,10 @@ function countComparison({ budget }: Scope, path: Path): void {
 }
 
 function unknownOperator(name: string, column: Column): string {
-  if (LOGICAL.includes(name))
-    return `${name} stands around fields, as in {"${name}":[{"${column.name}":{…}}]}`;
+  if (LOGICAL.includes(name)) {
+    const inner = `{"${column.name}":{…}}`;
+    return `${name} stands around fields, as in {"${name}":${name === "_not" ? inner : `[${inner}]`}}`;
+  }
   return `unknown operator "${name}" on the ${column.type} column "${column.name}"${suggestion(name, OPERATORS.keys())}`;
 }
 

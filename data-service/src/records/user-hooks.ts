@@ -1,6 +1,5 @@
 // What writing a user means beyond its columns: passwords are hashed, e-mails normalised, the last admin stays.
 import { AppError } from "@portico/shared/app-error";
-import { ObjectId } from "bson";
 import { normalizeEmail } from "../auth/email.js";
 import type { Column, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
@@ -13,7 +12,7 @@ export interface UserHooksDeps {
   /** Forgets what is cached about a user, so that a change holds at once. */
   readonly forgetUser: (userId: string) => void;
   /** Active root admins other than this user. */
-  readonly otherRootAdmins: (userId: ObjectId) => Promise<number>;
+  readonly otherRootAdmins: (userId: string) => Promise<number>;
 }
 
 export interface UserHooks {
@@ -37,10 +36,10 @@ export function makeUserHooks({ table: users, hash, forgetUser, otherRootAdmins 
       return isPassword && typeof value === "string" ? hash(value) : value;
     },
     async beforeChange(table, id, change) {
-      if (table.name !== users || !(id instanceof ObjectId)) return;
+      if (table.name !== users) return;
       const keeps =
         change !== null && change.get("isRootAdmin") !== false && change.get("isActive") !== false;
-      if (keeps || (await otherRootAdmins(id)) > 0) return;
+      if (keeps || (await otherRootAdmins(String(id))) > 0) return;
       throw new AppError(
         "CONFLICT",
         "This would leave no active root admin; make another user root admin first.",

@@ -103,7 +103,7 @@ async function write(directory: string, name: string): Promise<string[]> {
 }
 
 async function insert(uri: string, name: string): Promise<string[]> {
-  const client = new MongoClient(uri, { writeConcern: { w: "majority", journal: true } });
+  const client = new MongoClient(uri, { writeConcern: { w: 1, journal: true } });
   try {
     const names = client.db("test").collection<{ name: string }>("names");
     await names.insertOne({ name });

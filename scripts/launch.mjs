@@ -1,0 +1,114 @@
+// Runs the services as one program: starts them in order, passes signals on, ends with the first that ends.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { banner } from "./banner.mjs";
+import { ServiceProcess } from "./service-process.mjs";
+import { ROOT, SetupError } from "./setup.mjs";
+
+/** In order of start; stopped the other way round. */
+export const SERVICES = [
+  // Its address is told to the next, so that another port needs one variable only.
+  { name: "data service", script: join(ROOT, "data-service/dist/main.js"), urlVariable: "DATA_SERVICE_URL" },
+  { name: "gateway", script: join(ROOT, "gateway/dist/main.js") },
+];
+
+/** The services give requests in flight 30 s; then a moment to let go of the database. */
+const STOP_TIMEOUT_MS = 35_000;
+/** The last to stop gets this part of it at least, however long the others took. */
+const LAST_SHARE = 1 / 7;
+/** How often to look whether npm is still there. */
+const PARENT_CHECK_MS = 1_000;
+const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
+
+/** Reads `.env`, when there is one, into the environment; what is set already wins. */
+export function loadSettings() {
+  const file = join(ROOT, ".env");
+  if (!existsSync(file)) return;
+  try {
+    process.loadEnvFile(file);
+  } catch (error) {
+    throw new SetupError(`${file} can't be read (${error.code ?? error.message}).`);
+  }
+}
+
+/**
+ * @typedef {{ name: string, script: string, urlVariable?: string }} Service
+ *
+ * Runs services until one ends or a signal comes. A second signal kills at once.
+ * @param {{ services: Service[], env: NodeJS.ProcessEnv, stopTimeoutMs?: number }} options
+ * @returns {Promise<number>} the exit code: 0 for a clean stop, else that of the first service that failed
+ */
+export async function launch({ services, env, stopTimeoutMs = STOP_TIMEOUT_MS }) {
+  const running = [];
+  const signals = listenForSignals(running);
+  const childEnv = withAddress(env);
+  try {
+    for (const service of services) {
+      const started = new ServiceProcess(service, childEnv);
+      running.push(started);
+      const event = await Promise.race([started.ready, signals.first, ...running.map(({ ended }) => ended)]);
+      if (event.kind !== "ready") return await finish(event, running, stopTimeoutMs);
+      if (service.urlVariable !== undefined) childEnv[service.urlVariable] ||= event.url;
+    }
+    const told = running.flatMap(({ messages }) => messages);
+    process.stdout.write(banner(childEnv, told));
+    const event = await Promise.race([signals.first, ...running.map(({ ended }) => ended)]);
+    return await finish(event, running, stopTimeoutMs);
+  } finally {
+    signals.stop();
+  }
+}
+
+/** Cookies are tied to the address, so another port must be part of it: one variable shall be enough. */
+function withAddress(env) {
+  const port = Number(env.PORT ?? "");
+  return env.APP_URL || !(port > 0) ? { ...env } : { ...env, APP_URL: `http://localhost:${port}` };
+}
+
+async function finish(event, running, stopTimeoutMs) {
+  if (event.kind === "ended") explainEnd(event);
+  const deadline = Date.now() + stopTimeoutMs;
+  const ends = [];
+  for (const service of running.toReversed()) {
+    const left = deadline - Date.now();
+    ends.push(await service.stop(Math.max(left, stopTimeoutMs * LAST_SHARE)));
+  }
+  // One that was still starting doesn't handle the signal yet, and dies of it as it should.
+  const wasClean = ends.every(({ code, signal }) => code === 0 || signal === "SIGTERM");
+  if (event.kind === "ended") return event.code ?? 1;
+  return wasClean ? 0 : 1;
+}
+
+function explainEnd({ name, code, signal, problems }) {
+  if (problems.length > 0) for (const problem of problems) process.stderr.write(`${problem}\n`);
+  else process.stderr.write(`The ${name} ended (${signal ?? `exit code ${code}`}).\n`);
+}
+
+function listenForSignals(running) {
+  let count = 0;
+  let onFirst;
+  const first = new Promise((resolve) => {
+    onFirst = () => resolve({ kind: "signal" });
+  });
+  const onSignal = () => {
+    count += 1;
+    if (count === 1) onFirst();
+    else for (const service of running) service.kill();
+  };
+  for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+  const parentCheck = watchNpm(onFirst);
+  return {
+    first,
+    stop: () => {
+      clearInterval(parentCheck);
+      for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
+    },
+  };
+}
+
+/** npm that is told to stop ends its shell and not us: the change of parent is all we get to see. */
+function watchNpm(onGone) {
+  if (process.env.npm_lifecycle_event === undefined) return undefined;
+  const parent = process.ppid;
+  return setInterval(() => process.ppid !== parent && onGone(), PARENT_CHECK_MS);
+}

@@ -1,0 +1,73 @@
+// One service as a child process: its messages, its log lines, its end.
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { readableLogLine } from "./log-line.mjs";
+import { ROOT } from "./setup.mjs";
+
+/** A started service. `ready` and `ended` resolve to events `{ kind, … }` and never reject. */
+export class ServiceProcess {
+  /** All the service has told so far. */
+  messages = [];
+  #child;
+
+  /**
+   * @param {{ name: string, script: string }} service
+   * @param {NodeJS.ProcessEnv} env
+   */
+  constructor({ name, script }, env) {
+    this.#child = spawn(process.execPath, ["--enable-source-maps", script], {
+      cwd: ROOT,
+      env,
+      stdio: ["ignore", "pipe", "inherit", "ipc"],
+      // A group of its own: Ctrl-C then reaches only us, and we stop the services in order.
+      detached: process.platform !== "win32",
+      windowsHide: true,
+    });
+    printLines(this.#child.stdout, env);
+    this.ready = this.#whenReady();
+    this.ended = this.#whenEnded(name);
+  }
+
+  /** Asks the service to stop, kills it when time is up, and resolves with its end. */
+  async stop(timeoutMs) {
+    this.#child.kill("SIGTERM");
+    const timer = setTimeout(() => this.kill(), timeoutMs);
+    const end = await this.ended;
+    clearTimeout(timer);
+    return end;
+  }
+
+  kill() {
+    this.#child.kill("SIGKILL");
+  }
+
+  #whenReady() {
+    return new Promise((resolve) => {
+      this.#child.on("message", (message) => {
+        this.messages.push(message);
+        if (message.type === "ready") resolve({ kind: "ready", url: message.url });
+      });
+    });
+  }
+
+  #whenEnded(name) {
+    return new Promise((resolve) => {
+      const end = (code, signal) => {
+        const problems = this.messages.flatMap(({ type, problems }) => (type === "refused" ? problems : []));
+        resolve({ kind: "ended", name, code, signal, problems });
+      };
+      // "close" comes after the last message and log line, unlike "exit".
+      this.#child.once("close", end);
+      this.#child.once("error", () => end(1, null));
+    });
+  }
+}
+
+/** Machines read JSON lines, people read a terminal. */
+function printLines(stdout, env) {
+  if (!process.stdout.isTTY || env.LOG_FORMAT === "json") {
+    stdout.pipe(process.stdout, { end: false });
+    return;
+  }
+  createInterface({ input: stdout }).on("line", (line) => process.stdout.write(`${readableLogLine(line)}\n`));
+}
