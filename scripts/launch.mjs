@@ -8,7 +8,13 @@ import { ROOT, SetupError } from "./setup.mjs";
 /** In order of start; stopped the other way round. */
 export const SERVICES = [
   // Its address is told to the next, so that another port needs one variable only.
-  { name: "data service", script: join(ROOT, "data-service/dist/main.js"), urlVariable: "DATA_SERVICE_URL" },
+  {
+    name: "data service",
+    script: join(ROOT, "data-service/dist/main.js"),
+    urlVariable: "DATA_SERVICE_URL",
+    // The gateway is the one proxy before it, and hands on the client's address.
+    settings: { TRUST_PROXY: "1" },
+  },
   { name: "gateway", script: join(ROOT, "gateway/dist/main.js") },
 ];
 
@@ -32,7 +38,7 @@ export function loadSettings() {
 }
 
 /**
- * @typedef {{ name: string, script: string, urlVariable?: string }} Service
+ * @typedef {{ name: string, script: string, urlVariable?: string, settings?: Record<string, string> }} Service
  *
  * Runs services until one ends or a signal comes. A second signal kills at once.
  * @param {{ services: Service[], env: NodeJS.ProcessEnv, stopTimeoutMs?: number }} options
@@ -44,7 +50,7 @@ export async function launch({ services, env, stopTimeoutMs = STOP_TIMEOUT_MS })
   const childEnv = withAddress(env);
   try {
     for (const service of services) {
-      const started = new ServiceProcess(service, childEnv);
+      const started = new ServiceProcess(service, { ...childEnv, ...service.settings });
       running.push(started);
       const event = await Promise.race([started.ready, signals.first, ...running.map(({ ended }) => ended)]);
       if (event.kind !== "ready") return await finish(event, running, stopTimeoutMs);

@@ -2,11 +2,11 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { accessSync, constants, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** The folder of the repository. */
-export const ROOT = fileURLToPath(new URL("..", import.meta.url));
+export const ROOT = resolve(fileURLToPath(new URL("..", import.meta.url)));
 
 const MINIMUM_NODE = [20, 19];
 const PNPM = "pnpm@10.34.9";
@@ -131,9 +131,7 @@ function requireWritable() {
   try {
     accessSync(ROOT, constants.W_OK);
   } catch {
-    throw new SetupError(
-      `Portico installs and builds inside ${dirname(join(ROOT, "x"))}, which can't be written.`,
-    );
+    throw new SetupError(`Portico installs and builds inside ${ROOT}, which can't be written.`);
   }
 }
 

@@ -1,5 +1,4 @@
 // Starts the data service process.
-import { ConfigError } from "@portico/shared/env";
 import { tellLauncher } from "@portico/shared/launcher-messages";
 import { refuseMalformed } from "@portico/shared/refuse-malformed";
 import { runService, type Service } from "@portico/shared/run-service";
@@ -7,11 +6,10 @@ import { listen } from "@portico/shared/server";
 import { makeApp } from "./app.js";
 import { type Config, readConfig } from "./config.js";
 import { makeDeps, prepare } from "./deps.js";
-import { EngineError } from "./mongo/embedded/engine-error.js";
 
 await runService(async (): Promise<Service> => {
   const config = readConfig(process.env);
-  const deps = await makeDeps(config).catch(explain);
+  const deps = await makeDeps(config);
   const health = { stopping: false };
   const { admin } = await prepare(deps);
   announce(config, admin);
@@ -31,11 +29,6 @@ await runService(async (): Promise<Service> => {
     },
   };
 });
-
-/** What the engine has to say is meant for the person at the terminal. */
-function explain(error: unknown): never {
-  throw error instanceof EngineError ? new ConfigError([error.message]) : error;
-}
 
 function announce(config: Config, admin: { email: string; password: string } | undefined): void {
   const embedded = config.mongodbUrl.startsWith("mongodb_embedded:");

@@ -10,8 +10,12 @@ export interface Service {
 
 /** Runs a service until SIGTERM, SIGINT or the launcher's end. Settings problems are printed one a line. */
 export async function runService(start: () => Promise<Service>): Promise<void> {
+  // A launcher that was killed must not leave us behind, not even while we start.
+  const abandon = (): never => process.exit(1);
+  process.once("disconnect", abandon);
   try {
     const service = await start();
+    process.off("disconnect", abandon);
     stopOnSignal(service);
     tellLauncher({ type: "ready", url: service.url });
   } catch (error) {
@@ -31,7 +35,6 @@ function stopOnSignal(service: Service): void {
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
-  // A launcher that was killed must not leave us behind.
   process.on("disconnect", stop);
 }
 

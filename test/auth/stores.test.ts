@@ -15,6 +15,7 @@ import { makeSessionCache } from "@portico/data-service/auth/session-cache";
 import type { Tokens } from "@portico/data-service/auth/token-pair";
 import { buildCatalog } from "@portico/data-service/catalog/build-catalog";
 import { systemTables } from "@portico/data-service/catalog/system-tables";
+import { connectStore, type Store } from "@portico/data-service/mongo/connect";
 import { provisionTable } from "@portico/data-service/mongo/provision";
 import {
   ensureAuthIndexes,
@@ -23,7 +24,8 @@ import {
 } from "@portico/data-service/mongo/session-store";
 import { makeUserStore, type UserStore, userCollection } from "@portico/data-service/mongo/user-store";
 import { makeLogger } from "@portico/shared/logger";
-import { type Db, MongoClient, ObjectId } from "mongodb";
+import { type Db, ObjectId } from "mongodb";
+import { freshDatabase } from "../support/stack.js";
 
 const PREFIX = "svc_";
 const ANN = new ObjectId();
@@ -35,18 +37,15 @@ const clock = { now: () => new Date() };
 const hasher = makePasswordHasher();
 const log = makeLogger("test", "silent");
 
-let client: MongoClient;
+let store: Store;
 let db: Db;
 let sessions: SessionStore;
 let users: UserStore;
 let tokens: Tokens;
 
 beforeAll(async () => {
-  const url = process.env.MONGODB_URL;
-  if (url === undefined) throw new Error("MONGODB_URL is set by the test run");
-  client = await MongoClient.connect(url, { writeConcern: { w: "majority", journal: true } });
-  db = client.db("test_auth_stores");
-  await db.dropDatabase();
+  store = await connectStore(freshDatabase());
+  db = store.db;
   await ensureAuthIndexes(db, PREFIX);
   sessions = makeSessionStore(db);
   users = makeUserStore(db, PREFIX);
@@ -59,7 +58,8 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await db.dropDatabase();
-  await client.close();
+  await db?.dropDatabase();
+  await store?.close();
 });
 
 const ann = {

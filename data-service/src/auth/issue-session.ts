@@ -1,8 +1,9 @@
 // A user who has proved who they are -> a new session and its first tokens.
 import { randomBytes } from "node:crypto";
 import type { Clock } from "@portico/shared/clock";
+import type { TokenPair } from "@portico/shared/token-pair";
 import { type Session, sessionExpiry } from "./session.js";
-import { type TokenPair, type Tokens, tokenPair } from "./token-pair.js";
+import { type Tokens, tokenPair } from "./token-pair.js";
 
 export interface IssueSessionDeps {
   readonly sessions: { insert(session: Session): Promise<void> };

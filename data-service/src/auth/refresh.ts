@@ -2,12 +2,13 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
+import type { TokenPair } from "@portico/shared/token-pair";
 import { BodyReader } from "./body-reader.js";
 import { decideRotation } from "./decide-rotation.js";
 import type { RefreshClaims } from "./refresh-token.js";
 import { type Session, sessionExpiry } from "./session.js";
 import type { SessionCache } from "./session-cache.js";
-import { type TokenPair, type Tokens, tokenPair } from "./token-pair.js";
+import { type Tokens, tokenPair } from "./token-pair.js";
 
 export interface RefreshDeps {
   readonly sessions: {

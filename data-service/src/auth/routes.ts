@@ -2,15 +2,15 @@
 import { AppError } from "@portico/shared/app-error";
 import { contextOf } from "@portico/shared/http-context";
 import type { Logger } from "@portico/shared/logger";
+import type { TokenPair } from "@portico/shared/token-pair";
 import { type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
+import { bodyOf, jsonBody } from "../http/json-body.js";
 import { clientFacts } from "./client-facts.js";
-import { jsonBody } from "./json-body.js";
 import type { KeyRing } from "./keys.js";
 import { type LogInDeps, logIn } from "./log-in.js";
 import { logOut } from "./log-out.js";
 import { type RefreshDeps, refresh } from "./refresh.js";
-import type { TokenPair } from "./token-pair.js";
 
 export interface AuthRoutesDeps extends LogInDeps, RefreshDeps {
   readonly sessions: LogInDeps["sessions"] & RefreshDeps["sessions"];
@@ -21,33 +21,37 @@ export interface AuthRoutesDeps extends LogInDeps, RefreshDeps {
   readonly authenticate: RequestHandler;
 }
 
+/** No auth call needs more; read before anybody has proved anything. */
+const BODY_MAX_BYTES = 16 * 1024;
+
 /** Other services may keep our keys this long; a retired key stays published longer than that. */
 const JWKS_MAX_AGE_SECONDS = 300;
 
 /** Mount it before the service's own body parser and `authenticate`. */
 export function authRoutes(deps: AuthRoutesDeps): Router {
   const router = Router({ caseSensitive: true });
+  const body = jsonBody(BODY_MAX_BYTES);
 
   router
     .route("/auth/login")
-    .post(noStore, ...jsonBody, async (request, response) => {
-      answer(response, await logIn(deps, request.body, clientFacts(request)));
+    .post(noStore, ...body, async (request, response) => {
+      answer(response, await logIn(deps, bodyOf(request), clientFacts(request)));
     })
     .all(only("POST"));
 
   router
     .route("/auth/refresh-token")
-    .post(noStore, ...jsonBody, async (request, response) => {
+    .post(noStore, ...body, async (request, response) => {
       const log = deps.logger.child({ correlationId: contextOf(request).correlationId });
-      answer(response, await refresh(deps, request.body, log));
+      answer(response, await refresh(deps, bodyOf(request), log));
     })
     .all(only("POST"));
 
   router
     .route("/auth/logout")
-    .post(noStore, deps.authenticate, ...jsonBody, async (request, response) => {
+    .post(noStore, deps.authenticate, ...body, async (request, response) => {
       const principal = principalOf(request);
-      await logOut(deps, request.body, principal.kind === "user" ? principal.sessionId : undefined);
+      await logOut(deps, bodyOf(request), principal.kind === "user" ? principal.sessionId : undefined);
       answer(response, {});
     })
     .all(only("POST"));

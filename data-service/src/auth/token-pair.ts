@@ -1,16 +1,8 @@
 // Session -> the two tokens of its current generation, always the same ones.
+import type { TokenPair } from "@portico/shared/token-pair";
 import type { AccessTokens } from "./access-token.js";
 import type { RefreshTokens } from "./refresh-token.js";
 import type { Session } from "./session.js";
-
-/** What login and refresh answer; times are epoch milliseconds. */
-export interface TokenPair {
-  readonly accessToken: string;
-  readonly refreshToken: string;
-  readonly expTime: number;
-  readonly refreshExpTime: number;
-  readonly loginProvider: string | null;
-}
 
 /** Makes and reads both kinds of token. */
 export interface Tokens {

@@ -20,6 +20,11 @@ interface MakingDocument {
 interface VersionDocument {
   _id: "catalog";
   version: number;
+  /**
+   * The table that the latest change puts into use. Number and table change in one write, so that nobody sees the
+   * one without the other; carrying the definition over into `svc_table` comes after, by whoever comes first.
+   */
+  latest?: { id: ObjectId; name: string };
 }
 
 export interface CatalogStore {
@@ -41,11 +46,24 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
   const tables: Collection<TableDocument> = db.collection<TableDocument>(`${systemTablePrefix}table`);
   const making = db.collection<MakingDocument>("_making");
   const versions = db.collection<VersionDocument>("_versions");
+  /** Carries the latest table over into `svc_table`. Everybody may do it, and doing it twice changes nothing. */
+  const settle = async (): Promise<void> => {
+    const latest = (await versions.findOne({ _id: "catalog" }))?.latest;
+    if (latest === undefined) return;
+    const reserved = await making.findOne({ _id: latest.name, "table._id": latest.id });
+    if (reserved !== null) {
+      const { _id, ...definition } = reserved.table;
+      await tables.updateOne({ _id }, { $setOnInsert: definition }, { upsert: true });
+    }
+    await versions.updateOne({ _id: "catalog", "latest.id": latest.id }, { $unset: { latest: "" } });
+    await making.deleteOne({ _id: latest.name, "table._id": latest.id });
+  };
   return {
     async version() {
       return (await versions.findOne({ _id: "catalog" }))?.version ?? 0;
     },
     async load() {
+      await settle();
       const ready = await tables.find().sort({ _id: 1 }).toArray();
       return ready.map(toDefinition);
     },
@@ -65,32 +83,38 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
       }
     },
     async publish({ id, name }, seen) {
-      const reserved = await making.findOne({ _id: name, "table._id": ObjectId.createFromHexString(id) });
-      if (reserved === null || !(await advance(versions, seen))) return false;
-      const { _id, ...definition } = reserved.table;
-      await tables.updateOne({ _id }, { $setOnInsert: definition }, { upsert: true });
-      // Instances that read between the two writes saw the old tables under the new number: count once more.
-      await versions.updateOne({ _id: "catalog" }, { $inc: { version: 1 } });
-      await this.release({ id, name });
+      await settle();
+      if (!(await advance(versions, seen, { id: ObjectId.createFromHexString(id), name }))) return false;
+      await settle();
       return true;
     },
     async release({ id, name }) {
+      // What is published already must not lose the definition it is to be carried over from.
+      await settle();
       await making.deleteOne({ _id: name, "table._id": ObjectId.createFromHexString(id) });
     },
   };
 }
 
-async function advance(versions: Collection<VersionDocument>, seen: number): Promise<boolean> {
+/** @returns whether `seen` was still the number of changes, and nothing was left to be carried over */
+async function advance(
+  versions: Collection<VersionDocument>,
+  seen: number,
+  latest: { id: ObjectId; name: string },
+): Promise<boolean> {
   if (seen === 0) {
     try {
-      await versions.insertOne({ _id: "catalog", version: 1 });
+      await versions.insertOne({ _id: "catalog", version: 1, latest });
       return true;
     } catch (error) {
       if (isDuplicate(error)) return false;
       throw error;
     }
   }
-  const result = await versions.updateOne({ _id: "catalog", version: seen }, { $inc: { version: 1 } });
+  const result = await versions.updateOne(
+    { _id: "catalog", version: seen, latest: { $exists: false } },
+    { $inc: { version: 1 }, $set: { latest } },
+  );
   return result.modifiedCount === 1;
 }
 

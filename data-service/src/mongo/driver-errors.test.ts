@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
-import { MongoNetworkError, MongoServerError } from "mongodb";
+import { type BulkWriteResult, MongoBulkWriteError, MongoNetworkError, MongoServerError } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { asRefusal, isDuplicate } from "./driver-errors.js";
@@ -92,6 +92,12 @@ describe("other failures", () => {
   it("of the network are 503 with Retry-After", () => {
     const refusal = asRefusal(new MongoNetworkError("connect ECONNREFUSED 10.0.0.1"));
     expect(refusal).toMatchObject({ code: "SERVICE_UNAVAILABLE", headers: { "Retry-After": "2" } });
+  });
+
+  it("of the network are 503 too when a bulk write has wrapped them", () => {
+    const lost = new MongoNetworkError("connect ECONNREFUSED");
+    const wrapped = new MongoBulkWriteError(lost, {} as BulkWriteResult);
+    expect(asRefusal(wrapped)).toMatchObject({ code: "SERVICE_UNAVAILABLE" });
   });
 
   it("that nobody foresaw stay what they are", () => {

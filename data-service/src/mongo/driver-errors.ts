@@ -1,6 +1,12 @@
 // Errors of the MongoDB driver -> refusals in the words of the API. No driver text gets through.
 import { AppError } from "@portico/shared/app-error";
-import { MongoError, MongoNetworkError, MongoServerError, MongoSystemError } from "mongodb";
+import {
+  MongoBulkWriteError,
+  MongoError,
+  MongoNetworkError,
+  MongoServerError,
+  MongoSystemError,
+} from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
 
@@ -13,15 +19,18 @@ const TOO_LARGE = [10_334, 17_419, 17_420];
 
 /** The refusal for a failed database call; anything unforeseen stays what it is and becomes a 500. */
 export function asRefusal(error: unknown, table?: Table): unknown {
+  // The driver wraps whatever ended a bulk write; without a code it was no answer of the server's.
+  if (error instanceof MongoBulkWriteError && error.code === undefined) return away(error);
   if (error instanceof MongoServerError) return serverRefusal(error, table);
   const unreachable = error instanceof MongoNetworkError || error instanceof MongoSystemError;
   return unreachable || isClosed(error) ? away(error) : error;
 }
 
-/** The driver's own words for a client that is being closed. */
+/** The driver's own words for a client that is being closed, or that has waited in vain for a connection. */
 function isClosed(error: unknown): boolean {
   return (
-    error instanceof MongoError && /^Mongo(NotConnected|TopologyClosed|ClientClosed)Error$/.test(error.name)
+    error instanceof MongoError &&
+    /^Mongo(NotConnected|TopologyClosed|ClientClosed|WaitQueueTimeout)Error$/.test(error.name)
   );
 }
 

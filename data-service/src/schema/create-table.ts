@@ -68,6 +68,8 @@ async function provisionAndPublish(
   check: (catalog: Catalog) => void,
 ): Promise<void> {
   try {
+    // Once more, now that nobody else can take the name: making indexes must not touch a table of this name.
+    check(await deps.catalogs.refresh());
     await deps.provision(builtTable(deps, definition));
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const catalog = await deps.catalogs.refresh();

@@ -1,7 +1,7 @@
 // Names, writes, reads and clears the session cookies; no other file does (contract, section 3.3).
 import { AppError } from "@portico/shared/app-error";
+import type { TokenPair } from "@portico/shared/token-pair";
 import type { CookieOptions, Request, Response } from "express";
-import type { TokenPair } from "../upstream/token-pair.js";
 import { cookiePairs } from "./cookie-header.js";
 
 /** What a request's cookies say about its session. */

@@ -1,6 +1,7 @@
 // The gateway's own calls to the data service: log in, refresh, log out, is it ready.
 import { AppError } from "@portico/shared/app-error";
-import { readTokenPair, type TokenPair } from "./token-pair.js";
+import type { TokenPair } from "@portico/shared/token-pair";
+import { readTokenPair } from "./token-pair.js";
 import { readUpstreamError } from "./upstream-error.js";
 
 /** The client behind a call, as far as the gateway knows it. */

@@ -1,13 +1,5 @@
-// What the data service answers to a login or a refresh, checked at the border.
-
-/** The tokens of a session; times are epoch milliseconds. */
-export interface TokenPair {
-  readonly accessToken: string;
-  readonly refreshToken: string;
-  readonly expTime: number;
-  readonly refreshExpTime: number;
-  readonly loginProvider: string | null;
-}
+// The data service's answer to a login or a refresh, checked at the border.
+import type { TokenPair } from "@portico/shared/token-pair";
 
 /** Undefined when the answer is not what the contract promises. */
 export function readTokenPair(body: unknown): TokenPair | undefined {

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Db, MongoClient, ObjectId } from "mongodb";
+import type { TableDefinition } from "../catalog/definition.js";
+import { type CatalogStore, makeCatalogStore } from "./catalog-store.js";
+
+let client: MongoClient;
+let db: Db;
+let store: CatalogStore;
+
+beforeAll(async () => {
+  const url = process.env.MONGODB_URL;
+  if (url === undefined) throw new Error("MONGODB_URL is set by the test run");
+  client = await MongoClient.connect(url);
+  db = client.db(`test_${new ObjectId().toHexString()}`);
+});
+
+afterAll(async () => {
+  await db.dropDatabase();
+  await client.close();
+});
+
+beforeEach(async () => {
+  await db.dropDatabase();
+  store = makeCatalogStore(db, "svc_");
+});
+
+const table = (name: string): TableDefinition => ({
+  ...{ id: new ObjectId().toHexString(), name, description: null, singleton: false, idType: "objectId" },
+  ...{ columns: [], relations: [], uniques: [], indexes: [], storage: { collection: name, fields: {} } },
+});
+
+async function reserved(name: string): Promise<TableDefinition> {
+  const definition = table(name);
+  expect(await store.reserve(definition, new Date())).toBe(true);
+  return definition;
+}
+
+const names = async () => (await store.load()).map(({ name }) => name);
+
+describe("a table that is being made", () => {
+  it("has its name reserved, and is not in use", async () => {
+    await reserved("a");
+    expect(await store.reserve(table("a"), new Date())).toBe(false);
+    expect([await names(), await store.version()]).toEqual([[], 0]);
+  });
+
+  it("gives its name free again, and nobody else's reservation", async () => {
+    const mine = await reserved("a");
+    await store.release(table("a"));
+    expect(await store.reserve(table("a"), new Date())).toBe(false);
+    await store.release(mine);
+    await reserved("a");
+  });
+
+  it("is in use once it is published, as it was defined", async () => {
+    const a = await reserved("a");
+    expect(await store.publish(a, 0)).toBe(true);
+    expect([await store.load(), await store.version(), await store.interrupted()]).toEqual([[a], 1, []]);
+  });
+
+  it("is not published when another change came in between", async () => {
+    const [a, b] = [await reserved("a"), await reserved("b")];
+    await store.publish(a, 0);
+    expect(await store.publish(b, 0)).toBe(false);
+    expect(await names()).toEqual(["a"]);
+    expect(await store.publish(b, 1)).toBe(true);
+  });
+});
+
+describe("publishing", () => {
+  it("lets one of twenty at the same moment win", async () => {
+    const all = await Promise.all(Array.from({ length: 20 }, (_, at) => reserved(`t${at}`)));
+    const won = await Promise.all(all.map((each) => store.publish(each, 0)));
+    expect(won.filter(Boolean).length).toBe(1);
+    expect((await names()).length).toBe(1);
+  });
+
+  it("shows the new number never without the new table", async () => {
+    const rounds = Array.from({ length: 10 }, (_, at) => at);
+    for (const seen of rounds) {
+      const publishing = store.publish(await reserved(`t${seen}`), seen);
+      const other = makeCatalogStore(db, "svc_");
+      while ((await other.version()) === seen);
+      expect((await other.load()).length).toBe(seen + 1);
+      await publishing;
+    }
+  });
+
+  it.each([
+    ["right after the number was counted", async () => {}],
+    [
+      "after the table was carried over",
+      async (a: TableDefinition) => {
+        const { id, ...definition } = a;
+        const now = new Date();
+        const document = {
+          _id: ObjectId.createFromHexString(id),
+          ...definition,
+          createdAt: now,
+          updatedAt: now,
+        };
+        await db.collection("svc_table").insertOne(document);
+      },
+    ],
+  ])("is finished by anybody when its process dies %s", async (_name, died) => {
+    const a = await reserved("a");
+    const latest = { id: ObjectId.createFromHexString(a.id), name: a.name };
+    await db
+      .collection<{ _id: string }>("_versions")
+      .insertOne({ _id: "catalog", version: 1, latest } as never);
+    await died(a);
+    await store.release(a);
+    expect([await store.load(), await store.interrupted(), await store.version()]).toEqual([[a], [], 1]);
+    expect(await store.publish(await reserved("b"), 1)).toBe(true);
+    expect(await names()).toEqual(["a", "b"]);
+  });
+});
