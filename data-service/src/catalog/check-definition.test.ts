@@ -125,10 +125,14 @@ describe("a definition that makes no sense is refused with the place and the rea
       "columns[0].type: is missing; use one of string, text, int, bigint, float, decimal, boolean, date, datetime, enum, enumList, json, uuid, objectId",
     ],
     [column({ required: 1 }), "columns[0].required: must be true or false, not a number"],
-    [column({ type: "json", unique: true }), "columns[0].unique: a json column can't be unique"],
+    [
+      column({ required: true, readOnly: true }),
+      "columns[0].default: is needed: nobody may write a read-only column, and this one must have a value",
+    ],
+    [column({ type: "json", unique: true }), "columns[0].unique: json columns can't be unique"],
     [
       column({ type: "enumList", options: ["a"], unique: true }),
-      "columns[0].unique: a enumList column can't be unique",
+      "columns[0].unique: enumList columns can't be unique",
     ],
     [column({ encrypted: true, unique: true }), "columns[0].unique: an encrypted column can't be unique"],
     [

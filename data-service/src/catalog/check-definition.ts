@@ -158,6 +158,12 @@ function checkColumn(
   };
   checkFlags(reader, column);
   const standard = checkDefault(reader, column);
+  if (column.required && column.readOnly && standard === undefined) {
+    reader.problem(
+      "default",
+      "is needed: nobody may write a read-only column, and this one must have a value",
+    );
+  }
   return standard === undefined ? column : { ...column, default: standard };
 }
 
@@ -179,7 +185,7 @@ function checkMemberName(reader: Reader): string {
 function checkFlags(reader: Reader, column: ColumnDefinition): void {
   const { type, unique, searchable, encrypted } = column;
   if (unique && (type === "json" || type === "enumList"))
-    reader.problem("unique", `a ${type} column can't be unique`);
+    reader.problem("unique", `${type} columns can't be unique`);
   if (unique && encrypted) reader.problem("unique", "an encrypted column can't be unique");
   if (searchable && !COLUMN_TYPES[type].families.includes("text")) {
     reader.problem("searchable", "only string and text columns can be searchable");
