@@ -107,7 +107,7 @@ describe("a filter is refused", () => {
     ],
     [
       { title: { _not: { _eq: 1 } } },
-      'filter.title._not: _not stands around fields, as in {"_not":[{"title":{…}}]}',
+      'filter.title._not: _not stands around fields, as in {"_not":{"title":{…}}}',
     ],
     [{ _eq: 1 }, 'filter._eq: _eq stands inside a field, as in {"name":{"_eq":…}}'],
     [{ _or: {} }, "filter._or: must be a list of filters, not an object"],
