@@ -1,9 +1,10 @@
 // The three secrets of this service: as given, or (outside production) made once and kept in DATA_DIR/secrets.
 import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
-import { link, mkdir, open, readFile, unlink } from "node:fs/promises";
+import { link, open, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError } from "@portico/shared/env";
 import { type Config, parseEncryptionKey, parsePrivateKey } from "./config.js";
+import { makeFolder } from "./make-folder.js";
 
 /** Everything this deployment must keep to itself. */
 export interface Secrets {
@@ -72,7 +73,7 @@ async function keep<Value>(folder: string, secret: Kept<Value>, production: bool
 async function readOrMake(folder: string, path: string, secret: Kept<unknown>): Promise<string> {
   const kept = await readIfPresent(path);
   if (kept !== undefined) return kept;
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   await publish(path, secret.make());
   await syncFolder(folder);
   return readFile(path, "utf8");

@@ -64,6 +64,8 @@ export interface ColumnTypeRow {
 const ORDERED: readonly OperatorFamily[] = ["equality", "order"];
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
+/** Keys that JavaScript or the BSON writer takes for more than a name. */
+const SPECIAL_KEYS = ["__proto__", "_bsontype"];
 /** Deeper JSON is refused: MongoDB allows 100 levels, and a record adds some of its own. */
 const JSON_MAX_DEPTH = 50;
 
@@ -190,7 +192,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     schema: { type: "array", items: { type: "string" } },
   },
   json: {
-    expects: `JSON of at most ${JSON_MAX_DEPTH} levels`,
+    expects: `JSON of at most ${JSON_MAX_DEPTH} levels, without ${SPECIAL_KEYS.join(", ")} or a NUL in a name, broken Unicode or numbers too large`,
     parse: parseJsonValue,
     toJson: (stored) => jsonOf(stored),
     fromText: asIs,
@@ -245,12 +247,10 @@ function parseJsonValue(json: Json): Stored | undefined {
   return json;
 }
 
-/** Keys that JavaScript or the BSON writer takes for more than a name. */
-const SPECIAL_KEYS = ["__proto__", "_bsontype"];
-
 /** BSON keys hold no NUL, and BSON text no unpaired surrogates. */
 function hasStorableText(json: Json): boolean {
   if (typeof json === "string") return json.isWellFormed();
+  if (typeof json === "number") return Number.isFinite(json);
   if (typeof json !== "object" || json === null) return true;
   if (isArray(json)) return json.every(hasStorableText);
   return Object.entries(json).every(

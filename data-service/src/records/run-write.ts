@@ -1,6 +1,6 @@
 // Does what a write plan says, in an order that leaves nothing dangling if the process dies in between.
 import { AppError } from "@portico/shared/app-error";
-import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
+import { type Catalog, incomingLinks, type Relation, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
 import { idText } from "../mongo/record-store.js";
@@ -30,6 +30,9 @@ export async function runCreate(
   await orUndo(async (undo) => {
     undo.push(async () => void (await deps.store.remove(table, { _id: { $in: ids } })));
     for (const [at, plan] of plans.entries()) await linkForeign(deps, ids[at] ?? null, plan.foreign, undo);
+    // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see runDelete); what it
+    // can't have found yet, because we came later, we find here.
+    await requireLinked(deps, plans);
   });
   return ids;
 }
@@ -86,19 +89,26 @@ async function storedFields(deps: RecordDeps, table: Table, { set, columns }: Ow
 
 /** Every linked record must exist. @throws AppError VALIDATION_ERROR naming each field with an unknown one */
 async function requireLinked(deps: RecordDeps, plans: readonly WritePlan[]): Promise<void> {
+  const byRelation = new Map<Relation, { target: Table; ids: Map<string, Stored> }>();
+  for (const { relation, target, ids } of plans.flatMap((plan) => plan.mustExist)) {
+    const wanted = byRelation.get(relation) ?? { target, ids: new Map() };
+    for (const id of ids) wanted.ids.set(idText(target, id), id);
+    byRelation.set(relation, wanted);
+  }
   const violations: string[] = [];
-  for (const { mustExist } of plans) {
-    for (const { relation, target, ids } of mustExist) {
-      const known = await deps.store.existing(target, ids);
-      for (const id of ids.map((each) => idText(target, each)).filter((each) => !known.has(each))) {
-        violations.push(`${relation.name}: there is no "${target.name}" record with the id ${id}`);
-      }
+  for (const [relation, { target, ids }] of byRelation) {
+    const known = await deps.store.existing(target, [...ids.values()]);
+    for (const id of [...ids.keys()].filter((each) => !known.has(each))) {
+      violations.push(`${relation.name}: there is no "${target.name}" record with the id ${id}`);
     }
   }
   if (violations.length > 0) throw new AppError("VALIDATION_ERROR", { message: violations.slice(0, 100) });
 }
 
-/** Links that lie in other documents: first the new ones are set, then the former ones let go. */
+/**
+ * Links that lie in other documents: first the new ones are set, then the former ones let go. A second writer of the
+ * same set may let go of ours in between, so they are set once more: two at once may leave both sets, never neither.
+ */
 async function linkForeign(
   deps: RecordDeps,
   id: Stored | null,
@@ -113,10 +123,11 @@ async function linkForeign(
     if (list) {
       await deps.store.updateMany(target, chosen, { $addToSet: { [field]: id } });
       await deps.store.pull(target, former, field, [id]);
+      await deps.store.updateMany(target, chosen, { $addToSet: { [field]: id } });
     } else {
-      if (relation.exclusive) await deps.store.updateMany(target, former, { $unset: { [field]: "" } });
-      await deps.store.updateMany(target, chosen, { $set: { [field]: id } });
+      if (!relation.exclusive) await deps.store.updateMany(target, chosen, { $set: { [field]: id } });
       await deps.store.updateMany(target, former, { $unset: { [field]: "" } });
+      await deps.store.updateMany(target, chosen, { $set: { [field]: id } });
     }
   }
 }
@@ -140,15 +151,37 @@ async function requireLettable(
 }
 
 /**
- * Deletes records with all that `onDelete` asks for. Everything that could refuse is asked first, through all levels;
- * then the deepest records go first, so that at no moment a link points nowhere.
+ * Deletes a record with all that `onDelete` asks for. Everything that could refuse is asked first, through all levels.
  */
 export async function runDelete(deps: RecordDeps, catalog: Catalog, table: Table, id: Stored): Promise<void> {
   if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
   await deps.userHooks.beforeChange(table, id, null);
   const steps = await collectDeletes(deps, catalog, { table, ids: [id] });
-  for (const step of steps.toReversed()) await deleteStep(deps, catalog, step);
+  await deleteSteps(deps, catalog, steps);
   deps.userHooks.afterChange(table, id);
+}
+
+/**
+ * Deletes the deepest records first, so that at no moment a link points nowhere, then looks once more for links that
+ * were made meanwhile: whoever links later than that finds the record gone (see runCreate).
+ */
+async function deleteSteps(deps: RecordDeps, catalog: Catalog, steps: readonly DeleteStep[]): Promise<void> {
+  for (const step of steps.toReversed()) {
+    await unlink(deps, catalog, step);
+    await deps.store.remove(step.table, { _id: { $in: [...step.ids] } });
+  }
+  for (const step of steps) {
+    await unlink(deps, catalog, step);
+    for (const effect of deleteEffects(incomingLinks(catalog, step.table))) {
+      const late = effect.effect === "cascade" ? await linkedIds(deps, effect, step.ids, undefined) : [];
+      if (late.length === 0) continue;
+      await deleteSteps(
+        deps,
+        catalog,
+        await collectDeletes(deps, catalog, { table: effect.owner, ids: late }),
+      );
+    }
+  }
 }
 
 interface DeleteStep {
@@ -204,7 +237,8 @@ function restricted(table: Table, { owner, relation }: DeleteEffect): AppError {
   });
 }
 
-async function deleteStep(deps: RecordDeps, catalog: Catalog, { table, ids }: DeleteStep): Promise<void> {
+/** Takes the ids out of every link that a delete sets to null. */
+async function unlink(deps: RecordDeps, catalog: Catalog, { table, ids }: DeleteStep): Promise<void> {
   for (const { owner, relation } of incomingLinks(catalog, table)) {
     const { field, list } = relation.link;
     const linked = { [field]: { $in: [...ids] } };
@@ -212,5 +246,4 @@ async function deleteStep(deps: RecordDeps, catalog: Catalog, { table, ids }: De
     else if (relation.onDelete === "SET NULL")
       await deps.store.updateMany(owner, linked, { $unset: { [field]: "" } });
   }
-  await deps.store.remove(table, { _id: { $in: [...ids] } });
 }

@@ -9,7 +9,7 @@ import type { Parameters } from "../query/parameters.js";
 import { authorizeLinks } from "./authorize-links.js";
 import { checkBody } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
-import { findTable, parseId } from "./find-table.js";
+import { findTable, parseId, recordNotFound } from "./find-table.js";
 import { type RecordShape, readShaped, recordShape } from "./read-one.js";
 import { runCreate, runDelete, runUpdate } from "./run-write.js";
 import { planWrite } from "./write-plan.js";
@@ -42,7 +42,11 @@ export async function create(
     return { table: found, shape: wish, plans: bodies.map(planWrite) };
   });
   const ids = await runCreate(deps, table, plans);
-  return { records: await readShaped(deps, shape, ids), ids: ids.map((id) => idText(table, id)) };
+  const records = await readShaped(deps, shape, ids);
+  if (records.length < ids.length) {
+    throw new AppError("CONFLICT", "Another request has deleted what this one had just created.");
+  }
+  return { records, ids: ids.map((id) => idText(table, id)) };
 }
 
 /** Checks a single body, or each of a list with its position before the field. */
@@ -87,7 +91,9 @@ export async function update(
     };
   });
   await runUpdate(deps, table, id, plan);
-  return readShaped(deps, shape, [id]);
+  const records = await readShaped(deps, shape, [id]);
+  if (records.length === 0) throw recordNotFound(table);
+  return records;
 }
 
 /** Deletes one record with all that `onDelete` asks for. */

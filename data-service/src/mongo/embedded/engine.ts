@@ -1,9 +1,10 @@
 // Opens a directory with MongoDB's own server code on a thread of this process (docs/embedded-engine.md).
 import { constants } from "node:fs";
-import { access, mkdir, readdir } from "node:fs/promises";
+import { access, readdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
+import { makeFolder } from "../../make-folder.js";
 import { EngineError } from "./engine-error.js";
 import { chooseSocketFolder, removeStaleSockets } from "./engine-sockets.js";
 import type { EngineWorkerData, EngineWorkerMessage } from "./engine-worker.js";
@@ -64,7 +65,7 @@ async function patchedLibrary(path: string): Promise<string> {
 /** The engine aborts the whole process when it may not write its files, so that is checked first. */
 async function prepareDirectory(path: string): Promise<void> {
   try {
-    await mkdir(path, { recursive: true });
+    await makeFolder(path);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
     const names = await readdir(path);
     await Promise.all(names.map((name) => access(join(path, name), constants.R_OK | constants.W_OK)));
