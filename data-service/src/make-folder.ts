@@ -21,5 +21,5 @@ async function isFolder(path: string): Promise<boolean> {
     if (error.code !== "ENOENT") throw error;
   });
   if (found === undefined || found.isDirectory()) return found !== undefined;
-  throw Object.assign(new Error(`${path} is a file`), { code: "ENOTDIR" });
+  throw Object.assign(new Error(`${path} is a file`), { code: "ENOTDIR", syscall: "mkdir" });
 }
