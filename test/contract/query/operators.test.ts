@@ -199,11 +199,15 @@ describe("a json column", () => {
 
 describe("values that could not be read back", () => {
   it.each<[column: string, value: unknown, message: string]>([
-    ["the_json", { _bsontype: "ObjectId" }, "the_json: must be JSON of at most 50 levels, not an object"],
+    [
+      "the_json",
+      { _bsontype: "ObjectId" },
+      "the_json: must be JSON of at most 50 levels, without __proto__, _bsontype or a NUL in a name, broken Unicode or numbers too large, not an object",
+    ],
     [
       "the_json",
       { a: [{ _bsontype: "Long" }] },
-      "the_json: must be JSON of at most 50 levels, not an object",
+      "the_json: must be JSON of at most 50 levels, without __proto__, _bsontype or a NUL in a name, broken Unicode or numbers too large, not an object",
     ],
     [
       "the_datetime",
