@@ -1,6 +1,7 @@
 // The route table: from top to bottom, the life of a request.
 import { success } from "@portico/shared/envelope";
 import { errorHandler, notFound, requestContext } from "@portico/shared/http-context";
+import { onlyMethods } from "@portico/shared/only-methods";
 import cookieParser from "cookie-parser";
 import express, { type Express, type RequestHandler } from "express";
 import type { Config } from "./config.js";
@@ -8,7 +9,6 @@ import type { Deps } from "./deps.js";
 import { checkRequestLine } from "./http/check-request-line.js";
 import { cors } from "./http/cors.js";
 import { healthz, readyz } from "./http/health.js";
-import { onlyMethods } from "./http/only-methods.js";
 import { securityHeaders } from "./http/security-headers.js";
 import { loginRoute } from "./login/login-route.js";
 import { logoutRoute } from "./login/logout-route.js";

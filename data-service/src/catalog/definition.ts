@@ -1,21 +1,15 @@
 // A table as its owner wrote it and as `svc_table` keeps it.
 import type { Json } from "../json.js";
-import type { IdType, OnDelete } from "./catalog.js";
+import type { IdType, OnDelete, Rules } from "./catalog.js";
 import type { ColumnType } from "./column-types.js";
 
 export const RELATION_TYPES = ["many-to-one", "one-to-one", "many-to-many"] as const;
 export type RelationType = (typeof RELATION_TYPES)[number];
 
 /** Rules in JSON form, as in contract 6. */
-export interface RulesDefinition {
+export interface RulesDefinition extends Omit<Rules, "min" | "max"> {
   readonly min?: number | string;
   readonly max?: number | string;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly pattern?: string;
-  readonly format?: "email" | "url" | "uuid";
-  readonly minItems?: number;
-  readonly maxItems?: number;
 }
 
 export interface ColumnDefinition {

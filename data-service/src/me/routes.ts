@@ -1,6 +1,7 @@
 // GET /me: the signed-in user's own record, through the same query language as everything else.
 import { AppError } from "@portico/shared/app-error";
-import { type RequestHandler, Router } from "express";
+import { onlyMethods } from "@portico/shared/only-methods";
+import { Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
 import { ownRecordPolicies } from "../permission/access.js";
@@ -21,15 +22,9 @@ export function meRoutes(deps: RecordDeps, tables: { users: string; roles: strin
       const allow = () => ownRecordPolicies(principal, tables);
       respond(response, 200, [await readOneAs(deps, allow, tables.users, principal.userId, parameters)]);
     })
-    .all(methodNotAllowed);
+    .all(onlyMethods("GET", "HEAD"));
   return router;
 }
-
-const methodNotAllowed: RequestHandler = (request, response) => {
-  const Allow = "GET, HEAD, OPTIONS";
-  if (request.method !== "OPTIONS") throw new AppError("METHOD_NOT_ALLOWED", { headers: { Allow } });
-  response.status(204).set({ Allow }).end();
-};
 
 function requireUser(principal: Principal): SignedIn {
   if (principal.kind === "user") return principal;

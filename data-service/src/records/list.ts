@@ -30,14 +30,15 @@ export async function list(
   tableName: string,
   parameters: Parameters,
 ): Promise<ListAnswer> {
+  const explained = parseExplain(parameters.explain);
   const query = await deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName);
     requireAccess(principal, table, "read");
-    if (parseExplain(parameters.explain)) requireExplainer(principal);
+    if (explained) requireExplainer(principal);
     const view = new ReadView(catalog, readPolicies(principal));
     return authorizeRead(bindQuery(parameters, table, view, deps.limits), view);
   });
-  if (parseExplain(parameters.explain))
+  if (explained)
     return { records: mapAsync([await explainList(deps, query)], (plan) => plan), meta: undefined };
   const plan = await planRead(deps, query);
   const [records, meta] = await Promise.all([runList(deps, plan), runMeta(deps, plan.query)]);

@@ -1,6 +1,6 @@
-// The end of a route of our own: names the methods it has.
-import { AppError } from "@portico/shared/app-error";
+// The end of a route: names the methods it has.
 import type { RequestHandler } from "express";
+import { AppError } from "./app-error.js";
 
 /** Answers OPTIONS, and refuses every other method with 405 and `Allow`. */
 export function onlyMethods(...methods: readonly string[]): RequestHandler {
