@@ -11,6 +11,7 @@ import { makeRefreshTokens } from "./auth/refresh-token.js";
 import type { AuthRoutesDeps } from "./auth/routes.js";
 import { makeSessionCache } from "./auth/session-cache.js";
 import { buildCatalog } from "./catalog/build-catalog.js";
+import { ownCounters } from "./catalog/catalog.js";
 import { systemTables } from "./catalog/system-tables.js";
 import type { Config } from "./config.js";
 import { seedDemo } from "./demo/seed.js";
@@ -18,10 +19,13 @@ import { authenticate } from "./http/authenticate.js";
 import { loadSecrets, type Secrets } from "./local-secrets.js";
 import { makeCatalogStore } from "./mongo/catalog-store.js";
 import { connectStore, type Store } from "./mongo/connect.js";
+import { CountStore } from "./mongo/count-store.js";
 import { provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
 import { ensureAuthIndexes, makeSessionStore } from "./mongo/session-store.js";
+import { serverIdentity, Totals } from "./mongo/totals.js";
 import { makeUserStore, userCollection } from "./mongo/user-store.js";
+import { CountedWrites } from "./records/counted-writes.js";
 import type { RecordDeps } from "./records/deps.js";
 import { makeSealer } from "./records/seal.js";
 import { makeUserHooks } from "./records/user-hooks.js";
@@ -35,6 +39,7 @@ export interface Deps {
   readonly auth: AuthRoutesDeps & AuthParts;
   readonly authenticate: RequestHandler;
   readonly records: RecordDeps & SchemaDeps;
+  readonly counts: CountStore;
 }
 
 /** Opens everything the service needs. */
@@ -43,13 +48,15 @@ export async function makeDeps(config: Config): Promise<Deps> {
   const secrets = await loadSecrets(config);
   const store = await connectStore(config.mongodbUrl);
   const auth = await makeAuth(config, secrets, store, logger);
+  const counts = new CountStore(store.db, store.cluster, () => systemClock.now());
   return {
     config,
     logger,
     store,
     auth,
     authenticate: auth.authenticate,
-    records: makeRecords(config, secrets, store, auth),
+    records: makeRecords(config, secrets, store, auth, counts),
+    counts,
   };
 }
 
@@ -87,14 +94,19 @@ function makeRecords(
   secrets: Secrets,
   { db }: Store,
   auth: AuthParts,
+  counts: CountStore,
 ): RecordDeps & SchemaDeps {
   const clock = systemClock;
+  const ours = config.mongodbUrl.startsWith("mongodb_embedded:");
+  const totals = new Totals(db, serverIdentity(db, ours), ours);
+  const records = new RecordStore(db, config.queryTimeoutMs, totals);
   const tables = systemTables(config.systemTablePrefix);
   const catalogStore = makeCatalogStore(db, config.systemTablePrefix);
   return {
     ...{ catalogStore, clock, systemTables: tables, systemTablePrefix: config.systemTablePrefix },
     catalogs: new CurrentCatalog(catalogStore, tables, clock),
-    store: new RecordStore(db, config.queryTimeoutMs),
+    store: records,
+    writes: new CountedWrites(records, counts),
     provision: (table) => provisionTable(db, table),
     limits: { maxDepth: config.queryMaxDepth, maxLimit: config.queryMaxLimit },
     thresholds: {
@@ -122,11 +134,23 @@ export async function prepare(
 ): Promise<{ admin: { email: string; password: string } | undefined }> {
   const { config, store, records, auth } = deps;
   await ensureAuthIndexes(store.db, config.systemTablePrefix);
+  await deps.counts.ensureIndexes();
   for (const table of buildCatalog(0, [], records.systemTables).tables.values())
     await records.provision(table);
   const admin = await ensureFirstAdmin(auth, { email: config.adminEmail, password: config.adminPassword });
   await finishInterrupted(records);
+  await repairCounts(deps, config.mongodbUrl.startsWith("mongodb_embedded:"));
   if (config.demo && config.mongodbUrl.startsWith("mongodb_embedded:"))
-    await seedDemo({ ...records, db: store.db });
+    await seedDemo({ ...records, db: store.db, counts: deps.counts });
   return { admin };
+}
+
+/**
+ * Counts again what a crash has left uncertain.
+ * @param alone see CountStore.repair; the embedded engine serves one process
+ */
+export async function repairCounts({ counts, records, logger }: Deps, alone: boolean): Promise<void> {
+  const { tables } = await records.catalogs.refresh();
+  const repaired = await counts.repair([...tables.values()].flatMap(ownCounters), alone);
+  if (repaired > 0) logger.info({ repaired }, "counted again what interrupted writes had left");
 }

@@ -5,7 +5,10 @@ import { runService, type Service } from "@portico/shared/run-service";
 import { listen } from "@portico/shared/server";
 import { makeApp } from "./app.js";
 import { type Config, readConfig } from "./config.js";
-import { makeDeps, prepare } from "./deps.js";
+import { type Deps, makeDeps, prepare, repairCounts } from "./deps.js";
+
+/** How often counts that a dead process left uncertain are looked for. */
+const REPAIR_EVERY_MS = 60_000;
 
 await runService(async (): Promise<Service> => {
   const config = readConfig(process.env);
@@ -20,15 +23,27 @@ await runService(async (): Promise<Service> => {
   });
   refuseMalformed(server.server);
   deps.logger.info({ url: server.url }, "data service is ready");
+  const repairs = repairAfterOthers(deps);
   return {
     url: server.url,
     async stop() {
       health.stopping = true;
+      clearInterval(repairs);
       await server.stop();
       await deps.store.close();
     },
   };
 });
+
+/** Of several instances, whichever lives on completes what one that died has left. */
+function repairAfterOthers(deps: Deps): NodeJS.Timeout {
+  const repair = (): void => {
+    repairCounts(deps, false).catch((error: unknown) =>
+      deps.logger.warn({ err: error }, "counts were not repaired"),
+    );
+  };
+  return setInterval(repair, REPAIR_EVERY_MS).unref();
+}
 
 function announce(config: Config, admin: { email: string; password: string } | undefined): void {
   const embedded = config.mongodbUrl.startsWith("mongodb_embedded:");

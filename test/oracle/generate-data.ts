@@ -214,7 +214,8 @@ function relation(
   if (inverse !== undefined) ways.push("inverse");
   return {
     ...{ name, type, table: target?.name ?? owner },
-    ...(inverse === undefined ? {} : { inverse, ...(draw.chance(25) ? { counted: true } : {}) }),
+    ...(inverse === undefined ? {} : { inverse }),
+    ...(inverse !== undefined && type !== "one-to-one" && draw.chance(50) ? { counted: true } : {}),
     ...(required ? { required: true, written: "create" } : { written: draw.pick(ways) }),
   };
 }

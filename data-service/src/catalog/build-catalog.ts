@@ -1,5 +1,5 @@
 // Table definitions -> catalog: adds what every table has and both ends of every relation.
-import type { Catalog, Column, Relation, Rules, Table } from "./catalog.js";
+import type { Catalog, Column, Counter, Relation, Rules, Table } from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "./column-types.js";
 import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
 
@@ -19,15 +19,19 @@ export function buildCatalog(
   systemDefinitions: readonly SystemTableDefinition[],
 ): Catalog {
   const tables = new Map<string, Table>();
-  for (const definition of systemDefinitions)
-    tables.set(definition.name, buildTable(definition, definition.secrets));
-  for (const definition of definitions) tables.set(definition.name, buildTable(definition));
   const all = [...systemDefinitions, ...definitions];
+  for (const definition of systemDefinitions)
+    tables.set(definition.name, buildTable(definition, all, definition.secrets));
+  for (const definition of definitions) tables.set(definition.name, buildTable(definition, all));
   const withInverses = all.map((definition) => addInverses(definition.name, tables, all));
   return Object.freeze({ version, tables: new Map(withInverses.map((table) => [table.name, table])) });
 }
 
-function buildTable(definition: TableDefinition, secrets?: readonly string[]): Table {
+function buildTable(
+  definition: TableDefinition,
+  all: readonly TableDefinition[],
+  secrets?: readonly string[],
+): Table {
   const idColumn = generatedColumn("id", "_id", definition.idType);
   const columns = [
     idColumn,
@@ -46,7 +50,7 @@ function buildTable(definition: TableDefinition, secrets?: readonly string[]): T
     idColumn,
     columns: new Map(columns.map((column) => [column.name, column])),
     relations: new Map(
-      definition.relations.map((relation) => [relation.name, ownRelation(definition, relation)]),
+      definition.relations.map((relation) => [relation.name, ownRelation(definition, relation, all)]),
     ),
     uniques: definition.uniques,
     indexes: definition.indexes,
@@ -103,7 +107,11 @@ export function buildRules(type: ColumnType, { min, max, ...plain }: RulesDefini
   };
 }
 
-function ownRelation(table: TableDefinition, relation: RelationDefinition): Relation {
+function ownRelation(
+  table: TableDefinition,
+  relation: RelationDefinition,
+  all: readonly TableDefinition[],
+): Relation {
   const list = relation.type === "many-to-many";
   return {
     id: relation.id,
@@ -115,8 +123,26 @@ function ownRelation(table: TableDefinition, relation: RelationDefinition): Rela
     required: relation.required,
     exclusive: relation.type === "one-to-one",
     onDelete: relation.onDelete,
-    counted: relation.counted,
+    counter: relation.counted ? counterOf(table, relation, all) : undefined,
     description: relation.description,
+  };
+}
+
+function counterOf(
+  table: TableDefinition,
+  relation: RelationDefinition,
+  all: readonly TableDefinition[],
+): Counter | undefined {
+  const parents = all.find(({ name }) => name === relation.table)?.storage.collection;
+  if (parents === undefined) return undefined;
+  const field = `_n_${relation.id}`;
+  return {
+    id: relation.id,
+    column: { ...generatedColumn(field, field, "int"), required: false },
+    version: `_v_${relation.id}`,
+    ready: table.storage.building?.includes(relation.id) !== true,
+    parents,
+    children: { collection: table.storage.collection, field: fieldOf(table, relation.id) },
   };
 }
 
@@ -131,13 +157,17 @@ function addInverses(
   const inverses = all.flatMap((owner) =>
     owner.relations
       .filter((relation) => relation.table === name)
-      .flatMap((relation) => inverseOf(owner, relation)),
+      .flatMap((relation) => inverseOf(owner, relation, all)),
   );
   const relations = [...table.relations, ...inverses.map((relation) => [relation.name, relation] as const)];
   return Object.freeze({ ...table, relations: new Map(relations) });
 }
 
-function inverseOf(owner: TableDefinition, relation: RelationDefinition): Relation[] {
+function inverseOf(
+  owner: TableDefinition,
+  relation: RelationDefinition,
+  all: readonly TableDefinition[],
+): Relation[] {
   if (relation.inverse === null) return [];
   const list = relation.type === "many-to-many";
   return [
@@ -151,7 +181,7 @@ function inverseOf(owner: TableDefinition, relation: RelationDefinition): Relati
       required: false,
       exclusive: relation.type === "one-to-one",
       onDelete: relation.onDelete,
-      counted: relation.counted,
+      counter: relation.counted ? counterOf(owner, relation, all) : undefined,
       description: relation.description,
     },
   ];

@@ -60,8 +60,25 @@ export interface Relation {
   readonly exclusive: boolean;
   /** What happens to this side's record when the linked one is deleted; only where link.on is "self". */
   readonly onDelete: OnDelete;
-  readonly counted: boolean;
+  /** Of a counted relation, at both of its ends. */
+  readonly counter: Counter | undefined;
   readonly description: string | null;
+}
+
+/** Where a counted relation keeps the number of children: in the documents of the parents, absent for none. */
+export interface Counter {
+  /** The relation's id. */
+  readonly id: string;
+  /** The number, as a column that nobody can name. */
+  readonly column: Column;
+  /** The field that grows with every change of the number. */
+  readonly version: string;
+  /** False while the numbers of children that were there before are still being counted. */
+  readonly ready: boolean;
+  /** The collection of the parents. */
+  readonly parents: string;
+  /** The collection of the children, and where their links lie. */
+  readonly children: { readonly collection: string; readonly field: string };
 }
 
 export interface Table {
@@ -93,6 +110,13 @@ export function targetOf(catalog: Catalog, relation: Relation): Table {
   const table = catalog.tables.get(relation.target);
   if (table === undefined) throw new Error(`catalog is not closed: no table "${relation.target}"`);
   return table;
+}
+
+/** The counted relations whose links are stored in a table's own documents. */
+export function ownCounters(table: Table): Counter[] {
+  return [...table.relations.values()].flatMap(({ link, counter }) =>
+    link.on === "self" && counter !== undefined ? [counter] : [],
+  );
 }
 
 /** A relation of another table whose links are stored there and point at `table`. */

@@ -8,6 +8,7 @@ import {
   type ColumnDefinition,
   RELATION_TYPES,
   type RelationDefinition,
+  type RelationType,
   type RulesDefinition,
   type TableDefinition,
 } from "./definition.js";
@@ -324,9 +325,18 @@ function checkRelation(
   const onDelete = checkOnDelete(reader, type === "many-to-many", required);
   return {
     ...{ id: context.newId(), name, type, table, inverse, required, onDelete },
-    counted: reader.flag("counted"),
+    counted: checkCounted(reader, type, inverse),
     description: reader.text("description") ?? null,
   };
+}
+
+function checkCounted(reader: Reader, type: RelationType, inverse: string | null): boolean {
+  const counted = reader.flag("counted");
+  if (counted && type === "one-to-one")
+    reader.problem("counted", "a one-to-one relation has nothing to count");
+  else if (counted && inverse === null)
+    reader.problem("counted", "needs an inverse: the name by which the other table counts these records");
+  return counted;
 }
 
 /** The same for a relation. */

@@ -55,5 +55,7 @@ export interface TableDefinition {
     readonly collection: string;
     /** Member id -> field name inside documents. */
     readonly fields: Readonly<Record<string, string>>;
+    /** Ids of members whose numbers or indexes are written from now on, but not yet complete for older records. */
+    readonly building?: readonly string[];
   };
 }

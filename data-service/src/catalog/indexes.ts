@@ -16,7 +16,7 @@ export const MAX_INDEXES = 56;
 export const SINGLETON_FIELD = "_only";
 
 /**
- * The indexes contract 6 names: links, createdAt, updatedAt, dates, uniques and the owner's own. Each ends in `_id`
+ * The indexes contract 6 names: links, createdAt, updatedAt, dates, uniques, counters and the owner's own. Each ends in `_id`
  * where it serves sorting, because `id` closes every sort.
  */
 export function indexesOf(table: Table): IndexSpec[] {
@@ -28,10 +28,13 @@ export function indexesOf(table: Table): IndexSpec[] {
     ),
     ...columns
       .filter((column) => isDate(column) && !column.unique)
-      .map((column) => newestFirst(column.field)),
+      .map((column) => greatestFirst(column.field)),
     ...columns.filter((column) => column.unique).map((column) => uniqueOn(table, [column.name])),
     ...table.uniques.map((names) => uniqueOn(table, names)),
     ...table.indexes.map((names) => declared(table, names)),
+    ...[...table.relations.values()].flatMap(({ link, counter }) =>
+      link.on === "target" && counter !== undefined ? [greatestFirst(counter.column.field)] : [],
+    ),
     ...(table.singleton ? [{ key: [[SINGLETON_FIELD, 1] as const], unique: true }] : []),
   ];
   return withoutRepeats(specs);
@@ -61,8 +64,8 @@ function linkIndexes({ link, inverse }: Relation): IndexSpec[] {
   return inverse === null ? [byId] : [byId, newest];
 }
 
-/** Lists are asked for newest first; in this order `id` closes the sort along the index. */
-function newestFirst(field: string): IndexSpec {
+/** Lists are asked for newest and most first; in this order `id` closes the sort along the index. */
+function greatestFirst(field: string): IndexSpec {
   return {
     key: [
       [field, -1],

@@ -26,6 +26,7 @@ export interface DemoRelation {
   readonly inverse?: string;
   readonly required?: boolean;
   readonly onDelete?: "SET NULL" | "CASCADE" | "RESTRICT";
+  readonly counted?: boolean;
 }
 
 export interface DemoTable {
@@ -99,6 +100,7 @@ export const demoTables: readonly DemoTable[] = [
         inverse: "comments",
         required: true,
         onDelete: "CASCADE",
+        counted: true,
       },
     ],
   },

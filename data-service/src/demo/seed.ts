@@ -2,8 +2,9 @@
 import { createHash } from "node:crypto";
 import { ObjectId } from "bson";
 import type { Db } from "mongodb";
-import type { Catalog, Table } from "../catalog/catalog.js";
+import { type Catalog, ownCounters, type Table } from "../catalog/catalog.js";
 import type { Json } from "../json.js";
+import type { CountStore } from "../mongo/count-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import { checkBody } from "../records/check-body.js";
@@ -21,6 +22,7 @@ interface Marker {
 export interface SeedDeps extends SchemaDeps {
   readonly db: Db;
   readonly store: RecordStore;
+  readonly counts: Pick<CountStore, "countAll">;
 }
 
 const BATCH = 500;
@@ -35,7 +37,9 @@ export async function seedDemo(deps: SeedDeps): Promise<boolean> {
   if (marker?.state === "done") return false;
   await markers.updateOne({ _id: "demo" }, { $set: { state: "filling" } }, { upsert: true });
   await makeTables(deps, catalog);
-  await insertRecords(deps, await deps.catalogs.refresh());
+  const made = await deps.catalogs.refresh();
+  await insertRecords(deps, made);
+  for (const counter of [...made.tables.values()].flatMap(ownCounters)) await deps.counts.countAll(counter);
   await markers.updateOne({ _id: "demo" }, { $set: { state: "done" } });
   return true;
 }

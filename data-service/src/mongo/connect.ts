@@ -16,6 +16,8 @@ export interface Store {
   db: Db;
   /** Learned from the server: a replica set or a sharded cluster with sessions. The embedded engine has none. */
   transactions: boolean;
+  /** A replica set or a sharded cluster, not a server alone. */
+  cluster: boolean;
   close(): Promise<void>;
 }
 
@@ -56,7 +58,8 @@ async function connectDriver(url: string, database: string, options: MongoClient
     const hello = await client.db("admin").command({ hello: 1 });
     // Set on the database, because an address can weaken what is set on the client.
     const db = client.db(database, promises(hello));
-    return { client, db, transactions: hasTransactions(hello), close: () => client.close() };
+    const [transactions, cluster] = [hasTransactions(hello), isCluster(hello)];
+    return { client, db, transactions, cluster, close: () => client.close() };
   } catch (error) {
     await client.close();
     throw connectionProblem(client, error);

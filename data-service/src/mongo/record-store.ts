@@ -6,6 +6,7 @@ import type { Document, Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import { asRefusal } from "./driver-errors.js";
 import { type ExecutionReport, reportOf } from "./execution-report.js";
+import type { Totals } from "./totals.js";
 
 /** A change of one document, by operator. */
 export type Change = UpdateFilter<BsonDocument>;
@@ -22,10 +23,27 @@ export class RecordStore {
   readonly #db: Db;
   readonly #timeoutMs: number;
 
+  readonly #totals: Totals;
+
   /** @param timeoutMs QUERY_TIMEOUT_MS: no read runs longer */
-  constructor(db: Db, timeoutMs: number) {
+  constructor(db: Db, timeoutMs: number, totals: Totals) {
     this.#db = db;
     this.#timeoutMs = timeoutMs;
+    this.#totals = totals;
+  }
+
+  /** How many records the table has. Counts them only where it must. @param pipeline counts all of them as `value` */
+  async total(table: Table, pipeline: Stage[]): Promise<number> {
+    return this.#refusing(table, async () => {
+      const known = await this.#totals.known(table.collection);
+      return known ?? this.#totals.count(table.collection, () => this.count(table, pipeline));
+    });
+  }
+
+  /** The number that a counting pipeline answers as `value`. */
+  async count(table: Table, pipeline: Stage[]): Promise<number> {
+    const [result] = await this.read(table, pipeline);
+    return Number(result?.value ?? 0);
   }
 
   /** Runs a pipeline to its end and gives all documents. */
@@ -77,16 +95,19 @@ export class RecordStore {
     return result.matchedCount === 1;
   }
 
-  async updateMany(table: Table, which: Document, change: Change): Promise<void> {
-    await this.#refusing(table, () => this.#collection(table).updateMany(which, change));
+  /** @returns how many documents are different now */
+  async updateMany(table: Table, which: Document, change: Change): Promise<number> {
+    const result = await this.#refusing(table, () => this.#collection(table).updateMany(which, change));
+    return result.modifiedCount;
   }
 
-  /** Takes ids out of the list in `field`, wherever `which` selects. */
-  async pull(table: Table, which: Document, field: string, ids: readonly (Stored | null)[]): Promise<void> {
+  /** Takes ids out of the list in `field`, wherever `which` selects. @returns how many lists are different now */
+  async pull(table: Table, which: Document, field: string, ids: readonly Stored[]): Promise<number> {
     const others = { $filter: { input: `$${field}`, cond: { $not: { $in: ["$$this", [...ids]] } } } };
-    await this.#refusing(table, () =>
+    const result = await this.#refusing(table, () =>
       this.#collection(table).updateMany(which, [{ $set: { [field]: others } }]),
     );
+    return result.modifiedCount;
   }
 
   /** @returns how many documents went */

@@ -74,8 +74,10 @@ async function runMeta(deps: RecordDeps, query: AuthorizedQuery): Promise<JsonOb
 }
 
 async function count(deps: RecordDeps, query: AuthorizedQuery, which: MetaKey): Promise<number> {
-  const [result] = await deps.store.read(query.root.table, lowerCount(query, which));
-  return Number(result?.value ?? 0);
+  const { table } = query.root;
+  const pipeline = lowerCount(query, which);
+  // Nothing but the counting itself: every record counts.
+  return pipeline.length === 1 ? deps.store.total(table, pipeline) : deps.store.count(table, pipeline);
 }
 
 function aggregates(deps: RecordDeps, query: AuthorizedQuery): Promise<[string, Json]>[] {

@@ -9,6 +9,7 @@ import { canRank } from "../query/lower/rank.js";
 import { lowerProbe, NO_RANKING, type Ranking } from "../query/lower/read.js";
 import { answered, askedTruth, KEY, keyQuestion } from "../query/plan/resolve.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
+import { useCounters } from "../query/plan/use-counters.js";
 import { windowKey, windowQuestion, windowSize } from "../query/plan/window.js";
 import type { StoredRecord } from "../query/shape.js";
 
@@ -32,7 +33,8 @@ export interface PlanDeps {
 }
 
 /** Asks what the plan depends on; never more questions than the filter has relations, whatever the tables hold. */
-export async function planRead(deps: PlanDeps, query: AuthorizedQuery): Promise<Plan> {
+export async function planRead(deps: PlanDeps, asked: AuthorizedQuery): Promise<Plan> {
+  const query = useCounters(asked);
   const { root } = query;
   const questions: Question[] = [];
   const ask: Ask = async (table, pipeline) => {

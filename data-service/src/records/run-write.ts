@@ -28,8 +28,8 @@ export async function runCreate(
   );
   await insertAll(deps, table, documents, ids);
   await orUndo(async (undo) => {
-    undo.push(async () => void (await deps.store.remove(table, { _id: { $in: ids } })));
-    for (const [at, plan] of plans.entries()) await linkForeign(deps, ids[at] ?? null, plan.foreign, undo);
+    undo.push(() => deps.writes.remove(table, ids));
+    for (const [at, plan] of plans.entries()) await linkForeign(deps, ids[at], plan.foreign, undo);
     // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see runDelete); what it
     // can't have found yet, because we came later, we find here.
     await requireLinked(deps, plans);
@@ -45,9 +45,9 @@ async function insertAll(
   ids: Stored[],
 ): Promise<void> {
   try {
-    await deps.store.insert(table, documents);
+    await deps.writes.insert(table, documents);
   } catch (error) {
-    if (documents.length > 1) await deps.store.remove(table, { _id: { $in: ids } });
+    if (documents.length > 1) await deps.writes.remove(table, ids);
     throw error;
   }
 }
@@ -59,18 +59,15 @@ export async function runUpdate(deps: RecordDeps, table: Table, id: Stored, plan
   const fields = await storedFields(deps, table, plan.own);
   const { unset } = plan.own;
   const nothing = Object.keys(fields).length === 0 && unset.length === 0 && plan.foreign.length === 0;
-  const change = {
-    $set: nothing ? {} : { ...fields, updatedAt: deps.clock.now() },
-    ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((field) => [field, ""])) }),
-  };
+  const change = { set: { ...fields, updatedAt: deps.clock.now() }, unset };
   await orUndo(async (undo) => {
     if (plan.foreign.length > 0) {
       for (const set of plan.foreign) await requireLettable(deps, id, set);
-      undo.push(await rememberFields(deps, table, { _id: id }, [...Object.keys(change.$set), ...unset]));
+      undo.push(await rememberFields(deps, table, { _id: id }, [...Object.keys(change.set), ...unset]));
     }
     const found = nothing
       ? (await deps.store.existing(table, [id])).size === 1
-      : await deps.store.update(table, { _id: id }, change);
+      : await deps.writes.update(table, id, change);
     if (!found) throw recordNotFound(table);
     await linkForeign(deps, id, plan.foreign, undo);
   });
@@ -110,24 +107,25 @@ async function requireLinked(deps: RecordDeps, plans: readonly WritePlan[]): Pro
  * same set may let go of ours in between, so they are set once more: two at once may leave both sets, never neither.
  */
 async function linkForeign(
-  deps: RecordDeps,
-  id: Stored | null,
+  { store, writes }: RecordDeps,
+  id: Stored | undefined,
   sets: readonly LinkSet[],
   undo: Undo[],
 ): Promise<void> {
+  if (id === undefined) return;
   for (const { relation, target, ids } of sets) {
     const { field, list } = relation.link;
     const former = { [field]: id, _id: { $nin: [...ids] } };
     const chosen = { _id: { $in: [...ids] } };
-    undo.push(await rememberFields(deps, target, { $or: [former, chosen] }, [field]));
+    undo.push(await rememberFields({ store, writes }, target, { $or: [former, chosen] }, [field]));
     if (list) {
-      await deps.store.updateMany(target, chosen, { $addToSet: { [field]: id } });
-      await deps.store.pull(target, former, field, [id]);
-      await deps.store.updateMany(target, chosen, { $addToSet: { [field]: id } });
+      await writes.addToList(target, field, chosen, id);
+      await writes.takeFromList(target, field, former, [id]);
+      await writes.addToList(target, field, chosen, id);
     } else {
-      if (!relation.exclusive) await deps.store.updateMany(target, chosen, { $set: { [field]: id } });
-      await deps.store.updateMany(target, former, { $unset: { [field]: "" } });
-      await deps.store.updateMany(target, chosen, { $set: { [field]: id } });
+      if (!relation.exclusive) await writes.moveLink(target, field, chosen, id);
+      await writes.moveLink(target, field, former, null);
+      await writes.moveLink(target, field, chosen, id);
     }
   }
 }
@@ -168,7 +166,7 @@ export async function runDelete(deps: RecordDeps, catalog: Catalog, table: Table
 async function deleteSteps(deps: RecordDeps, catalog: Catalog, steps: readonly DeleteStep[]): Promise<void> {
   for (const step of steps.toReversed()) {
     await unlink(deps, catalog, step);
-    await deps.store.remove(step.table, { _id: { $in: [...step.ids] } });
+    await deps.writes.remove(step.table, step.ids);
   }
   for (const step of steps) {
     await unlink(deps, catalog, step);
@@ -242,8 +240,7 @@ async function unlink(deps: RecordDeps, catalog: Catalog, { table, ids }: Delete
   for (const { owner, relation } of incomingLinks(catalog, table)) {
     const { field, list } = relation.link;
     const linked = { [field]: { $in: [...ids] } };
-    if (list) await deps.store.pull(owner, linked, field, ids);
-    else if (relation.onDelete === "SET NULL")
-      await deps.store.updateMany(owner, linked, { $unset: { [field]: "" } });
+    if (list) await deps.writes.takeFromList(owner, field, linked, ids);
+    else if (relation.onDelete === "SET NULL") await deps.writes.moveLink(owner, field, linked, null);
   }
 }

@@ -1,5 +1,6 @@
 // Takes back the writes of a request that is refused half-way, so that a refusal has changed nothing.
 import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
 import type { Document } from "../query/lower/document.js";
 import type { RecordDeps } from "./deps.js";
 
@@ -19,7 +20,7 @@ export async function orUndo(writes: (undo: Undo[]) => Promise<void>): Promise<v
 
 /** Reads the fields of the documents that `which` selects, and gives what puts them back. */
 export async function rememberFields(
-  { store }: Pick<RecordDeps, "store">,
+  { store, writes }: Pick<RecordDeps, "store" | "writes">,
   table: Table,
   which: Document,
   fields: readonly string[],
@@ -28,12 +29,9 @@ export async function rememberFields(
   const before = await store.read(table, [{ $match: which }, { $project: project }]);
   return async () => {
     for (const { _id, ...values } of before) {
-      const absent = fields.filter((field) => values[field] === undefined);
-      const change = {
-        ...(Object.keys(values).length === 0 ? {} : { $set: values }),
-        ...(absent.length === 0 ? {} : { $unset: Object.fromEntries(absent.map((field) => [field, ""])) }),
-      };
-      await store.update(table, { _id: _id as Document[string] }, change);
+      const unset = fields.filter((field) => values[field] === undefined);
+      // What was just read goes back as it was.
+      await writes.update(table, _id as Stored, { set: values as Document, unset });
     }
   };
 }

@@ -47,7 +47,16 @@ function checkNew(deps: SchemaDeps, body: Json, catalog: Catalog): TableDefiniti
   const indexes = indexesOf(builtTable(deps, definition)).length;
   if (indexes > MAX_INDEXES)
     throw schemaError([`indexes: the table needs ${indexes} indexes; ${MAX_INDEXES} is the most`]);
+  const full = definition.relations.filter((relation) => relation.counted && isFull(catalog, relation.table));
+  if (full.length > 0)
+    throw schemaError(full.map(({ table }) => `relations: "${table}" has ${MAX_INDEXES} indexes already`));
   return definition;
+}
+
+/** A counted relation gives the other table an index. */
+function isFull(catalog: Catalog, name: string): boolean {
+  const table = catalog.tables.get(name);
+  return table !== undefined && indexesOf(table).length >= MAX_INDEXES;
 }
 
 function builtTable(deps: SchemaDeps, definition: TableDefinition): Table {
@@ -61,6 +70,17 @@ function builtTable(deps: SchemaDeps, definition: TableDefinition): Table {
   return table;
 }
 
+/** Numbers of children are sorted by, in the tables at the other end of counted relations. */
+async function provisionCounters(deps: SchemaDeps, definition: TableDefinition): Promise<void> {
+  const counted = definition.relations.filter((relation) => relation.counted).map(({ table }) => table);
+  if (counted.length === 0) return;
+  const { tables } = buildCatalog(0, [...(await deps.catalogStore.load()), definition], deps.systemTables);
+  for (const name of new Set(counted)) {
+    const parents = tables.get(name);
+    if (parents !== undefined) await deps.provision(parents);
+  }
+}
+
 /** @param check throws when the definition does not fit into a catalog that others have changed meanwhile */
 async function provisionAndPublish(
   deps: SchemaDeps,
@@ -71,6 +91,7 @@ async function provisionAndPublish(
     // Once more, now that nobody else can take the name: making indexes must not touch a table of this name.
     check(await deps.catalogs.refresh());
     await deps.provision(builtTable(deps, definition));
+    await provisionCounters(deps, definition);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const catalog = await deps.catalogs.refresh();
       // An instance that started a moment ago took the table for an interrupted one and has published it.

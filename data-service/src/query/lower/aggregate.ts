@@ -4,6 +4,7 @@ import type { Column } from "../../catalog/catalog.js";
 import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import type { Json } from "../../json.js";
 import type { AggregateKey, AggregateOp, AuthorizedQuery } from "../ast.js";
+import { counterFor } from "../plan/use-counters.js";
 import type { StoredRecord } from "../shape.js";
 import { matchStages } from "./condition.js";
 import { type Document, Names, type Stage } from "./document.js";
@@ -15,6 +16,11 @@ export function lowerAggregate(query: AuthorizedQuery): Stage[] {
   const groups: Document = {};
   const joins = query.aggregate.flatMap((key, at) => {
     if (key.kind === "relation") {
+      const counter = counterFor(key.step.relation, key.step.target, query.rules);
+      if (counter !== undefined) {
+        groups[resultField(at, "count")] = { $sum: `$${counter.column.field}` };
+        return [];
+      }
       const value = names.next();
       groups[resultField(at, "count")] = { $sum: `$${value}` };
       return countJoin(key.step, query.rules, names, value);

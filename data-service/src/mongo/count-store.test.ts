@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Db, type Document, MongoClient, ObjectId } from "mongodb";
+import { buildCatalog } from "../catalog/build-catalog.js";
+import type { Counter } from "../catalog/catalog.js";
+import type { TableDefinition } from "../catalog/definition.js";
+import { CountStore } from "./count-store.js";
+
+const relation = {
+  ...{
+    id: "r",
+    name: "home",
+    type: "many-to-one" as const,
+    table: "houses",
+    inverse: "cats",
+    required: false,
+  },
+  ...{ onDelete: "SET NULL" as const, counted: true, description: null },
+};
+const table = (name: string, own: Partial<TableDefinition>): TableDefinition => ({
+  ...{ id: name, name, description: null, singleton: false, idType: "int", columns: [], relations: [] },
+  ...{ uniques: [], indexes: [], storage: { collection: name, fields: {} }, ...own },
+});
+const cats = { relations: [relation], storage: { collection: "cats", fields: { r: "homeId" } } };
+const catalog = buildCatalog(1, [table("houses", {}), table("cats", cats)], []);
+
+describe("numbers of children", () => {
+  let client: MongoClient;
+  let db: Db;
+  let store: CountStore;
+  let counter: Counter;
+  let now: Date;
+
+  beforeAll(async () => {
+    const url = process.env.MONGODB_URL;
+    if (url === undefined) throw new Error("MONGODB_URL is set by the test run");
+    client = await MongoClient.connect(url);
+    db = client.db(`test_${new ObjectId().toHexString()}`);
+    const found = catalog.tables.get("cats")?.relations.get("home")?.counter;
+    if (found === undefined) throw new Error("no counter");
+    counter = found;
+  });
+
+  afterAll(async () => {
+    await db.dropDatabase();
+    await client.close();
+  });
+
+  beforeEach(async () => {
+    await db.dropDatabase();
+    now = new Date("2026-01-01T00:00:00Z");
+    store = new CountStore(db, false, () => now);
+    await store.ensureIndexes();
+    await db.collection<Document>("houses").insertMany([{ _id: 1 }, { _id: 2 }] as Document[]);
+  });
+
+  const addCats = (homeId: number, count: number) =>
+    db.collection("cats").insertMany(Array.from({ length: count }, () => ({ homeId })));
+  const numbers = async () =>
+    (await db.collection("houses").find().sort({ _id: 1 }).toArray()).map(
+      (house) => house[counter.column.field],
+    );
+  const marks = () => db.collection("_counting").countDocuments();
+  const home = (id: number) => ({ counter, id });
+
+  it("change by what a finished write says, and zero is absence", async () => {
+    await store.settle(await store.mark([home(1), home(2)]), [{ ...home(1), by: 2 }]);
+    expect([await numbers(), await marks()]).toEqual([[2, undefined], 0]);
+    await store.settle(await store.mark([home(1)]), [{ ...home(1), by: -2 }]);
+    expect(await numbers()).toEqual([undefined, undefined]);
+  });
+
+  it("are counted when a write fails in the middle", async () => {
+    const mark = await store.mark([home(1)]);
+    await addCats(1, 3);
+    await store.abandon(mark);
+    expect([await numbers(), await marks()]).toEqual([[3, undefined], 0]);
+  });
+
+  it("are counted at the start of the only process, whatever is marked", async () => {
+    await store.mark([home(1), home(2)]);
+    await store.mark([home(2)]);
+    await addCats(2, 4);
+    expect(await store.repair([counter], true)).toBe(2);
+    expect([await numbers(), await marks()]).toEqual([[undefined, 4], 0]);
+  });
+
+  it("are left alone beside living processes until a mark is too old to be alive", async () => {
+    await store.mark([home(1)]);
+    await addCats(1, 1);
+    expect(await store.repair([counter], false)).toBe(0);
+    now = new Date(now.getTime() + 121_000);
+    expect(await store.repair([counter], false)).toBe(1);
+    expect(await numbers()).toEqual([1, undefined]);
+  });
+
+  it("come out right when a write that was taken for dead comes to its end after all", async () => {
+    const mark = await store.mark([home(1)]);
+    now = new Date(now.getTime() + 121_000);
+    await store.repair([counter], false);
+    await addCats(1, 1);
+    await store.settle(mark, [{ ...home(1), by: 1 }]);
+    expect([await numbers(), await marks()]).toEqual([[1, undefined], 0]);
+  });
+
+  it("are not set while another write is under way, and its change is not counted twice", async () => {
+    const other = await store.mark([home(1)]);
+    await addCats(1, 1);
+    const recount = store.recount(home(1));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await store.settle(other, [{ ...home(1), by: 1 }]);
+    expect(await recount).toBe(true);
+    expect(await numbers()).toEqual([1, undefined]);
+  });
+
+  it("of a relation that has gone are forgotten", async () => {
+    await store.mark([home(1)]);
+    await store.repair([], true);
+    expect(await marks()).toBe(0);
+  });
+
+  it("are counted for all parents when they begin to be kept, wrong ones included", async () => {
+    await addCats(1, 5);
+    await db
+      .collection<Document>("houses")
+      .updateOne({ _id: 2 } as Document, { $set: { [counter.column.field]: 7 } });
+    await store.countAll(counter);
+    expect(await numbers()).toEqual([5, undefined]);
+  });
+});

@@ -1,0 +1,202 @@
+// The numbers of children that counted relations keep in their parents' documents (docs/decisions/004-counters.md).
+//
+// A mark is written before the children change and taken away after the numbers have. Whatever a crash interrupts
+// leaves its mark behind, and the parents it names are counted again.
+import { type AnyBulkWriteOperation, type Collection, type Db, type Document, ObjectId } from "mongodb";
+import type { Counter } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+
+/** A parent whose number of children is kept. */
+export interface Counted {
+  readonly counter: Counter;
+  readonly id: Stored;
+}
+
+/** By how much a number changes. */
+export interface Delta extends Counted {
+  readonly by: number;
+}
+
+/** Stands for a change under way. */
+export interface Mark {
+  readonly id: ObjectId;
+  readonly parents: readonly Counted[];
+}
+
+interface MarkDocument {
+  _id: ObjectId;
+  at: Date;
+  parents: { counter: string; id: Stored }[];
+  /** The change will not come to its end by itself. */
+  abandoned?: true;
+}
+
+/** No write takes this long; a mark this old belongs to a process that has died. */
+const ABANDONED_AFTER_MS = 120_000;
+
+/** How often a number that others keep changing is tried to be set, and how long to wait in between. */
+const RECOUNTS = 400;
+const PAUSE_MS = 5;
+
+export class CountStore {
+  readonly #db: Db;
+  readonly #marks: Collection<MarkDocument>;
+  readonly #now: () => Date;
+  /** Order in one journal is all that counts here, so nobody waits for the disk; a cluster may have several. */
+  readonly #promise: { writeConcern?: { w: 1; journal: false } };
+
+  /** @param isCluster whether writes to different collections may be kept by different servers */
+  constructor(db: Db, isCluster: boolean, now: () => Date) {
+    this.#db = db;
+    this.#promise = isCluster ? {} : { writeConcern: { w: 1, journal: false } };
+    this.#marks = db.collection<MarkDocument>("_counting", this.#promise);
+    this.#now = now;
+  }
+
+  async ensureIndexes(): Promise<void> {
+    await this.#marks.createIndex({ "parents.counter": 1, "parents.id": 1 });
+  }
+
+  /** Notes that the numbers of these parents are about to change. To be awaited before anything else is written. */
+  async mark(parents: readonly Counted[]): Promise<Mark> {
+    const id = new ObjectId();
+    await this.#marks.insertOne({ _id: id, at: this.#now(), parents: parents.map(toNamed) });
+    return { id, parents };
+  }
+
+  /** Changes the numbers, and takes the mark away. */
+  async settle(mark: Mark, deltas: readonly Delta[]): Promise<void> {
+    await this.#add(deltas);
+    const { deletedCount } = await this.#marks.deleteOne({ _id: mark.id });
+    if (deletedCount === 1) return;
+    // We were so slow that somebody took us for dead and counted, perhaps before our change.
+    await this.#marks.insertOne({ _id: mark.id, at: this.#now(), parents: mark.parents.map(toNamed) });
+    await this.abandon(mark);
+  }
+
+  /** Counts the children of a mark's parents, after a change that may have happened in part. */
+  async abandon(mark: Mark): Promise<void> {
+    await this.#marks.updateOne({ _id: mark.id }, { $set: { abandoned: true } });
+    for (const parent of mark.parents) if (!(await this.recount(parent))) return;
+    await this.#marks.deleteOne({ _id: mark.id });
+  }
+
+  /**
+   * Completes what dead processes have left.
+   * @param counters those in use; others have gone with their relation
+   * @param alone true when no other process uses the database, so that every mark is a dead one's
+   * @returns how many interrupted changes there were
+   */
+  async repair(counters: readonly Counter[], alone: boolean): Promise<number> {
+    const byId = new Map(counters.map((counter) => [counter.id, counter]));
+    const before = new Date(this.#now().getTime() - ABANDONED_AFTER_MS);
+    const dead = alone ? {} : { $or: [{ abandoned: true as const }, { at: { $lt: before } }] };
+    let repaired = 0;
+    // All of them first: a dead one must not be waited for while another is counted.
+    if (alone) await this.#marks.updateMany({}, { $set: { abandoned: true } });
+    for await (const { _id, parents } of this.#marks.find(dead)) {
+      repaired += 1;
+      const known = parents.flatMap(({ counter: name, id }) => {
+        const counter = byId.get(name);
+        return counter === undefined ? [] : [{ counter, id }];
+      });
+      await this.abandon({ id: _id, parents: known });
+    }
+    return repaired;
+  }
+
+  /** Counts the children of every parent that has some, or had. For numbers that begin to be kept. */
+  async countAll(counter: Counter): Promise<void> {
+    const { collection, field } = counter.children;
+    const named = this.#db
+      .collection(collection)
+      .aggregate(
+        [
+          { $match: { [field]: { $ne: null } } },
+          { $project: { _id: 0, [field]: 1 } },
+          { $unwind: `$${field}` },
+          { $group: { _id: `$${field}` } },
+        ],
+        { allowDiskUse: true },
+      );
+    for await (const { _id } of named) await this.recount({ counter, id: _id });
+    const numbered = { [counter.column.field]: { $gt: Number.NEGATIVE_INFINITY } };
+    const parents = this.#db.collection(counter.parents).find(numbered, { projection: { _id: 1 } });
+    for await (const { _id } of parents) await this.recount({ counter, id: stored(_id) });
+  }
+
+  /**
+   * Sets a number by counting. A change that is under way while we count would come on top of what we have seen of it
+   * already, so the number is set only when there was none from before to after, and none came to its end meanwhile.
+   * @returns false when there was never a quiet moment
+   */
+  async recount({ counter, id }: Counted): Promise<boolean> {
+    const parents = this.#db.collection<Document>(counter.parents, this.#promise);
+    const which = { _id: id } as Document;
+    for (let attempt = 0; attempt < RECOUNTS; attempt += 1) {
+      const parent = await parents.findOne(which, { projection: { [counter.version]: 1 } });
+      if (parent === null) return true;
+      if (!(await this.#isChanging(counter, id))) {
+        const children = await this.#children(counter, id);
+        const version: unknown = parent[counter.version];
+        const unchanged = { ...which, [counter.version]: version ?? { $exists: false } };
+        const quiet = !(await this.#isChanging(counter, id));
+        if (quiet && (await parents.updateOne(unchanged, setNumber(counter, children))).matchedCount === 1) {
+          return true;
+        }
+      }
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+    return false;
+  }
+
+  async #children({ children }: Counter, id: Stored): Promise<number> {
+    return this.#db.collection(children.collection).countDocuments({ [children.field]: id });
+  }
+
+  async #isChanging({ id: counter }: Counter, id: Stored): Promise<boolean> {
+    const alive = {
+      abandoned: { $ne: true as const },
+      at: { $gte: new Date(this.#now().getTime() - ABANDONED_AFTER_MS) },
+    };
+    return (await this.#marks.findOne({ parents: { $elemMatch: { counter, id } }, ...alive })) !== null;
+  }
+
+  async #add(deltas: readonly Delta[]): Promise<void> {
+    const byCollection = new Map<string, AnyBulkWriteOperation<Document>[]>();
+    for (const { counter, id, by } of deltas.filter(({ by }) => by !== 0)) {
+      const operations = byCollection.get(counter.parents) ?? [];
+      operations.push({ updateOne: { filter: { _id: id } as Document, update: addNumber(counter, by) } });
+      byCollection.set(counter.parents, operations);
+    }
+    for (const [name, operations] of byCollection) {
+      await this.#db.collection<Document>(name, this.#promise).bulkWrite(operations, { ordered: false });
+    }
+  }
+}
+
+function toNamed({ counter, id }: Counted): MarkDocument["parents"][number] {
+  return { counter: counter.id, id };
+}
+
+/** Ids come from the same database and go back into it. */
+function stored(id: unknown): Stored {
+  return id as Stored;
+}
+
+function addNumber(counter: Counter, by: number): Document[] {
+  return setTo(counter, { $add: [{ $ifNull: [`$${counter.column.field}`, 0] }, by] });
+}
+
+function setNumber(counter: Counter, number: number): Document[] {
+  return setTo(counter, { $literal: number });
+}
+
+/** Zero is absence, as null is everywhere. */
+function setTo({ column, version }: Counter, number: Document): Document[] {
+  const field = `$${column.field}`;
+  return [
+    { $set: { [column.field]: number, [version]: { $add: [{ $ifNull: [`$${version}`, 0] }, 1] } } },
+    { $set: { [column.field]: { $cond: [{ $eq: [field, 0] }, "$$REMOVE", field] } } },
+  ];
+}

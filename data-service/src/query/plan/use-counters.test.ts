@@ -1,0 +1,79 @@
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "@jest/globals";
+import { buildCatalog } from "../../catalog/build-catalog.js";
+import type { Relation, Table } from "../../catalog/catalog.js";
+import { checkDefinition } from "../../catalog/check-definition.js";
+import type { TableDefinition } from "../../catalog/definition.js";
+import type { JsonObject } from "../../json.js";
+import { ALWAYS, type AuthorizedNode, type AuthorizedPredicate, NEVER } from "../ast.js";
+import { counterFor, useCounters } from "./use-counters.js";
+
+const definitions: TableDefinition[] = [];
+const define = (body: JsonObject): void => {
+  const catalog = buildCatalog(0, definitions, []);
+  const checked = checkDefinition(body, { catalog, systemPrefix: "svc_", newId: randomUUID });
+  if (!checked.ok) throw new Error(checked.problems.join());
+  definitions.push(checked.definition);
+};
+const child = { type: "many-to-one", table: "posts" };
+define({ name: "posts", columns: [] });
+define({ name: "notes", relations: [{ name: "post", inverse: "notes", ...child }] });
+define({ name: "comments", relations: [{ name: "post", inverse: "comments", counted: true, ...child }] });
+
+const tables = (from: readonly TableDefinition[]) => buildCatalog(1, from, []).tables;
+const table = (name: string, from: readonly TableDefinition[] = definitions): Table => {
+  const found = tables(from).get(name);
+  if (found === undefined) throw new Error(name);
+  return found;
+};
+const relation = (name: string, from: readonly TableDefinition[] = definitions): Relation => {
+  const found = table("posts", from).relations.get(name);
+  if (found === undefined) throw new Error(name);
+  return found;
+};
+const comments = relation("comments");
+const exists = (of: Relation): AuthorizedPredicate => ({
+  ...{ kind: "exists", relation: of, target: table(of.target), visible: ALWAYS },
+});
+const step = (of: Relation) => ({ relation: of, target: table(of.target) });
+
+describe("the number a counted relation keeps", () => {
+  test("is there on the parent's side of a counted relation", () => {
+    expect(counterFor(comments, table("comments"), () => ALWAYS)).toBe(comments.counter);
+    expect(counterFor(relation("notes"), table("notes"), () => ALWAYS)).toBeUndefined();
+    const post = table("comments").relations.get("post");
+    expect(post && counterFor(post, table("posts"), () => ALWAYS)).toBeUndefined();
+  });
+
+  test("does not tell what a caller under a row rule sees", () => {
+    expect(counterFor(comments, table("comments"), () => NEVER)).toBeUndefined();
+  });
+
+  test("is not asked while it is still being counted", () => {
+    const building = definitions.map((each) => ({
+      ...each,
+      storage: { ...each.storage, building: each.relations.map(({ id }) => id) },
+    }));
+    const unfinished = relation("comments", building);
+    expect(unfinished.counter).toBeDefined();
+    expect(counterFor(unfinished, table("comments", building), () => ALWAYS)).toBeUndefined();
+  });
+
+  test("stands in for counting in sorts, and for looking in filters, at every depth", () => {
+    const node: AuthorizedNode = {
+      ...{ table: table("posts"), rule: ALWAYS, columns: [], children: [], limit: 10, skip: 0 },
+      filter: { kind: "and", of: [{ kind: "not", of: exists(comments) }, exists(relation("notes"))] },
+      sort: [
+        { kind: "count", step: step(comments), descending: true },
+        { kind: "count", step: step(relation("notes")), descending: false },
+      ],
+    };
+    const query = { root: node, meta: [], aggregate: [], rules: () => ALWAYS };
+    const { root } = useCounters(query as unknown as Parameters<typeof useCounters>[0]);
+    const column = comments.counter?.column;
+    expect(root.sort[0]).toEqual({ kind: "column", path: [], column, descending: true });
+    expect(root.sort[1]).toEqual(node.sort[1]);
+    const has = { kind: "not", of: { kind: "test", column, test: { op: "isNull" } } };
+    expect(root.filter).toEqual({ kind: "and", of: [{ kind: "not", of: has }, exists(relation("notes"))] });
+  });
+});

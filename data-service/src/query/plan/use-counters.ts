@@ -1,0 +1,56 @@
+// Numbers of children that a counted relation keeps, in the place of counting them. Pure.
+import type { Counter, Relation, Table } from "../../catalog/catalog.js";
+import type { AuthorizedNode, AuthorizedPredicate, AuthorizedQuery, SortKey } from "../ast.js";
+
+type Rules = AuthorizedQuery["rules"];
+
+/**
+ * The counter that tells how many related records the caller may see. The numbers know nothing of row rules, so under
+ * a rule there is none.
+ */
+export function counterFor(relation: Relation, target: Table, rules: Rules): Counter | undefined {
+  const { counter, link } = relation;
+  const usable = link.on === "target" && counter?.ready === true && rules(target).kind === "always";
+  return usable ? counter : undefined;
+}
+
+/** The same query, asking counters wherever it sorts by a number of children or asks whether there are any. */
+export function useCounters(query: AuthorizedQuery): AuthorizedQuery {
+  return { ...query, root: inNode(query.root, query.rules) };
+}
+
+function inNode(node: AuthorizedNode, rules: Rules): AuthorizedNode {
+  return {
+    ...node,
+    filter: inPredicate(node.filter, rules),
+    sort: node.sort.map((key) => inSortKey(key, rules)),
+    children: node.children.map((child) => ({ ...child, node: inNode(child.node, rules) })),
+  };
+}
+
+function inSortKey(key: SortKey, rules: Rules): SortKey {
+  if (key.kind !== "count") return key;
+  const counter = counterFor(key.step.relation, key.step.target, rules);
+  if (counter === undefined) return key;
+  // No children is an absent number, and absent comes before every number, as zero does.
+  return { kind: "column", path: [], column: counter.column, descending: key.descending };
+}
+
+function inPredicate(predicate: AuthorizedPredicate, rules: Rules): AuthorizedPredicate {
+  switch (predicate.kind) {
+    case "and":
+    case "or":
+      return { kind: predicate.kind, of: predicate.of.map((each) => inPredicate(each, rules)) };
+    case "not":
+      return { kind: "not", of: inPredicate(predicate.of, rules) };
+    case "related":
+      return { ...predicate, where: inPredicate(predicate.where, rules) };
+    case "exists": {
+      const counter = counterFor(predicate.relation, predicate.target, rules);
+      if (counter === undefined) return predicate;
+      return { kind: "not", of: { kind: "test", column: counter.column, test: { op: "isNull" } } };
+    }
+    default:
+      return predicate;
+  }
+}

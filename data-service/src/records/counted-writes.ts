@@ -1,0 +1,232 @@
+// The writes that can change how many children a record has: each keeps the numbers of counted relations exact.
+// Tables without such relations are written straight away.
+import { type Counter, ownCounters, type Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import type { Counted, CountStore, Delta } from "../mongo/count-store.js";
+import type { RecordStore } from "../mongo/record-store.js";
+import type { Document } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
+
+/** What an update does to one document. */
+export interface FieldChange {
+  readonly set: Document;
+  readonly unset: readonly string[];
+}
+
+/** A record whose links others keep changing is tried this often before the request gives up. */
+const ATTEMPTS = 100;
+
+type Store = Pick<RecordStore, "read" | "insert" | "update" | "updateMany" | "pull" | "remove">;
+
+export class CountedWrites {
+  readonly #store: Store;
+  readonly #counts: Pick<CountStore, "mark" | "settle" | "abandon">;
+
+  constructor(store: Store, counts: Pick<CountStore, "mark" | "settle" | "abandon">) {
+    this.#store = store;
+    this.#counts = counts;
+  }
+
+  async insert(table: Table, documents: readonly Document[]): Promise<void> {
+    const parents = documents.flatMap((document) => parentsOf(ownCounters(table), document));
+    await this.#counting(parents, async () => {
+      await this.#store.insert(table, documents);
+      return parents.map((parent) => ({ ...parent, by: 1 }));
+    });
+  }
+
+  /** Changes one record. @returns whether there was one */
+  async update(table: Table, id: Stored, { set, unset }: FieldChange): Promise<boolean> {
+    const change = {
+      ...(Object.keys(set).length === 0 ? {} : { $set: set }),
+      ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((field) => [field, ""])) }),
+    };
+    const touched = ownCounters(table).filter(
+      ({ children: { field } }) => field in set || unset.includes(field),
+    );
+    if (touched.length === 0) return this.#store.update(table, { _id: id }, change);
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const [before] = await this.#readLinks(table, touched, [id]);
+      if (before === undefined) return false;
+      const [former, next] = [parentsOf(touched, before), parentsOf(touched, set)];
+      const deltas = [
+        ...former.map((each) => ({ ...each, by: -1 })),
+        ...next.map((each) => ({ ...each, by: 1 })),
+      ];
+      let found = false;
+      await this.#counting([...former, ...next], async () => {
+        found = await this.#store.update(table, { _id: id, ...sameLinks(touched, before) }, change);
+        return found ? deltas : [];
+      });
+      if (found) return true;
+    }
+    throw new Error(`the links of a record of "${table.name}" never stood still`);
+  }
+
+  /** Makes the chosen records link to `id`, or to nothing, whatever they linked to before. */
+  async moveLink(table: Table, field: string, which: Document, id: Stored | null): Promise<void> {
+    const change = id === null ? { $unset: { [field]: "" } } : { $set: { [field]: id } };
+    const counter = ownCounter(table, field);
+    if (counter === undefined) return void (await this.#store.updateMany(table, which, change));
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const formers = await this.#linkedElsewhere(table, field, which, id);
+      if (formers.length === 0) return;
+      for (const former of formers) {
+        const parents = [former, id].flatMap((each) => (each === null ? [] : [{ counter, id: each }]));
+        await this.#counting(parents, async () => {
+          const changed = await this.#store.updateMany(table, { $and: [which, { [field]: former }] }, change);
+          return parents.map((parent) => ({ ...parent, by: parent.id === former ? -changed : changed }));
+        });
+      }
+    }
+    throw new Error(`the links of records of "${table.name}" never stood still`);
+  }
+
+  /** Adds `id` to the list of links of the chosen records. */
+  async addToList(table: Table, field: string, which: Document, id: Stored): Promise<void> {
+    const counter = ownCounter(table, field);
+    const parents = counter === undefined ? [] : [{ counter, id }];
+    await this.#counting(parents, async () => {
+      const lacking = { $and: [which, { [field]: { $ne: id } }] };
+      const changed = await this.#store.updateMany(table, lacking, { $addToSet: { [field]: id } });
+      return parents.map((parent) => ({ ...parent, by: changed }));
+    });
+  }
+
+  /** Takes ids out of the lists of links of the chosen records. */
+  async takeFromList(table: Table, field: string, which: Document, ids: readonly Stored[]): Promise<void> {
+    const counter = ownCounter(table, field);
+    if (counter === undefined) return void (await this.#store.pull(table, which, field, ids));
+    for (const id of ids) {
+      const parents = [{ counter, id }];
+      await this.#counting(parents, async () => {
+        const changed = await this.#store.pull(table, { $and: [which, { [field]: id }] }, field, [id]);
+        return parents.map((parent) => ({ ...parent, by: -changed }));
+      });
+    }
+  }
+
+  /** Deletes records. */
+  async remove(table: Table, ids: readonly Stored[]): Promise<void> {
+    const counters = ownCounters(table);
+    if (counters.length === 0) return void (await this.#store.remove(table, { _id: { $in: [...ids] } }));
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const documents = await this.#readLinks(table, counters, ids);
+      if (documents.length === 0) return;
+      for (const alike of groupByLinks(counters, documents)) await this.#removeAlike(table, counters, alike);
+    }
+    throw new Error(`the links of records of "${table.name}" never stood still`);
+  }
+
+  /** Deletes records with the same links; the ones that have others by now stay. */
+  async #removeAlike(
+    table: Table,
+    counters: readonly Counter[],
+    alike: readonly StoredRecord[],
+  ): Promise<void> {
+    const [first] = alike;
+    if (first === undefined) return;
+    const parents = parentsOf(counters, first);
+    await this.#counting(parents, async () => {
+      const which = { _id: { $in: alike.map(({ _id }) => stored(_id)) }, ...sameLinks(counters, first) };
+      const removed = await this.#store.remove(table, which);
+      return parents.map((parent) => ({ ...parent, by: -removed }));
+    });
+  }
+
+  async #counting(parents: readonly Counted[], write: () => Promise<readonly Delta[]>): Promise<void> {
+    if (parents.length === 0) return void (await write());
+    const mark = await this.#counts.mark(distinct(parents));
+    let deltas: readonly Delta[];
+    try {
+      deltas = await write();
+    } catch (error) {
+      // Part of it may have been written. If we can't count now, the mark stays for later.
+      await this.#counts.abandon(mark).catch(() => undefined);
+      throw error;
+    }
+    await this.#counts.settle(mark, summed(deltas));
+  }
+
+  async #readLinks(
+    table: Table,
+    counters: readonly Counter[],
+    ids: readonly Stored[],
+  ): Promise<StoredRecord[]> {
+    const project = Object.fromEntries(counters.map(({ children }) => [children.field, 1]));
+    return this.#store.read(table, [
+      { $match: { _id: { $in: [...ids] } } },
+      { $project: { _id: 1, ...project } },
+    ]);
+  }
+
+  /** What the chosen records link to instead of `id`; null stands for nothing. */
+  async #linkedElsewhere(
+    table: Table,
+    field: string,
+    which: Document,
+    id: Stored | null,
+  ): Promise<(Stored | null)[]> {
+    const others = { $match: { $and: [which, { [field]: { $ne: id } }] } };
+    const groups = await this.#store.read(table, [others, { $group: { _id: `$${field}` } }]);
+    return groups.map(({ _id }) => (_id === undefined || _id === null ? null : stored(_id)));
+  }
+}
+
+function ownCounter(table: Table, field: string): Counter | undefined {
+  return ownCounters(table).find(({ children }) => children.field === field);
+}
+
+/** Links come from the same database and go back into it. */
+function stored(value: unknown): Stored {
+  return value as Stored;
+}
+
+function linksIn(document: StoredRecord, field: string): Stored[] {
+  const value = document[field];
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? value.map(stored) : [stored(value)];
+}
+
+function parentsOf(counters: readonly Counter[], document: StoredRecord): Counted[] {
+  return counters.flatMap((counter) =>
+    linksIn(document, counter.children.field).map((id) => ({ counter, id })),
+  );
+}
+
+/** Only the document whose links are still these. */
+function sameLinks(counters: readonly Counter[], document: StoredRecord): Document {
+  const fields = counters.map(({ children }) => children.field);
+  return Object.fromEntries(
+    fields.map((field) => [
+      field,
+      document[field] === undefined ? { $exists: false } : { $eq: stored(document[field]) },
+    ]),
+  );
+}
+
+function groupByLinks(counters: readonly Counter[], documents: readonly StoredRecord[]): StoredRecord[][] {
+  const groups = new Map<string, StoredRecord[]>();
+  for (const document of documents) {
+    const key = parentsOf(counters, document).map(keyOf).join();
+    groups.set(key, [...(groups.get(key) ?? []), document]);
+  }
+  return [...groups.values()];
+}
+
+function keyOf({ counter, id }: Counted): string {
+  return `${counter.id} ${String(id)}`;
+}
+
+function distinct(parents: readonly Counted[]): Counted[] {
+  return [...new Map(parents.map((parent) => [keyOf(parent), parent])).values()];
+}
+
+function summed(deltas: readonly Delta[]): Delta[] {
+  const sums = new Map<string, Delta>();
+  for (const delta of deltas) {
+    const key = keyOf(delta);
+    sums.set(key, { ...delta, by: delta.by + (sums.get(key)?.by ?? 0) });
+  }
+  return [...sums.values()];
+}
