@@ -23,6 +23,7 @@ const CASES_PER_DATABASE = 14;
 const ROADS: readonly Readonly<Record<string, string>>[] = [
   {},
   { QUERY_PLAN_MAX_KEYS: "0" },
+  { QUERY_PLAN_MAX_KEYS: "0", QUERY_PLAN_FEW_PARENTS: "0" },
   { QUERY_PLAN_FEW_PARENTS: "0", QUERY_PLAN_WINDOW_CHILDREN: "1" },
   { QUERY_PLAN_FEW_PARENTS: "0", QUERY_PLAN_WINDOW_CHILDREN: "0" },
 ];

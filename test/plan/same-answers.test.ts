@@ -1,4 +1,4 @@
-// Whatever way the planner takes, the answer is the same: one database, three data services with other thresholds.
+// Whatever way the planner takes, the answer is the same: one database, several data services with other thresholds.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Api, signIn } from "../support/api.js";
 import {
@@ -13,8 +13,13 @@ import {
 /** More parents than FEW_PARENTS, so that the default ranks by grouping. */
 const PARENTS = 260;
 
+/** The likes of comments that all stand under one post. */
+const CROWDED = 99;
+
 const WAYS = {
   "joining and looking up everything": { QUERY_PLAN_MAX_KEYS: "0", QUERY_PLAN_FEW_PARENTS: "100000" },
+  "grouping both sides to count": { QUERY_PLAN_MAX_KEYS: "0", QUERY_PLAN_FEW_PARENTS: "0" },
+  "asking for few keys, and again for the distinct ones": { QUERY_PLAN_MAX_KEYS: "3" },
   "resolving keys and grouping everything": {
     ...{ QUERY_PLAN_MAX_KEYS: "100000", QUERY_PLAN_FEW_PARENTS: "0", QUERY_PLAN_WINDOW_CHILDREN: "0" },
   },
@@ -28,6 +33,16 @@ const QUERIES: Record<string, Record<string, unknown>> = {
   "to-one by null test": { filter: { author: { nick: { _is_null: true } } } },
   "to-one negated null test": { filter: { _not: { author: { nick: { _is_null: true } } } } },
   "to-many": { filter: { comments: { likes: { _gt: 5 } } } },
+  "to-many, crowded at one parent": { filter: { comments: { likes: { _eq: CROWDED } } } },
+  "to-many twice, and a column": {
+    filter: {
+      comments: { likes: { _gt: 2 } },
+      tags: { label: "t1" },
+      views: { _gt: 1 },
+      _not: { comments: { likes: 7 } },
+    },
+  },
+  "to-one with a column": { filter: { author: { name: { _contains: "1" } }, views: { _in: [1, 2] } } },
   "to-many, none": { filter: { _not: { comments: { likes: { _gt: 5 } } } } },
   "to-many under or": {
     filter: { _or: [{ comments: { likes: { _eq: 7 } } }, { author: { name: { _eq: "a1" } } }] },
@@ -142,6 +157,7 @@ async function fill(api: Api): Promise<void> {
     post: at % 13 ? posts[(at * at) % (PARENTS - 40)] : null,
     writer: at % 4 ? writers[at % 7] : null,
   }));
+  await create(api, "comments", 30, () => ({ likes: CROWDED, post: posts[3] }));
 }
 
 async function create(

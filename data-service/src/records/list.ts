@@ -3,14 +3,15 @@ import type { Json, JsonObject } from "../json.js";
 import { readPolicies, requireAccess } from "../permission/access.js";
 import { ReadView } from "../permission/read-view.js";
 import type { Principal } from "../principal.js";
-import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
+import type { AuthorizedQuery } from "../query/ast.js";
 import { authorizeRead } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
 import { lowerAggregate, shapeAggregate } from "../query/lower/aggregate.js";
-import { lowerCount, lowerList } from "../query/lower/read.js";
+import { lowerList } from "../query/lower/read.js";
 import type { Parameters } from "../query/parameters.js";
 import { shaper } from "../query/shape.js";
 import { parseExplain } from "../query/syntax/paging.js";
+import { countRows } from "./count.js";
 import type { RecordDeps } from "./deps.js";
 import { explainList, requireExplainer } from "./explain.js";
 import { findTable } from "./find-table.js";
@@ -68,16 +69,11 @@ async function* mapAsync<From, To>(
 
 async function runMeta(deps: RecordDeps, query: AuthorizedQuery): Promise<JsonObject | undefined> {
   if (query.meta.length === 0 && query.aggregate.length === 0) return undefined;
-  const counts = query.meta.map(async (key): Promise<[string, Json]> => [key, await count(deps, query, key)]);
+  const counts = query.meta.map(
+    async (key): Promise<[string, Json]> => [key, await countRows(deps, query, key)],
+  );
   const entries = await Promise.all([...counts, ...aggregates(deps, query)]);
   return Object.fromEntries(entries);
-}
-
-async function count(deps: RecordDeps, query: AuthorizedQuery, which: MetaKey): Promise<number> {
-  const { table } = query.root;
-  const pipeline = lowerCount(query, which);
-  // Nothing but the counting itself: every record counts.
-  return pipeline.length === 1 ? deps.store.total(table, pipeline) : deps.store.count(table, pipeline);
 }
 
 function aggregates(deps: RecordDeps, query: AuthorizedQuery): Promise<[string, Json]>[] {

@@ -7,11 +7,14 @@ import { isAboutKey } from "../query/lower/condition.js";
 import type { Stage } from "../query/lower/document.js";
 import { canRank } from "../query/lower/rank.js";
 import { lowerProbe, NO_RANKING, type Ranking } from "../query/lower/read.js";
-import { answered, askedTruth, KEY, keyQuestion } from "../query/plan/resolve.js";
+import { answered, askedTruth, distinctKeyQuestion, KEY, keyQuestion } from "../query/plan/resolve.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
 import { useCounters } from "../query/plan/use-counters.js";
 import { windowKey, windowQuestion, windowSize } from "../query/plan/window.js";
 import type { StoredRecord } from "../query/shape.js";
+
+/** Children per parent, among those seen, from which asking for the parents alone is worth a second question. */
+const CROWD = 4;
 
 export interface Plan {
   readonly query: AuthorizedQuery;
@@ -99,7 +102,16 @@ async function resolveRelated(
   const where = await resolve(resolver, predicate.where, askedTruth(predicate, wanted));
   const inner = { ...predicate, where };
   const documents = await ask(predicate.target, keyQuestion(inner, wanted, maxKeys));
-  return documents.length > maxKeys ? inner : answered(inner, wanted, documents.flatMap(keysOf));
+  const keys = documents.flatMap(keysOf);
+  if (documents.length <= maxKeys) return answered(inner, wanted, keys);
+  if (!repeats(keys)) return inner;
+  const distinct = await ask(predicate.target, distinctKeyQuestion(inner, wanted, maxKeys));
+  return distinct.length > maxKeys ? inner : answered(inner, wanted, distinct.flatMap(keysOf));
+}
+
+/** Children that crowd at a few parents: then all of their parents may still be few. */
+function repeats(keys: readonly Stored[]): boolean {
+  return new Set(keys.map(String)).size * CROWD <= keys.length;
 }
 
 /** A child of a many-to-many relation names several parents. */

@@ -24,7 +24,7 @@ export interface Lowered {
   readonly joins: readonly Stage[];
 }
 
-type Relational = Extract<AuthorizedPredicate, { kind: "related" | "exists" }>;
+export type Relational = Extract<AuthorizedPredicate, { kind: "related" | "exists" }>;
 
 /** The stages that let only matching documents pass. @param predicates all of which must be true */
 export function matchStages(predicates: readonly AuthorizedPredicate[], names: Names): Stage[] {
@@ -40,7 +40,7 @@ export function splitMatch(
   predicates: readonly AuthorizedPredicate[],
   names: Names,
 ): { readonly plain: readonly Stage[]; readonly joined: readonly Stage[] } {
-  const conjuncts = predicates.flatMap(flatten).map((each) => lower(each, true, names));
+  const conjuncts = predicates.flatMap(conjunctsOf).map((each) => lower(each, true, names));
   const alone = allOf(conjuncts.filter((each) => each.joins.length === 0).map((each) => each.condition));
   if (alone === MATCH_NONE) return { plain: [{ $match: MATCH_NONE }], joined: [] };
   return {
@@ -51,8 +51,16 @@ export function splitMatch(
   };
 }
 
-function flatten(predicate: AuthorizedPredicate): readonly AuthorizedPredicate[] {
-  return predicate.kind === "and" ? predicate.of.flatMap(flatten) : [predicate];
+/** The predicates that must all be true for this one to be. */
+export function conjunctsOf(predicate: AuthorizedPredicate): readonly AuthorizedPredicate[] {
+  return predicate.kind === "and" ? predicate.of.flatMap(conjunctsOf) : [predicate];
+}
+
+/** Does lowering the predicate need a join? */
+export function isRelational(predicate: AuthorizedPredicate): boolean {
+  if (predicate.kind === "and" || predicate.kind === "or") return predicate.of.some(isRelational);
+  if (predicate.kind === "not") return isRelational(predicate.of);
+  return (predicate.kind === "related" || predicate.kind === "exists") && !isAboutKey(predicate);
 }
 
 function lower(predicate: AuthorizedPredicate, wanted: boolean, names: Names): Lowered {

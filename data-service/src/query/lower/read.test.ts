@@ -6,8 +6,9 @@ import { bindQuery } from "../bind-query.js";
 import { catalog, column, rootView, table } from "../library-fixture.js";
 import type { Parameters } from "../parameters.js";
 import { lowerAggregate, shapeAggregate } from "./aggregate.js";
+import { lowerCount } from "./count.js";
 import type { Stage } from "./document.js";
-import { lowerCount, lowerList } from "./read.js";
+import { lowerList } from "./read.js";
 
 type Given = Omit<Parameters, "filterFromText">;
 

@@ -61,13 +61,6 @@ export function lowerRecord(node: AuthorizedNode, which: Document, rules: Rules)
   ];
 }
 
-/** Counts the rows of a query: `filterCount` with the client's filter, `totalCount` without. */
-export function lowerCount(query: AuthorizedQuery, which: "filterCount" | "totalCount"): Stage[] {
-  const { rule, filter } = query.root;
-  const predicates = which === "filterCount" ? [rule, filter] : [rule];
-  return [...matchStages(predicates, new Names()), { $count: "value" }];
-}
-
 /**
  * Matches and sorts. A sort that needs no join comes before the joins of the filter: along an index it then stops as
  * soon as the page is full, and only what it passes is joined.

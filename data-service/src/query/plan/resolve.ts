@@ -23,14 +23,33 @@ export function askedTruth(predicate: AuthorizedRelated, wanted: boolean): boole
  * @param maxKeys one more is asked for, to tell "all" from "too many"
  */
 export function keyQuestion(predicate: AuthorizedRelated, wanted: boolean, maxKeys: number): Stage[] {
-  const { relation, visible, where } = predicate;
-  const inner: AuthorizedPredicate = askedTruth(predicate, wanted) ? where : { kind: "not", of: where };
-  const field = relation.link.on === "self" ? "_id" : relation.link.field;
   return [
-    ...matchStages([visible, inner], new Names()),
+    ...matching(predicate, wanted),
     { $limit: maxKeys + 1 },
-    { $project: { _id: 0, [KEY]: `$${field}` } },
+    { $project: { _id: 0, [KEY]: `$${keyField(predicate)}` } },
   ];
+}
+
+/** The same question without repetitions: it reads everything that matches before it answers. */
+export function distinctKeyQuestion(predicate: AuthorizedRelated, wanted: boolean, maxKeys: number): Stage[] {
+  const field = `$${keyField(predicate)}`;
+  return [
+    ...matching(predicate, wanted),
+    ...(predicate.relation.link.list ? [{ $unwind: field }] : []),
+    { $group: { _id: field } },
+    { $limit: maxKeys + 1 },
+    { $project: { _id: 0, [KEY]: "$_id" } },
+  ];
+}
+
+function matching(predicate: AuthorizedRelated, wanted: boolean): Stage[] {
+  const { visible, where } = predicate;
+  const inner: AuthorizedPredicate = askedTruth(predicate, wanted) ? where : { kind: "not", of: where };
+  return matchStages([visible, inner], new Names());
+}
+
+function keyField({ relation }: AuthorizedRelated): string {
+  return relation.link.on === "self" ? "_id" : relation.link.field;
 }
 
 /**
