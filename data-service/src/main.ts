@@ -6,6 +6,7 @@ import { listen } from "@portico/shared/server";
 import { makeApp } from "./app.js";
 import { type Config, readConfig } from "./config.js";
 import { makeDeps, prepare } from "./deps.js";
+import { startSearchFiller } from "./records/search-filler.js";
 
 await runService(async (): Promise<Service> => {
   const config = readConfig(process.env);
@@ -19,12 +20,13 @@ await runService(async (): Promise<Service> => {
     throw error;
   });
   refuseMalformed(server.server);
+  const filler = startSearchFiller({ ...deps.records, logger: deps.logger });
   deps.logger.info({ url: server.url }, "data service is ready");
   return {
     url: server.url,
     async stop() {
       health.stopping = true;
-      await server.stop();
+      await Promise.all([server.stop(), filler.stop()]);
       await deps.store.close();
     },
   };

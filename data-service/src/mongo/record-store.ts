@@ -77,6 +77,18 @@ export class RecordStore {
     return result.matchedCount === 1;
   }
 
+  /** Makes many changes, each of the document that its `which` selects, in no order. @returns how many were made */
+  async updateEach(
+    table: Table,
+    changes: readonly { readonly which: Document; readonly change: Change }[],
+  ): Promise<number> {
+    const updates = changes.map(({ which, change }) => ({ updateOne: { filter: which, update: change } }));
+    const result = await this.#refusing(table, () =>
+      this.#collection(table).bulkWrite(updates, { ordered: false }),
+    );
+    return result.modifiedCount;
+  }
+
   async updateMany(table: Table, which: Document, change: Change): Promise<void> {
     await this.#refusing(table, () => this.#collection(table).updateMany(which, change));
   }

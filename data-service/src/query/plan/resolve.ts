@@ -6,6 +6,7 @@ import type { Stored } from "../../catalog/column-types.js";
 import type { AuthorizedPredicate, AuthorizedRelated, Keyed } from "../ast.js";
 import { matchStages } from "../lower/condition.js";
 import { Names, type Stage } from "../lower/document.js";
+import { withCandidates } from "./candidates.js";
 
 /** The field of a question's documents that holds a key, or a list of keys. */
 export const KEY = "key";
@@ -27,7 +28,7 @@ export function keyQuestion(predicate: AuthorizedRelated, wanted: boolean, maxKe
   const inner: AuthorizedPredicate = askedTruth(predicate, wanted) ? where : { kind: "not", of: where };
   const field = relation.link.on === "self" ? "_id" : relation.link.field;
   return [
-    ...matchStages([visible, inner], new Names()),
+    ...matchStages([visible, withCandidates(inner)], new Names()),
     { $limit: maxKeys + 1 },
     { $project: { _id: 0, [KEY]: `$${field}` } },
   ];
