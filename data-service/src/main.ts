@@ -6,6 +6,7 @@ import { listen } from "@portico/shared/server";
 import { makeApp } from "./app.js";
 import { type Config, readConfig } from "./config.js";
 import { type Deps, makeDeps, prepare, repairCounts } from "./deps.js";
+import { startSearchFiller } from "./records/search-filler.js";
 
 /** How often counts that a dead process left uncertain are looked for. */
 const REPAIR_EVERY_MS = 60_000;
@@ -22,6 +23,7 @@ await runService(async (): Promise<Service> => {
     throw error;
   });
   refuseMalformed(server.server);
+  const filler = startSearchFiller({ ...deps.records, logger: deps.logger });
   deps.logger.info({ url: server.url }, "data service is ready");
   const repairs = repairAfterOthers(deps);
   return {
@@ -29,7 +31,7 @@ await runService(async (): Promise<Service> => {
     async stop() {
       health.stopping = true;
       clearInterval(repairs);
-      await server.stop();
+      await Promise.all([server.stop(), filler.stop()]);
       await deps.store.close();
     },
   };

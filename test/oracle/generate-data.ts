@@ -78,7 +78,8 @@ export function valueOfType(draw: Draw, { type, values = [] }: Pick<Column, "typ
   switch (type) {
     case "string":
     case "text":
-      return draw.chance(25) ? draw.pick(WHOLE_TEXTS) : draw.times(0, 5, () => draw.pick(LETTERS)).join("");
+      if (draw.chance(25)) return draw.pick(WHOLE_TEXTS);
+      return draw.times(0, draw.pick([5, 5, 5, 14]), () => draw.pick(LETTERS)).join("");
     case "int":
       return draw.chance(3)
         ? draw.pick([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 2 ** 31, -(2 ** 31) - 1])
@@ -182,7 +183,7 @@ function column(draw: Draw, type: ColumnType): Column {
   return {
     ...{ name: `${type}1`, type },
     ...(isEnum ? { values: draw.some(MEMBERS, 2, 5) } : {}),
-    ...(isText && draw.chance(30) ? { searchable: true } : {}),
+    ...(isText && draw.chance(60) ? { searchable: true } : {}),
   };
 }
 

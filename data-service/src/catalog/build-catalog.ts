@@ -78,6 +78,7 @@ function generatedColumn(name: string, field: string, type: ColumnType): Column 
       rules: {},
     },
     ...{ hidden: false, readOnly: false, encrypted: false, searchable: false, secret: false },
+    indexed: true,
     description: null,
     generated: true,
   };
@@ -93,6 +94,8 @@ function buildColumn(table: TableDefinition, column: ColumnDefinition, secrets: 
     rules: buildRules(column.type, rules ?? {}),
     generated: false,
     secret: secrets.includes(column.name),
+    indexed:
+      column.unique || table.indexes.some(([first]) => first === column.name || first === `-${column.name}`),
   };
 }
 

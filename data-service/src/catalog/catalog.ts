@@ -32,7 +32,10 @@ export interface Column {
   readonly hidden: boolean;
   readonly readOnly: boolean;
   readonly encrypted: boolean;
+  /** Its trigrams are stored and indexed; see trigrams.ts. */
   readonly searchable: boolean;
+  /** An index begins with it that holds every record which has a value. */
+  readonly indexed: boolean;
   /** Members of an enum. */
   readonly values: readonly string[];
   readonly rules: Rules;

@@ -1,5 +1,6 @@
 // Table -> the indexes it needs. Pure; mongo/provision makes them.
 import type { Column, Relation, Table } from "./catalog.js";
+import { trigramField } from "./trigrams.js";
 
 export interface IndexSpec {
   /** Field and direction, in order. */
@@ -35,6 +36,7 @@ export function indexesOf(table: Table): IndexSpec[] {
     ...[...table.relations.values()].flatMap(({ link, counter }) =>
       link.on === "target" && counter !== undefined ? [greatestFirst(counter.column.field)] : [],
     ),
+    ...columns.filter((column) => column.searchable).map(trigrams),
     ...(table.singleton ? [{ key: [[SINGLETON_FIELD, 1] as const], unique: true }] : []),
   ];
   return withoutRepeats(specs);
@@ -73,6 +75,11 @@ function greatestFirst(field: string): IndexSpec {
     ],
     unique: false,
   };
+}
+
+/** Not ended by `_id`: there are many keys of a record, and whoever searches for rare ones sorts few. */
+function trigrams(column: Column): IndexSpec {
+  return { key: [[trigramField(column), 1]], unique: false };
 }
 
 function uniqueOn(table: Table, names: readonly string[]): IndexSpec {

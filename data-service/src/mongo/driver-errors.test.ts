@@ -7,7 +7,7 @@ import { asRefusal, isDuplicate } from "./driver-errors.js";
 
 const text = (name: string) => ({
   ...{ id: name, name, type: "string" as const, required: false, unique: false, hidden: false },
-  ...{ readOnly: false, encrypted: false, searchable: false, description: null },
+  ...{ readOnly: false, encrypted: false, searchable: false, indexed: false, description: null },
 });
 
 /** `shelf` was renamed to `rack`; its data lies under the old name. */

@@ -101,6 +101,18 @@ export class RecordStore {
     return result.modifiedCount;
   }
 
+  /** Makes many changes, each of the document that its `which` selects, in no order. @returns how many were made */
+  async updateEach(
+    table: Table,
+    changes: readonly { readonly which: Document; readonly change: Change }[],
+  ): Promise<number> {
+    const updates = changes.map(({ which, change }) => ({ updateOne: { filter: which, update: change } }));
+    const result = await this.#refusing(table, () =>
+      this.#collection(table).bulkWrite(updates, { ordered: false }),
+    );
+    return result.modifiedCount;
+  }
+
   /** Takes ids out of the list in `field`, wherever `which` selects. @returns how many lists are different now */
   async pull(table: Table, which: Document, field: string, ids: readonly Stored[]): Promise<number> {
     const others = { $filter: { input: `$${field}`, cond: { $not: { $in: ["$$this", [...ids]] } } } };

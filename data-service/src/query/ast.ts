@@ -60,6 +60,17 @@ export interface Keyed {
   readonly keys: readonly Stored[];
 }
 
+/**
+ * The document's `field` holds one of the values, or is text that begins with one of the prefixes. True of every record
+ * that the test beside it is true of, and of others: what the planner adds so that an index finds them.
+ */
+export interface Candidates {
+  readonly kind: "candidates";
+  readonly field: string;
+  readonly values: readonly (Stored | null)[];
+  readonly prefixes: readonly string[];
+}
+
 /** The row rule of the table at the other end: a record outside it is an absent record. */
 interface Visible {
   readonly visible: AuthorizedPredicate;
@@ -85,7 +96,8 @@ export type AuthorizedPredicate =
   | Tested
   | AuthorizedRelated
   | AuthorizedExists
-  | Keyed;
+  | Keyed
+  | Candidates;
 
 export const ALWAYS: Constant = { kind: "always" };
 export const NEVER: Constant = { kind: "never" };

@@ -7,6 +7,13 @@ import { isAboutKey } from "../query/lower/condition.js";
 import type { Stage } from "../query/lower/document.js";
 import { canRank } from "../query/lower/rank.js";
 import { lowerProbe, NO_RANKING, type Ranking } from "../query/lower/read.js";
+import {
+  type Rarest,
+  rarestOf,
+  rarityQuestion,
+  searchesOf,
+  withCandidates,
+} from "../query/plan/candidates.js";
 import { answered, askedTruth, distinctKeyQuestion, KEY, keyQuestion } from "../query/plan/resolve.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
 import { useCounters } from "../query/plan/use-counters.js";
@@ -35,7 +42,7 @@ export interface PlanDeps {
   readonly thresholds: Thresholds;
 }
 
-/** Asks what the plan depends on; never more questions than the filter has relations, whatever the tables hold. */
+/** Asks what the plan depends on; never more questions than the filter has relations and searches, whatever the tables hold. */
 export async function planRead(deps: PlanDeps, asked: AuthorizedQuery): Promise<Plan> {
   const query = useCounters(asked);
   const { root } = query;
@@ -46,8 +53,11 @@ export async function planRead(deps: PlanDeps, asked: AuthorizedQuery): Promise<
     return documents;
   };
   const { maxKeys } = deps.thresholds;
-  const filter = await resolve({ ask, maxKeys }, root.filter, true);
-  const planned = { ...query, root: { ...root, filter } };
+  const [resolved, rarest] = await Promise.all([
+    resolve({ ask, maxKeys }, root.filter, true),
+    findRarest(ask, root.table, root.filter),
+  ]);
+  const planned = { ...query, root: { ...root, filter: withCandidates(resolved, rarest) } };
   return { query: planned, ranking: await planRanking(ask, planned, deps.thresholds), questions };
 }
 
@@ -65,6 +75,20 @@ async function planRanking(ask: Ask, query: AuthorizedQuery, thresholds: Thresho
 }
 
 type Ask = (table: Table, pipeline: Stage[]) => Promise<StoredRecord[]>;
+
+/** Searches of a filter whose trigrams are counted. */
+const MOST_ASKED = 8;
+
+/** Asked beside the keys of relations, not after them; which is why searches inside relations go without. */
+async function findRarest(ask: Ask, table: Table, filter: AuthorizedPredicate): Promise<Rarest> {
+  const rarest = searchesOf(filter)
+    .slice(0, MOST_ASKED)
+    .map(async (search) => {
+      const counts = await ask(table, rarityQuestion(search, table.collection));
+      return [search, rarestOf(search, counts)] as const;
+    });
+  return new Map(await Promise.all(rarest));
+}
 
 interface Resolver {
   readonly ask: Ask;

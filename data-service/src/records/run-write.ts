@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { type Catalog, incomingLinks, type Relation, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
+import { emptyTrigrams } from "../catalog/trigrams.js";
 import { idText } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import type { LinkSet } from "./check-body.js";
@@ -23,8 +24,11 @@ export async function runCreate(
   const ids = await newIds(table, plans.length, deps.store);
   const now = deps.clock.now();
   const mark = table.singleton ? { [SINGLETON_FIELD]: 1 } : {};
+  const rest = { ...mark, createdAt: now, updatedAt: now };
   const documents = fields.map(
-    (own, at): Document => ({ _id: ids[at] ?? null, ...own, ...mark, createdAt: now, updatedAt: now }),
+    (own, at): Document => ({
+      ...{ _id: ids[at] ?? null, ...emptyTrigrams(table.columns.values()), ...own, ...rest },
+    }),
   );
   await insertAll(deps, table, documents, ids);
   await orUndo(async (undo) => {

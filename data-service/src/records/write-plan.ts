@@ -1,6 +1,7 @@
 // A checked body -> what to do in which order. Pure; run-write does it.
 import type { Column, Relation, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { isText, storedTrigrams, trigramField } from "../catalog/trigrams.js";
 import type { CheckedBody, LinkSet } from "./check-body.js";
 
 /** The record's own document: fields to set and to take away. Null is never stored, only absence. */
@@ -32,6 +33,9 @@ export function planWrite({ values, links }: CheckedBody): WritePlan {
   for (const [column, value] of values) {
     put(column.field, value);
     columns.set(column.field, column);
+    // What was stored while the column was searchable, or will be by an instance that knows of it already, is stale now.
+    if (column.searchable) set.set(trigramField(column), storedTrigrams(value));
+    else if (isText(column)) unset.push(trigramField(column));
   }
   for (const { relation, ids } of own) put(relation.link.field, linkValue(relation, ids));
   return {

@@ -1,5 +1,6 @@
 // The thread that holds the engine: opens a directory, serves it on a socket, closes it when told to.
 import { parentPort, workerData } from "node:worker_threads";
+import { MongoClient } from "mongodb";
 
 /** What the thread is started with. */
 export interface EngineWorkerData {
@@ -26,6 +27,7 @@ async function run({ directory }: EngineWorkerData): Promise<void> {
   if (engine === undefined) return;
   try {
     const embedded = await engine.open(directory);
+    await rankPlansByTrial(embedded.uri);
     // Not `once`: a port that listens keeps the thread alive until the engine has closed.
     parentPort?.on("message", () => {
       // An error here ends the thread, which the other side sees as an exit without "closed".
@@ -34,6 +36,19 @@ async function run({ directory }: EngineWorkerData): Promise<void> {
     tell({ type: "open", uri: embedded.uri });
   } catch (error) {
     tell({ type: "open-failed", reason: reasonOf(error) });
+  }
+}
+
+/**
+ * When no plan of several has found anything at the end of its trial, this server version would rank them by sampling,
+ * and that part is missing in this build: the query would fail. Without it the trial decides, as in all former versions.
+ */
+async function rankPlansByTrial(uri: string): Promise<void> {
+  const client = new MongoClient(uri);
+  try {
+    await client.db("admin").command({ setParameter: 1, internalQueryPlanRanker: "multiPlanning" });
+  } finally {
+    await client.close();
   }
 }
 

@@ -38,6 +38,18 @@ describe("openEmbeddedEngine", () => {
     await engine.close();
   });
 
+  it("answers when there are two indexes to choose from and none leads to a match soon", async () => {
+    const engine = await openEmbeddedEngine(folder);
+    const client = new MongoClient(engine.uri);
+    const numbers = client.db("test").collection("numbers");
+    await numbers.createIndexes([{ key: { a: 1 } }, { key: { b: 1 } }]);
+    await numbers.insertMany(Array.from({ length: 5_000 }, (_, at) => ({ a: at, b: -at })));
+    const none = { a: { $gte: 0 }, b: { $lte: 0 }, c: 1 };
+    expect(await numbers.find(none).toArray()).toEqual([]);
+    await client.close();
+    await engine.close();
+  });
+
   it("refuses a second folder in the same process", async () => {
     const engine = await openEmbeddedEngine(join(folder, "a"));
     await expect(openEmbeddedEngine(join(folder, "b"))).rejects.toThrow(

@@ -5,7 +5,7 @@
 // satisfies neither form.
 import { BSONRegExp } from "bson";
 import type { Column } from "../../catalog/catalog.js";
-import type { AuthorizedPredicate, Keyed, Test } from "../ast.js";
+import type { AuthorizedPredicate, Candidates, Keyed, Test } from "../ast.js";
 import {
   allOf,
   anyOf,
@@ -82,6 +82,9 @@ function lower(predicate: AuthorizedPredicate, wanted: boolean, names: Names): L
     }
     case "test":
       return plain({ [predicate.column.field]: lowerTest(predicate.test, predicate.column, wanted) });
+    case "candidates":
+      // "Not a candidate" decides nothing: the test beside it says what is false.
+      return plain(wanted ? lowerCandidates(predicate) : MATCH_NONE);
     case "keys":
       return plain(lowerKeys(predicate, wanted));
     case "related":
@@ -93,6 +96,15 @@ function lower(predicate: AuthorizedPredicate, wanted: boolean, names: Names): L
 function lowerKeys({ field, keys }: Keyed, wanted: boolean): Document {
   if (keys.length === 0) return wanted ? MATCH_NONE : MATCH_ALL;
   return { [field]: wanted ? { $in: [...keys] } : { $nin: [...keys] } };
+}
+
+function lowerCandidates({ field, values, prefixes }: Candidates): Document {
+  return { [field]: { $in: [...values, ...prefixes.map(prefixPattern)] } };
+}
+
+/** Case-sensitive, and in the spelling from which MongoDB reads the bounds of an index. */
+function prefixPattern(prefix: string): BSONRegExp {
+  return new BSONRegExp(`^${prefix.replace(/[!-/:-@[-`{-~]/g, "\\$&")}`);
 }
 
 function plain(condition: Document): Lowered {

@@ -6,6 +6,7 @@ import type { Stored } from "../../catalog/column-types.js";
 import type { AuthorizedPredicate, AuthorizedRelated, Keyed } from "../ast.js";
 import { matchStages } from "../lower/condition.js";
 import { Names, type Stage } from "../lower/document.js";
+import { withCandidates } from "./candidates.js";
 
 /** The field of a question's documents that holds a key, or a list of keys. */
 export const KEY = "key";
@@ -45,7 +46,7 @@ export function distinctKeyQuestion(predicate: AuthorizedRelated, wanted: boolea
 function matching(predicate: AuthorizedRelated, wanted: boolean): Stage[] {
   const { visible, where } = predicate;
   const inner: AuthorizedPredicate = askedTruth(predicate, wanted) ? where : { kind: "not", of: where };
-  return matchStages([visible, inner], new Names());
+  return matchStages([visible, withCandidates(inner)], new Names());
 }
 
 function keyField({ relation }: AuthorizedRelated): string {

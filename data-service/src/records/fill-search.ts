@@ -1,0 +1,63 @@
+// Stores trigrams for records that were written before their column became searchable, batch by batch.
+import type { Column, Table } from "../catalog/catalog.js";
+import { storedTrigrams, trigramField } from "../catalog/trigrams.js";
+import type { RecordStore } from "../mongo/record-store.js";
+import type { Document } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
+
+export interface FillDeps {
+  readonly store: Pick<RecordStore, "read" | "updateEach">;
+  /** Makes the indexes that are missing. */
+  readonly provision: (table: Table) => Promise<void>;
+}
+
+/** Few enough that other requests find their turn in between. */
+const BATCH = 200;
+
+/** The columns whose records may still have to be indexed. */
+export function searchableColumns(table: Table): readonly Column[] {
+  return [...table.columns.values()].filter((column) => column.searchable);
+}
+
+/**
+ * Completes the trigrams of a table. What is missing is read from the records themselves, so that it may be interrupted
+ * at any moment, and done by several at once.
+ * @param isStopping asked between batches
+ * @returns how many records were completed
+ */
+export async function fillSearch(
+  deps: FillDeps,
+  table: Table,
+  isStopping: () => boolean = () => false,
+): Promise<number> {
+  await deps.provision(table);
+  let filled = 0;
+  for (const column of searchableColumns(table)) {
+    for (let made = BATCH; made > 0 && !isStopping(); filled += made) {
+      made = await fillBatch(deps, table, column);
+    }
+  }
+  return filled;
+}
+
+/** @returns 0 when nothing was left to do; or when others did it first, who then also do the rest */
+async function fillBatch({ store }: FillDeps, table: Table, column: Column): Promise<number> {
+  const missing = { [trigramField(column)]: { $exists: false } };
+  const project = { $project: { _id: 1, [column.field]: 1 } };
+  const found = await store.read(table, [{ $match: missing }, { $limit: BATCH }, project]);
+  if (found.length === 0) return 0;
+  return store.updateEach(
+    table,
+    found.map((document) => fillOne(document, column)),
+  );
+}
+
+/** Only while the value is the one that was read: whoever has changed it since has stored its trigrams too. */
+function fillOne(document: StoredRecord, column: Column): { which: Document; change: Document } {
+  const value = document[column.field];
+  const field = trigramField(column);
+  const unchanged = value === undefined ? { $exists: false } : { $eq: value };
+  const which = { _id: document._id, [column.field]: unchanged, [field]: { $exists: false } };
+  // Both values came from the database a moment ago.
+  return { which: which as Document, change: { $set: { [field]: [...storedTrigrams(value)] } } };
+}
