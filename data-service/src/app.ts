@@ -24,7 +24,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   );
   app.use(authRoutes(deps.auth));
   app.use(deps.authenticate);
-  app.use(meRoutes(records, { users: `${prefix}user`, roles: `${prefix}role` }));
+  app.use(meRoutes(records, `${prefix}user`));
   app.use(recordRoutes(records, config.bodyMaxBytes, schemaHandlers(records)));
   app.use(notFound);
   app.use(databaseErrors);

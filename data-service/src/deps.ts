@@ -22,11 +22,16 @@ import { connectStore, type Store } from "./mongo/connect.js";
 import { CountStore } from "./mongo/count-store.js";
 import { provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
+import { makeRuleStore } from "./mongo/rule-store.js";
 import { ensureAuthIndexes, makeSessionStore } from "./mongo/session-store.js";
 import { serverIdentity, Totals } from "./mongo/totals.js";
 import { makeUserStore, userCollection } from "./mongo/user-store.js";
+import { loadRights } from "./permission/load-rights.js";
+import type { ProtectedTables } from "./permission/rights.js";
 import { CountedWrites } from "./records/counted-writes.js";
 import type { RecordDeps } from "./records/deps.js";
+import { recordReader } from "./records/record-reader.js";
+import { makeRuleHooks } from "./records/rule-hooks.js";
 import { makeSealer } from "./records/seal.js";
 import { makeUserHooks } from "./records/user-hooks.js";
 import { finishInterrupted, type SchemaDeps } from "./schema/create-table.js";
@@ -102,9 +107,22 @@ function makeRecords(
   const records = new RecordStore(db, config.queryTimeoutMs, totals);
   const tables = systemTables(config.systemTablePrefix);
   const catalogStore = makeCatalogStore(db, config.systemTablePrefix);
+  const catalogs = new CurrentCatalog(catalogStore, tables, clock);
+  const rules = makeRuleStore(db, config.systemTablePrefix, clock);
+  const protectedTables = protectedTablesOf(config.systemTablePrefix);
+  const readRecord = recordReader({ catalogs, store: records });
   return {
     ...{ catalogStore, clock, systemTables: tables, systemTablePrefix: config.systemTablePrefix },
-    catalogs: new CurrentCatalog(catalogStore, tables, clock),
+    catalogs,
+    rights: loadRights({
+      ...{ rules, clock, tables: protectedTables, maxDepth: config.queryMaxDepth },
+      userRecord: async (id) =>
+        (await readRecord(protectedTables.users, ObjectId.createFromHexString(id))) ?? null,
+    }),
+    ruleHooks: makeRuleHooks({
+      ...{ tables: protectedTables, maxDepth: config.queryMaxDepth, forget: rules.forget },
+      read: (id) => readRecord(protectedTables.permissions, id),
+    }),
     store: records,
     writes: new CountedWrites(records, counts),
     provision: (table) => provisionTable(db, table),
@@ -125,6 +143,13 @@ function makeRecords(
           { limit: 1 },
         ),
     }),
+  };
+}
+
+function protectedTablesOf(prefix: string): ProtectedTables {
+  return {
+    ...{ users: `${prefix}user`, roles: `${prefix}role` },
+    ...{ permissions: `${prefix}permission`, tables: `${prefix}table` },
   };
 }
 
