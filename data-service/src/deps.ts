@@ -30,6 +30,7 @@ import { loadRights } from "./permission/load-rights.js";
 import type { ProtectedTables } from "./permission/rights.js";
 import { CountedWrites } from "./records/counted-writes.js";
 import type { RecordDeps } from "./records/deps.js";
+import type { ExplainPermissionDeps } from "./records/explain-permission.js";
 import { recordReader } from "./records/record-reader.js";
 import { makeRuleHooks } from "./records/rule-hooks.js";
 import { makeSealer } from "./records/seal.js";
@@ -44,6 +45,7 @@ export interface Deps {
   readonly auth: AuthRoutesDeps & AuthParts;
   readonly authenticate: RequestHandler;
   readonly records: RecordDeps & SchemaDeps;
+  readonly permissions: RecordDeps & ExplainPermissionDeps;
   readonly counts: CountStore;
 }
 
@@ -54,13 +56,23 @@ export async function makeDeps(config: Config): Promise<Deps> {
   const store = await connectStore(config.mongodbUrl);
   const auth = await makeAuth(config, secrets, store, logger);
   const counts = new CountStore(store.db, store.cluster, () => systemClock.now());
+  const records = makeRecords(config, secrets, store, auth, counts);
   return {
     config,
     logger,
     store,
     auth,
     authenticate: auth.authenticate,
-    records: makeRecords(config, secrets, store, auth, counts),
+    records,
+    permissions: {
+      ...records,
+      principalOf: async (userId) => {
+        const found = /^[0-9a-f]{24}$/.test(userId) ? await auth.users.findActive(userId) : undefined;
+        if (found === undefined) return undefined;
+        const { roleId, isRootAdmin } = found;
+        return { kind: "user", userId, sessionId: "", roleId, isRootAdmin };
+      },
+    },
     counts,
   };
 }

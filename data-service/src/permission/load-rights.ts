@@ -1,7 +1,7 @@
 // Principal -> Rights: fetches the rules, and the caller's record where a rule speaks of it.
 import type { Clock } from "@portico/shared/clock";
 import type { JsonObject } from "../json.js";
-import type { Principal } from "../principal.js";
+import { ANONYMOUS, type Principal } from "../principal.js";
 import { type ProtectedTables, Rights } from "./rights.js";
 import type { Rule } from "./rule.js";
 import { variablesIn } from "./variables.js";
@@ -15,17 +15,28 @@ export interface LoadRightsDeps {
   readonly maxDepth: number;
 }
 
-export type LoadRights = (principal: Principal) => Promise<Rights>;
+export interface LoadRights {
+  /** What a caller may do. */
+  (principal: Principal): Promise<Rights>;
+  /** What a role may do, whoever has it. @param roleId null = everyone */
+  ofRole(roleId: string | null): Promise<Rights>;
+}
 
 export function loadRights({ rules, userRecord, ...deps }: LoadRightsDeps): LoadRights {
-  return async (principal) => {
-    const context = { principal, tables: deps.tables, maxDepth: deps.maxDepth, now: deps.clock.now() };
-    if (principal.kind === "user" && principal.isRootAdmin)
-      return new Rights({ ...context, rules: [], user: null });
-    const mine = await rules.of(principal.kind === "user" ? principal.roleId : null);
-    const speaks = principal.kind === "user" && mine.some(speaksOfUser);
-    return new Rights({ ...context, rules: mine, user: speaks ? await userRecord(principal.userId) : null });
+  const contextOf = (principal: Principal, roleId: string | null) => ({
+    ...{ principal, roleId, tables: deps.tables, maxDepth: deps.maxDepth, now: deps.clock.now() },
+  });
+  const load = async (principal: Principal): Promise<Rights> => {
+    if (principal.kind === "anonymous") return load.ofRole(null);
+    const context = contextOf(principal, principal.roleId);
+    if (principal.isRootAdmin) return new Rights({ ...context, rules: [], user: null });
+    const mine = await rules.of(principal.roleId);
+    const user = mine.some(speaksOfUser) ? await userRecord(principal.userId) : null;
+    return new Rights({ ...context, rules: mine, user });
   };
+  load.ofRole = async (roleId: string | null): Promise<Rights> =>
+    new Rights({ ...contextOf(ANONYMOUS, roleId), rules: await rules.of(roleId), user: null });
+  return load;
 }
 
 /** `$user.id` is known without a look. */

@@ -35,7 +35,10 @@ const rule = (parts: Partial<Rule>): Rule => ({
   ...parts,
 });
 const rights = (principal: Principal, rules: Partial<Rule>[], record: JsonObject | null = null): Rights =>
-  new Rights({ principal, rules: rules.map(rule), user: record, now: NOW, tables, maxDepth: 7 });
+  new Rights({
+    ...{ principal, rules: rules.map(rule), user: record, now: NOW, tables, maxDepth: 7 },
+    roleId: principal.kind === "user" ? principal.roleId : null,
+  });
 const viewOf = (rules: Partial<Rule>[], principal: Principal = user(false)): ReadView =>
   new ReadView(all, rights(principal, rules).read(all));
 const names = (view: ReadView, of: string): string => view.names(table(of)).join(" ");

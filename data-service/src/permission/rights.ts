@@ -20,6 +20,7 @@ export interface ProtectedTables {
 
 export interface RightsContext {
   readonly principal: Principal;
+  readonly roleId: string | null;
   /** Enabled rules of the caller's role and of everyone. */
   readonly rules: readonly Rule[];
   /** The caller's own record, where a rule speaks of it. */
@@ -86,18 +87,22 @@ export class Rights {
   }
 
   #grants(catalog: Catalog, table: Table, action: Action): WriteGrant[] {
-    const { rules, principal, user, now, maxDepth, tables } = this.#context;
+    return this.explain(catalog, table, action).flatMap(({ grants }) => grants);
+  }
+
+  /** The rules that concern an action on a table, each with what it comes to for this caller. */
+  explain(catalog: Catalog, table: Table, action: Action): { rule: Rule; grants: WriteGrant[] }[] {
+    const { rules, principal, roleId, user, now, maxDepth, tables } = this.#context;
     const mine = rules.filter((rule) => rule.table === table.name && rule.action === action);
-    if (mine.length === 0 || (action !== "read" && isRootOnly(table, tables))) return [];
     const users = catalog.tables.get(tables.users);
-    if (users === undefined) return [];
-    const roleId = principal.kind === "user" ? principal.roleId : null;
+    if (users === undefined || (action !== "read" && isRootOnly(table, tables))) return [];
     const caller: Caller = { user: callerRecord(principal, user), roleId, now };
-    const variables = variablesOf(caller, users);
-    const grants = compileRules(mine, table, { catalog, variables, maxDepth });
-    return action !== "read" && table.name === tables.users
-      ? grants.flatMap((grant) => sparing(grant, table, principal))
-      : grants;
+    const context = { catalog, variables: variablesOf(caller, users), maxDepth };
+    const guarded = action !== "read" && table.name === tables.users;
+    return mine.map((rule) => {
+      const grants = compileRules([rule], table, context);
+      return { rule, grants: guarded ? grants.flatMap((grant) => sparing(grant, table, principal)) : grants };
+    });
   }
 }
 

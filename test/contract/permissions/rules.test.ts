@@ -337,3 +337,78 @@ describe("a rule that makes no sense", () => {
     expect([status, body.message]).toEqual([400, ['filter.salary: unknown field "salary" on "teams"']]);
   });
 });
+
+describe("asking about permissions", () => {
+  it("GET /me/permissions tells what the caller may do, table by table", async () => {
+    await rule({ fields: "title", filter: { owner: "$user.id" } });
+    await rule({ fields: "title,status" });
+    await rule({ action: "create", fields: "title" });
+    await rule({ action: "delete", filter: { owner: "$user.id" } });
+    const { body } = await ann.get("/me/permissions");
+    expect(body.data).toEqual([
+      {
+        table: "notes",
+        read: { rows: "all", fields: ["id", "title", "status"], comparable: ["id", "title"] },
+        create: { fields: ["title"] },
+        delete: { rows: "some" },
+      },
+    ]);
+    expect((await anyone.get("/me/permissions")).body.data).toEqual([]);
+  });
+
+  const explain = (question: Row): Promise<Answer> => admin.post("/svc_permission/explain", question);
+
+  it("POST /svc_permission/explain tells root which rules match a record, and who grants a column", async () => {
+    const own = await rule({ fields: "title,salary", filter: { owner: "$user.id" } });
+    const open = await rule({ fields: "title", filter: { status: "open" } });
+    const question = { user: annId, table: "notes", action: "read", id: String(notes[1].id) };
+    const [why] = (await explain(question)).body.data;
+    expect(why).toMatchObject({
+      allowed: true,
+      filter: { _or: [{ owner: "$user.id" }, { status: "open" }] },
+      rules: [
+        { id: own.id, matches: false, applies: true },
+        { id: open.id, matches: true, applies: true },
+      ],
+    });
+    const column = (name: string) => why.columns.find((each: Row) => each.name === name);
+    expect(column("title")).toEqual({
+      name: "title",
+      shown: "always",
+      comparable: true,
+      grantedBy: [own.id, open.id],
+    });
+    expect(column("salary")).toEqual({
+      name: "salary",
+      shown: "in some rows",
+      comparable: false,
+      grantedBy: [own.id],
+    });
+    expect(column("status")).toMatchObject({ shown: "never", grantedBy: [] });
+  });
+
+  it("tells about a role, about everyone, and about nobody being allowed", async () => {
+    await rule({ role: null, filter: { status: "open" } });
+    expect((await explain({ role: null, table: "notes", action: "read" })).body.data[0]).toMatchObject({
+      allowed: true,
+    });
+    expect((await explain({ role, table: "notes", action: "read" })).body.data[0].rules).toHaveLength(1);
+    const denied = await explain({ role, table: "notes", action: "delete" });
+    expect(denied.body.data[0]).toMatchObject({ allowed: false, rules: [] });
+  });
+
+  it("is for root admins, and refuses what makes no sense", async () => {
+    expect((await ann.post("/svc_permission/explain", {})).status).toBe(403);
+    expect((await anyone.post("/svc_permission/explain", {})).status).toBe(401);
+    const { status, body } = await explain({ table: "notes", action: "look", nope: 1 });
+    expect([status, body.message]).toEqual([
+      400,
+      [
+        "nope: unknown key; expected user, role, table, action, id",
+        "action: must be one of read, create, update, delete",
+        "user: give either a user or a role, by id; role null stands for everyone",
+      ],
+    ]);
+    expect((await explain({ user: "0".repeat(24), table: "notes", action: "read" })).status).toBe(404);
+  });
+});
