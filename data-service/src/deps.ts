@@ -57,6 +57,7 @@ export async function makeDeps(config: Config): Promise<Deps> {
   const auth = await makeAuth(config, secrets, store, logger);
   const counts = new CountStore(store.db, store.cluster, () => systemClock.now());
   const records = makeRecords(config, secrets, store, auth, counts);
+  const users: AuthParts["users"] = auth.users;
   return {
     config,
     logger,
@@ -67,7 +68,7 @@ export async function makeDeps(config: Config): Promise<Deps> {
     permissions: {
       ...records,
       principalOf: async (userId) => {
-        const found = /^[0-9a-f]{24}$/.test(userId) ? await auth.users.findActive(userId) : undefined;
+        const found = /^[0-9a-f]{24}$/.test(userId) ? await users.findActive(userId) : undefined;
         if (found === undefined) return undefined;
         const { roleId, isRootAdmin } = found;
         return { kind: "user", userId, sessionId: "", roleId, isRootAdmin };
