@@ -5,6 +5,7 @@ import { authRoutes } from "./auth/routes.js";
 import type { Deps } from "./deps.js";
 import { meRoutes } from "./me/routes.js";
 import { asRefusal } from "./mongo/driver-errors.js";
+import { permissionRoutes } from "./records/permission-routes.js";
 import { recordRoutes } from "./records/routes.js";
 import { schemaHandlers } from "./schema/routes.js";
 
@@ -24,7 +25,8 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   );
   app.use(authRoutes(deps.auth));
   app.use(deps.authenticate);
-  app.use(meRoutes(records, { users: `${prefix}user`, roles: `${prefix}role` }));
+  app.use(meRoutes(records, `${prefix}user`));
+  app.use(permissionRoutes(deps.permissions, config.bodyMaxBytes, `${prefix}permission`));
   app.use(recordRoutes(records, config.bodyMaxBytes, schemaHandlers(records)));
   app.use(notFound);
   app.use(databaseErrors);

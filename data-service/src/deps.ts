@@ -22,11 +22,17 @@ import { connectStore, type Store } from "./mongo/connect.js";
 import { CountStore } from "./mongo/count-store.js";
 import { provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
+import { makeRuleStore } from "./mongo/rule-store.js";
 import { ensureAuthIndexes, makeSessionStore } from "./mongo/session-store.js";
 import { serverIdentity, Totals } from "./mongo/totals.js";
 import { makeUserStore, userCollection } from "./mongo/user-store.js";
+import { loadRights } from "./permission/load-rights.js";
+import type { ProtectedTables } from "./permission/rights.js";
 import { CountedWrites } from "./records/counted-writes.js";
 import type { RecordDeps } from "./records/deps.js";
+import type { ExplainPermissionDeps } from "./records/explain-permission.js";
+import { recordReader } from "./records/record-reader.js";
+import { makeRuleHooks } from "./records/rule-hooks.js";
 import { makeSealer } from "./records/seal.js";
 import { makeUserHooks } from "./records/user-hooks.js";
 import { finishInterrupted, type SchemaDeps } from "./schema/create-table.js";
@@ -39,6 +45,7 @@ export interface Deps {
   readonly auth: AuthRoutesDeps & AuthParts;
   readonly authenticate: RequestHandler;
   readonly records: RecordDeps & SchemaDeps;
+  readonly permissions: RecordDeps & ExplainPermissionDeps;
   readonly counts: CountStore;
 }
 
@@ -49,13 +56,24 @@ export async function makeDeps(config: Config): Promise<Deps> {
   const store = await connectStore(config.mongodbUrl);
   const auth = await makeAuth(config, secrets, store, logger);
   const counts = new CountStore(store.db, store.cluster, () => systemClock.now());
+  const records = makeRecords(config, secrets, store, auth, counts);
+  const users: AuthParts["users"] = auth.users;
   return {
     config,
     logger,
     store,
     auth,
     authenticate: auth.authenticate,
-    records: makeRecords(config, secrets, store, auth, counts),
+    records,
+    permissions: {
+      ...records,
+      principalOf: async (userId) => {
+        const found = /^[0-9a-f]{24}$/.test(userId) ? await users.findActive(userId) : undefined;
+        if (found === undefined) return undefined;
+        const { roleId, isRootAdmin } = found;
+        return { kind: "user", userId, sessionId: "", roleId, isRootAdmin };
+      },
+    },
     counts,
   };
 }
@@ -102,9 +120,22 @@ function makeRecords(
   const records = new RecordStore(db, config.queryTimeoutMs, totals);
   const tables = systemTables(config.systemTablePrefix);
   const catalogStore = makeCatalogStore(db, config.systemTablePrefix);
+  const catalogs = new CurrentCatalog(catalogStore, tables, clock);
+  const rules = makeRuleStore(db, config.systemTablePrefix, clock);
+  const protectedTables = protectedTablesOf(config.systemTablePrefix);
+  const readRecord = recordReader({ catalogs, store: records });
   return {
     ...{ catalogStore, clock, systemTables: tables, systemTablePrefix: config.systemTablePrefix },
-    catalogs: new CurrentCatalog(catalogStore, tables, clock),
+    catalogs,
+    rights: loadRights({
+      ...{ rules, clock, tables: protectedTables, maxDepth: config.queryMaxDepth },
+      userRecord: async (id) =>
+        (await readRecord(protectedTables.users, ObjectId.createFromHexString(id))) ?? null,
+    }),
+    ruleHooks: makeRuleHooks({
+      ...{ tables: protectedTables, maxDepth: config.queryMaxDepth, forget: rules.forget },
+      read: (id) => readRecord(protectedTables.permissions, id),
+    }),
     store: records,
     writes: new CountedWrites(records, counts),
     provision: (table) => provisionTable(db, table),
@@ -125,6 +156,13 @@ function makeRecords(
           { limit: 1 },
         ),
     }),
+  };
+}
+
+function protectedTablesOf(prefix: string): ProtectedTables {
+  return {
+    ...{ users: `${prefix}user`, roles: `${prefix}role` },
+    ...{ permissions: `${prefix}permission`, tables: `${prefix}table` },
   };
 }
 

@@ -38,7 +38,9 @@ export interface RunOptions {
 }
 
 export interface RunningService {
+  /** As root. */
   readonly api: Api;
+  readonly url: string;
   stop(): Promise<void>;
 }
 
@@ -61,6 +63,7 @@ export async function startDataService(
   });
   return {
     api: await signIn(service.url, ADMIN),
+    url: service.url,
     async stop() {
       await service.stop();
       const client = new MongoClient(mongodbUrl);

@@ -1,5 +1,7 @@
 // The tables Portico brings along, in the same form as anybody's tables.
+import { ACTIONS } from "../permission/rule.js";
 import type { SystemTableDefinition } from "./build-catalog.js";
+import type { OnDelete } from "./catalog.js";
 import type { ColumnType } from "./column-types.js";
 import type { ColumnDefinition, RelationDefinition } from "./definition.js";
 
@@ -13,10 +15,10 @@ function column(name: string, type: ColumnType, extras: Extras = {}): ColumnDefi
   };
 }
 
-function toOne(name: string, table: string): RelationDefinition {
+function toOne(name: string, table: string, onDelete: OnDelete = "SET NULL"): RelationDefinition {
   return {
     ...{ id: name, name, type: "many-to-one", table, inverse: null, required: false },
-    ...{ onDelete: "SET NULL", counted: false, description: null },
+    ...{ onDelete, counted: false, description: null },
   };
 }
 
@@ -75,6 +77,20 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
       relations: [toOne("role", `${prefix}role`)],
       fields: { password: "passwordHash" },
       secrets: ["password"],
+    }),
+    systemTable(`${prefix}permission`, {
+      columns: [
+        column("table", "string", { required: true }),
+        column("action", "enum", { required: true, options: { values: [...ACTIONS] } }),
+        column("filter", "json"),
+        column("fields", "text"),
+        column("presets", "json"),
+        column("check", "json"),
+        column("isEnabled", "boolean", { required: true, default: true }),
+        column("description", "text"),
+      ],
+      // A rule without a role is everyone's: the rules of a role must go with it, never become that.
+      relations: [toOne("role", `${prefix}role`, "CASCADE")],
     }),
   ];
 }

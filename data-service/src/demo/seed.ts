@@ -13,6 +13,7 @@ import { findTable } from "../records/find-table.js";
 import { planWrite } from "../records/write-plan.js";
 import { createTable, type SchemaDeps } from "../schema/create-table.js";
 import { type DemoRecord, demoRecords } from "./demo-records.js";
+import { DEMO_ROLES, demoRules } from "./demo-rules.js";
 import { demoTables } from "./demo-tables.js";
 
 interface Marker {
@@ -40,6 +41,7 @@ export async function seedDemo(deps: SeedDeps): Promise<boolean> {
   await makeTables(deps, catalog);
   const made = await deps.catalogs.refresh();
   await insertRecords(deps, made);
+  await insertRules(deps, made);
   for (const counter of [...made.tables.values()].flatMap(ownCounters)) await deps.counts.countAll(counter);
   await markers.updateOne({ _id: "demo" }, { $set: { state: "done" } });
   return true;
@@ -70,6 +72,23 @@ async function insertRecords(deps: SeedDeps, catalog: Catalog): Promise<void> {
     batch.push(toDocument(record, id, table, catalog, ids));
   }
   await flush();
+}
+
+async function insertRules({ store, systemTablePrefix, clock }: SeedDeps, catalog: Catalog): Promise<void> {
+  const now = clock.now();
+  const times = { createdAt: now, updatedAt: now };
+  const roles = DEMO_ROLES.map((role): Document => ({ _id: idFrom(`role ${role.name}`), ...role, ...times }));
+  await store.insertMissing(findTable(catalog, `${systemTablePrefix}role`), roles);
+  const rules = demoRules.map(({ role, ...rule }): Document => {
+    const holder = role === null ? {} : { roleId: idFrom(`role ${role}`) };
+    const id = idFrom(`rule ${role} ${rule.table} ${rule.action}`);
+    return { _id: id, ...rule, ...holder, isEnabled: true, ...times };
+  });
+  await store.insertMissing(findTable(catalog, `${systemTablePrefix}permission`), rules);
+}
+
+function idFrom(text: string): ObjectId {
+  return ObjectId.createFromHexString(createHash("sha256").update(text).digest("hex").slice(0, 24));
 }
 
 /** Ids that are the same in every demo: the time of creation, then a hash of the key. */

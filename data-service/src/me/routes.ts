@@ -2,25 +2,26 @@
 import { AppError } from "@portico/shared/app-error";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { Router } from "express";
+import type { Catalog } from "../catalog/catalog.js";
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
-import { ownRecordPolicies } from "../permission/access.js";
 import type { Principal, SignedIn } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { readOneAs } from "../records/read-one.js";
 import { searchOf } from "../records/routes.js";
 
-/** @param tables names of the users' and the roles' table */
-export function meRoutes(deps: RecordDeps, tables: { users: string; roles: string }): Router {
+/** @param users name of the users' table */
+export function meRoutes(deps: RecordDeps, users: string): Router {
   const router = Router({ caseSensitive: true });
   router
     .route("/me")
     .get(async (request, response) => {
       const principal = requireUser(principalOf(request));
       const parameters = readParameters(searchOf(request), ["fields", "deep"]);
-      const allow = () => ownRecordPolicies(principal, tables);
-      respond(response, 200, [await readOneAs(deps, allow, tables.users, principal.userId, parameters)]);
+      const rights = await deps.rights(principal);
+      const allow = (catalog: Catalog) => rights.own(catalog, principal);
+      respond(response, 200, [await readOneAs(deps, allow, users, principal.userId, parameters)]);
     })
     .all(onlyMethods("GET", "HEAD"));
   return router;

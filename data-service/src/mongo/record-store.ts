@@ -69,10 +69,24 @@ export class RecordStore {
     return reportOf(raw);
   }
 
-  /** The ids out of the list that exist, as JSON text. */
-  async existing(table: Table, ids: readonly Stored[]): Promise<ReadonlySet<string>> {
-    const found = await this.read(table, [{ $match: { _id: { $in: [...ids] } } }, { $project: { _id: 1 } }]);
+  /** The ids out of the list that exist, as JSON text. @param visible stages that let only some records pass */
+  async existing(
+    table: Table,
+    ids: readonly Stored[],
+    visible: readonly Stage[] = [],
+  ): Promise<ReadonlySet<string>> {
+    const chosen = { $match: { _id: { $in: [...ids] } } };
+    const found = await this.read(table, [chosen, ...visible, { $project: { _id: 1 } }]);
     return new Set(found.map((document) => idText(table, document._id)));
+  }
+
+  /** Would this document, which is not stored, pass the stages? */
+  async wouldMatch(table: Table, document: Document, stages: readonly Stage[]): Promise<boolean> {
+    const pipeline = [{ $documents: { $literal: [document] } }, ...stages, { $project: { _id: 1 } }];
+    const found = await this.#refusing(table, () =>
+      this.#db.aggregate(pipeline, { maxTimeMS: this.#timeoutMs }).toArray(),
+    );
+    return found.length > 0;
   }
 
   /** Inserts documents, all of them or (on a duplicate) none after the first that collides. */

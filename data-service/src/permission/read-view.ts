@@ -1,18 +1,30 @@
 // What one caller may read, as the only way the query language can look up a name.
 // A name the caller may not know is not found here, so it is refused like one that does not exist.
+//
+// Rules may grant different members for different rows. What every rule grants can be used: filtered, sorted and
+// aggregated by. What some rule grants can be shown, in the rows that such a rule matches.
 import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
-import type { AuthorizedPredicate } from "../query/ast.js";
+import type { AuthorizedPredicate, Mask } from "../query/ast.js";
+
+/** Members that may be seen in the rows that match. */
+export interface ReadGrant {
+  readonly rows: AuthorizedPredicate;
+  readonly members: (member: Column | Relation) => boolean;
+}
 
 /** A caller's read rights on one table. */
 export interface ReadPolicy {
-  /** Rows the caller may see. */
+  /** Rows the caller may see: those that some grant matches. */
   readonly rows: AuthorizedPredicate;
-  /** Whether the caller may read this column when it is named. */
-  readonly mayRead: (column: Column) => boolean;
+  /** At least one. */
+  readonly grants: readonly ReadGrant[];
 }
 
 /** Tells the rights on a table; undefined = none at all. */
 export type ReadPolicies = (table: Table) => ReadPolicy | undefined;
+
+/** What a name is wanted for: to be compared, or to be shown. */
+export type Purpose = "use" | "show";
 
 export class ReadView {
   readonly #catalog: Catalog;
@@ -29,40 +41,66 @@ export class ReadView {
     return this.#policy(table)?.rows ?? { kind: "never" };
   }
 
-  column(table: Table, name: string): Column | undefined {
+  column(table: Table, name: string, purpose: Purpose = "use"): Column | undefined {
     const column = table.columns.get(name);
-    return column !== undefined && this.#mayRead(table, column) ? column : undefined;
+    return column !== undefined && this.#may(table, column, purpose) ? column : undefined;
   }
 
   /** A relation whose target the caller may read at all. */
-  relation(table: Table, name: string): { relation: Relation; target: Table } | undefined {
+  relation(
+    table: Table,
+    name: string,
+    purpose: Purpose = "use",
+  ): { relation: Relation; target: Table } | undefined {
     const relation = table.relations.get(name);
-    if (relation === undefined) return undefined;
+    if (relation === undefined || !this.#may(table, relation, purpose)) return undefined;
     const target = targetOf(this.#catalog, relation);
     return this.#policy(target) === undefined ? undefined : { relation, target };
   }
 
   /** The columns of `*`: readable and not hidden. */
   visibleColumns(table: Table): Column[] {
-    return [...table.columns.values()].filter((column) => !column.hidden && this.#mayRead(table, column));
+    return [...table.columns.values()].filter((column) => !column.hidden && this.#may(table, column, "show"));
   }
 
   /** The relations of `*`: to-one. */
   visibleToOne(table: Table): { relation: Relation; target: Table }[] {
     return [...table.relations.values()]
       .filter((relation) => !relation.many)
-      .flatMap((relation) => this.relation(table, relation.name) ?? []);
+      .flatMap((relation) => this.relation(table, relation.name, "show") ?? []);
   }
 
   /** Every name the caller may use on a table, for suggestions. */
-  names(table: Table): string[] {
-    const columns = [...table.columns.values()].filter((column) => this.#mayRead(table, column));
-    const relations = [...table.relations.keys()].filter((name) => this.relation(table, name) !== undefined);
+  names(table: Table, purpose: Purpose = "use"): string[] {
+    const columns = [...table.columns.values()].filter((column) => this.#may(table, column, purpose));
+    const relations = [...table.relations.keys()].filter((name) => this.relation(table, name, purpose));
     return [...columns.map((column) => column.name), ...relations];
   }
 
-  #mayRead(table: Table, column: Column): boolean {
-    return !column.secret && this.#policy(table)?.mayRead(column) === true;
+  /** Which of the members may be seen only in some of the rows, and in which. Empty when all are seen in every row. */
+  masks(table: Table, members: readonly (Column | Relation)[]): Mask[] {
+    const grants = this.#policy(table)?.grants ?? [];
+    const everywhere = (member: Column | Relation): boolean =>
+      member === table.idColumn ||
+      grants.every((grant) => grant.members(member)) ||
+      grants.some((grant) => grant.rows.kind === "always" && grant.members(member));
+    const partly = members.filter((member) => !everywhere(member));
+    if (partly.length === 0) return [];
+    return grants.map(({ rows, members: granted }) => ({
+      rows,
+      shows: partly.filter(granted).map(({ name }) => name),
+      hides: partly.map(({ name }) => name),
+    }));
+  }
+
+  #may(table: Table, member: Column | Relation, purpose: Purpose): boolean {
+    if ("secret" in member && member.secret) return false;
+    const grants = this.#policy(table)?.grants ?? [];
+    if (grants.length === 0) return false;
+    if (member === table.idColumn) return true;
+    return purpose === "use"
+      ? grants.every(({ members }) => members(member))
+      : grants.some(({ members }) => members(member));
   }
 
   #policy(table: Table): ReadPolicy | undefined {

@@ -12,9 +12,9 @@ export type Test =
   | { readonly op: "member"; readonly value: Stored }
   | { readonly op: "isNull" };
 
-/** True or false for every record. */
+/** True, false or unknown for every record. */
 export interface Constant {
-  readonly kind: "always" | "never";
+  readonly kind: "always" | "never" | "unknown";
 }
 
 /** P is the kind of predicate it is made of: bound or authorized. */
@@ -101,6 +101,8 @@ export type AuthorizedPredicate =
 
 export const ALWAYS: Constant = { kind: "always" };
 export const NEVER: Constant = { kind: "never" };
+/** What a comparison with a missing value comes to: neither it nor its negation lets a record through. */
+export const UNKNOWN: Constant = { kind: "unknown" };
 
 /** One step of a to-one chain in a sort key. */
 export interface Step {
@@ -123,6 +125,15 @@ export type SortKey =
       readonly descending: boolean;
     };
 
+/** Members that a row shows when it matches, among those that only some rows show. */
+export interface Mask {
+  readonly rows: AuthorizedPredicate;
+  /** Names this mask shows. */
+  readonly shows: readonly string[];
+  /** Names that no row shows unless one of its masks does. */
+  readonly hides: readonly string[];
+}
+
 /** Records of one table, shaped: the root of a list and every loaded relation. R carries the row rule. */
 export interface ReadNode<P, R> {
   readonly table: Table;
@@ -134,6 +145,8 @@ export interface ReadNode<P, R> {
   /** 0 = all. */
   readonly limit: number;
   readonly skip: number;
+  /** Members that not every row shows; put in with the row rules. */
+  readonly masks?: readonly Mask[];
 }
 
 export interface ChildNode<P, R> {

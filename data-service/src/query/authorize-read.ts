@@ -29,10 +29,12 @@ export function authorizeNode(node: ReadNode<Predicate, null>, view: ReadView): 
     rule: view.rows(node.table),
     filter: authorizePredicate(node.filter, view),
     children: node.children.map((child) => ({ ...child, node: authorizeNode(child.node, view) })),
+    masks: view.masks(node.table, [...node.columns, ...node.children.map(({ relation }) => relation)]),
   };
 }
 
-function authorizePredicate(predicate: Predicate, view: ReadView): AuthorizedPredicate {
+/** The same for a predicate. */
+export function authorizePredicate(predicate: Predicate, view: ReadView): AuthorizedPredicate {
   switch (predicate.kind) {
     case "and":
     case "or":

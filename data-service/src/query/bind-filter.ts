@@ -3,7 +3,8 @@ import type { Column, Relation, Table } from "../catalog/catalog.js";
 import { suggestion } from "../catalog/names.js";
 import { isArray, isObject, type Json, kindOf } from "../json.js";
 import type { ReadView } from "../permission/read-view.js";
-import { ALWAYS, type Predicate } from "./ast.js";
+import { isVariable, type Variables, variablesIn } from "../permission/variables.js";
+import { ALWAYS, type Predicate, UNKNOWN } from "./ast.js";
 import { LIMITS } from "./limits.js";
 import { bindOperator, OPERATORS, operandFromText } from "./operators.js";
 import { type Path, refuse, unknownField } from "./refuse.js";
@@ -14,6 +15,8 @@ export interface FilterContext {
   readonly maxDepth: number;
   /** Operands are text of the bracket form and take the column's type. */
   readonly fromText: boolean;
+  /** Only in rules: what `$user.id` and its like stand for. */
+  readonly variables?: Variables;
 }
 
 const LOGICAL = ["_and", "_or", "_not"];
@@ -92,8 +95,30 @@ function bindColumn(column: Column, json: Json, scope: Scope, path: Path): Predi
 function bindComparison(column: Column, name: string, operand: Json, scope: Scope, path: Path): Predicate {
   countComparison(scope, path);
   if (!OPERATORS.has(name)) throw refuse(path, unknownOperator(name, column));
+  if (scope.variables !== undefined && variablesIn(operand).length > 0)
+    return bindVariable(column, name, operand, scope.variables, path);
   const value = scope.fromText ? operandFromText(column, name, operand, path) : operand;
   return bindOperator(column, name, value, path);
+}
+
+/** A variable without a value is no null test: comparing with nothing is unknown, as in SQL. */
+function bindVariable(
+  column: Column,
+  name: string,
+  operand: Json,
+  variables: Variables,
+  path: Path,
+): Predicate {
+  const resolve = (each: Json): Json => {
+    if (!isVariable(each)) return each;
+    const value = variables(each, column);
+    if (value === undefined)
+      throw refuse(path, `unknown variable "${each}"; there are $user.id, $user.<column>, $role.id and $now`);
+    return value;
+  };
+  const value = isArray(operand) ? operand.map(resolve) : resolve(operand);
+  const missing = isArray(value) ? value.includes(null) : value === null;
+  return missing ? UNKNOWN : bindOperator(column, name, value, path);
 }
 
 function countComparison({ budget }: Scope, path: Path): void {

@@ -2,7 +2,7 @@
 import type { Column, Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { isObject, type Json, kindOf } from "../json.js";
-import type { ReadView } from "../permission/read-view.js";
+import type { Purpose, ReadView } from "../permission/read-view.js";
 import {
   ALWAYS,
   type ChildNode,
@@ -105,7 +105,7 @@ function selectColumns(fields: FieldScope | undefined, scope: Scope, path: Path)
   for (const name of fields?.excluded ?? []) checkName(name, scope, path);
   for (const name of fields?.names ?? []) checkName(name, scope, path);
   const named = [...table.columns.values()].filter(
-    (column) => fields?.names.has(column.name) && view.column(table, column.name) !== undefined,
+    (column) => fields?.names.has(column.name) && view.column(table, column.name, "show") !== undefined,
   );
   if (!takesAll(fields)) return withIdInside(named, scope);
   const excludes = fields !== undefined && fields.excluded.size > 0;
@@ -122,8 +122,8 @@ function withIdInside(columns: readonly Column[], { depth, table }: Scope): Colu
 }
 
 function checkName(name: string, { view, table }: Scope, path: Path): void {
-  if (view.column(table, name) !== undefined || view.relation(table, name) !== undefined) return;
-  throw unknownField(path, name, table.name, view.names(table));
+  if (view.column(table, name, "show") ?? view.relation(table, name, "show")) return;
+  throw unknownField(path, name, table.name, view.names(table, "show"));
 }
 
 interface SelectedRelation extends Step {
@@ -138,12 +138,12 @@ function selectRelations(
   path: Path,
 ): SelectedRelation[] {
   const { view, table } = scope;
-  for (const name of fields?.nested.keys() ?? []) requireRelation(name, scope, path);
+  for (const name of fields?.nested.keys() ?? []) requireRelation(name, scope, path, "show");
   const excludes = fields !== undefined && fields.excluded.size > 0;
   const wanted = new Map<string, SelectedRelation["inner"]>();
   if (takesAll(fields)) for (const { relation } of view.visibleToOne(table)) wanted.set(relation.name, "id");
   if (!excludes)
-    for (const name of fields?.names ?? []) if (view.relation(table, name)) wanted.set(name, "id");
+    for (const name of fields?.names ?? []) if (view.relation(table, name, "show")) wanted.set(name, "id");
   const asked = new Set(wanted.keys());
   for (const [name, inner] of fields?.nested ?? []) wanted.set(name, inner);
   for (const name of fields?.excluded ?? []) wanted.delete(name);
@@ -152,15 +152,15 @@ function selectRelations(
     const onlyId = asked.has(name) && fields?.names.has(name) && !fields.nested.has(name);
     wanted.set(name, onlyId ? "id" : fields?.nested.get(name));
   }
-  return [...wanted].map(([name, inner]) => ({ ...requireRelation(name, scope, path), inner }));
+  return [...wanted].map(([name, inner]) => ({ ...requireRelation(name, scope, path, "show"), inner }));
 }
 
-function requireRelation(name: string, { view, table }: Scope, path: Path): Step {
-  const found = view.relation(table, name);
+function requireRelation(name: string, { view, table }: Scope, path: Path, purpose: Purpose): Step {
+  const found = view.relation(table, name, purpose);
   if (found !== undefined) return found;
-  if (view.column(table, name) !== undefined)
+  if (view.column(table, name, purpose) !== undefined)
     throw refuse(path, `"${name}" of "${table.name}" is a column, not a relation`);
-  const relations = view.names(table).filter((each) => view.relation(table, each) !== undefined);
+  const relations = view.names(table, purpose).filter((each) => view.relation(table, each, purpose));
   throw unknownField(path, name, table.name, relations);
 }
 
@@ -181,7 +181,7 @@ function deepSettings(deep: Json | undefined, scope: Scope, path: Path): Readonl
   return new Map(
     Object.entries(deep).map(([name, setting]) => {
       const at = `${path}.${name}`;
-      const { relation } = requireRelation(name, scope, at);
+      const { relation } = requireRelation(name, scope, at, "show");
       return [name, checkDeepSetting(setting, relation, at)];
     }),
   );
@@ -274,7 +274,7 @@ function sortKeyName(key: SortKey): string {
 function bindSortKey(key: SortSyntax, scope: Scope, path: Path): SortKey {
   const { descending } = key;
   if (key.kind === "path") return bindSortPath(key.segments, descending, scope, path);
-  const step = requireRelation(key.relation, scope, path);
+  const step = requireRelation(key.relation, scope, path, "use");
   if (!step.relation.many)
     throw refuse(path, `${key.text}: "${key.relation}" is to-one; write ${key.relation}.name instead`);
   if (key.kind === "count") return { kind: "count", step, descending };
@@ -286,7 +286,7 @@ function bindSortPath(segments: readonly string[], descending: boolean, scope: S
   const steps: Step[] = [];
   let here = scope;
   for (const segment of segments.slice(0, -1)) {
-    const step = requireRelation(segment, here, path);
+    const step = requireRelation(segment, here, path, "use");
     if (step.relation.many) {
       const hint = `_max(${segment}.${segments.at(-1)})`;
       throw refuse(

@@ -103,11 +103,19 @@ export function step(path: string): { relation: Relation; target: Table } {
 }
 
 /** Sees everything. */
-export const rootView = new ReadView(catalog, () => ({ rows: ALWAYS, mayRead: () => true }));
+export const rootView = new ReadView(catalog, () => ({
+  rows: ALWAYS,
+  grants: [{ rows: ALWAYS, members: () => true }],
+}));
 
 /** Sees everything but hidden columns, and no reviews at all. */
 export const readerView = new ReadView(catalog, (of) =>
-  of.name === "reviews" ? undefined : { rows: ALWAYS, mayRead: ({ hidden }) => !hidden },
+  of.name === "reviews"
+    ? undefined
+    : {
+        rows: ALWAYS,
+        grants: [{ rows: ALWAYS, members: (member) => !("hidden" in member && member.hidden) }],
+      },
 );
 
 /** The message of the refusal that a call must end with. */

@@ -3,8 +3,8 @@ import type { Binary } from "bson";
 import type { Column } from "../catalog/catalog.js";
 import { COLUMN_TYPES, isBinary } from "../catalog/column-types.js";
 import type { Json } from "../json.js";
-import type { AuthorizedNode } from "./ast.js";
-import { childField, isKeyOnly } from "./lower/read.js";
+import type { AuthorizedNode, Mask } from "./ast.js";
+import { childField, isKeyOnly, maskField } from "./lower/read.js";
 
 /** Opens values of encrypted columns. */
 export type Unseal = (sealed: Binary, column: Column) => Json;
@@ -20,9 +20,33 @@ export function shaper(node: AuthorizedNode, unseal: Unseal): (document: StoredR
     read: childReader(child, unseal),
   }));
   const members = [...columns, ...children];
+  const { masks = [] } = node;
+  if (masks.length > 0) return maskedShaper(members, masks);
   return (document) => {
     const record: Record<string, Json> = {};
     for (const { name, read } of members) record[name] = read(document);
+    return record;
+  };
+}
+
+interface Member {
+  readonly name: string;
+  readonly read: (document: StoredRecord) => Json;
+}
+
+/** Leaves out, row by row, what no rule that matches the row grants. */
+function maskedShaper(members: readonly Member[], masks: readonly Mask[]): (document: StoredRecord) => Json {
+  const hidden = new Set(masks.flatMap(({ hides }) => hides));
+  return (document) => {
+    const matched = masks.filter((_, at) => {
+      const found = document[maskField(at)];
+      return Array.isArray(found) && found.length > 0;
+    });
+    const shown = new Set(matched.flatMap(({ shows }) => shows));
+    const record: Record<string, Json> = {};
+    for (const { name, read } of members) {
+      if (!hidden.has(name) || shown.has(name)) record[name] = read(document);
+    }
     return record;
   };
 }

@@ -5,10 +5,11 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
 import { ruleProblem } from "../catalog/rules.js";
 import { isArray, isObject, type Json, kindOf } from "../json.js";
+import { ALWAYS, type AuthorizedPredicate } from "../query/ast.js";
 
 /** Members the body may set; names outside are unknown to the caller. */
 export interface WriteView {
-  readonly mayWrite: (column: Column) => boolean;
+  readonly mayWrite: (member: Column | Relation) => boolean;
 }
 
 /** Links a body sets through one relation: the whole new set. */
@@ -17,6 +18,8 @@ export interface LinkSet {
   readonly target: Table;
   /** Without repeats. Empty = none. */
   readonly ids: readonly Stored[];
+  /** Only these records can be linked to: what the caller may not see is not there. */
+  readonly visible: AuthorizedPredicate;
 }
 
 /** A body that satisfies the table's definition. */
@@ -78,7 +81,7 @@ function checkMembers(
     if (column !== undefined && view.mayWrite(column)) {
       const value = checkValue(column, json, report);
       if (value !== undefined) values.set(column, value);
-    } else if (relation !== undefined) {
+    } else if (relation !== undefined && view.mayWrite(relation)) {
       const set = checkLinks(relation, targetOf(catalog, relation), json, report);
       if (set !== undefined) links.push(set);
     } else report(name, `unknown field${suggestion(name, writableNames(table, view))}`);
@@ -89,7 +92,8 @@ function checkMembers(
 
 function writableNames(table: Table, view: WriteView): string[] {
   const columns = [...table.columns.values()].filter((column) => !column.generated && view.mayWrite(column));
-  return [...columns.map((column) => column.name), ...table.relations.keys()];
+  const relations = [...table.relations.values()].filter((relation) => view.mayWrite(relation));
+  return [...columns, ...relations].map(({ name }) => name);
 }
 
 function checkValue(column: Column, json: Json, report: Report): Stored | null | undefined {
@@ -118,15 +122,17 @@ function checkLinks(relation: Relation, target: Table, json: Json, report: Repor
   const { name } = relation;
   if (!relation.many) {
     if (json === null)
-      return relation.required ? report(name, "must not be null") : { relation, target, ids: [] };
+      return relation.required
+        ? report(name, "must not be null")
+        : { relation, target, ids: [], visible: ALWAYS };
     const id = linkId(target, json, name, report);
-    return id === undefined ? undefined : { relation, target, ids: [id] };
+    return id === undefined ? undefined : { relation, target, ids: [id], visible: ALWAYS };
   }
   if (!isArray(json)) return report(name, `must be a list of ids, not ${kindOf(json)}`);
   if (json.length > MAX_LINKS) return report(name, `must not have more than ${MAX_LINKS} members`);
   const ids = json.map((each, at) => linkId(target, each, `${name}[${at}]`, report));
   const found = ids.filter((id) => id !== undefined);
-  return found.length < ids.length ? undefined : { relation, target, ids: distinct(found) };
+  return found.length < ids.length ? undefined : { relation, target, ids: distinct(found), visible: ALWAYS };
 }
 
 function linkId(target: Table, json: Json, path: string, report: Report): Stored | undefined {

@@ -35,8 +35,13 @@ export class CountedWrites {
     });
   }
 
-  /** Changes one record. @returns whether there was one */
-  async update(table: Table, id: Stored, { set, unset }: FieldChange): Promise<boolean> {
+  /** Changes one record, if it satisfies the guard. @returns whether there was one */
+  async update(
+    table: Table,
+    id: Stored,
+    { set, unset }: FieldChange,
+    guard: Document = {},
+  ): Promise<boolean> {
     const change = {
       ...(Object.keys(set).length === 0 ? {} : { $set: set }),
       ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((field) => [field, ""])) }),
@@ -44,9 +49,9 @@ export class CountedWrites {
     const touched = ownCounters(table).filter(
       ({ children: { field } }) => field in set || unset.includes(field),
     );
-    if (touched.length === 0) return this.#store.update(table, { _id: id }, change);
+    if (touched.length === 0) return this.#store.update(table, guarded({ _id: id }, guard), change);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const [before] = await this.#readLinks(table, touched, [id]);
+      const [before] = await this.#readLinks(table, touched, [id], guard);
       if (before === undefined) return false;
       const [former, next] = [parentsOf(touched, before), parentsOf(touched, set)];
       const deltas = [
@@ -55,7 +60,8 @@ export class CountedWrites {
       ];
       let found = false;
       await this.#counting([...former, ...next], async () => {
-        found = await this.#store.update(table, { _id: id, ...sameLinks(touched, before) }, change);
+        const which = guarded({ _id: id, ...sameLinks(touched, before) }, guard);
+        found = await this.#store.update(table, which, change);
         return found ? deltas : [];
       });
       if (found) return true;
@@ -106,14 +112,16 @@ export class CountedWrites {
     }
   }
 
-  /** Deletes records. */
-  async remove(table: Table, ids: readonly Stored[]): Promise<void> {
+  /** Deletes records, those of them that satisfy the guard. @returns how many went */
+  async remove(table: Table, ids: readonly Stored[], guard: Document = {}): Promise<number> {
     const counters = ownCounters(table);
-    if (counters.length === 0) return void (await this.#store.remove(table, { _id: { $in: [...ids] } }));
+    if (counters.length === 0) return this.#store.remove(table, guarded({ _id: { $in: [...ids] } }, guard));
+    let removed = 0;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const documents = await this.#readLinks(table, counters, ids);
-      if (documents.length === 0) return;
-      for (const alike of groupByLinks(counters, documents)) await this.#removeAlike(table, counters, alike);
+      const documents = await this.#readLinks(table, counters, ids, guard);
+      if (documents.length === 0) return removed;
+      for (const alike of groupByLinks(counters, documents))
+        removed += await this.#removeAlike(table, counters, alike, guard);
     }
     throw new Error(`the links of records of "${table.name}" never stood still`);
   }
@@ -123,15 +131,18 @@ export class CountedWrites {
     table: Table,
     counters: readonly Counter[],
     alike: readonly StoredRecord[],
-  ): Promise<void> {
+    guard: Document,
+  ): Promise<number> {
     const [first] = alike;
-    if (first === undefined) return;
+    if (first === undefined) return 0;
     const parents = parentsOf(counters, first);
+    let removed = 0;
     await this.#counting(parents, async () => {
       const which = { _id: { $in: alike.map(({ _id }) => stored(_id)) }, ...sameLinks(counters, first) };
-      const removed = await this.#store.remove(table, which);
+      removed = await this.#store.remove(table, guarded(which, guard));
       return parents.map((parent) => ({ ...parent, by: -removed }));
     });
+    return removed;
   }
 
   async #counting(parents: readonly Counted[], write: () => Promise<readonly Delta[]>): Promise<void> {
@@ -152,12 +163,11 @@ export class CountedWrites {
     table: Table,
     counters: readonly Counter[],
     ids: readonly Stored[],
+    guard: Document,
   ): Promise<StoredRecord[]> {
     const project = Object.fromEntries(counters.map(({ children }) => [children.field, 1]));
-    return this.#store.read(table, [
-      { $match: { _id: { $in: [...ids] } } },
-      { $project: { _id: 1, ...project } },
-    ]);
+    const which = guarded({ _id: { $in: [...ids] } }, guard);
+    return this.#store.read(table, [{ $match: which }, { $project: { _id: 1, ...project } }]);
   }
 
   /** What the chosen records link to instead of `id`; null stands for nothing. */
@@ -171,6 +181,11 @@ export class CountedWrites {
     const groups = await this.#store.read(table, [others, { $group: { _id: `$${field}` } }]);
     return groups.map(({ _id }) => (_id === undefined || _id === null ? null : stored(_id)));
   }
+}
+
+/** Both conditions; a field may stand in both. */
+function guarded(which: Document, guard: Document): Document {
+  return Object.keys(guard).length === 0 ? which : { $and: [which, guard] };
 }
 
 function ownCounter(table: Table, field: string): Counter | undefined {

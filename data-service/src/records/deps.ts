@@ -1,10 +1,12 @@
 // What the record use cases may touch.
 import type { Clock } from "@portico/shared/clock";
 import type { RecordStore } from "../mongo/record-store.js";
+import type { LoadRights } from "../permission/load-rights.js";
 import type { QueryLimits } from "../query/bind-query.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
 import type { CountedWrites } from "./counted-writes.js";
+import type { RuleHooks } from "./rule-hooks.js";
 import type { Sealer } from "./seal.js";
 import type { UserHooks } from "./user-hooks.js";
 
@@ -18,4 +20,7 @@ export interface RecordDeps {
   readonly clock: Clock;
   readonly sealer: Sealer;
   readonly userHooks: UserHooks;
+  readonly ruleHooks: RuleHooks;
+  /** What a caller may do. */
+  readonly rights: LoadRights;
 }

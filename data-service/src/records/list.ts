@@ -1,6 +1,5 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 import type { Json, JsonObject } from "../json.js";
-import { readPolicies, requireAccess } from "../permission/access.js";
 import { ReadView } from "../permission/read-view.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedQuery } from "../query/ast.js";
@@ -32,11 +31,12 @@ export async function list(
   parameters: Parameters,
 ): Promise<ListAnswer> {
   const explained = parseExplain(parameters.explain);
+  const rights = await deps.rights(principal);
   const query = await deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName);
-    requireAccess(principal, table, "read");
+    rights.require(catalog, table, "read");
     if (explained) requireExplainer(principal);
-    const view = new ReadView(catalog, readPolicies(principal));
+    const view = new ReadView(catalog, rights.read(catalog));
     return authorizeRead(bindQuery(parameters, table, view, deps.limits), view);
   });
   if (explained)

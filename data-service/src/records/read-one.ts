@@ -3,8 +3,8 @@
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { Json } from "../json.js";
-import { readPolicies, requireAccess } from "../permission/access.js";
 import { type ReadPolicies, ReadView } from "../permission/read-view.js";
+import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import { authorizeNode } from "../query/authorize-read.js";
@@ -29,9 +29,10 @@ export async function readOne(
   idText: string,
   parameters: Parameters,
 ): Promise<Json> {
-  const allow = (table: Table): ReadPolicies => {
-    requireAccess(principal, table, "read");
-    return readPolicies(principal);
+  const rights = await deps.rights(principal);
+  const allow = (catalog: Catalog, table: Table): ReadPolicies => {
+    rights.require(catalog, table, "read");
+    return rights.read(catalog);
   };
   return readOneAs(deps, allow, tableName, idText, parameters);
 }
@@ -39,14 +40,14 @@ export async function readOne(
 /** The same with rights of the caller's choice. @param allow refuses by throwing, or tells the rights */
 export async function readOneAs(
   deps: RecordDeps,
-  allow: (table: Table) => ReadPolicies,
+  allow: (catalog: Catalog, table: Table) => ReadPolicies,
   tableName: string,
   idText: string,
   parameters: Parameters,
 ): Promise<Json> {
   const { shape, id, table } = await deps.catalogs.decide((catalog) => {
     const found = findTable(catalog, tableName);
-    const view = new ReadView(catalog, allow(found));
+    const view = new ReadView(catalog, allow(catalog, found));
     return { table: found, id: parseId(found, idText), shape: shapeIn(view, deps, found, parameters) };
   });
   const [record] = await readShaped(deps, shape, [id]);
@@ -66,12 +67,12 @@ function shapeIn(
 /** Checks `fields` and `deep` before anything is written. @throws AppError 400 */
 export function recordShape(
   deps: Pick<RecordDeps, "limits">,
-  principal: Principal,
+  rights: Rights,
   table: Table,
   catalog: Catalog,
   parameters: Parameters,
 ): RecordShape {
-  return shapeIn(new ReadView(catalog, readPolicies(principal)), deps, table, parameters);
+  return shapeIn(new ReadView(catalog, rights.read(catalog)), deps, table, parameters);
 }
 
 /** Reads records by id, in the order of the ids; those the caller may not see are missing. */

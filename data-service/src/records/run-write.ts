@@ -5,7 +5,8 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
 import { emptyTrigrams } from "../catalog/trigrams.js";
 import { idText } from "../mongo/record-store.js";
-import type { Document } from "../query/lower/document.js";
+import { matchStages } from "../query/lower/condition.js";
+import { type Document, Names } from "../query/lower/document.js";
 import type { LinkSet } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
@@ -32,7 +33,7 @@ export async function runCreate(
   );
   await insertAll(deps, table, documents, ids);
   await orUndo(async (undo) => {
-    undo.push(() => deps.writes.remove(table, ids));
+    undo.push(async () => void (await deps.writes.remove(table, ids)));
     for (const [at, plan] of plans.entries()) await linkForeign(deps, ids[at], plan.foreign, undo);
     // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see runDelete); what it
     // can't have found yet, because we came later, we find here.
@@ -56,26 +57,39 @@ async function insertAll(
   }
 }
 
-/** Changes one record. @throws AppError 404 */
-export async function runUpdate(deps: RecordDeps, table: Table, id: Stored, plan: WritePlan): Promise<void> {
+/**
+ * Changes one record.
+ * @param guard only while the record satisfies it; `{}` = always
+ * @returns false when the record is there and does not satisfy the guard
+ * @throws AppError 404
+ */
+export async function runUpdate(
+  deps: RecordDeps,
+  table: Table,
+  id: Stored,
+  plan: WritePlan,
+  guard: Document,
+): Promise<boolean> {
   await requireLinked(deps, [plan]);
   await deps.userHooks.beforeChange(table, id, plan.own.set);
   const fields = await storedFields(deps, table, plan.own);
   const { unset } = plan.own;
   const nothing = Object.keys(fields).length === 0 && unset.length === 0 && plan.foreign.length === 0;
   const change = { set: { ...fields, updatedAt: deps.clock.now() }, unset };
-  await orUndo(async (undo) => {
+  const done = await orUndo(async (undo) => {
     if (plan.foreign.length > 0) {
       for (const set of plan.foreign) await requireLettable(deps, id, set);
       undo.push(await rememberFields(deps, table, { _id: id }, [...Object.keys(change.set), ...unset]));
     }
     const found = nothing
       ? (await deps.store.existing(table, [id])).size === 1
-      : await deps.writes.update(table, id, change);
-    if (!found) throw recordNotFound(table);
-    await linkForeign(deps, id, plan.foreign, undo);
+      : await deps.writes.update(table, id, change, guard);
+    if (!found && (await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
+    if (found) await linkForeign(deps, id, plan.foreign, undo);
+    return found;
   });
-  deps.userHooks.afterChange(table, id);
+  if (done) deps.userHooks.afterChange(table, id);
+  return done;
 }
 
 async function storedFields(deps: RecordDeps, table: Table, { set, columns }: OwnFields): Promise<Document> {
@@ -90,15 +104,15 @@ async function storedFields(deps: RecordDeps, table: Table, { set, columns }: Ow
 
 /** Every linked record must exist. @throws AppError VALIDATION_ERROR naming each field with an unknown one */
 async function requireLinked(deps: RecordDeps, plans: readonly WritePlan[]): Promise<void> {
-  const byRelation = new Map<Relation, { target: Table; ids: Map<string, Stored> }>();
-  for (const { relation, target, ids } of plans.flatMap((plan) => plan.mustExist)) {
-    const wanted = byRelation.get(relation) ?? { target, ids: new Map() };
+  const byRelation = new Map<Relation, Pick<LinkSet, "target" | "visible"> & { ids: Map<string, Stored> }>();
+  for (const { relation, target, ids, visible } of plans.flatMap((plan) => plan.mustExist)) {
+    const wanted = byRelation.get(relation) ?? { target, visible, ids: new Map() };
     for (const id of ids) wanted.ids.set(idText(target, id), id);
     byRelation.set(relation, wanted);
   }
   const violations: string[] = [];
-  for (const [relation, { target, ids }] of byRelation) {
-    const known = await deps.store.existing(target, [...ids.values()]);
+  for (const [relation, { target, visible, ids }] of byRelation) {
+    const known = await deps.store.existing(target, [...ids.values()], matchStages([visible], new Names()));
     for (const id of [...ids.keys()].filter((each) => !known.has(each))) {
       violations.push(`${relation.name}: there is no "${target.name}" record with the id ${id}`);
     }
@@ -154,13 +168,40 @@ async function requireLettable(
 
 /**
  * Deletes a record with all that `onDelete` asks for. Everything that could refuse is asked first, through all levels.
+ * @param guard only while the record satisfies it; `{}` = always
+ * @returns false when the record is there and does not satisfy the guard
  */
-export async function runDelete(deps: RecordDeps, catalog: Catalog, table: Table, id: Stored): Promise<void> {
+export async function runDelete(
+  deps: RecordDeps,
+  catalog: Catalog,
+  table: Table,
+  id: Stored,
+  guard: Document,
+): Promise<boolean> {
   if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
   await deps.userHooks.beforeChange(table, id, null);
+  if (!(await stillSatisfies(deps, table, id, guard))) return false;
   const steps = await collectDeletes(deps, catalog, { table, ids: [id] });
-  await deleteSteps(deps, catalog, steps);
+  if (incomingLinks(catalog, table).length === 0) {
+    // Nothing else is concerned: condition and deed are one.
+    if ((await deps.writes.remove(table, [id], guard)) === 0) return false;
+  } else await deleteSteps(deps, catalog, steps);
   deps.userHooks.afterChange(table, id);
+  return true;
+}
+
+async function stillSatisfies(
+  { store }: RecordDeps,
+  table: Table,
+  id: Stored,
+  guard: Document,
+): Promise<boolean> {
+  if (Object.keys(guard).length === 0) return true;
+  const found = await store.read(table, [
+    { $match: { $and: [{ _id: id }, guard] } },
+    { $project: { _id: 1 } },
+  ]);
+  return found.length > 0;
 }
 
 /**

@@ -8,10 +8,10 @@ import type { RecordDeps } from "./deps.js";
 export type Undo = () => Promise<void>;
 
 /** Runs writes that note beforehand how to take each back; when one fails, all are taken back, the last first. */
-export async function orUndo(writes: (undo: Undo[]) => Promise<void>): Promise<void> {
+export async function orUndo<Result>(writes: (undo: Undo[]) => Promise<Result>): Promise<Result> {
   const undo: Undo[] = [];
   try {
-    await writes(undo);
+    return await writes(undo);
   } catch (error) {
     for (const takeBack of undo.toReversed()) await takeBack();
     throw error;

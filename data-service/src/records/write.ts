@@ -1,21 +1,28 @@
 // POST, PATCH and DELETE of records: check everything, write, answer with the record as it is now.
 import { AppError } from "@portico/shared/app-error";
-import type { Relation, Table } from "../catalog/catalog.js";
-import { isArray, type Json } from "../json.js";
+import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
+import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { isArray, isObject, type Json } from "../json.js";
 import { idText } from "../mongo/record-store.js";
-import { type Action, requireAccess, writeView } from "../permission/access.js";
+import type { WriteGrant } from "../permission/compile-rules.js";
 import type { Principal } from "../principal.js";
+import type { AuthorizedPredicate } from "../query/ast.js";
 import type { Parameters } from "../query/parameters.js";
+import { authorizeForeign } from "./authorize-foreign.js";
 import { authorizeLinks } from "./authorize-links.js";
+import { type Alternative, chooseCreate, chooseUpdate, judgeDelete, notAllowed } from "./authorize-write.js";
 import { checkBody } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
-import { findTable, parseId, recordNotFound } from "./find-table.js";
+import { findTable, parseId } from "./find-table.js";
 import { type RecordShape, readShaped, recordShape } from "./read-one.js";
 import { runCreate, runDelete, runUpdate } from "./run-write.js";
 import { planWrite } from "./write-plan.js";
 
 /** Records one POST may create. */
 const MAX_BULK = 1_000;
+
+/** How often a record that others keep changing is judged anew. */
+const ATTEMPTS = 50;
 
 export interface Created {
   readonly records: readonly Json[];
@@ -31,22 +38,82 @@ export async function create(
   body: Json,
   parameters: Parameters,
 ): Promise<Created> {
-  const { table, shape, plans } = await deps.catalogs.decide((catalog) => {
-    const found = writable(findTable(catalog, tableName), principal, "create");
-    const wish = recordShape(deps, principal, found, catalog, parameters);
-    const bodies = checkBulk(body, (each) => {
-      const prepared = deps.userHooks.prepare(found, each);
-      const checked = checkBody(prepared, found, catalog, writeView(principal), "create");
-      return authorizeLinks(checked, readableRelation(found, wish));
-    });
-    return { table: found, shape: wish, plans: bodies.map(planWrite) };
+  const rights = await deps.rights(principal);
+  const { table, shape, bodies, catalog } = await deps.catalogs.decide((now) => {
+    const found = findTable(now, tableName);
+    rights.require(now, found, "create");
+    const wish = recordShape(deps, rights, found, now, parameters);
+    const grants = rights.write(now, found, "create");
+    const write: BodyContext = { deps, table: found, catalog: now, shape: wish, mode: "create" };
+    return {
+      table: found,
+      catalog: now,
+      shape: wish,
+      bodies: checkBulk(body, (each) => alternativesFor(write, each, grants)),
+    };
   });
+  await deps.ruleHooks.beforeCreate(table, catalog, isArray(body) ? body : [body]);
+  const plans = await Promise.all(bodies.map((alternatives) => chooseCreate(deps, table, alternatives)));
+  await authorizeForeign(deps, rights, catalog, plans);
   const ids = await runCreate(deps, table, plans);
+  deps.ruleHooks.afterChange(table);
+  return { records: await answerOf(deps, shape, ids), ids: ids.map((id) => idText(table, id)) };
+}
+
+/** The new records; of those that the caller may not read, the id alone. */
+async function answerOf(deps: RecordDeps, shape: RecordShape, ids: readonly Stored[]): Promise<Json[]> {
+  const { table } = shape.node;
   const records = await readShaped(deps, shape, ids);
-  if (records.length < ids.length) {
-    throw new AppError("CONFLICT", "Another request has deleted what this one had just created.");
+  if (records.length === ids.length) return records;
+  if (shape.view.rows(table).kind !== "always") {
+    const each = await Promise.all(ids.map((id) => readShaped(deps, shape, [id])));
+    const row = COLUMN_TYPES[table.idColumn.type];
+    return each.map(([record], at) => record ?? { id: row.toJson(ids[at]) });
   }
-  return { records, ids: ids.map((id) => idText(table, id)) };
+  throw new AppError("CONFLICT", "Another request has deleted what this one had just created.");
+}
+
+interface BodyContext {
+  readonly deps: RecordDeps;
+  readonly table: Table;
+  readonly catalog: Catalog;
+  readonly shape: RecordShape;
+  readonly mode: "create" | "update";
+}
+
+/**
+ * The ways in which the rules allow a body, in their order.
+ * @throws AppError what is wrong with the body, as far as the most generous rule goes
+ */
+function alternativesFor(context: BodyContext, body: Json, grants: readonly WriteGrant[]): Alternative[] {
+  const refusals: AppError[] = [];
+  const alternatives = grants.flatMap((grant) => {
+    try {
+      return [alternativeFor(context, body, grant)];
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      refusals.push(error);
+      return [];
+    }
+  });
+  const [first] = refusals.toSorted((a, b) => countOf(a) - countOf(b));
+  if (alternatives.length === 0 && first !== undefined) throw first;
+  return alternatives;
+}
+
+function countOf(error: AppError): number {
+  return [error.messages].flat().length;
+}
+
+function alternativeFor(context: BodyContext, body: Json, grant: WriteGrant): Alternative {
+  const { deps, table, catalog, shape, mode } = context;
+  const preset = new Set(Object.keys(grant.presets));
+  const filled = isObject(body) ? { ...body, ...grant.presets } : body;
+  const prepared = deps.userHooks.prepare(table, filled);
+  const mayWrite = (member: Column | Relation) => preset.has(member.name) || grant.members(member);
+  const checked = checkBody(prepared, table, catalog, { mayWrite }, mode);
+  const plan = planWrite(authorizeLinks(checked, table, shape.view, preset));
+  return { rows: grant.rows, check: grant.check, plan };
 }
 
 /** Checks a single body, or each of a list with its position before the field. */
@@ -78,22 +145,41 @@ export async function update(
   body: Json,
   parameters: Parameters,
 ): Promise<Json[]> {
-  const { table, id, shape, plan } = await deps.catalogs.decide((catalog) => {
-    const found = writable(findTable(catalog, tableName), principal, "update");
-    const wish = recordShape(deps, principal, found, catalog, parameters);
-    const prepared = deps.userHooks.prepare(found, body);
-    const checked = checkBody(prepared, found, catalog, writeView(principal), "update");
+  const rights = await deps.rights(principal);
+  const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
+    const found = findTable(now, tableName);
+    rights.require(now, found, "update");
+    const wish = recordShape(deps, rights, found, now, parameters);
+    const grants = rights.write(now, found, "update");
+    const write: BodyContext = { deps, table: found, catalog: now, shape: wish, mode: "update" };
     return {
       table: found,
+      catalog: now,
       id: parseId(found, idText),
       shape: wish,
-      plan: planWrite(authorizeLinks(checked, readableRelation(found, wish))),
+      alternatives: alternativesFor(write, body, grants),
     };
   });
-  await runUpdate(deps, table, id, plan);
-  const records = await readShaped(deps, shape, [id]);
-  if (records.length === 0) throw recordNotFound(table);
-  return records;
+  await deps.ruleHooks.beforeUpdate(table, catalog, id, body);
+  const updateOnce = async (): Promise<boolean> => {
+    const judged = await chooseUpdate(deps, table, id, alternatives);
+    if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
+    await authorizeForeign(deps, rights, catalog, [judged.plan], id);
+    return runUpdate(deps, table, id, judged.plan, judged.guard);
+  };
+  await whileOthersChange(table, updateOnce);
+  deps.ruleHooks.afterChange(table);
+  return answerOf(deps, shape, [id]);
+}
+
+/** Judges and acts until nothing changed in between. */
+async function whileOthersChange(table: Table, act: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) if (await act()) return;
+  throw new AppError("CONFLICT", `Others keep changing this "${table.name}" record; try again.`);
+}
+
+async function isVisible(deps: RecordDeps, shape: RecordShape, id: Stored): Promise<boolean> {
+  return (await readShaped(deps, shape, [id])).length > 0;
 }
 
 /** Deletes one record with all that `onDelete` asks for. */
@@ -103,18 +189,22 @@ export async function remove(
   tableName: string,
   idText: string,
 ): Promise<void> {
+  const rights = await deps.rights(principal);
   // What links here must be known in full: another instance may have made a table with such a link a moment ago.
   const catalog = await deps.catalogs.refresh();
-  const table = writable(findTable(catalog, tableName), principal, "delete");
-  await runDelete(deps, catalog, table, parseId(table, idText));
-}
-
-/** Tells whether the caller may read what a relation of the table leads to. */
-function readableRelation(table: Table, { view }: RecordShape): (relation: Relation) => boolean {
-  return (relation) => view.relation(table, relation.name) !== undefined;
-}
-
-function writable(table: Table, principal: Principal, action: Action): Table {
-  requireAccess(principal, table, action);
-  return table;
+  const table = findTable(catalog, tableName);
+  rights.require(catalog, table, "delete");
+  const id = parseId(table, idText);
+  const grants = rights.write(catalog, table, "delete");
+  const rows: AuthorizedPredicate = { kind: "or", of: grants.map((grant) => grant.rows) };
+  const any = grants.some((grant) => grant.rows.kind === "always") ? ({ kind: "always" } as const) : rows;
+  await whileOthersChange(table, async () => {
+    const guard = await judgeDelete(deps, table, id, any);
+    if (guard === undefined) {
+      const shape = recordShape(deps, rights, table, catalog, { filterFromText: false });
+      throw notAllowed(table, "delete", await isVisible(deps, shape, id));
+    }
+    return runDelete(deps, catalog, table, id, guard);
+  });
+  deps.ruleHooks.afterChange(table);
 }

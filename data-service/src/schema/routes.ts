@@ -1,6 +1,5 @@
 // What differs for `svc_table`: a record of it is a table, so making one makes the table.
 import { principalOf } from "../http/authenticate.js";
-import { requireAccess } from "../permission/access.js";
 import { readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable, parseId } from "../records/find-table.js";
@@ -20,10 +19,11 @@ export function schemaHandlers(deps: SchemaDeps & RecordDeps): OwnHandlers {
         POST: async (request, response) => {
           const principal = principalOf(request);
           const parameters = readParameters(searchOf(request), ["fields"]);
+          const rights = await deps.rights(principal);
           const { table, shape } = await deps.catalogs.decide((catalog) => {
             const found = findTable(catalog, name);
-            requireAccess(principal, found, "create");
-            return { table: found, shape: recordShape(deps, principal, found, catalog, parameters) };
+            rights.require(catalog, found, "create");
+            return { table: found, shape: recordShape(deps, rights, found, catalog, parameters) };
           });
           const id = await queue(() => createTable(deps, body(request)));
           respondCreated(response, name, await readShaped(deps, shape, [parseId(table, id)]), [id]);

@@ -3,6 +3,7 @@
 import { type IncomingHttpHeaders, request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { asAdmin } from "../../support/api.js";
+import { roleFor } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { bodyOf, HOSTILE_CASES, type HostileCase, NOTES, parametersOf, searchOf } from "./hostile-case.js";
 import { created } from "./library.js";
@@ -70,7 +71,8 @@ beforeAll(async () => {
     NOTES.map(({ id, ...note }) => ({ ...note, secretToken: `$2secret${id}`, author: 1 })),
   );
   await created(admin, "comments", [{ text: "first", moderationKey: "$2key", note: 1 }]);
-  await created(admin, "svc_user", USER);
+  const role = await roleFor(admin, "reader", ["authors", "notes", "comments"]);
+  await created(admin, "svc_user", { ...USER, role });
   const { email, password } = USER;
   const login = await admin.post("/auth/login", { email, password });
   token = login.body.accessToken;

@@ -180,10 +180,11 @@ describe("fields", () => {
 
   it("hides a hidden column from signed-in users, as if it did not exist", async () => {
     const { stack, api } = library;
+    const TABLES = ["books", "authors", "reviews", "tags", "publishers", "profiles"];
+    const { roleFor } = await import("../../support/rules.js");
+    const role = await roleFor(api, "reader", TABLES);
     await created(api, "svc_user", {
-      email: "user@example.com",
-      password: "correct horse battery",
-      name: "U",
+      ...{ email: "user@example.com", password: "correct horse battery", name: "U", role },
     });
     const { signIn } = await import("../../support/api.js");
     const user = await signIn(`${stack.appUrl}/api`, {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, asAdmin, signIn } from "../../support/api.js";
+import { allowAll } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, read } from "./make.js";
 
@@ -28,6 +29,7 @@ beforeAll(async () => {
       { name: "note", type: "string", hidden: true },
     ],
   });
+  await allowAll(admin, ["patients"], null);
 });
 
 afterAll(async () => {

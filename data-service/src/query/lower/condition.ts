@@ -69,6 +69,8 @@ function lower(predicate: AuthorizedPredicate, wanted: boolean, names: Names): L
       return plain(wanted ? MATCH_ALL : MATCH_NONE);
     case "never":
       return plain(wanted ? MATCH_NONE : MATCH_ALL);
+    case "unknown":
+      return plain(MATCH_NONE);
     case "not":
       return lower(predicate.of, !wanted, names);
     case "and":

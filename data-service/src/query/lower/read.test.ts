@@ -124,10 +124,11 @@ describe("row rules", () => {
     column: column("reviews.stars"),
     test: { op: "gt", value: 1 },
   };
-  const view = new ReadView(catalog, ({ name }) => ({
-    rows: name === "authors" ? born : name === "reviews" ? stars : { kind: "always" },
-    mayRead: () => true,
-  }));
+  const view = new ReadView(catalog, ({ name }) => {
+    const rows: AuthorizedPredicate =
+      name === "authors" ? born : name === "reviews" ? stars : { kind: "always" };
+    return { rows, grants: [{ rows, members: () => true }] };
+  });
   const rule = { $match: { stars: { $gt: 1 } } };
 
   it("stand at the root, before the filter", () => {

@@ -86,7 +86,27 @@ function output(node: AuthorizedNode, rules: Rules, names: Names): Stage[] {
   const joins = joined.map((child) =>
     joinStage(child.relation, child.node.table, childPipeline(child, rules, names), childField(child)),
   );
-  return [...joins, { $project: projection(node) }];
+  return [...joins, ...maskStages(node, names), { $project: projection(node) }];
+}
+
+/**
+ * Marks which masks a row matches. The rows are few by now (a page), so each is looked up once more under the mask's
+ * own rule: one compiler for rules, wherever they stand.
+ */
+function maskStages(node: AuthorizedNode, names: Names): Stage[] {
+  const self = { from: node.table.collection, localField: "_id", foreignField: "_id" };
+  return (node.masks ?? []).map(({ rows }, at) => ({
+    $lookup: {
+      ...self,
+      pipeline: [...matchStages([rows], names), { $project: { _id: 1 } }],
+      as: maskField(at),
+    },
+  }));
+}
+
+/** Holds a document where the row matches the mask. */
+export function maskField(at: number): string {
+  return `__m${at}`;
 }
 
 function childPipeline({ node }: Child, rules: Rules, names: Names): Stage[] {
@@ -98,7 +118,8 @@ function projection(node: AuthorizedNode): Document {
   const children = node.children.map((child) =>
     isKeyOnly(child) ? child.relation.link.field : childField(child),
   );
-  return { _id: 1, ...Object.fromEntries([...fields, ...children].map((field) => [field, 1])) };
+  const masks = (node.masks ?? []).map((_, at) => maskField(at));
+  return { _id: 1, ...Object.fromEntries([...fields, ...children, ...masks].map((field) => [field, 1])) };
 }
 
 /** Where a child's records lie in the parent's document. */

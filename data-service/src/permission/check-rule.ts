@@ -1,0 +1,102 @@
+// Does a permission rule fit the table it is about? Pure.
+import { AppError } from "@portico/shared/app-error";
+import type { Catalog, Column, Table } from "../catalog/catalog.js";
+import { COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
+import { suggestion } from "../catalog/names.js";
+import { isObject, type Json, type JsonObject, kindOf } from "../json.js";
+import { compileRule, presetColumn, type RuleContext } from "./compile-rules.js";
+import { ACTIONS, type Action, type Rule } from "./rule.js";
+import { isVariable, type Variables, variablesOf } from "./variables.js";
+
+interface CheckContext {
+  readonly catalog: Catalog;
+  /** Name of the users' table. */
+  readonly users: string;
+  readonly maxDepth: number;
+}
+
+/** @param rule the record as it would be stored @returns every problem, each beginning with the member's name */
+export function ruleProblems(rule: JsonObject, context: CheckContext): string[] {
+  const { catalog } = context;
+  const table = catalog.tables.get(String(rule.table));
+  const users = catalog.tables.get(context.users);
+  const action = ACTIONS.find((each): each is Action => each === rule.action);
+  // What is missing or of a wrong type has been reported by the check of the body.
+  if (action === undefined || users === undefined || typeof rule.table !== "string") return [];
+  if (table === undefined)
+    return [`table: there is no table "${rule.table}"${suggestion(rule.table, catalog.tables.keys())}`];
+  const full: RuleContext = { catalog, maxDepth: context.maxDepth, variables: sampleVariables(users) };
+  return [
+    ...shapeProblems(rule, action),
+    ...["fields", "filter", "check"].flatMap((member) => compileProblem(rule, member, table, full)),
+    ...presetProblems(rule.presets, table, full),
+  ];
+}
+
+/** Members that mean nothing with the action: a rule that seems to restrict and does not is worse than a refusal. */
+function shapeProblems(rule: JsonObject, action: Action): string[] {
+  const given = (member: string): boolean => rule[member] !== undefined && rule[member] !== null;
+  const problems: string[] = [];
+  if (action === "create" && given("filter"))
+    problems.push("filter: there is no row yet when one is created; use check");
+  if (action === "read" || action === "delete") {
+    for (const member of ["presets", "check"])
+      if (given(member)) problems.push(`${member}: does not apply to ${action}; it is for create and update`);
+  }
+  if (action === "delete" && given("fields")) problems.push("fields: a record is deleted as a whole");
+  return problems;
+}
+
+function compileProblem(rule: JsonObject, member: string, table: Table, context: RuleContext): string[] {
+  const value = rule[member];
+  if (value === undefined || value === null) return [];
+  const bare: Rule = {
+    ...{ id: "", roleId: null, table: table.name, action: "read", filter: null, presets: null, check: null },
+    fields: null,
+  };
+  try {
+    compileRule({ ...bare, [member]: value }, table, context);
+    return [];
+  } catch (error) {
+    if (error instanceof AppError) return [error.messages].flat().map(String);
+    throw error;
+  }
+}
+
+function presetProblems(presets: Json | undefined, table: Table, context: RuleContext): string[] {
+  if (presets === undefined || presets === null) return [];
+  if (!isObject(presets))
+    return [`presets: must be an object such as {"status":"draft"}, not ${kindOf(presets)}`];
+  return Object.entries(presets).flatMap(([name, json]) => {
+    const column = presetColumn(name, table, context.catalog);
+    if (column === undefined) {
+      const known = [...table.columns.keys(), ...table.relations.keys()];
+      return [
+        `presets.${name}: "${table.name}" has no such column or to-one relation${suggestion(name, known)}`,
+      ];
+    }
+    return valueProblem(`presets.${name}`, column, json, context.variables);
+  });
+}
+
+function valueProblem(path: string, column: Column, json: Json, variables: Variables): string[] {
+  const value = isVariable(json) ? variables(json, column) : json;
+  if (value === undefined) return [`${path}: unknown variable "${String(json)}"`];
+  const row = COLUMN_TYPES[column.type];
+  const fits = value === null || row.parse(value, column.values) !== undefined;
+  return fits ? [] : [`${path}: must be ${row.expects}`];
+}
+
+/** A value of every type, to see whether what a variable holds can be compared with a column. */
+const SAMPLES: Partial<Record<ColumnType, Json>> = {
+  ...{ string: "x", text: "x", boolean: true, int: 1, float: 1, bigint: "1", decimal: "1" },
+  ...{ date: "2026-01-01", datetime: "2026-01-01T00:00:00.000Z", objectId: "000000000000000000000000" },
+};
+
+function sampleVariables(users: Table): Variables {
+  const user = Object.fromEntries(
+    [...users.columns.values()].map((column) => [column.name, SAMPLES[column.type] ?? null]),
+  );
+  const roleId = "000000000000000000000000";
+  return variablesOf({ user, roleId, now: new Date(0) }, users);
+}

@@ -1,0 +1,102 @@
+// Rules -> policies: what one caller may do with one table. Pure. Rules that no longer fit the table grant nothing.
+import { AppError } from "@portico/shared/app-error";
+import { type Catalog, type Column, type Table, targetOf } from "../catalog/catalog.js";
+import type { Json, JsonObject } from "../json.js";
+import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
+import { authorizePredicate } from "../query/authorize-read.js";
+import { bindFilter } from "../query/bind-filter.js";
+import { type Members, membersOf } from "./field-rules.js";
+import { type ReadPolicy, ReadView } from "./read-view.js";
+import type { Rule } from "./rule.js";
+import { isVariable, type Variables } from "./variables.js";
+
+/** What one rule grants on a table. */
+export interface Grant {
+  readonly rows: AuthorizedPredicate;
+  readonly members: Members;
+}
+
+/** What one rule lets a caller write. */
+export interface WriteGrant extends Grant {
+  readonly presets: JsonObject;
+  readonly check: AuthorizedPredicate;
+}
+
+export interface RuleContext {
+  readonly catalog: Catalog;
+  readonly variables: Variables;
+  /** QUERY_MAX_DEPTH */
+  readonly maxDepth: number;
+}
+
+/** Everything, for the rules themselves: they may speak of columns that their subjects can't read. */
+const UNRESTRICTED: ReadPolicy = {
+  rows: ALWAYS,
+  grants: [{ rows: ALWAYS, members: () => true }],
+};
+
+/** The policy that several rules make together: a row is seen when one of them matches it. */
+export function readPolicy(grants: readonly Grant[]): ReadPolicy | undefined {
+  if (grants.length === 0) return undefined;
+  return { rows: anyOf(grants.map(({ rows }) => rows)), grants };
+}
+
+function anyOf(of: readonly AuthorizedPredicate[]): AuthorizedPredicate {
+  if (of.some(({ kind }) => kind === "always")) return ALWAYS;
+  const [only] = of;
+  if (only === undefined) return NEVER;
+  return of.length === 1 ? only : { kind: "or", of };
+}
+
+/** Compiles one rule. @throws AppError 400 naming what does not fit the table */
+export function compileRule(rule: Rule, table: Table, context: RuleContext): WriteGrant {
+  return {
+    rows: predicateOf(rule.filter, table, context, "filter"),
+    members: membersOf(rule.fields, table),
+    presets: presetsOf(rule.presets ?? {}, table, context),
+    check: predicateOf(rule.check, table, context, "check"),
+  };
+}
+
+/** The same for stored rules, whose table may have changed since: what does not fit any more grants nothing. */
+export function compileRules(rules: readonly Rule[], table: Table, context: RuleContext): WriteGrant[] {
+  return rules.flatMap((rule) => {
+    try {
+      return [compileRule(rule, table, context)];
+    } catch (error) {
+      if (error instanceof AppError) return [];
+      throw error;
+    }
+  });
+}
+
+function predicateOf(
+  filter: Json | null,
+  table: Table,
+  { catalog, variables, maxDepth }: RuleContext,
+  path: string,
+): AuthorizedPredicate {
+  if (filter === null) return ALWAYS;
+  const view = new ReadView(catalog, () => UNRESTRICTED);
+  return authorizePredicate(
+    bindFilter(filter, table, { view, maxDepth, fromText: false, variables }, path),
+    view,
+  );
+}
+
+function presetsOf(presets: JsonObject, table: Table, { catalog, variables }: RuleContext): JsonObject {
+  const entries = Object.entries(presets).map(([name, json]): [string, Json] => {
+    const column = presetColumn(name, table, catalog);
+    const value = column === undefined || !isVariable(json) ? undefined : variables(json, column);
+    return [name, value === undefined ? json : value];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The column whose values a preset may have: the member itself, or the id of a to-one relation's records. */
+export function presetColumn(name: string, table: Table, catalog: Catalog): Column | undefined {
+  const relation = table.relations.get(name);
+  if (relation !== undefined) return relation.many ? undefined : targetOf(catalog, relation).idColumn;
+  const column = table.columns.get(name);
+  return column?.generated ? undefined : column;
+}

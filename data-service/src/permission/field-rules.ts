@@ -1,0 +1,31 @@
+// The `fields` of a rule -> which members of the table it is about.
+import type { Column, Relation, Table } from "../catalog/catalog.js";
+import { refuse, unknownField } from "../query/refuse.js";
+import { parseFields } from "../query/syntax/fields.js";
+
+export type Members = (member: Column | Relation) => boolean;
+
+/**
+ * Reads the grammar of 4.2 for one table: names, `*`, and `-name` for all but.
+ * @param fields null = `*`
+ * @throws AppError 400 for unknown names, and for names inside relations
+ */
+export function membersOf(fields: string | null, table: Table): Members {
+  const open: Members = (member) => !("hidden" in member && member.hidden);
+  if (fields === null) return open;
+  const scope = parseFields(fields, "fields");
+  const [inside] = scope.nested.keys();
+  if (inside !== undefined)
+    throw refuse(
+      "fields",
+      `"${inside}." reaches into another table; rules of that table say what is seen there`,
+    );
+  const known = [...table.columns.values()].filter(({ secret }) => !secret).map(({ name }) => name);
+  const names = [...known, ...table.relations.keys()];
+  for (const name of [...scope.names, ...scope.excluded])
+    if (!names.includes(name)) throw unknownField("fields", name, table.name, names);
+  const { excluded } = scope;
+  if (excluded.size > 0) return (member) => open(member) && !excluded.has(member.name);
+  if (scope.star) return (member) => open(member) || scope.names.has(member.name);
+  return (member) => scope.names.has(member.name);
+}

@@ -1,0 +1,274 @@
+import { describe, expect, it } from "@jest/globals";
+import type { SystemTableDefinition } from "../catalog/build-catalog.js";
+import { buildCatalog } from "../catalog/build-catalog.js";
+import { type Catalog, type Table, targetOf } from "../catalog/catalog.js";
+import { systemTables } from "../catalog/system-tables.js";
+import type { JsonObject } from "../json.js";
+import { ANONYMOUS, type Principal } from "../principal.js";
+import { ALWAYS, NEVER, UNKNOWN } from "../query/ast.js";
+import { catalog, readerView, rootView, table } from "../query/library-fixture.js";
+import { ruleProblems } from "./check-rule.js";
+import { ReadView } from "./read-view.js";
+import { Rights } from "./rights.js";
+import type { Rule } from "./rule.js";
+
+const USER_ID = "65a000000000000000000001";
+const ROLE_ID = "65a000000000000000000002";
+const user = (isRootAdmin: boolean): Principal & { kind: "user" } => ({
+  ...{ kind: "user", userId: USER_ID, sessionId: "s", roleId: ROLE_ID, isRootAdmin },
+});
+const definitions: SystemTableDefinition[] = systemTables("svc_");
+const system = buildCatalog(1, [], definitions);
+/** The library's tables beside the system's. */
+const all: Catalog = { version: 1, tables: new Map([...system.tables, ...catalog.tables]) };
+const systemTable = (name: string): Table => {
+  const found = system.tables.get(name);
+  if (found === undefined) throw new Error(name);
+  return found;
+};
+const NOW = new Date("2026-05-06T07:08:09.010Z");
+const tables = { users: "svc_user", roles: "svc_role", permissions: "svc_permission", tables: "svc_table" };
+
+const rule = (parts: Partial<Rule>): Rule => ({
+  ...{ id: "r", roleId: null, table: "books", action: "read", filter: null, fields: null, presets: null },
+  check: null,
+  ...parts,
+});
+const rights = (principal: Principal, rules: Partial<Rule>[], record: JsonObject | null = null): Rights =>
+  new Rights({
+    ...{ principal, rules: rules.map(rule), user: record, now: NOW, tables, maxDepth: 7 },
+    roleId: principal.kind === "user" ? principal.roleId : null,
+  });
+const viewOf = (rules: Partial<Rule>[], principal: Principal = user(false)): ReadView =>
+  new ReadView(all, rights(principal, rules).read(all));
+const names = (view: ReadView, of: string): string => view.names(table(of)).join(" ");
+
+describe("what a caller may look up", () => {
+  it("is every column and every relation whose target may be read", () => {
+    expect(names(rootView, "books")).toBe(
+      "id title pages price note royalty createdAt updatedAt author tags reviews",
+    );
+    expect(names(readerView, "books")).toBe("id title pages price royalty createdAt updatedAt author tags");
+    expect(names(viewOf([]), "books")).toBe("");
+  });
+
+  it("is found by name, and what may not be known is not found", () => {
+    const books = table("books");
+    expect(rootView.column(books, "note")).toBe(books.columns.get("note"));
+    expect(readerView.column(books, "note")).toBeUndefined();
+    expect(readerView.relation(books, "reviews")).toBeUndefined();
+    const author = books.relations.get("author");
+    expect(readerView.relation(books, "author")).toEqual({
+      relation: author,
+      target: author && targetOf(catalog, author),
+    });
+    for (const name of ["constructor", "__proto__", "authorId", "_id"]) {
+      expect([rootView.column(books, name), rootView.relation(books, name)]).toEqual([undefined, undefined]);
+    }
+  });
+
+  it("with * is what is not hidden, and to-one relations", () => {
+    expect(rootView.visibleColumns(table("books")).map(({ name }) => name)).not.toContain("note");
+    expect(rootView.visibleToOne(table("authors")).map(({ relation }) => relation.name)).toEqual([
+      "mentor",
+      "profile",
+    ]);
+    expect(viewOf([]).visibleColumns(table("books"))).toEqual([]);
+  });
+
+  it("has rows only where a rule says so", () => {
+    expect(rootView.rows(table("books"))).toEqual(ALWAYS);
+    expect(viewOf([]).rows(table("books"))).toEqual(NEVER);
+  });
+
+  it("asks for a table's policy once", () => {
+    const asked: string[] = [];
+    const view = new ReadView(catalog, ({ name }) => {
+      asked.push(name);
+      return undefined;
+    });
+    for (let time = 0; time < 3; time += 1) view.names(table("tags"));
+    expect(asked.filter((name) => name === "tags")).toHaveLength(1);
+  });
+});
+
+describe("rules for reading", () => {
+  it("grant all that is not hidden, unless they name fields", () => {
+    expect(names(viewOf([{}]), "books")).toBe("id title pages price royalty createdAt updatedAt");
+    expect(names(viewOf([{ fields: "title,note" }]), "books")).toBe("id title note");
+    expect(names(viewOf([{ fields: "-price,-royalty" }]), "books")).toBe(
+      "id title pages createdAt updatedAt",
+    );
+    expect(names(viewOf([{ fields: "*,note" }]), "books")).toContain("note");
+  });
+
+  it("reach through a relation where the other table may be read too", () => {
+    expect(names(viewOf([{ fields: "title,author" }]), "books")).toBe("id title");
+    expect(names(viewOf([{ fields: "title,author" }, { table: "authors" }]), "books")).toBe(
+      "id title author",
+    );
+  });
+
+  it("show a row that one of them matches, and use only what all of them grant", () => {
+    const view = viewOf([
+      { filter: { pages: { _gt: 100 } }, fields: "title,price" },
+      { filter: { title: "A" }, fields: "title,pages" },
+    ]);
+    const books = table("books");
+    expect(view.rows(books)).toMatchObject({ kind: "or", of: [{ kind: "test" }, { kind: "test" }] });
+    expect(view.names(books, "use")).toEqual(["id", "title"]);
+    expect(view.names(books, "show")).toEqual(["id", "title", "pages", "price"]);
+    const shown = ["title", "price", "pages"].flatMap((name) => view.column(books, name, "show") ?? []);
+    expect(view.masks(books, shown)).toMatchObject([
+      { shows: ["price"], hides: ["price", "pages"] },
+      { shows: ["pages"], hides: ["price", "pages"] },
+    ]);
+  });
+
+  it("mask nothing where one of them grants a member in every row", () => {
+    const view = viewOf([{ fields: "title,price" }, { filter: { title: "A" }, fields: "price" }]);
+    const books = table("books");
+    const shown = ["title", "price"].flatMap((name) => view.column(books, name, "show") ?? []);
+    expect(view.rows(books)).toEqual(ALWAYS);
+    expect(view.masks(books, shown)).toEqual([]);
+  });
+
+  it("may speak of columns that their subjects can't read", () => {
+    const view = viewOf([{ filter: { note: "x" }, fields: "title" }]);
+    expect(view.rows(table("books"))).toMatchObject({ kind: "test", column: { name: "note" } });
+  });
+
+  it("that no longer fit the table grant nothing", () => {
+    expect(names(viewOf([{ filter: { gone: 1 } }]), "books")).toBe("");
+    expect(names(viewOf([{ fields: "title,gone" }]), "books")).toBe("");
+  });
+
+  it("never show secrets, not even to root", () => {
+    const view = new ReadView(system, rights(user(true), []).read(system));
+    expect(view.column(systemTable("svc_user"), "password")).toBeUndefined();
+    expect(view.names(systemTable("svc_user"))).not.toContain("password");
+    const granted = viewOf([{ table: "svc_user", fields: "email,password" }]);
+    expect(granted.names(systemTable("svc_user"))).toEqual([]);
+  });
+});
+
+describe("variables in rules", () => {
+  const rowsOf = (filter: JsonObject, principal: Principal, record: JsonObject | null = null) =>
+    new ReadView(all, rights(principal, [{ filter }], record).read(all)).rows(table("books"));
+
+  it("stand for the caller's id, columns, role and the moment", () => {
+    expect(rowsOf({ title: "$user.id" }, user(false))).toMatchObject({ test: { op: "eq", value: USER_ID } });
+    expect(rowsOf({ title: "$user.name" }, user(false), { name: "Ann" })).toMatchObject({
+      test: { value: "Ann" },
+    });
+    expect(rowsOf({ title: { _in: ["$role.id", "x"] } }, user(false))).toMatchObject({
+      test: { op: "in", values: [ROLE_ID, "x"] },
+    });
+    expect(rowsOf({ createdAt: { _lt: "$now" } }, user(false))).toMatchObject({
+      test: { op: "lt", value: NOW },
+    });
+  });
+
+  it("without a value match nothing, and neither does their negation", () => {
+    expect(rowsOf({ title: "$user.id" }, ANONYMOUS)).toEqual(UNKNOWN);
+    expect(rowsOf({ title: { _neq: "$user.name" } }, user(false))).toEqual(UNKNOWN);
+    expect(rowsOf({ title: { _not_in: ["$user.name"] } }, user(false))).toEqual(UNKNOWN);
+  });
+
+  it("are only texts in a client's filter", () => {
+    expect(rowsOf({ title: "$users" }, user(false))).toMatchObject({ test: { value: "$users" } });
+  });
+});
+
+describe("rights", () => {
+  it.each([
+    ["anonymous without a rule", ANONYMOUS, [], "UNAUTHORIZED"],
+    ["anonymous with a rule for everyone", ANONYMOUS, [{ action: "update" }], undefined],
+    ["a user without a rule", user(false), [], "FORBIDDEN"],
+    ["a user with a rule for another action", user(false), [{ action: "read" }], "FORBIDDEN"],
+    ["a user with a rule", user(false), [{ action: "update" }], undefined],
+    ["root without a rule", user(true), [], undefined],
+  ] as const)("%s", (_who, principal, rules, code) => {
+    const act = (): void => rights(principal, [...rules]).require(all, table("books"), "update");
+    if (code === undefined) expect(act).not.toThrow();
+    else expect(act).toThrow(expect.objectContaining({ code }));
+  });
+
+  it.each(["svc_role", "svc_permission", "svc_table"])("no rule lets anybody but root write %s", (name) => {
+    const rules = [{ table: name, action: "update" as const }];
+    expect(() => rights(user(false), rules).require(all, systemTable(name), "update")).toThrow(
+      expect.objectContaining({ code: "FORBIDDEN" }),
+    );
+  });
+
+  it("no rule makes a root admin or reaches one", () => {
+    const users = systemTable("svc_user");
+    const rules = [
+      { table: "svc_user", action: "update" as const, presets: { isRootAdmin: true, name: "x" } },
+    ];
+    const isRootAdmin = users.columns.get("isRootAdmin");
+    if (isRootAdmin === undefined) throw new Error("isRootAdmin");
+    for (const grant of rights(user(false), rules).write(all, users, "update")) {
+      expect([grant.members(isRootAdmin), grant.presets]).toEqual([false, { name: "x" }]);
+      expect(JSON.stringify(grant.rows)).toContain('"name":"isRootAdmin"');
+    }
+  });
+
+  it("nobody changes their own role or state", () => {
+    const users = systemTable("svc_user");
+    const role = users.relations.get("role");
+    if (role === undefined) throw new Error("role");
+    const grants = rights(user(false), [{ table: "svc_user", action: "update" }]).write(all, users, "update");
+    const withRole = grants.filter(({ members }) => members(role));
+    expect(withRole).toHaveLength(1);
+    expect(JSON.stringify(withRole[0]?.rows)).toContain(USER_ID);
+  });
+
+  it("/me shows the own record alone", () => {
+    const own = rights(user(false), []).own(system, user(false));
+    expect(own(systemTable("svc_user"))?.rows).toMatchObject({ kind: "test", column: { name: "id" } });
+    expect(own(systemTable("svc_role"))).toBeDefined();
+    expect(own(systemTable("svc_table"))).toBeUndefined();
+  });
+});
+
+describe("a rule that is saved", () => {
+  const problems = (parts: JsonObject): string[] =>
+    ruleProblems(
+      { table: "books", action: "read", ...parts },
+      { catalog: all, users: "svc_user", maxDepth: 7 },
+    );
+
+  it.each<[JsonObject, string[]]>([
+    [{ filter: { title: "x" }, fields: "title,-price" }, []],
+    [{ filter: { author: { name: { _eq: "$user.name" } } } }, []],
+    [{ table: "boks" }, ['table: there is no table "boks"; did you mean "books"?']],
+    [{ filter: { titel: 1 } }, ['filter.titel: unknown field "titel" on "books"; did you mean "title"?']],
+    [{ fields: "titel" }, ['fields: unknown field "titel" on "books"; did you mean "title"?']],
+    [
+      { fields: "author.name" },
+      ['fields: "author." reaches into another table; rules of that table say what is seen there'],
+    ],
+    [
+      { filter: { title: "$user.nme" } },
+      ['filter.title: unknown variable "$user.nme"; there are $user.id, $user.<column>, $role.id and $now'],
+    ],
+    [{ filter: { pages: "$user.name" } }, ['filter.pages: must be a whole number, not "x"']],
+    [
+      { action: "create", filter: { title: "x" } },
+      ["filter: there is no row yet when one is created; use check"],
+    ],
+    [{ presets: { title: "x" } }, ["presets: does not apply to read; it is for create and update"]],
+    [{ action: "delete", fields: "title" }, ["fields: a record is deleted as a whole"]],
+    [
+      { action: "update", presets: { titel: "x", pages: "many" } },
+      [
+        'presets.titel: "books" has no such column or to-one relation; did you mean "title"?',
+        "presets.pages: must be a whole number",
+      ],
+    ],
+    [{ action: "create", presets: { title: "$user.id", author: 1 }, check: { pages: { _gt: 1 } } }, []],
+  ])("%j", (parts, expected) => {
+    expect(problems(parts)).toEqual(expected);
+  });
+});

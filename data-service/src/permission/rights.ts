@@ -1,0 +1,152 @@
+// Who may do what: a caller and the rules that concern them -> policies for every road. Pure.
+import { AppError } from "@portico/shared/app-error";
+import type { Catalog, Table } from "../catalog/catalog.js";
+import { COLUMN_TYPES } from "../catalog/column-types.js";
+import type { JsonObject } from "../json.js";
+import type { Principal, SignedIn } from "../principal.js";
+import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
+import { compileRules, readPolicy, type WriteGrant } from "./compile-rules.js";
+import type { ReadPolicies, ReadPolicy } from "./read-view.js";
+import type { Action, Rule } from "./rule.js";
+import { type Caller, variablesOf } from "./variables.js";
+
+/** Names of the system tables that have rules of their own. */
+export interface ProtectedTables {
+  readonly users: string;
+  readonly roles: string;
+  readonly permissions: string;
+  readonly tables: string;
+}
+
+export interface RightsContext {
+  readonly principal: Principal;
+  readonly roleId: string | null;
+  /** Enabled rules of the caller's role and of everyone. */
+  readonly rules: readonly Rule[];
+  /** The caller's own record, where a rule speaks of it. */
+  readonly user: JsonObject | null;
+  readonly now: Date;
+  readonly tables: ProtectedTables;
+  readonly maxDepth: number;
+}
+
+const EVERYTHING: WriteGrant = { rows: ALWAYS, members: () => true, presets: {}, check: ALWAYS };
+const READ_EVERYTHING: ReadPolicy = { rows: ALWAYS, grants: [EVERYTHING] };
+const OPEN: ReadPolicy = {
+  rows: ALWAYS,
+  grants: [{ rows: ALWAYS, members: (member) => !("hidden" in member && member.hidden) }],
+};
+
+export class Rights {
+  readonly #context: RightsContext;
+
+  constructor(context: RightsContext) {
+    this.#context = context;
+  }
+
+  get isRoot(): boolean {
+    return isRoot(this.#context.principal);
+  }
+
+  /** The read rights, table by table. */
+  read(catalog: Catalog): ReadPolicies {
+    if (this.isRoot) return () => READ_EVERYTHING;
+    return (table) => readPolicy(this.#grants(catalog, table, "read"));
+  }
+
+  /** What `/me` may show: the user's own record and role, and beyond them what the user may read anyway. */
+  own(catalog: Catalog, principal: SignedIn): ReadPolicies {
+    const others = this.read(catalog);
+    const { users, roles } = this.#context.tables;
+    return (table) => {
+      if (table.name === roles) return OPEN;
+      if (table.name !== users) return others(table);
+      const rows = ownRow(table, principal);
+      return { rows, grants: [{ rows, members: OPEN.grants[0]?.members ?? (() => false) }] };
+    };
+  }
+
+  /** What the caller may write by an action, rule by rule. */
+  write(catalog: Catalog, table: Table, action: Action): readonly WriteGrant[] {
+    return this.isRoot ? [EVERYTHING] : this.#grants(catalog, table, action);
+  }
+
+  /**
+   * Lets the action pass or refuses it.
+   * @throws AppError 401 for anonymous callers, 403 for signed-in ones without a rule
+   */
+  require(catalog: Catalog, table: Table, action: Action): void {
+    if (this.write(catalog, table, action).length > 0) return;
+    if (this.#context.principal.kind === "anonymous") {
+      throw new AppError("UNAUTHORIZED", {
+        message: `Sign in to ${action} "${table.name}".`,
+        headers: { "WWW-Authenticate": "Bearer" },
+      });
+    }
+    throw new AppError("FORBIDDEN", `You may not ${action} "${table.name}".`);
+  }
+
+  #grants(catalog: Catalog, table: Table, action: Action): WriteGrant[] {
+    return this.explain(catalog, table, action).flatMap(({ grants }) => grants);
+  }
+
+  /** The rules that concern an action on a table, each with what it comes to for this caller. */
+  explain(catalog: Catalog, table: Table, action: Action): { rule: Rule; grants: WriteGrant[] }[] {
+    const { rules, principal, roleId, user, now, maxDepth, tables } = this.#context;
+    const mine = rules.filter((rule) => rule.table === table.name && rule.action === action);
+    const users = catalog.tables.get(tables.users);
+    if (users === undefined || (action !== "read" && isRootOnly(table, tables))) return [];
+    const caller: Caller = { user: callerRecord(principal, user), roleId, now };
+    const context = { catalog, variables: variablesOf(caller, users), maxDepth };
+    const guarded = action !== "read" && table.name === tables.users;
+    return mine.map((rule) => {
+      const grants = compileRules([rule], table, context);
+      return { rule, grants: guarded ? grants.flatMap((grant) => sparing(grant, table, principal)) : grants };
+    });
+  }
+}
+
+function isRoot(principal: Principal): boolean {
+  return principal.kind === "user" && principal.isRootAdmin;
+}
+
+/** Whoever could write these could give themselves any right. */
+function isRootOnly({ name }: Table, { roles, permissions, tables }: ProtectedTables): boolean {
+  return name === roles || name === permissions || name === tables;
+}
+
+/** No rule reaches a root admin's account or makes one, and nobody changes their own role or state. */
+function sparing(grant: WriteGrant, users: Table, principal: Principal): WriteGrant[] {
+  const isRootAdmin = users.columns.get("isRootAdmin");
+  const [role, isActive] = [users.relations.get("role"), users.columns.get("isActive")];
+  if (isRootAdmin === undefined) return [];
+  const { isRootAdmin: _never, ...presets } = grant.presets;
+  const isRoot: AuthorizedPredicate = { kind: "test", column: isRootAdmin, test: { op: "eq", value: true } };
+  const isOneself = ownRow(users, principal);
+  const others: WriteGrant = {
+    ...grant,
+    presets,
+    rows: { kind: "and", of: [grant.rows, not(isRoot), not(isOneself)] },
+    members: (member) => member !== isRootAdmin && grant.members(member),
+  };
+  const oneself: WriteGrant = {
+    ...others,
+    rows: { kind: "and", of: [grant.rows, not(isRoot)] },
+    members: (member) => member !== role && member !== isActive && others.members(member),
+  };
+  return [oneself, others];
+}
+
+function not(of: AuthorizedPredicate): AuthorizedPredicate {
+  return { kind: "not", of };
+}
+
+function ownRow(users: Table, principal: Principal): AuthorizedPredicate {
+  const id = principal.kind === "user" ? principal.userId : "";
+  const value = COLUMN_TYPES[users.idColumn.type].parse(id, []);
+  return value === undefined ? NEVER : { kind: "test", column: users.idColumn, test: { op: "eq", value } };
+}
+
+function callerRecord(principal: Principal, user: JsonObject | null): JsonObject | null {
+  return principal.kind === "user" ? { ...user, id: principal.userId } : null;
+}

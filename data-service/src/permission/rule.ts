@@ -1,0 +1,22 @@
+// A permission rule as its owner wrote it and as `svc_permission` keeps it.
+import type { Json, JsonObject } from "../json.js";
+
+export const ACTIONS = ["read", "create", "update", "delete"] as const;
+export type Action = (typeof ACTIONS)[number];
+
+export interface Rule {
+  readonly id: string;
+  /** null = everyone, signed in or not. */
+  readonly roleId: string | null;
+  /** Name of the table. */
+  readonly table: string;
+  readonly action: Action;
+  /** Rows it is about; null = all. */
+  readonly filter: Json | null;
+  /** Names it is about, in the grammar of `fields`; null = all that is not hidden. */
+  readonly fields: string | null;
+  /** Values set on write, whatever the body says. */
+  readonly presets: JsonObject | null;
+  /** What the written record must satisfy. */
+  readonly check: Json | null;
+}

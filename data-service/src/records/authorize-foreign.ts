@@ -1,0 +1,70 @@
+// Links that lie in other tables' records: setting them changes those records, so the rules for updating them are asked.
+import { AppError } from "@portico/shared/app-error";
+import type { Catalog, Relation, Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import type { WriteGrant } from "../permission/compile-rules.js";
+import type { Rights } from "../permission/rights.js";
+import { ALWAYS, type AuthorizedPredicate } from "../query/ast.js";
+import { matchStages } from "../query/lower/condition.js";
+import { type Document, Names } from "../query/lower/document.js";
+import type { LinkSet } from "./check-body.js";
+import type { RecordDeps } from "./deps.js";
+import type { WritePlan } from "./write-plan.js";
+
+/**
+ * Lets the foreign links of a write pass or refuses them.
+ * @param id the record that is linked to; undefined while it is being created
+ * @throws AppError 403
+ */
+export async function authorizeForeign(
+  deps: Pick<RecordDeps, "store">,
+  rights: Rights,
+  catalog: Catalog,
+  plans: readonly WritePlan[],
+  id?: Stored,
+): Promise<void> {
+  if (rights.isRoot) return;
+  for (const set of plans.flatMap((plan) => plan.foreign)) {
+    const owning = owningRelation(set);
+    const grants = rights
+      .write(catalog, set.target, "update")
+      .filter((grant) => owning && grant.members(owning));
+    if (grants.length === 0) throw refusal(set);
+    const concerned: Document[] = [{ _id: { $in: [...set.ids] } }];
+    if (id !== undefined) concerned.push({ [set.relation.link.field]: id, _id: { $nin: [...set.ids] } });
+    for (const which of concerned) {
+      if (!(await allAllowed(deps, set.target, which, grants))) throw refusal(set);
+    }
+  }
+}
+
+/** The relation that stores the links, seen from the table that stores them. */
+function owningRelation({ target, relation }: LinkSet): Relation | undefined {
+  const { field } = relation.link;
+  return [...target.relations.values()].find(({ link }) => link.on === "self" && link.field === field);
+}
+
+/** A rule with a check could be broken by the new link, and there is no single record to judge: it does not help here. */
+async function allAllowed(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  which: Document,
+  grants: readonly WriteGrant[],
+): Promise<boolean> {
+  const usable = grants.filter(({ check }) => check.kind === "always");
+  if (usable.length === 0) return false;
+  const rows: AuthorizedPredicate = usable.some((grant) => grant.rows.kind === "always")
+    ? ALWAYS
+    : { kind: "or", of: usable.map((grant) => grant.rows) };
+  if (rows.kind === "always") return true;
+  const count = async (predicate: AuthorizedPredicate): Promise<number> =>
+    store.count(table, [{ $match: which }, ...matchStages([predicate], new Names()), { $count: "value" }]);
+  return (await count(ALWAYS)) === (await count(rows));
+}
+
+function refusal({ relation, target }: LinkSet): AppError {
+  return new AppError(
+    "FORBIDDEN",
+    `${relation.name}: changing these links changes records of "${target.name}" that you may not update.`,
+  );
+}

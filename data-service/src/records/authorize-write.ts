@@ -1,0 +1,145 @@
+// May this write happen? Chooses the rule that allows it, and gives the condition under which that stays true.
+import { AppError } from "@portico/shared/app-error";
+import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import type { AuthorizedPredicate } from "../query/ast.js";
+import { matchStages } from "../query/lower/condition.js";
+import { type Document, Names } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
+import type { RecordDeps } from "./deps.js";
+import { recordNotFound } from "./find-table.js";
+import type { WritePlan } from "./write-plan.js";
+
+/** One way in which the rules allow a body: with these values, for these rows, if the result satisfies the check. */
+export interface Alternative {
+  readonly rows: AuthorizedPredicate;
+  readonly check: AuthorizedPredicate;
+  readonly plan: WritePlan;
+}
+
+/** The first alternative whose check the new record satisfies. @throws AppError 403 */
+export async function chooseCreate(
+  deps: Pick<RecordDeps, "store" | "clock">,
+  table: Table,
+  alternatives: readonly Alternative[],
+): Promise<WritePlan> {
+  const now = deps.clock.now();
+  for (const { plan, check } of alternatives) {
+    const document = { ...Object.fromEntries(plan.own.set), createdAt: now, updatedAt: now };
+    if (await satisfies(deps, table, document, check)) return plan;
+  }
+  throw checkFailed(table, "create");
+}
+
+export interface JudgedUpdate {
+  readonly plan: WritePlan;
+  /** The update is allowed as long as the record still satisfies this. */
+  readonly guard: Document;
+}
+
+/**
+ * The first alternative that this record and what becomes of it satisfy.
+ * @returns undefined when no rule matches the record
+ * @throws AppError 403 when one does, and the result would not satisfy its check
+ */
+export async function chooseUpdate(
+  deps: Pick<RecordDeps, "store" | "clock">,
+  table: Table,
+  id: Stored,
+  alternatives: readonly Alternative[],
+): Promise<JudgedUpdate | undefined> {
+  let matched = false;
+  for (const { plan, rows, check } of alternatives) {
+    if (rows.kind === "always" && check.kind === "always") return { plan, guard: {} };
+    const record = await readMatching(deps, table, id, rows);
+    if (record === undefined) continue;
+    matched = true;
+    const unset = new Set(plan.own.unset);
+    const kept = Object.entries(record).filter(([field]) => !unset.has(field));
+    const result = {
+      ...Object.fromEntries(kept),
+      ...Object.fromEntries(plan.own.set),
+      updatedAt: deps.clock.now(),
+    };
+    if (await satisfies(deps, table, result as Document, check)) {
+      return { plan, guard: unchanged(record, [...fieldsOf(rows), ...fieldsOf(check)]) };
+    }
+  }
+  if (matched) throw checkFailed(table, "update");
+  return undefined;
+}
+
+/** The condition under which a record may be deleted. @returns undefined when the rules do not match it */
+export async function judgeDelete(
+  deps: Pick<RecordDeps, "store">,
+  table: Table,
+  id: Stored,
+  rows: AuthorizedPredicate,
+): Promise<Document | undefined> {
+  if (rows.kind === "always") return {};
+  const record = await readMatching(deps, table, id, rows);
+  return record === undefined ? undefined : unchanged(record, fieldsOf(rows));
+}
+
+/** What the caller may see is refused, what not is not there. */
+export function notAllowed(table: Table, action: string, visible: boolean): AppError {
+  if (!visible) return recordNotFound(table);
+  return new AppError("FORBIDDEN", `You may not ${action} this "${table.name}" record.`);
+}
+
+function checkFailed(table: Table, action: string): AppError {
+  return new AppError("FORBIDDEN", `No rule lets you ${action} a "${table.name}" record with these values.`);
+}
+
+async function readMatching(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  id: Stored,
+  rows: AuthorizedPredicate,
+): Promise<StoredRecord | undefined> {
+  const [record] = await store.read(table, [{ $match: { _id: id } }, ...matchStages([rows], new Names())]);
+  return record;
+}
+
+/** Asks MongoDB about a record that is not written yet, so that rules mean the same everywhere. */
+async function satisfies(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  document: Document,
+  check: AuthorizedPredicate,
+): Promise<boolean> {
+  if (check.kind === "always") return true;
+  return store.wouldMatch(table, document, matchStages([check], new Names()));
+}
+
+/** The fields of the record itself that a predicate reads. */
+function fieldsOf(predicate: AuthorizedPredicate): string[] {
+  switch (predicate.kind) {
+    case "and":
+    case "or":
+      return predicate.of.flatMap(fieldsOf);
+    case "not":
+      return fieldsOf(predicate.of);
+    case "test":
+      return [predicate.column.field];
+    case "keys":
+      return [predicate.field];
+    case "related":
+    case "exists":
+      return predicate.relation.link.on === "self" ? [predicate.relation.link.field] : [];
+    default:
+      return [];
+  }
+}
+
+/** Holds while these fields are what they were when the rules were asked: check and act are one. */
+function unchanged(record: StoredRecord, fields: readonly string[]): Document {
+  return Object.fromEntries(
+    fields
+      .filter((field) => field !== "_id")
+      .map((field) => [
+        field,
+        record[field] === undefined ? { $exists: false } : { $eq: record[field] as Stored },
+      ]),
+  );
+}

@@ -1,0 +1,126 @@
+// POST /svc_permission/explain, for root admins: why somebody may, or may not, do something.
+import { AppError } from "@portico/shared/app-error";
+import { type Catalog, type Table, targetOf } from "../catalog/catalog.js";
+import { isObject, type Json, type JsonObject, kindOf } from "../json.js";
+import { ReadView } from "../permission/read-view.js";
+import type { Rights } from "../permission/rights.js";
+import { ACTIONS, type Action, type Rule } from "../permission/rule.js";
+import type { Principal } from "../principal.js";
+import type { AuthorizedPredicate } from "../query/ast.js";
+import { matchStages } from "../query/lower/condition.js";
+import { Names } from "../query/lower/document.js";
+import type { RecordDeps } from "./deps.js";
+import { findTable, parseId } from "./find-table.js";
+
+export interface ExplainPermissionDeps extends Pick<RecordDeps, "catalogs" | "rights" | "store"> {
+  /** A user as a principal; undefined when there is none. */
+  readonly principalOf: (userId: string) => Promise<Principal | undefined>;
+}
+
+const KEYS = ["user", "role", "table", "action", "id"];
+
+interface Question {
+  readonly who: { readonly user: string } | { readonly role: string | null };
+  readonly table: string;
+  readonly action: Action;
+  readonly id: string | undefined;
+}
+
+/** @throws AppError 400 with every problem of the question, 404 for a user who does not exist */
+export async function explainPermission(deps: ExplainPermissionDeps, body: Json): Promise<Json> {
+  const question = readQuestion(body);
+  const catalog = await deps.catalogs.refresh();
+  const table = findTable(catalog, question.table);
+  const rights = await rightsOf(deps, question);
+  const explained = rights.explain(catalog, table, question.action);
+  const id = question.id === undefined ? undefined : parseId(table, question.id);
+  const matches = async (rows: AuthorizedPredicate): Promise<boolean> => {
+    const pipeline = [
+      { $match: { _id: id ?? null } },
+      ...matchStages([rows], new Names()),
+      { $count: "value" },
+    ];
+    return (await deps.store.count(table, pipeline)) > 0;
+  };
+  const rules = await Promise.all(
+    explained.map(async ({ rule, grants }) => ({
+      ...ruleJson(rule),
+      applies: grants.length > 0,
+      ...(id === undefined
+        ? {}
+        : { matches: (await Promise.all(grants.map(({ rows }) => matches(rows)))).includes(true) }),
+    })),
+  );
+  return {
+    ...{ table: table.name, action: question.action, isRootAdmin: rights.isRoot },
+    allowed: rights.isRoot || rules.some(({ applies, matches: hit }) => applies && hit !== false),
+    filter: effectiveFilter(
+      rights,
+      explained.filter(({ grants }) => grants.length > 0).map(({ rule }) => rule),
+    ),
+    rules,
+    ...(question.action === "read" ? { columns: columnsJson(rights, catalog, table) } : {}),
+  };
+}
+
+function readQuestion(body: Json): Question {
+  const problems: string[] = [];
+  if (!isObject(body))
+    throw new AppError("VALIDATION_ERROR", { message: [`body: must be a JSON object, not ${kindOf(body)}`] });
+  for (const key of Object.keys(body))
+    if (!KEYS.includes(key)) problems.push(`${key}: unknown key; expected ${KEYS.join(", ")}`);
+  const action = ACTIONS.find((each) => each === body.action);
+  if (action === undefined) problems.push(`action: must be one of ${ACTIONS.join(", ")}`);
+  if (typeof body.table !== "string") problems.push("table: must be the name of a table");
+  if ((body.user === undefined) === (body.role === undefined))
+    problems.push("user: give either a user or a role, by id; role null stands for everyone");
+  if (body.user !== undefined && typeof body.user !== "string")
+    problems.push("user: must be the id of a user");
+  if (body.role !== undefined && body.role !== null && !/^[0-9a-f]{24}$/.test(String(body.role)))
+    problems.push("role: must be the id of a role, or null for everyone");
+  if (problems.length > 0 || action === undefined)
+    throw new AppError("VALIDATION_ERROR", { message: problems });
+  const role = typeof body.role === "string" ? body.role : null;
+  return {
+    who: typeof body.user === "string" ? { user: body.user } : { role },
+    ...{ table: String(body.table), action, id: body.id === undefined ? undefined : String(body.id) },
+  };
+}
+
+async function rightsOf(deps: ExplainPermissionDeps, { who }: Question): Promise<Rights> {
+  if ("role" in who) return deps.rights.ofRole(who.role);
+  const principal = await deps.principalOf(who.user);
+  if (principal === undefined) throw new AppError("NOT_FOUND", "There is no active user with this id.");
+  return deps.rights(principal);
+}
+
+function ruleJson({ id, roleId, filter, fields, presets, check }: Rule): JsonObject {
+  return { id, role: roleId, filter, fields, presets, check };
+}
+
+/** What all rules together let through: null = every row, or, for root, no rule at all. */
+function effectiveFilter(rights: Rights, rules: readonly Rule[]): Json {
+  if (rights.isRoot || rules.some(({ filter }) => filter === null)) return null;
+  return rules.length === 1 ? (rules[0]?.filter ?? null) : { _or: rules.map(({ filter }) => filter) };
+}
+
+/** Every member of the table: where it is shown, whether it can be compared, and the rules that grant it. */
+function columnsJson(rights: Rights, catalog: Catalog, table: Table): Json[] {
+  const view = new ReadView(catalog, rights.read(catalog));
+  const explained = rights.explain(catalog, table, "read");
+  const columns = [...table.columns.values()].filter(({ secret }) => !secret);
+  return [...columns, ...table.relations.values()].map((member) => {
+    const { name } = member;
+    const shown = view.names(table, "show").includes(name);
+    const partly = shown && view.masks(table, [member]).length > 0;
+    const grantedBy = explained
+      .filter(({ grants }) => grants.some(({ members }) => members(member)))
+      .map(({ rule }) => rule.id);
+    const hiddenTarget = "target" in member && view.rows(targetOf(catalog, member)).kind === "never";
+    return {
+      ...{ name, shown: shown ? (partly ? "in some rows" : "always") : "never" },
+      ...{ comparable: view.names(table, "use").includes(name), grantedBy },
+      ...(hiddenTarget ? { because: `"${member.target}" may not be read` } : {}),
+    };
+  });
+}

@@ -1,0 +1,47 @@
+// Routes about rights themselves: what I may do, and, for root admins, why somebody may do something.
+import { AppError } from "@portico/shared/app-error";
+import { onlyMethods } from "@portico/shared/only-methods";
+import { Router } from "express";
+import { principalOf } from "../http/authenticate.js";
+import { jsonBody } from "../http/json-body.js";
+import { respond } from "../http/respond.js";
+import { overviewOf } from "../permission/overview.js";
+import { readParameters } from "../query/parameters.js";
+import type { RecordDeps } from "./deps.js";
+import { type ExplainPermissionDeps, explainPermission } from "./explain-permission.js";
+import { body, searchOf } from "./routes.js";
+
+export function permissionRoutes(
+  deps: RecordDeps & ExplainPermissionDeps,
+  bodyMaxBytes: number,
+  permissions: string,
+): Router {
+  const router = Router({ caseSensitive: true });
+  router
+    .route("/me/permissions")
+    .get(async (request, response) => {
+      readParameters(searchOf(request), []);
+      const rights = await deps.rights(principalOf(request));
+      respond(response, 200, overviewOf(rights, await deps.catalogs.get()));
+    })
+    .all(onlyMethods("GET", "HEAD"));
+  router
+    .route(`/${permissions}/explain`)
+    .post(...jsonBody(bodyMaxBytes), async (request, response) => {
+      readParameters(searchOf(request), []);
+      const principal = principalOf(request);
+      const rights = await deps.rights(principal);
+      if (!rights.isRoot) throw notForYou(principal.kind === "anonymous");
+      respond(response, 200, [await explainPermission(deps, body(request))]);
+    })
+    .all(onlyMethods("POST"));
+  return router;
+}
+
+function notForYou(anonymous: boolean): AppError {
+  if (!anonymous) return new AppError("FORBIDDEN", "Explaining permissions is for root admins.");
+  return new AppError("UNAUTHORIZED", {
+    message: "Sign in first.",
+    headers: { "WWW-Authenticate": "Bearer" },
+  });
+}

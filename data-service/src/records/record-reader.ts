@@ -1,0 +1,26 @@
+// One record of a system table as JSON, for rules and their checks: own columns alone, secrets never.
+import type { Stored } from "../catalog/column-types.js";
+import { COLUMN_TYPES } from "../catalog/column-types.js";
+import type { Json, JsonObject } from "../json.js";
+import type { RecordDeps } from "./deps.js";
+import { findTable } from "./find-table.js";
+
+export type ReadRecord = (table: string, id: Stored) => Promise<JsonObject | undefined>;
+
+/** Makes the reader. */
+export function recordReader({ catalogs, store }: Pick<RecordDeps, "catalogs" | "store">): ReadRecord {
+  return async (name, id) => {
+    const table = findTable(await catalogs.get(), name);
+    const columns = [...table.columns.values()].filter(({ secret, encrypted }) => !secret && !encrypted);
+    const [document] = await store.read(table, [{ $match: { _id: id } }]);
+    if (document === undefined) return undefined;
+    const entries = columns.map((column): [string, Json] => {
+      const value = document[column.field];
+      return [
+        column.name,
+        value === undefined || value === null ? null : COLUMN_TYPES[column.type].toJson(value),
+      ];
+    });
+    return Object.fromEntries(entries);
+  };
+}

@@ -1,0 +1,46 @@
+// What writing a permission rule means: it must fit the table it is about, and it holds at once.
+import { AppError } from "@portico/shared/app-error";
+import type { Catalog, Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import { isObject, type Json, type JsonObject } from "../json.js";
+import { ruleProblems } from "../permission/check-rule.js";
+
+export interface RuleHooksDeps {
+  readonly tables: { readonly permissions: string; readonly roles: string; readonly users: string };
+  readonly maxDepth: number;
+  /** Forgets what is kept of rules. */
+  readonly forget: () => void;
+  /** A stored rule as JSON. */
+  readonly read: (id: Stored) => Promise<JsonObject | undefined>;
+}
+
+export interface RuleHooks {
+  /** @throws AppError 400 with every problem of the rules */
+  beforeCreate(table: Table, catalog: Catalog, bodies: readonly Json[]): Promise<void>;
+  beforeUpdate(table: Table, catalog: Catalog, id: Stored, body: Json): Promise<void>;
+  afterChange(table: Table): void;
+}
+
+export function makeRuleHooks({ tables, maxDepth, forget, read }: RuleHooksDeps): RuleHooks {
+  const check = (catalog: Catalog, rules: readonly Json[]): void => {
+    const problems = rules.flatMap((rule, at) =>
+      ruleProblems(isObject(rule) ? rule : {}, { catalog, users: tables.users, maxDepth }).map((problem) =>
+        rules.length === 1 ? problem : `[${at}].${problem}`,
+      ),
+    );
+    if (problems.length > 0) throw new AppError("VALIDATION_ERROR", { message: problems });
+  };
+  return {
+    async beforeCreate(table, catalog, bodies) {
+      if (table.name === tables.permissions) check(catalog, bodies);
+    },
+    async beforeUpdate(table, catalog, id, body) {
+      if (table.name !== tables.permissions) return;
+      const stored = await read(id);
+      if (stored !== undefined && isObject(body)) check(catalog, [{ ...stored, ...body }]);
+    },
+    afterChange(table) {
+      if (table.name === tables.permissions || table.name === tables.roles) forget();
+    },
+  };
+}

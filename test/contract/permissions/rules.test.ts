@@ -1,0 +1,414 @@
+// Permission rules over HTTP: rows, columns, presets and checks, on every road to a record.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { make, makeTable, type Row } from "../records/make.js";
+
+const ANN = { email: "ann@example.com", password: "ann's password" };
+const BOB = { email: "bob@example.com", password: "bob's password" };
+
+let stack: Stack;
+let admin: Api;
+let ann: Api;
+let anyone: Api;
+let annId: string;
+let bobId: string;
+let role: string;
+const teams: Record<string, Row> = {};
+let notes: Row[];
+
+beforeAll(async () => {
+  stack = await startStack();
+  admin = await asAdmin(stack);
+  role = (await make(admin, "svc_role", { name: "Writer" })).id;
+  annId = (await make(admin, "svc_user", { ...ANN, name: "Ann", role })).id;
+  bobId = (await make(admin, "svc_user", { ...BOB, name: "Bob", role })).id;
+  await makeTable(admin, { name: "teams", columns: [{ name: "name", type: "string" }] });
+  await makeTable(admin, {
+    name: "notes",
+    idType: "int",
+    columns: [
+      { name: "title", type: "string" },
+      { name: "status", type: "enum", options: { values: ["open", "done"] }, default: "open" },
+      { name: "salary", type: "int" },
+      { name: "secret", type: "string", hidden: true },
+    ],
+    relations: [
+      { name: "owner", type: "many-to-one", table: "svc_user" },
+      { name: "team", type: "many-to-one", table: "teams", inverse: "notes" },
+    ],
+  });
+  for (const name of ["red", "blue"]) teams[name] = await make(admin, "teams", { name });
+  ann = await signIn(`${stack.appUrl}/api`, ANN);
+  anyone = apiOf(`${stack.appUrl}/api`);
+});
+
+afterAll(() => stack.stop());
+
+beforeEach(async () => {
+  for (const table of ["svc_permission", "notes"]) {
+    const { body } = await admin.get(`/${table}`, { fields: "id", limit: "0" });
+    await Promise.all(body.data.map(({ id }: Row) => admin.delete(`/${table}/${id}`)));
+  }
+  const { body } = await admin.post("/notes", [
+    { title: "a", salary: 1, secret: "s1", owner: annId, team: teams.red.id, status: "open" },
+    { title: "b", salary: 2, secret: "s2", owner: bobId, team: teams.blue.id, status: "open" },
+    { title: "c", salary: 3, secret: "s3", owner: annId, status: "done" },
+  ]);
+  notes = body.data;
+});
+
+const rule = (parts: Row): Promise<Row> =>
+  make(admin, "svc_permission", { table: "notes", action: "read", role, ...parts });
+const titles = ({ body }: Answer): string[] => body.data.map(({ title }: Row) => title).sort();
+const refusal = ({ status, body }: Answer): [number, string] => [status, body.message];
+
+describe("without a rule", () => {
+  it("anonymous callers are sent to sign in, and users refused", async () => {
+    for (const [method, path] of [
+      ["GET", "/notes"],
+      ["GET", `/notes/${notes[0].id}`],
+      ["DELETE", `/notes/${notes[0].id}`],
+    ] as const) {
+      expect((await anyone.send(method, path)).status).toBe(401);
+      expect((await ann.send(method, path)).status).toBe(403);
+    }
+  });
+});
+
+describe("rules for reading", () => {
+  it("for everyone hold for anonymous callers and for users", async () => {
+    await rule({ role: null, filter: { status: "open" } });
+    expect(titles(await anyone.get("/notes"))).toEqual(["a", "b"]);
+    expect(titles(await ann.get("/notes"))).toEqual(["a", "b"]);
+  });
+
+  it("limit rows by the caller, and rows outside are 404", async () => {
+    await rule({ filter: { owner: "$user.id" } });
+    expect(titles(await ann.get("/notes"))).toEqual(["a", "c"]);
+    expect((await ann.get(`/notes/${notes[1].id}`)).status).toBe(404);
+    const { body } = await ann.get("/notes", { meta: "*", filter: { status: "open" } });
+    expect(body.meta).toEqual({ totalCount: 2, filterCount: 1 });
+  });
+
+  it("limit rows through relations and by the caller's own columns", async () => {
+    await rule({ filter: { owner: { name: "$user.name" } } });
+    expect(titles(await ann.get("/notes"))).toEqual(["a", "c"]);
+  });
+
+  it("of several, let a row pass that one of them matches", async () => {
+    await rule({ filter: { owner: "$user.id" } });
+    await rule({ filter: { team: { name: "blue" } } });
+    expect(titles(await ann.get("/notes"))).toEqual(["a", "b", "c"]);
+  });
+
+  it("limit columns: others are unknown, in the very words for names that do not exist", async () => {
+    await rule({ fields: "title" });
+    const { body } = await ann.get("/notes");
+    expect(body.data[0]).toEqual({ id: notes[0].id, title: "a" });
+    for (const name of ["salary", "nosuch"]) {
+      const unknown = (path: string) => [
+        400,
+        expect.stringContaining(`${path}: unknown field "${name}" on "notes"`),
+      ];
+      expect(refusal(await ann.get("/notes", { fields: name }))).toEqual(unknown("fields"));
+      expect(refusal(await ann.get("/notes", { sort: name }))).toEqual(unknown("sort"));
+      expect(refusal(await ann.get("/notes", { filter: { [name]: 1 } }))).toEqual(unknown(`filter.${name}`));
+      expect(refusal(await ann.get("/notes", { aggregate: { [name]: { sum: true } } }))).toEqual(
+        unknown(`aggregate.${name}`),
+      );
+    }
+  });
+
+  it("of several, show a column in the rows of those that grant it, and let nobody compare by it", async () => {
+    await rule({ fields: "title" });
+    await rule({ filter: { owner: "$user.id" }, fields: "title,salary" });
+    const { body } = await ann.get("/notes", { fields: "title,salary", sort: "title" });
+    expect(body.data).toEqual([{ title: "a", salary: 1 }, { title: "b" }, { title: "c", salary: 3 }]);
+    expect((await ann.get("/notes", { filter: { salary: 2 } })).status).toBe(400);
+    expect((await ann.get(`/notes/${notes[1].id}`)).body.data[0]).toEqual({ id: notes[1].id, title: "b" });
+  });
+
+  it("show a hidden column that they name", async () => {
+    await rule({ fields: "title,secret" });
+    expect((await ann.get(`/notes/${notes[0].id}`, { fields: "secret" })).body.data).toEqual([
+      { secret: "s1" },
+    ]);
+  });
+
+  it("hold in relations: an unseen row is null or missing, an unseen table an unknown field", async () => {
+    await rule({ table: "teams" });
+    expect(refusal(await ann.get("/teams", { fields: "notes.title" }))[0]).toBe(400);
+    await rule({ filter: { owner: "$user.id" } });
+    const { body } = await ann.get("/teams", { fields: "name,notes.title", sort: "name" });
+    expect(body.data).toEqual([
+      { name: "blue", notes: [] },
+      { name: "red", notes: [{ id: notes[0].id, title: "a" }] },
+    ]);
+    const counted = await ann.get("/teams", {
+      fields: "name",
+      sort: "-_count(notes),name",
+      aggregate: { notes: { count: true } },
+    });
+    expect(counted.body.data.map(({ name }: Row) => name)).toEqual(["red", "blue"]);
+    expect(counted.body.meta.aggregate).toEqual({ notes: { count: 1 } });
+    const none = await ann.get("/teams", { filter: { _not: { notes: { title: "b" } } }, fields: "name" });
+    expect(none.body.data).toHaveLength(2);
+  });
+
+  it("that are switched off grant nothing, and changes hold at once", async () => {
+    const { id } = await rule({});
+    expect((await ann.get("/notes")).status).toBe(200);
+    await admin.patch(`/svc_permission/${id}`, { isEnabled: false });
+    expect((await ann.get("/notes")).status).toBe(403);
+  });
+
+  it("of a role go with the role, and never become everyone's", async () => {
+    const passing = await make(admin, "svc_role", { name: "Passing" });
+    await rule({ role: passing.id });
+    await admin.delete(`/svc_role/${passing.id}`);
+    expect((await anyone.get("/notes")).status).toBe(401);
+    expect((await admin.get("/svc_permission")).body.data).toEqual([]);
+  });
+});
+
+describe("rules for creating", () => {
+  it("limit what may be set, and answer what may be read", async () => {
+    await rule({ action: "create", fields: "title,status" });
+    const created = await ann.post("/notes", { title: "new" });
+    expect([created.status, created.body.data]).toEqual([201, [{ id: expect.any(Number) }]]);
+    const refused = await ann.post("/notes", { title: "new", salary: 5 });
+    expect([refused.status, refused.body.message]).toEqual([400, ["salary: unknown field"]]);
+  });
+
+  it("set presets, whatever the body says", async () => {
+    await rule({});
+    await rule({ table: "svc_user", filter: { id: "$user.id" }, fields: "email" });
+    await rule({ action: "create", fields: "title", presets: { owner: "$user.id", status: "done" } });
+    const { body } = await ann.post("/notes", { title: "new", owner: bobId, status: "open" });
+    expect(body.data[0]).toMatchObject({ title: "new", status: "done", owner: { id: annId } });
+  });
+
+  it("check the record that would be, relations included, and write nothing that fails", async () => {
+    await rule({ table: "teams" });
+    await rule({ action: "create", fields: "*", check: { salary: { _lt: 10 }, team: { name: "red" } } });
+    expect((await ann.post("/notes", { title: "new", salary: 5, team: teams.red.id })).status).toBe(201);
+    for (const wrong of [
+      { salary: 50, team: teams.red.id },
+      { salary: 5, team: teams.blue.id },
+      { salary: 5 },
+    ]) {
+      expect((await ann.post("/notes", { title: "wrong", ...wrong })).status).toBe(403);
+    }
+    expect((await admin.get("/notes", { filter: { title: "wrong" } })).body.data).toEqual([]);
+  });
+
+  it("of several, let a body pass that one of them allows", async () => {
+    await rule({ action: "create", fields: "title" });
+    await rule({ action: "create", fields: "title,salary", check: { salary: { _lt: 10 } } });
+    expect((await ann.post("/notes", { title: "x" })).status).toBe(201);
+    expect((await ann.post("/notes", { title: "x", salary: 9 })).status).toBe(201);
+    expect((await ann.post("/notes", { title: "x", salary: 10 })).status).toBe(403);
+  });
+
+  it("link only to records that the caller may see", async () => {
+    await rule({ table: "teams", filter: { name: "red" } });
+    await rule({ action: "create" });
+    expect((await ann.post("/notes", { title: "new", team: teams.red.id })).status).toBe(201);
+    const hidden = await ann.post("/notes", { title: "new", team: teams.blue.id });
+    const missing = await ann.post("/notes", { title: "new", team: "0".repeat(24) });
+    expect(hidden.body.message).toEqual([`team: there is no "teams" record with the id ${teams.blue.id}`]);
+    expect([hidden.status, missing.status]).toEqual([400, 400]);
+  });
+});
+
+describe("rules for changing", () => {
+  it("limit rows: what is not seen is 404, what is seen 403", async () => {
+    await rule({ action: "update", filter: { owner: "$user.id" } });
+    expect((await ann.patch(`/notes/${notes[0].id}`, { title: "mine" })).status).toBe(200);
+    expect((await ann.patch(`/notes/${notes[1].id}`, { title: "mine" })).status).toBe(404);
+    await rule({});
+    expect((await ann.patch(`/notes/${notes[1].id}`, { title: "mine" })).status).toBe(403);
+    expect((await admin.get(`/notes/${notes[1].id}`)).body.data[0].title).toBe("b");
+  });
+
+  it("limit columns and check the result", async () => {
+    await rule({ action: "update", fields: "title,status", check: { status: { _neq: "done" } } });
+    expect((await ann.patch(`/notes/${notes[0].id}`, { salary: 1_000 })).status).toBe(400);
+    expect((await ann.patch(`/notes/${notes[0].id}`, { status: "done" })).status).toBe(403);
+    expect((await ann.patch(`/notes/${notes[2].id}`, { title: "still done" })).status).toBe(403);
+    expect((await ann.patch(`/notes/${notes[0].id}`, { title: "open" })).status).toBe(200);
+  });
+
+  it("are one with the change: a record that leaves the rule meanwhile is not changed", async () => {
+    await rule({ action: "update", filter: { status: "open" }, fields: "title" });
+    for (let round = 0; round < 10; round += 1) {
+      const { id } = await make(admin, "notes", { title: "race", status: "open" });
+      const closing = admin.patch(`/notes/${id}`, { status: "done", title: "closed" });
+      await Promise.all([
+        closing,
+        ...Array.from({ length: 6 }, () => ann.patch(`/notes/${id}`, { title: "ann's" })),
+      ]);
+      expect((await admin.get(`/notes/${id}`)).body.data[0]).toMatchObject({
+        status: "done",
+        title: "closed",
+      });
+    }
+  });
+
+  it("hold for links from the other side, which change the other table's records", async () => {
+    await rule({ table: "teams" });
+    await rule({ table: "teams", action: "update" });
+    await rule({});
+    const take = (ids: number[]) => ann.patch(`/teams/${teams.red.id}`, { notes: ids });
+    expect((await take([notes[0].id, notes[1].id])).status).toBe(403);
+    await rule({ action: "update", filter: { owner: "$user.id" } });
+    expect((await take([notes[0].id, notes[1].id])).status).toBe(403);
+    expect((await take([notes[0].id, notes[2].id])).status).toBe(200);
+    expect((await admin.get(`/notes/${notes[1].id}`)).body.data[0].team.id).toBe(teams.blue.id);
+  });
+});
+
+describe("rules for deleting", () => {
+  it("limit rows", async () => {
+    await rule({ action: "delete", filter: { owner: "$user.id" } });
+    expect((await ann.delete(`/notes/${notes[1].id}`)).status).toBe(404);
+    expect((await ann.delete(`/notes/${notes[0].id}`)).status).toBe(200);
+    expect(titles(await admin.get("/notes"))).toEqual(["b", "c"]);
+  });
+});
+
+describe("user administration by a permitted role", () => {
+  beforeEach(async () => {
+    await rule({ table: "svc_role" });
+    await rule({ table: "svc_user" });
+    await rule({ table: "svc_user", action: "create" });
+    await rule({ table: "svc_user", action: "update" });
+    await rule({ table: "svc_user", action: "delete" });
+  });
+
+  it("creates users, sets roles and passwords, deactivates and deletes", async () => {
+    const created = await ann.post("/svc_user", {
+      email: "new@example.com",
+      password: "a long password",
+      role: null,
+    });
+    expect(created.status).toBe(201);
+    const path = `/svc_user/${created.body.data[0].id}`;
+    expect((await ann.patch(path, { isActive: false, password: "another password" })).status).toBe(200);
+    expect((await ann.delete(path)).status).toBe(200);
+  });
+
+  it("makes no root admin, and reaches none", async () => {
+    const forged = { email: "root2@example.com", password: "a long password", isRootAdmin: true };
+    expect((await ann.post("/svc_user", forged)).status).toBe(400);
+    const { body } = await admin.get("/me");
+    const path = `/svc_user/${body.data[0].id}`;
+    expect((await ann.patch(path, { password: "taken over!" })).status).toBe(403);
+    expect((await ann.patch(`/svc_user/${bobId}`, { isRootAdmin: true })).status).toBe(400);
+    expect((await ann.delete(path)).status).toBe(403);
+  });
+
+  it("changes nobody's own role or state", async () => {
+    expect((await ann.patch(`/svc_user/${annId}`, { role: null })).status).toBe(403);
+    expect((await ann.patch(`/svc_user/${annId}`, { isActive: false })).status).toBe(403);
+    expect((await ann.patch(`/svc_user/${annId}`, { name: "Ann B." })).status).toBe(200);
+  });
+});
+
+describe("a rule that makes no sense", () => {
+  it("is refused when it is saved, naming what is wrong", async () => {
+    const { status, body } = await admin.post("/svc_permission", {
+      ...{ role, table: "notes", action: "create", filter: { titel: 1 }, fields: "nope" },
+    });
+    expect([status, body.message]).toEqual([
+      400,
+      [
+        "filter: there is no row yet when one is created; use check",
+        'fields: unknown field "nope" on "notes"',
+        'filter.titel: unknown field "titel" on "notes"; did you mean "title"?',
+      ],
+    ]);
+  });
+
+  it("is refused when a change would make it so", async () => {
+    const { id } = await rule({ filter: { salary: 1 } });
+    const { status, body } = await admin.patch(`/svc_permission/${id}`, { table: "teams" });
+    expect([status, body.message]).toEqual([400, ['filter.salary: unknown field "salary" on "teams"']]);
+  });
+});
+
+describe("asking about permissions", () => {
+  it("GET /me/permissions tells what the caller may do, table by table", async () => {
+    await rule({ fields: "title", filter: { owner: "$user.id" } });
+    await rule({ fields: "title,status" });
+    await rule({ action: "create", fields: "title" });
+    await rule({ action: "delete", filter: { owner: "$user.id" } });
+    const { body } = await ann.get("/me/permissions");
+    expect(body.data).toEqual([
+      {
+        table: "notes",
+        read: { rows: "all", fields: ["id", "title", "status"], comparable: ["id", "title"] },
+        create: { fields: ["title"] },
+        delete: { rows: "some" },
+      },
+    ]);
+    expect((await anyone.get("/me/permissions")).body.data).toEqual([]);
+  });
+
+  const explain = (question: Row): Promise<Answer> => admin.post("/svc_permission/explain", question);
+
+  it("POST /svc_permission/explain tells root which rules match a record, and who grants a column", async () => {
+    const own = await rule({ fields: "title,salary", filter: { owner: "$user.id" } });
+    const open = await rule({ fields: "title", filter: { status: "open" } });
+    const question = { user: annId, table: "notes", action: "read", id: String(notes[1].id) };
+    const [why] = (await explain(question)).body.data;
+    expect(why).toMatchObject({
+      allowed: true,
+      filter: { _or: [{ owner: "$user.id" }, { status: "open" }] },
+      rules: [
+        { id: own.id, matches: false, applies: true },
+        { id: open.id, matches: true, applies: true },
+      ],
+    });
+    const column = (name: string) => why.columns.find((each: Row) => each.name === name);
+    expect(column("title")).toEqual({
+      name: "title",
+      shown: "always",
+      comparable: true,
+      grantedBy: [own.id, open.id],
+    });
+    expect(column("salary")).toEqual({
+      name: "salary",
+      shown: "in some rows",
+      comparable: false,
+      grantedBy: [own.id],
+    });
+    expect(column("status")).toMatchObject({ shown: "never", grantedBy: [] });
+  });
+
+  it("tells about a role, about everyone, and about nobody being allowed", async () => {
+    await rule({ role: null, filter: { status: "open" } });
+    expect((await explain({ role: null, table: "notes", action: "read" })).body.data[0]).toMatchObject({
+      allowed: true,
+    });
+    expect((await explain({ role, table: "notes", action: "read" })).body.data[0].rules).toHaveLength(1);
+    const denied = await explain({ role, table: "notes", action: "delete" });
+    expect(denied.body.data[0]).toMatchObject({ allowed: false, rules: [] });
+  });
+
+  it("is for root admins, and refuses what makes no sense", async () => {
+    expect((await ann.post("/svc_permission/explain", {})).status).toBe(403);
+    expect((await anyone.post("/svc_permission/explain", {})).status).toBe(401);
+    const { status, body } = await explain({ table: "notes", action: "look", nope: 1 });
+    expect([status, body.message]).toEqual([
+      400,
+      [
+        "nope: unknown key; expected user, role, table, action, id",
+        "action: must be one of read, create, update, delete",
+        "user: give either a user or a role, by id; role null stands for everyone",
+      ],
+    ]);
+    expect((await explain({ user: "0".repeat(24), table: "notes", action: "read" })).status).toBe(404);
+  });
+});

@@ -1,0 +1,55 @@
+// The demo content comes with rules: what a visitor sees and may do on first start.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Api, apiOf, asAdmin } from "../support/api.js";
+import { type Stack, startStack } from "../support/stack.js";
+
+describe("a visitor of the demo", () => {
+  let stack: Stack;
+  let visitor: Api;
+  let admin: Api;
+
+  beforeAll(async () => {
+    stack = await startStack({ demo: true });
+    visitor = apiOf(`${stack.appUrl}/api`);
+    admin = await asAdmin(stack);
+  });
+
+  afterAll(() => stack?.stop());
+
+  it("reads published posts with approved comments and authors without addresses", async () => {
+    const { body } = await visitor.get("/posts", {
+      fields: "status,author.*,comments.approved",
+      limit: "50",
+      meta: "*",
+    });
+    const all = await admin.get("/posts", {
+      filter: { status: "published" },
+      limit: "1",
+      meta: "filterCount",
+    });
+    expect(body.meta.totalCount).toBe(all.body.meta.filterCount);
+    for (const post of body.data) {
+      expect(post.status).toBe("published");
+      expect(Object.keys(post.author ?? {})).not.toContain("email");
+      for (const comment of post.comments) expect(comment.approved).toBe(true);
+    }
+  });
+
+  it("comments on a published post, and waits for approval", async () => {
+    const { body } = await visitor.get("/posts", { fields: "id", limit: "1" });
+    const [{ id: post }] = body.data;
+    const sent = await visitor.post("/comments", { text: "Thank you!", authorName: "A visitor", post });
+    expect([sent.status, Object.keys(sent.body.data[0])]).toEqual([201, ["id"]]);
+    const [comment] = (await admin.get(`/comments/${sent.body.data[0].id}`)).body.data;
+    expect(comment.approved).toBe(false);
+    expect((await visitor.get(`/comments/${comment.id}`)).status).toBe(404);
+  });
+
+  it("comments on no draft, and changes nothing", async () => {
+    const { body } = await admin.get("/posts", { filter: { status: "draft" }, fields: "id", limit: "1" });
+    const [{ id: draft }] = body.data;
+    const comment = { text: "Too early", authorName: "A visitor" };
+    expect((await visitor.post("/comments", { ...comment, post: draft })).status).toBe(403);
+    expect((await visitor.send("DELETE", `/posts/${draft}`)).status).toBe(401);
+  });
+});
