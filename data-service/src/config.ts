@@ -53,6 +53,8 @@ export interface Config {
   readonly trustProxy: TrustProxy;
   /** LOG_LEVEL */
   readonly logLevel: string;
+  /** RATE_LIMIT_PER_MINUTE: requests of one address; 0 = no limit. */
+  readonly rateLimitPerMinute: number;
   /** ACCESS_TOKEN_TTL_SECONDS: the life of an access token; tests shorten it. */
   readonly accessTokenTtlSeconds: number;
 }
@@ -99,6 +101,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     systemTablePrefix: readSystemTablePrefix(reader),
     trustProxy: readTrustProxy(reader),
     logLevel: reader.choice("LOG_LEVEL", "info", LOG_LEVELS),
+    rateLimitPerMinute: reader.integer("RATE_LIMIT_PER_MINUTE", 0, { min: 0, max: 1_000_000 }),
     accessTokenTtlSeconds: reader.integer("ACCESS_TOKEN_TTL_SECONDS", 900, { min: 1, max: 3600 }),
   };
   reader.done();

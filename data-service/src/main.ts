@@ -11,7 +11,7 @@ await runService(async (): Promise<Service> => {
   const config = readConfig(process.env);
   const deps = await makeDeps(config);
   const health = { stopping: false };
-  const { admin } = await prepare(deps);
+  const { admin, stopSweeping } = await prepare(deps);
   announce(config, admin);
   const where = { host: config.host, port: config.port, portVariable: "DATA_SERVICE_PORT" };
   const server = await listen(makeApp(deps, health), where).catch(async (error: unknown) => {
@@ -25,6 +25,7 @@ await runService(async (): Promise<Service> => {
     async stop() {
       health.stopping = true;
       await server.stop();
+      stopSweeping();
       await deps.store.close();
     },
   };

@@ -7,6 +7,8 @@ import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefini
 export interface SystemTableDefinition extends TableDefinition {
   /** Names of columns nobody can read. */
   readonly secrets: readonly string[];
+  /** See Table. */
+  readonly journal?: boolean;
 }
 
 /**
@@ -20,7 +22,10 @@ export function buildCatalog(
 ): Catalog {
   const tables = new Map<string, Table>();
   for (const definition of systemDefinitions)
-    tables.set(definition.name, buildTable(definition, definition.secrets));
+    tables.set(definition.name, {
+      ...buildTable(definition, definition.secrets),
+      journal: definition.journal === true,
+    });
   for (const definition of definitions) tables.set(definition.name, buildTable(definition));
   const all = [...systemDefinitions, ...definitions];
   const withInverses = all.map((definition) => addInverses(definition.name, tables, all));

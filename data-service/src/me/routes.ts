@@ -1,35 +1,68 @@
-// GET /me: the signed-in user's own record, through the same query language as everything else.
-import { AppError } from "@portico/shared/app-error";
+// /me: the signed-in user's own record, through the same query language as everything else, and their sessions.
 import { onlyMethods } from "@portico/shared/only-methods";
-import { Router } from "express";
-import { principalOf } from "../http/authenticate.js";
+import { type Request, Router } from "express";
+import { auditFacts } from "../auth/client-facts.js";
+import { sessionUserOf, signedInUserOf } from "../http/authenticate.js";
+import { jsonBody } from "../http/json-body.js";
 import { respond } from "../http/respond.js";
+import type { Json } from "../json.js";
 import { ownRecordPolicies } from "../permission/access.js";
-import type { Principal, SignedIn } from "../principal.js";
+import type { SignedIn } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { readOneAs } from "../records/read-one.js";
-import { searchOf } from "../records/routes.js";
+import { body, searchOf } from "../records/routes.js";
+import { endSession, listSessions, type MySessionsDeps } from "./sessions.js";
+import { type UpdateMeDeps, updateMe } from "./update-me.js";
+
+export type MeRoutesDeps = RecordDeps &
+  Omit<UpdateMeDeps & MySessionsDeps, "sessions" | "users"> & {
+    readonly sessions: UpdateMeDeps["sessions"] & MySessionsDeps["sessions"];
+    readonly users: UpdateMeDeps["users"] & MySessionsDeps["users"];
+  };
 
 /** @param tables names of the users' and the roles' table */
-export function meRoutes(deps: RecordDeps, tables: { users: string; roles: string }): Router {
+export function meRoutes(
+  deps: MeRoutesDeps,
+  tables: { users: string; roles: string },
+  bodyMaxBytes: number,
+): Router {
   const router = Router({ caseSensitive: true });
+
+  const readMe = (request: Request, principal: SignedIn): Promise<Json> => {
+    const parameters = readParameters(searchOf(request), ["fields", "deep"]);
+    const allow = () => ownRecordPolicies(principal, tables);
+    return readOneAs(deps, allow, tables.users, principal.userId, parameters);
+  };
+
   router
     .route("/me")
     .get(async (request, response) => {
-      const principal = requireUser(principalOf(request));
-      const parameters = readParameters(searchOf(request), ["fields", "deep"]);
-      const allow = () => ownRecordPolicies(principal, tables);
-      respond(response, 200, [await readOneAs(deps, allow, tables.users, principal.userId, parameters)]);
+      respond(response, 200, [await readMe(request, signedInUserOf(request))]);
+    })
+    .patch(...jsonBody(bodyMaxBytes), async (request, response) => {
+      const principal = signedInUserOf(request);
+      // A wrong `fields` is refused before anything changes.
+      await readMe(request, principal);
+      await updateMe(deps, principal, tables.users, body(request), auditFacts(request));
+      respond(response, 200, [await readMe(request, principal)]);
+    })
+    .all(onlyMethods("GET", "HEAD", "PATCH"));
+
+  router
+    .route("/me/sessions")
+    .get(async (request, response) => {
+      respond(response, 200, await listSessions(deps, sessionUserOf(request)));
     })
     .all(onlyMethods("GET", "HEAD"));
-  return router;
-}
 
-function requireUser(principal: Principal): SignedIn {
-  if (principal.kind === "user") return principal;
-  throw new AppError("UNAUTHORIZED", {
-    message: "Sign in first.",
-    headers: { "WWW-Authenticate": "Bearer" },
-  });
+  router
+    .route("/me/sessions/:id")
+    .delete(async (request, response) => {
+      await endSession(deps, sessionUserOf(request), String(request.params.id), auditFacts(request));
+      respond(response, 200);
+    })
+    .all(onlyMethods("DELETE"));
+
+  return router;
 }

@@ -45,6 +45,12 @@ export function requireAccess(principal: Principal, table: Table, action: Action
       headers: { "WWW-Authenticate": "Bearer" },
     });
   }
+  if (table.journal && action !== "read") {
+    throw new AppError(
+      "FORBIDDEN",
+      `Nobody may ${action} records of "${table.name}"; the service alone writes them.`,
+    );
+  }
   if (table.system && !principal.isRootAdmin) {
     throw new AppError("FORBIDDEN", `You may not ${action} "${table.name}".`);
   }

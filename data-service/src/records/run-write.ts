@@ -52,11 +52,31 @@ async function insertAll(
   }
 }
 
-/** Changes one record. @throws AppError 404 */
-export async function runUpdate(deps: RecordDeps, table: Table, id: Stored, plan: WritePlan): Promise<void> {
+/** What a change rests on beyond the record's id. */
+export interface Guard {
+  /** Part of the update's own filter: checked and written in one operation. */
+  readonly condition: Document;
+  /** Fields written with it. */
+  readonly fields: Document;
+  /** Thrown when no record satisfies the condition any more. */
+  refusal(): AppError;
+}
+
+/** Changes one record. @throws AppError 404, or the guard's refusal */
+export async function runUpdate(
+  deps: RecordDeps,
+  table: Table,
+  id: Stored,
+  plan: WritePlan,
+  guard?: Guard,
+): Promise<void> {
   await requireLinked(deps, [plan]);
   await deps.userHooks.beforeChange(table, id, plan.own.set);
-  const fields = await storedFields(deps, table, plan.own);
+  const fields = {
+    ...(await storedFields(deps, table, plan.own)),
+    ...deps.userHooks.alongside(table, plan.own),
+    ...guard?.fields,
+  };
   const { unset } = plan.own;
   const nothing = Object.keys(fields).length === 0 && unset.length === 0 && plan.foreign.length === 0;
   const change = {
@@ -70,11 +90,11 @@ export async function runUpdate(deps: RecordDeps, table: Table, id: Stored, plan
     }
     const found = nothing
       ? (await deps.store.existing(table, [id])).size === 1
-      : await deps.store.update(table, { _id: id }, change);
-    if (!found) throw recordNotFound(table);
+      : await deps.store.update(table, { _id: id, ...guard?.condition }, change);
+    if (!found) throw guard?.refusal() ?? recordNotFound(table);
     await linkForeign(deps, id, plan.foreign, undo);
   });
-  deps.userHooks.afterChange(table, id);
+  await deps.userHooks.afterChange(table, id);
 }
 
 async function storedFields(deps: RecordDeps, table: Table, { set, columns }: OwnFields): Promise<Document> {
@@ -158,7 +178,7 @@ export async function runDelete(deps: RecordDeps, catalog: Catalog, table: Table
   await deps.userHooks.beforeChange(table, id, null);
   const steps = await collectDeletes(deps, catalog, { table, ids: [id] });
   await deleteSteps(deps, catalog, steps);
-  deps.userHooks.afterChange(table, id);
+  await deps.userHooks.afterChange(table, id);
 }
 
 /**
