@@ -46,7 +46,7 @@ describe("readConfig", () => {
       queryPlanWindowChildren: 40,
       bodyMaxBytes: 1_048_576,
       systemTablePrefix: "svc_",
-      trustProxy: false,
+      trustProxy: ["loopback"],
       logLevel: "info",
       accessTokenTtlSeconds: 900,
     });
@@ -134,6 +134,7 @@ describe("readConfig", () => {
   it.each([
     ["2", 2],
     ["loopback, 10.0.0.0/8,::1", ["loopback", "10.0.0.0/8", "::1"]],
+    ["10.0.0.0/8", ["10.0.0.0/8", "loopback"]],
   ])("reads TRUST_PROXY %s", (text, expected) => {
     expect(readConfig({ TRUST_PROXY: text }).trustProxy).toEqual(expected);
   });

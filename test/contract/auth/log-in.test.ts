@@ -13,9 +13,10 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 let stack: Stack;
 let admin: Api;
 let anyone: Api;
+let addresses = 0;
 
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startStack({ env: { TRUST_PROXY: "loopback" } });
   admin = await asAdmin(stack);
   anyone = apiOf(`${stack.appUrl}/api`);
   const role = await make(admin, "svc_role", { name: "Editor", description: "edits" });
@@ -31,6 +32,11 @@ const credentials = ({ email, password }: typeof ANN) => ({ email, password });
 const logIn = async (body: object = credentials(ANN)): Promise<Row> =>
   (await anyone.post("/auth/login", body)).body;
 const bearer = (token: string) => apiOf(`${stack.appUrl}/api`, { Authorization: `Bearer ${token}` });
+/** A client at an address of its own: failures count per account and address. */
+const stranger = (): Api => {
+  addresses += 1;
+  return apiOf(`${stack.appUrl}/api`, { "X-Forwarded-For": `198.51.100.${addresses}` });
+};
 const refresh = (refreshToken: unknown): Promise<Answer> =>
   anyone.post("/auth/refresh-token", { refreshToken });
 
@@ -150,7 +156,7 @@ describe("wrong credentials", () => {
 
   it.each(Object.entries(WRONG))("%s is 401 INVALID_CREDENTIALS without cookies", async (_name, body) => {
     for (const path of ["/auth/login", "/login"]) {
-      const answer = await anyone.post(path, body);
+      const answer = await stranger().post(path, body);
       expect([answer.status, answer.body.error.code]).toEqual([401, "INVALID_CREDENTIALS"]);
       expect(setCookies(answer)).toEqual([]);
     }
@@ -159,7 +165,7 @@ describe("wrong credentials", () => {
   it("are answered alike, byte for byte but for time and ids", async () => {
     const texts = await Promise.all(
       Object.values(WRONG).map(async (body) => {
-        const answer = await anyone.post("/auth/login", body);
+        const answer = await stranger().post("/auth/login", body);
         const { timestamp: _time, correlationId: _id, ...error } = answer.body.error;
         return JSON.stringify({ ...answer.body, error });
       }),
@@ -170,12 +176,12 @@ describe("wrong credentials", () => {
   it("take the time of a hash, also for accounts that do not exist", async () => {
     const timeOf = async (body: object) => {
       const started = performance.now();
-      await anyone.post("/auth/login", body);
+      expect((await stranger().post("/auth/login", body)).status).toBe(401);
       return performance.now() - started;
     };
     const fastest = { real: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
     // In turns, and the fastest of each: what else the machine does falls on both alike.
-    for (let at = 0; at < 10; at += 1) {
+    for (let at = 0; at < 6; at += 1) {
       fastest.real = Math.min(fastest.real, await timeOf(WRONG["a wrong password"]));
       fastest.unknown = Math.min(fastest.unknown, await timeOf(WRONG["an unknown e-mail"]));
     }
