@@ -41,6 +41,7 @@ describe("readConfig", () => {
       queryMaxDepth: 7,
       queryMaxLimit: undefined,
       queryTimeoutMs: 15_000,
+      rateLimitPerMinute: 0,
       queryPlanMaxKeys: 5_000,
       queryPlanFewParents: 200,
       queryPlanWindowChildren: 40,

@@ -37,7 +37,7 @@ export interface RotatingKeyRing extends KeyRing {
   rotate(): Promise<{ readonly kid: string; readonly activeFrom: Date }>;
 }
 
-/** How old an instance's knowledge of the keys may be when it signs. */
+/** How old an instance's knowledge of the keys may be. */
 const MAX_AGE_MS = 5_000;
 /** Longer than that, so that no instance meets a token whose key it could not know. */
 const ACTIVATION_MS = 10_000;
@@ -78,7 +78,8 @@ export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Pr
       return requireSigner(keyAt(turns, new Date(issuedAtSeconds * 1000)));
     },
     async verifying(kid, now) {
-      if (believed(kid, now) === undefined) await refresh(LOOK_AGAIN_MS);
+      // At times also for a known key: it may have been replaced, and its time run out.
+      await refresh(believed(kid, now) === undefined ? LOOK_AGAIN_MS : MAX_AGE_MS);
       return believed(kid, now)?.publicKey;
     },
     async jwks(now) {
@@ -86,6 +87,7 @@ export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Pr
       return { keys: believedAt(turns, now, overlap).map(({ jwk }) => jwk) };
     },
     async rotate() {
+      await refresh(0);
       const now = clock.now();
       const key = await ringKey(newPrivateKey(), atWholeSecond(now.getTime() + ACTIVATION_MS));
       await store.add(await sealed(sealer, key));

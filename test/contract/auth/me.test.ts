@@ -102,7 +102,9 @@ describe("PATCH /me with a password", () => {
 
   it("C7 changes it, keeps this session and ends the others, on every instance", async () => {
     const [own, other] = [await logIn(), await logIn()];
-    expect([await me(other.accessToken), await me(other.accessToken, `${twin.appUrl}/api`)]).toEqual([200, 200]);
+    expect([await me(other.accessToken), await me(other.accessToken, `${twin.appUrl}/api`)]).toEqual([
+      200, 200,
+    ]);
     const { status } = await bearer(own.accessToken).patch("/me", change(ann.password));
     expect(status).toBe(200);
     expect([await me(own.accessToken), await me(other.accessToken)]).toEqual([200, 401]);
@@ -110,7 +112,9 @@ describe("PATCH /me with a password", () => {
     expect([await refresh(other.refreshToken), await refresh(own.refreshToken)]).toEqual([401, 200]);
     const again = apiOf(base);
     expect((await again.post("/auth/login", credentials())).status).toBe(401);
-    expect((await again.post("/auth/login", { ...credentials(), password: "a new password" })).status).toBe(200);
+    expect((await again.post("/auth/login", { ...credentials(), password: "a new password" })).status).toBe(
+      200,
+    );
   });
 
   it("keeps the browser that did it signed in, by cookie", async () => {
@@ -143,7 +147,10 @@ describe("PATCH /me with a password", () => {
     ["a number", 12345678],
   ])("is refused when the new one is %s", async (_name, password) => {
     const { accessToken } = await logIn();
-    const { status, body } = await bearer(accessToken).patch("/me", { password, currentPassword: ann.password });
+    const { status, body } = await bearer(accessToken).patch("/me", {
+      password,
+      currentPassword: ann.password,
+    });
     expect([status, body.message[0]]).toEqual([400, expect.stringMatching(/^password: /)]);
   });
 
@@ -262,7 +269,10 @@ describe("a user changed by root", () => {
 
   it("and given or denied power has it within five seconds on every instance, with the same token", async () => {
     const { accessToken } = await logIn();
-    const elsewhere = () => bearer(accessToken, `${twin.appUrl}/api`).get("/svc_user").then(({ status }) => status);
+    const elsewhere = () =>
+      bearer(accessToken, `${twin.appUrl}/api`)
+        .get("/svc_user")
+        .then(({ status }) => status);
     expect(await elsewhere()).toBe(403);
     await admin.patch(`/svc_user/${ann.id}`, { isRootAdmin: true });
     await within5s(200, elsewhere);
