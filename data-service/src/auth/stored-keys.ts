@@ -3,6 +3,7 @@
 // A new key is published at once and signs from ACTIVATION_MS later on, when every instance has learned of it. Which key
 // signs a token follows from the token's own time, so instances agree without talking to each other.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import { ConfigError } from "@portico/shared/env";
 import type { KeySealer } from "./key-sealer.js";
@@ -54,20 +55,22 @@ export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Pr
   const overlap = overlapMs(ttlSeconds);
   await addGiven(deps, given);
   let turns = await load(deps, given);
-  let loadedAt = clock.now().getTime();
-  let loading: Promise<void> | undefined;
+  let lookedAt = clock.now().getTime();
+  let looking: Promise<void> | undefined;
 
-  const refresh = (maxAgeMs: number): Promise<void> | undefined => {
-    if (clock.now().getTime() - loadedAt < maxAgeMs) return undefined;
-    loading ??= load(deps, given)
-      .then((loaded) => {
-        turns = loaded;
-        loadedAt = clock.now().getTime();
-      })
-      .finally(() => {
-        loading = undefined;
-      });
-    return loading;
+  const look = async (): Promise<void> => {
+    try {
+      turns = await load(deps, given);
+    } finally {
+      // After a failure, too: while the database is away, not every request is to wait for it.
+      lookedAt = clock.now().getTime();
+      looking = undefined;
+    }
+  };
+  const refresh = async (maxAgeMs: number): Promise<void> => {
+    if (looking === undefined && clock.now().getTime() - lookedAt < maxAgeMs) return;
+    looking ??= look();
+    await looking;
   };
   const believed = (kid: string, now: Date) => believedAt(turns, now, overlap).find((key) => key.kid === kid);
   requireSigner(keyAt(turns, clock.now()));
@@ -78,12 +81,16 @@ export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Pr
       return requireSigner(keyAt(turns, new Date(issuedAtSeconds * 1000)));
     },
     async verifying(kid, now) {
+      const isKnown = believed(kid, now) !== undefined;
       // At times also for a known key: it may have been replaced, and its time run out.
-      await refresh(believed(kid, now) === undefined ? LOOK_AGAIN_MS : MAX_AGE_MS);
+      await refresh(isKnown ? MAX_AGE_MS : LOOK_AGAIN_MS).catch((cause: unknown) => {
+        if (!isKnown) throw unavailable(cause);
+      });
       return believed(kid, now)?.publicKey;
     },
     async jwks(now) {
-      await refresh(LOOK_AGAIN_MS);
+      // What is known is worth more than no answer.
+      await refresh(LOOK_AGAIN_MS).catch(() => undefined);
       return { keys: believedAt(turns, now, overlap).map(({ jwk }) => jwk) };
     },
     async rotate() {
@@ -131,6 +138,15 @@ function requireSigner(key: RingKey | undefined): { kid: string; key: KeyObject 
   throw new ConfigError([
     "The signing key in the database can't be decrypted; start with the ENCRYPTION_KEY it was made with.",
   ]);
+}
+
+/** A token is not to be called invalid because nobody could look. */
+function unavailable(cause: unknown): AppError {
+  return new AppError("SERVICE_UNAVAILABLE", {
+    message: "The signing keys can not be read right now; try again shortly.",
+    headers: { "Retry-After": "2" },
+    cause,
+  });
 }
 
 function newPrivateKey(): KeyObject {

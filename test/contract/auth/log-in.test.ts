@@ -524,6 +524,18 @@ describe("an account", () => {
     expect([status, body.error.details]).toEqual([409, { fields: ["email"] }]);
   });
 
+  it("B3 is another one when a letter only looks alike, and both sign in as themselves", async () => {
+    const [mike, dotless] = ["mike@x.io", "m\u0131ke@x.io"];
+    await make(admin, "svc_user", { email: mike, password: "mike's password" });
+    await make(admin, "svc_user", { email: dotless, password: "mıke's password" });
+    expect((await admin.post("/svc_user", { email: "MIKE@x.io" })).status).toBe(409);
+    const answer = await anyone.post("/auth/login", { email: "MIKE@X.IO", password: "mike's password" });
+    expect((await bearer(answer.body.accessToken).get("/me")).body.data[0].email).toBe(mike);
+    expect((await anyone.post("/auth/login", { email: dotless, password: "mike's password" })).status).toBe(
+      401,
+    );
+  });
+
   it("has its e-mail trimmed and in lower case", async () => {
     const { status, body } = await admin.post("/svc_user", {
       email: "  Fay@Example.com ",
