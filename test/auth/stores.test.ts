@@ -294,6 +294,48 @@ describe("sign-in on the stores", () => {
   });
 });
 
+describe("a session whose password was changed", () => {
+  const live = (id: string) => makeSessionCache({ sessions, users, clock }).find(id, ANN.toHexString());
+  const sessionOf = ({ refreshToken }: { refreshToken: string }) =>
+    tokens.refresh.read(refreshToken)?.sessionId ?? "";
+  const setEpoch = (sessionEpoch: string) =>
+    userCollection(db, PREFIX).updateOne({ _id: ANN }, { $set: { sessionEpoch } });
+
+  it("is dead by that write alone, though nothing has deleted it, and can't be refreshed", async () => {
+    const pair = await signIn();
+    await setEpoch("after");
+    expect(await sessions.find(sessionOf(pair))).toBeDefined();
+    expect(await live(sessionOf(pair))).toBeUndefined();
+    await expect(refresh(deps(), { refreshToken: pair.refreshToken }, CLIENT, log)).rejects.toMatchObject({
+      code: "INVALID_TOKEN",
+    });
+  });
+
+  it("is dead from the start when the change came between the check of the password and the session", async () => {
+    const { epoch } = (await users.findById(ANN.toHexString())) ?? {};
+    await setEpoch("after");
+    const who = { userId: ANN.toHexString(), remember: false, provider: null };
+    const late = await issueSession(deps(), { ...who, ...(epoch === undefined ? {} : { epoch }) }, CLIENT);
+    expect(await live(sessionOf(late))).toBeUndefined();
+    expect(await live(sessionOf(await signIn()))).toBeDefined();
+  });
+
+  it("lives on when it takes part in the change, before, during and after it", async () => {
+    const pair = await signIn();
+    const other = await signIn();
+    await sessions.addEpoch(sessionOf(pair), "after");
+    expect([await live(sessionOf(pair)), await live(sessionOf(other))]).not.toContain(undefined);
+    await setEpoch("after");
+    expect(await live(sessionOf(pair))).toBeDefined();
+    await sessions.removeAllBut(ANN.toHexString(), "after");
+    expect((await sessions.listOf(ANN.toHexString(), new Date())).map(({ id }) => id)).toEqual([
+      sessionOf(pair),
+    ]);
+    const next = await refresh(deps(), { refreshToken: pair.refreshToken }, CLIENT, log);
+    expect(await live(sessionOf(next))).toBeDefined();
+  });
+});
+
 describe("the first admin on the stores", () => {
   it("is one, and its password is said once, however many instances start", async () => {
     const wanted = { email: "admin@example.com", password: undefined };
