@@ -1,16 +1,21 @@
 // The route table of the data service, top to bottom: the life of a request.
 import { errorHandler, notFound, requestContext } from "@portico/shared/http-context";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
+import { apiTokenRoutes } from "./auth/api-token-routes.js";
+import { keyRoutes } from "./auth/key-routes.js";
 import { authRoutes } from "./auth/routes.js";
+import { userHandlers } from "./auth/user-handlers.js";
 import type { Deps } from "./deps.js";
+import { methodOverride } from "./http/method-override.js";
+import { requestLimit } from "./http/request-limit.js";
 import { meRoutes } from "./me/routes.js";
 import { asRefusal } from "./mongo/driver-errors.js";
 import { permissionRoutes } from "./records/permission-routes.js";
-import { recordRoutes } from "./records/routes.js";
+import { type OwnHandlers, recordRoutes } from "./records/routes.js";
 import { schemaHandlers } from "./schema/routes.js";
 
 export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
-  const { config, logger, records, store } = deps;
+  const { auth, config, logger, records, store } = deps;
   const prefix = config.systemTablePrefix;
   const app = express();
   app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
@@ -23,15 +28,28 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
     requestContext(logger, (path) => `/api${path}`),
     noStore,
   );
-  app.use(authRoutes(deps.auth));
+  if (config.rateLimitPerMinute > 0) app.use(requestLimit(auth.throttle, config.rateLimitPerMinute));
+  app.use(methodOverride);
+  app.use(authRoutes(auth));
   app.use(deps.authenticate);
-  app.use(meRoutes(records, `${prefix}user`));
+  app.use(apiTokenRoutes(auth), keyRoutes(auth));
+  const users = `${prefix}user`;
+  app.use(meRoutes({ ...records, ...auth }, users, config.bodyMaxBytes));
   app.use(permissionRoutes(deps.permissions, config.bodyMaxBytes, `${prefix}permission`));
-  app.use(recordRoutes(records, config.bodyMaxBytes, schemaHandlers(records)));
+  const own = [schemaHandlers(records), userHandlers({ ...records, audit: auth.audit }, users)];
+  app.use(recordRoutes(records, config.bodyMaxBytes, together(own)));
   app.use(notFound);
   app.use(databaseErrors);
   app.use(errorHandler(logger));
   return app;
+}
+
+/** The handlers of several tables. */
+function together(all: readonly OwnHandlers[]): OwnHandlers {
+  return {
+    collection: Object.assign({}, ...all.map(({ collection }) => collection)),
+    member: Object.assign({}, ...all.map(({ member }) => member)),
+  };
 }
 
 /** Probes come often and are not logged, so they pass outside of requestContext. */

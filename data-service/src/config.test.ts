@@ -41,12 +41,13 @@ describe("readConfig", () => {
       queryMaxDepth: 7,
       queryMaxLimit: undefined,
       queryTimeoutMs: 15_000,
+      rateLimitPerMinute: 0,
       queryPlanMaxKeys: 5_000,
       queryPlanFewParents: 200,
       queryPlanWindowChildren: 40,
       bodyMaxBytes: 1_048_576,
       systemTablePrefix: "svc_",
-      trustProxy: false,
+      trustProxy: ["loopback"],
       logLevel: "info",
       accessTokenTtlSeconds: 900,
     });
@@ -134,6 +135,7 @@ describe("readConfig", () => {
   it.each([
     ["2", 2],
     ["loopback, 10.0.0.0/8,::1", ["loopback", "10.0.0.0/8", "::1"]],
+    ["10.0.0.0/8", ["10.0.0.0/8", "loopback"]],
   ])("reads TRUST_PROXY %s", (text, expected) => {
     expect(readConfig({ TRUST_PROXY: text }).trustProxy).toEqual(expected);
   });

@@ -49,10 +49,12 @@ export interface Config {
   readonly bodyMaxBytes: number;
   /** SYSTEM_TABLE_PREFIX */
   readonly systemTablePrefix: string;
-  /** TRUST_PROXY */
+  /** TRUST_PROXY, and always loopback: whose word about the client's address counts. */
   readonly trustProxy: TrustProxy;
   /** LOG_LEVEL */
   readonly logLevel: string;
+  /** RATE_LIMIT_PER_MINUTE: requests of one address; 0 = no limit. */
+  readonly rateLimitPerMinute: number;
   /** ACCESS_TOKEN_TTL_SECONDS: the life of an access token; tests shorten it. */
   readonly accessTokenTtlSeconds: number;
 }
@@ -97,12 +99,19 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     }),
     bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
     systemTablePrefix: readSystemTablePrefix(reader),
-    trustProxy: readTrustProxy(reader),
+    trustProxy: withLoopback(readTrustProxy(reader)),
     logLevel: reader.choice("LOG_LEVEL", "info", LOG_LEVELS),
+    rateLimitPerMinute: reader.integer("RATE_LIMIT_PER_MINUTE", 0, { min: 0, max: 1_000_000 }),
     accessTokenTtlSeconds: reader.integer("ACCESS_TOKEN_TTL_SECONDS", 900, { min: 1, max: 3600 }),
   };
   reader.done();
   return Object.freeze(config);
+}
+
+/** A gateway on this machine says whose request it passes on; or all clients would count as one address. */
+function withLoopback(given: TrustProxy): TrustProxy {
+  if (typeof given === "number") return given;
+  return given === false ? ["loopback"] : [...new Set([...given, "loopback"])];
 }
 
 function readMongodbUrl(reader: EnvReader, dataDir: string): string {

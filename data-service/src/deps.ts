@@ -4,12 +4,19 @@ import { type Logger, makeLogger } from "@portico/shared/logger";
 import type { RequestHandler } from "express";
 import { ObjectId } from "mongodb";
 import { makeAccessTokens } from "./auth/access-token.js";
+import { makeAccountDigest } from "./auth/account-digest.js";
+import { makeApiTokenCache } from "./auth/api-token-cache.js";
+import type { ApiTokensDeps } from "./auth/api-tokens.js";
+import { makeAudit } from "./auth/audit.js";
 import { ensureFirstAdmin } from "./auth/first-admin.js";
-import { makeKeyRing } from "./auth/keys.js";
+import type { KeyRoutesDeps } from "./auth/key-routes.js";
+import { makeKeySealer } from "./auth/key-sealer.js";
 import { makePasswordHasher } from "./auth/password-hasher.js";
 import { makeRefreshTokens } from "./auth/refresh-token.js";
 import type { AuthRoutesDeps } from "./auth/routes.js";
 import { makeSessionCache } from "./auth/session-cache.js";
+import { openStoredKeys } from "./auth/stored-keys.js";
+import { makeThrottle } from "./auth/throttle.js";
 import { buildCatalog } from "./catalog/build-catalog.js";
 import { ownCounters } from "./catalog/catalog.js";
 import { systemTables } from "./catalog/system-tables.js";
@@ -17,13 +24,18 @@ import type { Config } from "./config.js";
 import { seedDemo } from "./demo/seed.js";
 import { authenticate } from "./http/authenticate.js";
 import { loadSecrets, type Secrets } from "./local-secrets.js";
+import { makeApiTokenStore } from "./mongo/api-token-store.js";
+import { makeAuditStore } from "./mongo/audit-store.js";
 import { makeCatalogStore } from "./mongo/catalog-store.js";
 import { connectStore, type Store } from "./mongo/connect.js";
 import { CountStore } from "./mongo/count-store.js";
+import { makeKeyStore } from "./mongo/key-store.js";
 import { provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
 import { makeRuleStore } from "./mongo/rule-store.js";
-import { ensureAuthIndexes, makeSessionStore } from "./mongo/session-store.js";
+import { authSweeps, ensureAuthIndexes, makeSessionStore } from "./mongo/session-store.js";
+import { sweepRegularly } from "./mongo/sweep.js";
+import { makeThrottleStore } from "./mongo/throttle-store.js";
 import { serverIdentity, Totals } from "./mongo/totals.js";
 import { makeUserStore, userCollection } from "./mongo/user-store.js";
 import { loadRights } from "./permission/load-rights.js";
@@ -42,7 +54,7 @@ export interface Deps {
   readonly config: Config;
   readonly logger: Logger;
   readonly store: Store;
-  readonly auth: AuthRoutesDeps & AuthParts;
+  readonly auth: AuthDeps;
   readonly authenticate: RequestHandler;
   readonly records: RecordDeps & SchemaDeps;
   readonly permissions: RecordDeps & ExplainPermissionDeps;
@@ -78,33 +90,50 @@ export async function makeDeps(config: Config): Promise<Deps> {
   };
 }
 
-async function makeAuth(
-  config: Config,
-  secrets: Secrets,
-  { db }: Store,
-  logger: Logger,
-): Promise<AuthRoutesDeps & AuthParts> {
-  const keys = await makeKeyRing(secrets.signingKey);
+async function makeAuth(config: Config, secrets: Secrets, { db }: Store, logger: Logger): Promise<AuthDeps> {
+  const clock = systemClock;
+  const keys = await openStoredKeys(
+    {
+      store: makeKeyStore(db),
+      sealer: makeKeySealer(secrets.encryptionKey),
+      ...{ clock, ttlSeconds: config.accessTokenTtlSeconds },
+    },
+    secrets.signingKey,
+  );
   const users = makeUserStore(db, config.systemTablePrefix);
   const sessions = makeSessionStore(db);
-  const clock = systemClock;
+  const apiTokens = makeApiTokenStore(db);
   const tokens = {
     access: makeAccessTokens(keys, config.appUrl, config.accessTokenTtlSeconds),
     refresh: makeRefreshTokens(secrets.encryptionKey),
   };
   const sessionCache = makeSessionCache({ sessions, users, clock });
+  const apiTokenCache = makeApiTokenCache({ apiTokens, users, clock });
   const hasher = makePasswordHasher();
+  const digest = makeAccountDigest(secrets.encryptionKey);
+  const throttle = makeThrottle({ store: makeThrottleStore(db), digest, clock });
+  const entries = makeAuditStore(db, config.systemTablePrefix);
+  const audit = makeAudit({ entries, clock, logger });
   return {
-    ...{ users, sessions, clock, tokens, sessionCache, hasher, keys, logger },
-    authenticate: authenticate({ accessTokens: tokens.access, sessionCache, clock }),
+    ...{ users, sessions, apiTokens, clock, tokens, sessionCache, apiTokenCache, hasher, keys, logger },
+    ...{ digest, throttle, audit, sweeps: [...authSweeps(db), entries.sweep] },
+    authenticate: authenticate({ accessTokens: tokens.access, sessionCache, apiTokenCache, clock }),
   };
 }
+
+type AuthDeps = AuthRoutesDeps & ApiTokensDeps & KeyRoutesDeps & AuthParts;
 
 /** Parts that other rooms use too. */
 interface AuthParts {
   readonly users: ReturnType<typeof makeUserStore>;
+  readonly sessions: ReturnType<typeof makeSessionStore>;
+  readonly apiTokens: ReturnType<typeof makeApiTokenStore>;
   readonly sessionCache: ReturnType<typeof makeSessionCache>;
+  readonly apiTokenCache: ReturnType<typeof makeApiTokenCache>;
   readonly hasher: ReturnType<typeof makePasswordHasher>;
+  readonly throttle: ReturnType<typeof makeThrottle>;
+  /** What clears expired things away. */
+  readonly sweeps: readonly ((now: Date) => Promise<unknown>)[];
 }
 
 function makeRecords(
@@ -149,7 +178,11 @@ function makeRecords(
     userHooks: makeUserHooks({
       table: `${config.systemTablePrefix}user`,
       hash: auth.hasher.hash,
-      forgetUser: auth.sessionCache.forgetUser,
+      forgetUser(userId) {
+        auth.sessionCache.forgetUser(userId);
+        auth.apiTokenCache.forgetAll();
+      },
+      clearAway: (userId) => clearAway(auth, userId),
       otherRootAdmins: (id) =>
         userCollection(db, config.systemTablePrefix).countDocuments(
           { _id: { $ne: ObjectId.createFromHexString(id) }, isRootAdmin: true, isActive: true },
@@ -166,10 +199,17 @@ function protectedTablesOf(prefix: string): ProtectedTables {
   };
 }
 
+/** Sessions that a change has ended, and everything a deleted user had. */
+async function clearAway({ users, sessions, apiTokens }: AuthParts, userId: string): Promise<void> {
+  const user = await users.findById(userId);
+  await sessions.removeAllBut(userId, user?.epoch);
+  if (user === undefined) await apiTokens.removeAllOf(userId);
+}
+
 /** What must be there before the first request: indexes, the first admin, finished tables, demo content. */
 export async function prepare(
   deps: Deps,
-): Promise<{ admin: { email: string; password: string } | undefined }> {
+): Promise<{ admin: { email: string; password: string } | undefined; stopSweeping: () => void }> {
   const { config, store, records, auth } = deps;
   await ensureAuthIndexes(store.db, config.systemTablePrefix);
   await deps.counts.ensureIndexes();
@@ -180,7 +220,7 @@ export async function prepare(
   await repairCounts(deps, config.mongodbUrl.startsWith("mongodb_embedded:"));
   if (config.demo && config.mongodbUrl.startsWith("mongodb_embedded:"))
     await seedDemo({ ...records, db: store.db, counts: deps.counts });
-  return { admin };
+  return { admin, stopSweeping: sweepRegularly(auth.sweeps, deps.auth) };
 }
 
 /**

@@ -15,7 +15,7 @@ await runService(async (): Promise<Service> => {
   const config = readConfig(process.env);
   const deps = await makeDeps(config);
   const health = { stopping: false };
-  const { admin } = await prepare(deps);
+  const { admin, stopSweeping } = await prepare(deps);
   announce(config, admin);
   const where = { host: config.host, port: config.port, portVariable: "DATA_SERVICE_PORT" };
   const server = await listen(makeApp(deps, health), where).catch(async (error: unknown) => {
@@ -31,6 +31,7 @@ await runService(async (): Promise<Service> => {
     async stop() {
       health.stopping = true;
       clearInterval(repairs);
+      stopSweeping();
       await Promise.all([server.stop(), filler.stop()]);
       await deps.store.close();
     },

@@ -1,11 +1,16 @@
 // Who is asking. Made by http/authenticate, believed everywhere behind it.
 
-/** A user with a live session. */
+/** A user with a live session or an API token. */
 export interface SignedIn {
   readonly kind: "user";
   /** 24-hex id of the `svc_user` record. */
   readonly userId: string;
-  readonly sessionId: string;
+  /** Undefined with an API token. */
+  readonly sessionId: string | undefined;
+  /** The web origin the session was made for; null when no browser made it. */
+  readonly origin?: string | null;
+  /** The API token that was presented instead of a session's token. */
+  readonly apiToken?: { readonly id: string; readonly readOnly: boolean };
   readonly roleId: string | null;
   readonly isRootAdmin: boolean;
 }

@@ -2,6 +2,7 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { makeAccessTokens } from "@portico/data-service/auth/access-token";
+import { memoryAudit, openThrottle } from "@portico/data-service/auth/auth-fixture";
 import { ensureFirstAdmin } from "@portico/data-service/auth/first-admin";
 import { issueSession } from "@portico/data-service/auth/issue-session";
 import { makeKeyRing } from "@portico/data-service/auth/keys";
@@ -10,7 +11,7 @@ import { logOut } from "@portico/data-service/auth/log-out";
 import { makePasswordHasher } from "@portico/data-service/auth/password-hasher";
 import { refresh } from "@portico/data-service/auth/refresh";
 import { makeRefreshTokens } from "@portico/data-service/auth/refresh-token";
-import type { Session } from "@portico/data-service/auth/session";
+import { FIRST_EPOCH, type Session } from "@portico/data-service/auth/session";
 import { makeSessionCache } from "@portico/data-service/auth/session-cache";
 import type { Tokens } from "@portico/data-service/auth/token-pair";
 import { buildCatalog } from "@portico/data-service/catalog/build-catalog";
@@ -85,6 +86,9 @@ const deps = () => ({
   clock,
   hasher,
   sessionCache: makeSessionCache({ sessions, users, clock }),
+  throttle: openThrottle,
+  digest: (email: string) => email,
+  audit: memoryAudit().audit,
 });
 const signIn = (remember = false) =>
   issueSession(deps(), { userId: ANN.toHexString(), remember, provider: null }, CLIENT);
@@ -95,6 +99,7 @@ describe("the session store", () => {
   const session: Session = {
     id: "AAAAAAAAAAAAAAAAAAAAAA",
     userId: ANN.toHexString(),
+    epochs: [FIRST_EPOCH],
     ...CLIENT,
     generation: 3,
     rotatedAt: new Date(),
@@ -177,6 +182,7 @@ describe("the user store", () => {
       id: ANN.toHexString(),
       passwordHash: null,
       isActive: true,
+      epoch: FIRST_EPOCH,
     });
     expect(await users.findByEmail("ann@example.org")).toBeUndefined();
     expect(await users.findByEmail("$ne")).toBeUndefined();
@@ -220,6 +226,7 @@ describe("the user store", () => {
     expect(await users.findActive(ANN.toHexString())).toEqual({
       roleId: roleId.toHexString(),
       isRootAdmin: true,
+      epoch: FIRST_EPOCH,
     });
     await userCollection(db, PREFIX).updateOne({ _id: ANN }, { $set: { isActive: false } });
     expect(await users.findActive(ANN.toHexString())).toBeUndefined();
@@ -239,7 +246,7 @@ describe("sign-in on the stores", () => {
     expect((await logIn(deps(), body, CLIENT)).loginProvider).toBeNull();
     await users.updateOne({ _id: ANN }, { $set: { isActive: false } });
     await expect(logIn(deps(), body, CLIENT)).rejects.toMatchObject({ code: "INVALID_CREDENTIALS" });
-    await expect(refresh(deps(), { refreshToken: pair.refreshToken }, log)).rejects.toMatchObject({
+    await expect(refresh(deps(), { refreshToken: pair.refreshToken }, CLIENT, log)).rejects.toMatchObject({
       status: 401,
     });
   });
@@ -247,7 +254,7 @@ describe("sign-in on the stores", () => {
   it("gives parallel refreshers of several instances one successor, round after round", async () => {
     let { refreshToken } = await signIn(true);
     for (let round = 0; round < 20; round += 1) {
-      const all = await parallel(10, () => refresh(deps(), { refreshToken }, log));
+      const all = await parallel(10, () => refresh(deps(), { refreshToken }, CLIENT, log));
       const pairs = all.map((each) => (each.status === "fulfilled" ? each.value : String(each.reason)));
       expect(new Set(pairs.map((pair) => JSON.stringify(pair))).size).toBe(1);
       const [pair] = pairs;
@@ -261,13 +268,13 @@ describe("sign-in on the stores", () => {
     for (let round = 0; round < 20; round += 1) {
       const { refreshToken } = await signIn();
       const [refreshed] = await Promise.allSettled([
-        refresh(deps(), { refreshToken }, log),
-        logOut(deps(), { refreshToken }, undefined),
+        refresh(deps(), { refreshToken }, CLIENT, log),
+        logOut(deps(), { refreshToken }, undefined, CLIENT),
       ]);
       const held =
         refreshed.status === "fulfilled" ? [refreshToken, refreshed.value.refreshToken] : [refreshToken];
       for (const token of held) {
-        await expect(refresh(deps(), { refreshToken: token }, log)).rejects.toMatchObject({
+        await expect(refresh(deps(), { refreshToken: token }, CLIENT, log)).rejects.toMatchObject({
           code: "INVALID_TOKEN",
         });
       }
@@ -277,11 +284,55 @@ describe("sign-in on the stores", () => {
 
   it("revokes the session, newest token included, when an old one is replayed", async () => {
     const first = await signIn();
-    const second = await refresh(deps(), { refreshToken: first.refreshToken }, log);
-    const third = await refresh(deps(), { refreshToken: second.refreshToken }, log);
+    const second = await refresh(deps(), { refreshToken: first.refreshToken }, CLIENT, log);
+    const third = await refresh(deps(), { refreshToken: second.refreshToken }, CLIENT, log);
     for (const { refreshToken } of [first, third]) {
-      await expect(refresh(deps(), { refreshToken }, log)).rejects.toMatchObject({ code: "INVALID_TOKEN" });
+      await expect(refresh(deps(), { refreshToken }, CLIENT, log)).rejects.toMatchObject({
+        code: "INVALID_TOKEN",
+      });
     }
+  });
+});
+
+describe("a session whose password was changed", () => {
+  const live = (id: string) => makeSessionCache({ sessions, users, clock }).find(id, ANN.toHexString());
+  const sessionOf = ({ refreshToken }: { refreshToken: string }) =>
+    tokens.refresh.read(refreshToken)?.sessionId ?? "";
+  const setEpoch = (sessionEpoch: string) =>
+    userCollection(db, PREFIX).updateOne({ _id: ANN }, { $set: { sessionEpoch } });
+
+  it("is dead by that write alone, though nothing has deleted it, and can't be refreshed", async () => {
+    const pair = await signIn();
+    await setEpoch("after");
+    expect(await sessions.find(sessionOf(pair))).toBeDefined();
+    expect(await live(sessionOf(pair))).toBeUndefined();
+    await expect(refresh(deps(), { refreshToken: pair.refreshToken }, CLIENT, log)).rejects.toMatchObject({
+      code: "INVALID_TOKEN",
+    });
+  });
+
+  it("is dead from the start when the change came between the check of the password and the session", async () => {
+    const { epoch } = (await users.findById(ANN.toHexString())) ?? {};
+    await setEpoch("after");
+    const who = { userId: ANN.toHexString(), remember: false, provider: null };
+    const late = await issueSession(deps(), { ...who, ...(epoch === undefined ? {} : { epoch }) }, CLIENT);
+    expect(await live(sessionOf(late))).toBeUndefined();
+    expect(await live(sessionOf(await signIn()))).toBeDefined();
+  });
+
+  it("lives on when it takes part in the change, before, during and after it", async () => {
+    const pair = await signIn();
+    const other = await signIn();
+    await sessions.addEpoch(sessionOf(pair), "after");
+    expect([await live(sessionOf(pair)), await live(sessionOf(other))]).not.toContain(undefined);
+    await setEpoch("after");
+    expect(await live(sessionOf(pair))).toBeDefined();
+    await sessions.removeAllBut(ANN.toHexString(), "after");
+    expect((await sessions.listOf(ANN.toHexString(), new Date())).map(({ id }) => id)).toEqual([
+      sessionOf(pair),
+    ]);
+    const next = await refresh(deps(), { refreshToken: pair.refreshToken }, CLIENT, log);
+    expect(await live(sessionOf(next))).toBeDefined();
   });
 });
 

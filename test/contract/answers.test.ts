@@ -355,6 +355,7 @@ describe("the correlation id", () => {
       headers: { ...JSON_TYPE, ...headers },
     });
     expect(await linesWith(stack.dataService, "cookie-log-in")).toEqual([
+      expect.objectContaining({ message: "audit", event: "sign-in" }),
       expect.objectContaining({ path: "/auth/login", status: 200 }),
     ]);
   });

@@ -128,6 +128,20 @@ describe("an access cookie that is missing, malformed or about to expire, with a
   });
 });
 
+describe("an app on another origin that forwards to the gateway", () => {
+  it.each([
+    ["https", "https://chat.example.com", "__Host-"],
+    ["http", "http://chat.localhost:4000", ""],
+  ])("gets refreshed cookies in the spelling of its own scheme: %s", async (_scheme, origin, prefix) => {
+    rig.upstream.on("POST /auth/refresh-token", grants(accessToken({ origin }), "svc_rt_2"));
+    const set = (await get({ [`${prefix}refreshToken`]: "svc_rt_1" })).headers.getSetCookie();
+    expect(set.map((line) => line.split("=")[0])).toEqual(
+      ["accessToken", "refreshToken", "expTime"].map((name) => prefix + name),
+    );
+    expect(set.every((line) => line.includes("; Secure") === (prefix !== ""))).toBe(true);
+  });
+});
+
 describe("cookies that can not be believed", () => {
   it.each([
     ["two of one name", `accessToken=${FRESH}; accessToken=${FRESH}`],
@@ -138,6 +152,16 @@ describe("cookies that can not be believed", () => {
     ["a number as object", "refreshToken=j:1"],
     ["a name with a foreign blank", `\u00a0accessToken=${FRESH}`],
     ["a name in other letters", `AccessToken=${FRESH}`],
+    ["two of one name with the prefix", `__Host-accessToken=${FRESH}; __Host-accessToken=${FRESH}`],
+    ["the prefix in other letters", `__host-accessToken=${FRESH}`],
+    ["the prefix in percent-encoding", `%5F%5FHost-accessToken=${FRESH}`],
+    ["the prefix with U+2000 in UTF-8 before it", `\u00e2\u0080\u0080__Host-accessToken=${FRESH}`],
+    ["the prefix twice", `__Host-__Host-accessToken=${FRESH}`],
+    ["the prefix of a weaker kind", `__Secure-accessToken=${FRESH}`],
+    ["a quoted one with the prefix beside a plain one", `__Host-accessToken="x"; accessToken=${FRESH}`],
+    ["an encoded value", `accessToken=${FRESH.replace(".", "%2E")}`],
+    ["a value longer than a browser keeps", `refreshToken=${"a".repeat(4096)}`],
+    ["a JSON list", "refreshToken=j:[1]"],
   ])("count as none: %s", async (_what, Cookie) => {
     const echo = await readEcho(await rig.call("/api/me", { headers: { Cookie } }));
     expect(echo.headers.authorization).toBeUndefined();

@@ -20,7 +20,7 @@ interface Recipe {
 
 /** Recipes that can't be carried out yet, or that the contract overrules. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
-  J004: "no setting names a retired key yet",
+  J004: "contract/auth/keys rotates; here the recipes forge with the one key they know",
   J076: "contract 1 lets trusted internal services call the data service with a Bearer token",
   J078: "there is no bridge code yet",
   J091: "10,000 requests a second belong to a load run",

@@ -17,6 +17,8 @@ export interface StackOptions {
   readonly demo?: boolean;
   /** Share this database instead of a fresh one. */
   readonly mongodbUrl?: string;
+  /** Be a further gateway and data service of this system: same database, secrets and public address. */
+  readonly twinOf?: Stack;
   /** Keep data and secrets here instead of in a fresh folder. */
   readonly dataDir?: string;
 }
@@ -45,7 +47,8 @@ export interface Stack {
 export const ADMIN = { email: "admin@example.com", password: "correct horse battery" } as const;
 
 /** Starts one data service and one gateway; resolves when both are ready. */
-export async function startStack(options: StackOptions = {}): Promise<Stack> {
+export async function startStack({ twinOf, ...own }: StackOptions = {}): Promise<Stack> {
+  const options = twinOf === undefined ? own : { ...own, ...sharedBy(twinOf, own) };
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "portico-stack-")));
   const mongodbUrl =
     options.mongodbUrl ?? (options.demo ? `mongodb_embedded://${dataDir}/mongodb` : freshDatabase());
@@ -74,10 +77,14 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     async stop() {
       await gateway.stop();
       await dataService.stop();
-      await dropDatabase(mongodbUrl);
+      if (twinOf === undefined) await dropDatabase(mongodbUrl);
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+function sharedBy({ mongodbUrl, dataDir, appUrl }: Stack, { env }: StackOptions): StackOptions {
+  return { mongodbUrl, dataDir, env: { APP_URL: appUrl, ...env } };
 }
 
 /** An address on the run's MongoDB with a database name that nobody else has. */

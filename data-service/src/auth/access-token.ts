@@ -38,16 +38,15 @@ export function makeAccessTokens(keys: KeyRing, issuer: string, ttlSeconds: numb
   const skew = Math.min(MAX_SKEW_SECONDS, ttlSeconds);
   return {
     ttlSeconds,
-    sign({ userId, sessionId, origin }, iat) {
+    async sign({ userId, sessionId, origin }, iat) {
       const claims = { iss: issuer, aud: AUDIENCE, sub: userId, sid: sessionId };
       const payload = { ...claims, ...(origin === null ? {} : { origin }), iat, exp: iat + ttlSeconds };
-      return new SignJWT(payload)
-        .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid: keys.signing.kid })
-        .sign(keys.signing.key);
+      const { kid, key } = await keys.signingAt(iat);
+      return new SignJWT(payload).setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid }).sign(key);
     },
     async verify(token, now) {
       if (token.length > MAX_CHARACTERS || !FORM.test(token)) throw invalid();
-      const { payload } = await jwtVerify(token, (header) => keyFor(keys, header), {
+      const { payload } = await jwtVerify(token, (header) => keyFor(keys, header, now), {
         algorithms: [ALGORITHM],
         typ: TYPE,
         issuer,
@@ -64,11 +63,13 @@ export function makeAccessTokens(keys: KeyRing, issuer: string, ttlSeconds: numb
 }
 
 /** Tokens carry exactly our three header parameters; `jku`, `jwk`, `x5c`, `crit`, `zip` and the like are refused. */
-function keyFor(keys: KeyRing, header: ProtectedHeaderParameters) {
+async function keyFor(keys: KeyRing, header: ProtectedHeaderParameters, now: Date) {
   const expected = Object.keys(header).every((name) => name === "alg" || name === "typ" || name === "kid");
-  // Typed as text by jose, but whatever the sender wrote; a Map finds nothing for an array or a number.
-  const key = header.kid === undefined ? undefined : keys.verifying.get(header.kid);
-  if (!expected || key === undefined) throw invalid();
+  // Typed as text by jose, but whatever the sender wrote.
+  const { kid }: { kid?: unknown } = header;
+  if (!expected || typeof kid !== "string") throw invalid();
+  const key = await keys.verifying(kid, now);
+  if (key === undefined) throw invalid();
   return key;
 }
 

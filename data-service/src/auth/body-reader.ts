@@ -42,6 +42,11 @@ export class BodyReader {
     return this.#wrong(key, "must be true or false", false);
   }
 
+  /** Adds a violation of the caller's own finding. */
+  wrong(key: string, reason: string): void {
+    this.#wrong(key, reason, undefined);
+  }
+
   /** @throws AppError VALIDATION_ERROR when anything was wrong */
   done(): void {
     if (this.#violations.length > 0) throw new AppError("VALIDATION_ERROR", { message: this.#violations });

@@ -1,5 +1,7 @@
-// What a sign-in request says about the browser or program that made it.
+// What a request says about the browser or program that made it.
+import { contextOf } from "@portico/shared/http-context";
 import type { Request } from "express";
+import { principalOf } from "../http/authenticate.js";
 import type { ClientFacts } from "./issue-session.js";
 
 /** Shown to the user among their sessions; nobody needs more of it. */
@@ -15,7 +17,15 @@ export function clientFacts(request: Request): ClientFacts {
     origin: webOrigin(request.get(ORIGIN_HEADER)),
     userAgent: request.get("User-Agent")?.slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
     address: request.ip ?? null,
+    correlationId: contextOf(request).correlationId,
   };
+}
+
+/** The same for a call of somebody signed in: the origin is that of the session. Behind `authenticate`. */
+export function auditFacts(request: Request): ClientFacts {
+  const principal = principalOf(request);
+  const origin = principal.kind === "user" ? (principal.origin ?? null) : null;
+  return { ...clientFacts(request), origin };
 }
 
 /** An http(s) origin in its canonical spelling; anything else is none. */

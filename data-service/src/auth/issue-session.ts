@@ -7,6 +7,10 @@ import { type Tokens, tokenPair } from "./token-pair.js";
 
 export interface IssueSessionDeps {
   readonly sessions: { insert(session: Session): Promise<void> };
+  readonly users: {
+    /** The user's epoch as stored now (see auth/session). */
+    epochOf(userId: string): Promise<string>;
+  };
   readonly tokens: Tokens;
   readonly clock: Clock;
 }
@@ -17,6 +21,8 @@ export interface ClientFacts {
   readonly origin: string | null;
   readonly userAgent: string | null;
   readonly address: string | null;
+  /** Of the request, for the audit log. */
+  readonly correlationId?: string;
 }
 
 /** Who signed in and how. */
@@ -25,17 +31,23 @@ export interface SignIn {
   readonly remember: boolean;
   /** The OAuth provider; null for a password. */
   readonly provider: string | null;
+  /**
+   * The user's epoch when the proof was checked: with a password changed since then the session is dead from the
+   * start. Without it, the epoch as stored now.
+   */
+  readonly epoch?: string;
 }
 
 export async function issueSession(
-  { sessions, tokens, clock }: IssueSessionDeps,
-  { userId, remember, provider }: SignIn,
+  { sessions, users, tokens, clock }: IssueSessionDeps,
+  { userId, remember, provider, epoch }: SignIn,
   { origin, userAgent, address }: ClientFacts,
 ): Promise<TokenPair> {
   const now = clock.now();
   const session: Session = {
     id: randomBytes(16).toString("base64url"),
     userId,
+    epochs: [epoch ?? (await users.epochOf(userId))],
     origin,
     generation: 0,
     rotatedAt: now,

@@ -1,36 +1,77 @@
-// The keys that sign and verify access tokens: one signs, all verify until their last token has expired.
+// The keys that sign and verify access tokens: one signs at a time, all verify until their last token has expired.
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { calculateJwkThumbprint, exportJWK, type JWK } from "jose";
 
-/** The signing key and every key still believed, by `kid`. */
+/** What the makers and checkers of tokens ask. */
 export interface KeyRing {
-  readonly signing: { readonly kid: string; readonly key: KeyObject };
-  /** A Map, so that a hostile `kid` such as `__proto__` is just absent. */
-  readonly verifying: ReadonlyMap<string, KeyObject>;
-  /** The public halves, for `/.well-known/jwks.json` (RFC 7517). */
-  jwks(): { readonly keys: readonly JWK[] };
+  /** The key for tokens of this second: the same on every instance, so that a repeated token has the same bytes. */
+  signingAt(issuedAtSeconds: number): Promise<{ readonly kid: string; readonly key: KeyObject }>;
+  /** The public key of this name, if its tokens are still believed. */
+  verifying(kid: string, now: Date): Promise<KeyObject | undefined>;
+  /** The public keys, for `/.well-known/jwks.json` (RFC 7517). */
+  jwks(now: Date): Promise<{ readonly keys: readonly JWK[] }>;
 }
 
-/**
- * Builds the ring. A key's id is its RFC 7638 thumbprint, so every instance names it alike.
- * @param signing an Ed25519 private key
- * @param retired Ed25519 keys, private or public, whose tokens may not have expired yet
- */
-export async function makeKeyRing(signing: KeyObject, retired: readonly KeyObject[] = []): Promise<KeyRing> {
-  const published = await Promise.all([signing, ...retired].map(publish));
-  const [current] = published;
-  if (current === undefined) throw new Error("a key ring needs a signing key");
-  return Object.freeze({
-    signing: { kid: current.kid, key: signing },
-    verifying: new Map(published.map(({ kid, key }) => [kid, key])),
-    jwks: () => ({ keys: published.map(({ jwk }) => jwk) }),
+/** A key and when its turn begins; it ends when the next one's begins. */
+export interface RingKey {
+  readonly kid: string;
+  readonly activeFrom: Date;
+  readonly publicKey: KeyObject;
+  /** Undefined for a key that can only verify. */
+  readonly privateKey: KeyObject | undefined;
+  readonly jwk: JWK;
+}
+
+/** How long after the end of a key's turn its tokens may come: their life, and clocks that differ. */
+export function overlapMs(ttlSeconds: number): number {
+  const SKEW_SECONDS = 30;
+  return (ttlSeconds + SKEW_SECONDS) * 1000;
+}
+
+/** Names a key by its RFC 7638 thumbprint, so every instance names it alike. @throws for anything but Ed25519 */
+export async function ringKey(anyHalf: KeyObject, activeFrom: Date): Promise<RingKey> {
+  const publicKey = anyHalf.type === "public" ? anyHalf : createPublicKey(anyHalf);
+  const { kty, crv, x } = await exportJWK(publicKey);
+  if (kty !== "OKP" || crv !== "Ed25519" || x === undefined) throw new Error("not an Ed25519 key");
+  const kid = await calculateJwkThumbprint({ kty, crv, x });
+  const privateKey = anyHalf.type === "private" ? anyHalf : undefined;
+  return { kid, activeFrom, publicKey, privateKey, jwk: { kty, crv, x, kid, use: "sig", alg: "EdDSA" } };
+}
+
+/** Keys in the order of their turns; of two at the same moment the order is still one. */
+export function inTurn(keys: readonly RingKey[]): readonly RingKey[] {
+  return keys.toSorted(
+    (one, other) => one.activeFrom.getTime() - other.activeFrom.getTime() || (one.kid < other.kid ? -1 : 1),
+  );
+}
+
+/** The key whose turn it is. @param turns as `inTurn` gives them */
+export function keyAt(turns: readonly RingKey[], at: Date): RingKey | undefined {
+  return turns.findLast(({ activeFrom }) => activeFrom <= at) ?? turns[0];
+}
+
+/** The keys whose tokens are still believed, and those whose turn is yet to come. */
+export function believedAt(turns: readonly RingKey[], now: Date, overlap: number): readonly RingKey[] {
+  return turns.filter((_key, at) => {
+    const next = turns[at + 1];
+    return next === undefined || next.activeFrom.getTime() + overlap > now.getTime();
   });
 }
 
-async function publish(anyHalf: KeyObject): Promise<{ kid: string; key: KeyObject; jwk: JWK }> {
-  const key = anyHalf.type === "public" ? anyHalf : createPublicKey(anyHalf);
-  const { kty, crv, x } = await exportJWK(key);
-  if (kty !== "OKP" || crv !== "Ed25519" || x === undefined) throw new Error("not an Ed25519 key");
-  const kid = await calculateJwkThumbprint({ kty, crv, x });
-  return { kid, key, jwk: { kty, crv, x, kid, use: "sig", alg: "EdDSA" } };
+/**
+ * A ring that never changes.
+ * @param signing an Ed25519 private key
+ * @param retired Ed25519 keys, private or public, whose tokens are still believed
+ */
+export async function makeKeyRing(signing: KeyObject, retired: readonly KeyObject[] = []): Promise<KeyRing> {
+  const all = await Promise.all([signing, ...retired].map((key) => ringKey(key, new Date(0))));
+  const [current] = all;
+  if (current === undefined) throw new Error("a key ring needs a signing key");
+  // A Map, so that a hostile `kid` such as `__proto__` is just absent.
+  const byName = new Map(all.map(({ kid, publicKey }) => [kid, publicKey]));
+  return {
+    signingAt: async () => ({ kid: current.kid, key: signing }),
+    verifying: async (kid) => byName.get(kid),
+    jwks: async () => ({ keys: all.map(({ jwk }) => jwk) }),
+  };
 }

@@ -2,6 +2,8 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import { makeAccessTokens } from "./access-token.js";
+import type { AuditEvent } from "./audit.js";
+import { openThrottle } from "./auth-fixture.js";
 import { makeKeyRing } from "./keys.js";
 import { type LogInDeps, type LogInUser, logIn } from "./log-in.js";
 import { makeRefreshTokens } from "./refresh-token.js";
@@ -15,6 +17,7 @@ const ANN: LogInUser = {
   id: "64b000000000000000000001",
   passwordHash: "hash of right-password",
   isActive: true,
+  epoch: "e1",
 };
 
 let tokens: Tokens;
@@ -22,6 +25,7 @@ let users: Map<string, LogInUser>;
 let sessions: Session[];
 let calls: string[];
 let oldHash: boolean;
+let events: AuditEvent[];
 
 beforeAll(async () => {
   const ring = await makeKeyRing(generateKeyPairSync("ed25519").privateKey);
@@ -34,12 +38,14 @@ beforeAll(async () => {
 beforeEach(() => {
   users = new Map([["ann@example.com", ANN]]);
   sessions = [];
+  events = [];
   calls = [];
   oldHash = false;
 });
 
 const deps = (): LogInDeps => ({
   users: {
+    epochOf: async () => "another",
     findByEmail: async (email) => users.get(email),
     replacePasswordHash: async (id, old, fresh) => {
       calls.push(`replace ${id}: ${old} -> ${fresh}`);
@@ -64,6 +70,9 @@ const deps = (): LogInDeps => ({
   },
   tokens,
   clock: { now: () => NOW },
+  throttle: openThrottle,
+  digest: (email) => `digest of ${email}`,
+  audit: { record: async (event) => void events.push(event) },
 });
 
 const attempt = (body: unknown) => logIn(deps(), body, CLIENT);
@@ -79,6 +88,22 @@ async function refusalOf(body: unknown): Promise<AppError> {
 }
 
 describe("logIn", () => {
+  it("makes the session for the epoch in which the password was checked", async () => {
+    await attempt({ email: "ann@example.com", password: "right-password" });
+    expect(sessions[0]?.epochs).toEqual(["e1"]);
+  });
+
+  it("records who signed in, who failed, and of an unknown address only its digest", async () => {
+    await attempt({ email: "ann@example.com", password: "right-password" });
+    await refusalOf({ email: "ann@example.com", password: "wrong-password" });
+    await refusalOf({ email: "who@example.com", password: "wrong-password" });
+    expect(events).toEqual([
+      { event: "sign-in", userId: ANN.id, details: { provider: "password" } },
+      { event: "sign-in.failed", userId: ANN.id },
+      { event: "sign-in.failed", details: { account: "digest of who@example.com" } },
+    ]);
+  });
+
   it("answers the pair of a new session of one day", async () => {
     const pair = await attempt({ email: " ANN@Example.com", password: "right-password" });
     const [session] = sessions;

@@ -1,11 +1,14 @@
 // E-mail and password -> a session, or one and the same refusal.
 import { AppError } from "@portico/shared/app-error";
 import type { TokenPair } from "@portico/shared/token-pair";
+import type { AccountDigest } from "./account-digest.js";
+import type { Audit } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
 import { normalizeEmail } from "./email.js";
 import { type ClientFacts, type IssueSessionDeps, issueSession } from "./issue-session.js";
 import type { PasswordHasher } from "./password-hasher.js";
 import { PASSWORD_MAX_CHARACTERS } from "./password-problem.js";
+import type { Throttle } from "./throttle.js";
 
 /** What is needed to judge a sign-in. */
 export interface LogInUser {
@@ -13,25 +16,64 @@ export interface LogInUser {
   /** Null for accounts that sign in by other means. */
   readonly passwordHash: string | null;
   readonly isActive: boolean;
+  /** See auth/session. */
+  readonly epoch: string;
 }
 
 export interface LogInDeps extends IssueSessionDeps {
-  readonly users: {
+  readonly users: IssueSessionDeps["users"] & {
     findByEmail(email: string): Promise<LogInUser | undefined>;
     /** Only while `old` is still the stored hash: a password changed meanwhile wins. */
     replacePasswordHash(userId: string, old: string, fresh: string): Promise<void>;
   };
   readonly hasher: PasswordHasher;
+  readonly throttle: Pick<Throttle, "admitSignIn">;
+  readonly digest: AccountDigest;
+  readonly audit: Audit;
 }
 
 const EMAIL_MAX_CHARACTERS = 320;
 
-/** @throws AppError VALIDATION_ERROR, INVALID_CREDENTIALS, or SERVICE_UNAVAILABLE when too many sign in at once */
+/**
+ * @throws AppError VALIDATION_ERROR, INVALID_CREDENTIALS, TOO_MANY_REQUESTS after too many failures, or
+ * SERVICE_UNAVAILABLE when too many sign in at once
+ */
 export async function logIn(deps: LogInDeps, body: unknown, client: ClientFacts): Promise<TokenPair> {
   const { email, password, remember } = readLogInBody(body);
-  const user = await provedUser(deps, email, password);
-  if (user === undefined) throw new AppError("INVALID_CREDENTIALS");
-  return issueSession(deps, { userId: user.id, remember, provider: null }, client);
+  const user = await judged(deps, email, password, client);
+  const tokens = await issueSession(
+    deps,
+    { userId: user.id, remember, provider: null, epoch: user.epoch },
+    client,
+  );
+  await deps.audit.record({ event: "sign-in", userId: user.id, details: { provider: "password" } }, client);
+  return tokens;
+}
+
+/** The limit comes before the hash: a flood of guesses must not cost a flood of hashing. */
+async function judged(
+  deps: LogInDeps,
+  email: string,
+  password: string,
+  client: ClientFacts,
+): Promise<LogInUser> {
+  const attempt = await deps.throttle.admitSignIn(email, client.address);
+  const found = await provedUser(deps, email, password).catch(async (error: unknown) => {
+    await attempt.withdraw();
+    throw error;
+  });
+  if (found.proved) {
+    await attempt.succeeded();
+    return found.user;
+  }
+  await deps.audit.record(failure(found.user, deps.digest(email)), client);
+  throw new AppError("INVALID_CREDENTIALS");
+}
+
+/** Of an address that nobody owns only the digest is kept: it may be a stranger's, or a mistyped password. */
+function failure(user: LogInUser | undefined, account: string): Parameters<Audit["record"]>[0] {
+  if (user !== undefined) return { event: "sign-in.failed", userId: user.id };
+  return { event: "sign-in.failed", details: { account } };
 }
 
 function readLogInBody(body: unknown): { email: string; password: string; remember: boolean } {
@@ -43,17 +85,21 @@ function readLogInBody(body: unknown): { email: string; password: string; rememb
   return { email, password, remember };
 }
 
+type Proof =
+  | { readonly proved: true; readonly user: LogInUser }
+  | { readonly proved: false; readonly user: LogInUser | undefined };
+
 /** Unknown, password-less and inactive accounts cost as much as a wrong password, or time would tell them apart. */
-async function provedUser(deps: LogInDeps, email: string, password: string): Promise<LogInUser | undefined> {
+async function provedUser(deps: LogInDeps, email: string, password: string): Promise<Proof> {
   const user = await deps.users.findByEmail(email);
   if (user === undefined || user.passwordHash === null || !user.isActive) {
     await deps.hasher.verifyNothing(password);
-    return undefined;
+    return { proved: false, user };
   }
-  if (!(await deps.hasher.verify(user.passwordHash, password))) return undefined;
+  if (!(await deps.hasher.verify(user.passwordHash, password))) return { proved: false, user };
   // An upgrade that fails must not lock anybody out; the next sign-in tries again.
   await upgradeHash(deps, user.id, user.passwordHash, password).catch(() => undefined);
-  return user;
+  return { proved: true, user };
 }
 
 async function upgradeHash(

@@ -1,11 +1,15 @@
 // Ends the sessions a caller can name: by refresh token, by access token, or both.
+import type { Audit } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
+import type { ClientFacts } from "./issue-session.js";
 import type { RefreshTokens } from "./refresh-token.js";
+import type { Session } from "./session.js";
 import type { SessionCache } from "./session-cache.js";
 
 export interface LogOutDeps {
-  readonly sessions: { remove(sessionId: string): Promise<void> };
+  readonly sessions: { remove(sessionId: string): Promise<Session | undefined> };
   readonly sessionCache: Pick<SessionCache, "forgetSession">;
+  readonly audit: Audit;
   readonly tokens: { readonly refresh: RefreshTokens };
 }
 
@@ -20,6 +24,7 @@ export async function logOut(
   deps: LogOutDeps,
   body: unknown,
   bearerSession: string | undefined,
+  client: ClientFacts,
 ): Promise<void> {
   const reader = new BodyReader(body, ["refreshToken"]);
   const token =
@@ -30,7 +35,9 @@ export async function logOut(
   const named = token === undefined ? undefined : deps.tokens.refresh.read(token)?.sessionId;
   for (const sessionId of new Set([named, bearerSession])) {
     if (sessionId === undefined) continue;
-    await deps.sessions.remove(sessionId);
+    const ended = await deps.sessions.remove(sessionId);
     deps.sessionCache.forgetSession(sessionId);
+    if (ended === undefined) continue;
+    await deps.audit.record({ event: "sign-out", userId: ended.userId, details: { sessionId } }, client);
   }
 }

@@ -3,11 +3,12 @@ import { beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import { makeLogger } from "@portico/shared/logger";
 import { makeAccessTokens } from "./access-token.js";
+import { memoryAudit, openThrottle } from "./auth-fixture.js";
 import { makeKeyRing } from "./keys.js";
 import { logOut } from "./log-out.js";
 import { type RefreshDeps, refresh } from "./refresh.js";
 import { makeRefreshTokens } from "./refresh-token.js";
-import type { Session } from "./session.js";
+import { FIRST_EPOCH, type Session } from "./session.js";
 import type { Tokens } from "./token-pair.js";
 
 const START = new Date("2026-01-01T12:00:00.500Z").getTime();
@@ -18,6 +19,9 @@ const ID = "AAAAAAAAAAAAAAAAAAAAAA";
 let tokens: Tokens;
 let time: number;
 let active: boolean;
+let epoch: string;
+const memory = memoryAudit();
+const CLIENT = { origin: null, userAgent: null, address: "127.0.0.1" };
 let stored: Map<string, Session>;
 let forgotten: string[];
 let warnings: unknown[];
@@ -35,6 +39,8 @@ beforeAll(async () => {
 beforeEach(() => {
   time = START;
   active = true;
+  epoch = FIRST_EPOCH;
+  memory.events.length = 0;
   forgotten = [];
   warnings = [];
   beforeRotate = async () => {};
@@ -48,7 +54,9 @@ beforeEach(() => {
     userAgent: null,
     address: null,
   };
-  stored = new Map([[ID, { id: ID, userId: "64b000000000000000000001", ...times, ...rest }]]);
+  stored = new Map([
+    [ID, { id: ID, userId: "64b000000000000000000001", epochs: [FIRST_EPOCH], ...times, ...rest }],
+  ]);
 });
 
 const deps: RefreshDeps = {
@@ -63,10 +71,14 @@ const deps: RefreshDeps = {
       return rotated;
     },
     remove: async (id) => {
+      const session = stored.get(id);
       stored.delete(id);
+      return session;
     },
   },
-  users: { findActive: async () => (active ? {} : undefined) },
+  users: { findActive: async () => (active ? { epoch } : undefined) },
+  throttle: openThrottle,
+  audit: memory.audit,
   sessionCache: { forgetSession: (id) => void forgotten.push(id) },
   get tokens() {
     return tokens;
@@ -78,7 +90,7 @@ const log = makeLogger("test", "silent");
 log.warn = (...line: unknown[]) => void warnings.push(line);
 
 const token = (generation: number) => tokens.refresh.write({ sessionId: ID, generation });
-const use = (generation: number) => refresh(deps, { refreshToken: token(generation) }, log);
+const use = (generation: number) => refresh(deps, { refreshToken: token(generation) }, CLIENT, log);
 const refused = expect.objectContaining({ code: "INVALID_TOKEN", status: 401 });
 
 describe("refresh", () => {
@@ -164,36 +176,39 @@ describe("refresh", () => {
     [{ refreshToken: { $ne: null } }, ["refreshToken: must be text"]],
     [{ refreshToken: "x", extra: 1 }, ["extra: unknown key; expected refreshToken"]],
   ])("names every violation: case %#", async (body, messages) => {
-    await expect(refresh(deps, body, log)).rejects.toMatchObject({ code: "VALIDATION_ERROR", messages });
+    await expect(refresh(deps, body, CLIENT, log)).rejects.toMatchObject({
+      code: "VALIDATION_ERROR",
+      messages,
+    });
   });
 
   it("refuses what is not one of our tokens like a revoked one", async () => {
-    await expect(refresh(deps, { refreshToken: "svc_pat_abc" }, log)).rejects.toEqual(refused);
+    await expect(refresh(deps, { refreshToken: "svc_pat_abc" }, CLIENT, log)).rejects.toEqual(refused);
   });
 });
 
 describe("logOut", () => {
   it("ends the session of any generation of its token", async () => {
     await use(0);
-    await logOut(deps, { refreshToken: token(0) }, undefined);
+    await logOut(deps, { refreshToken: token(0) }, undefined, CLIENT);
     expect([stored.size, forgotten]).toEqual([0, [ID]]);
     await expect(use(1)).rejects.toEqual(refused);
   });
 
   it("ends the Bearer token's session without a body", async () => {
-    await logOut(deps, undefined, ID);
+    await logOut(deps, undefined, ID, CLIENT);
     expect(stored.size).toBe(0);
   });
 
   it("may be repeated, and forgives a token that is not ours", async () => {
-    await logOut(deps, { refreshToken: token(0) }, undefined);
-    await logOut(deps, { refreshToken: token(0) }, undefined);
-    await logOut(deps, { refreshToken: "nonsense" }, undefined);
+    await logOut(deps, { refreshToken: token(0) }, undefined, CLIENT);
+    await logOut(deps, { refreshToken: token(0) }, undefined, CLIENT);
+    await logOut(deps, { refreshToken: "nonsense" }, undefined, CLIENT);
     expect(stored.size).toBe(0);
   });
 
   it("needs something to go by", async () => {
-    const error = await logOut(deps, undefined, undefined).catch((thrown: unknown) => thrown);
+    const error = await logOut(deps, undefined, undefined, CLIENT).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(AppError);
     expect(error).toMatchObject({ messages: ["refreshToken: is required"] });
   });

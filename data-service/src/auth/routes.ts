@@ -1,12 +1,12 @@
 // The auth calls that mint and end tokens, and the public keys (contract, section 3.2).
-import { AppError } from "@portico/shared/app-error";
 import { contextOf } from "@portico/shared/http-context";
 import type { Logger } from "@portico/shared/logger";
+import { onlyMethods } from "@portico/shared/only-methods";
 import type { TokenPair } from "@portico/shared/token-pair";
 import { type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
-import { clientFacts } from "./client-facts.js";
+import { auditFacts, clientFacts } from "./client-facts.js";
 import type { KeyRing } from "./keys.js";
 import { type LogInDeps, logIn } from "./log-in.js";
 import { logOut } from "./log-out.js";
@@ -15,6 +15,7 @@ import { type RefreshDeps, refresh } from "./refresh.js";
 export interface AuthRoutesDeps extends LogInDeps, RefreshDeps {
   readonly sessions: LogInDeps["sessions"] & RefreshDeps["sessions"];
   readonly users: LogInDeps["users"] & RefreshDeps["users"];
+  readonly throttle: LogInDeps["throttle"] & RefreshDeps["throttle"];
   readonly keys: KeyRing;
   readonly logger: Logger;
   /** Login and refresh ignore the Authorization header; the other routes here do not. */
@@ -37,31 +38,33 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
     .post(noStore, ...body, async (request, response) => {
       answer(response, await logIn(deps, bodyOf(request), clientFacts(request)));
     })
-    .all(only("POST"));
+    .all(onlyMethods("POST"));
 
   router
     .route("/auth/refresh-token")
     .post(noStore, ...body, async (request, response) => {
       const log = deps.logger.child({ correlationId: contextOf(request).correlationId });
-      answer(response, await refresh(deps, bodyOf(request), log));
+      answer(response, await refresh(deps, bodyOf(request), clientFacts(request), log));
     })
-    .all(only("POST"));
+    .all(onlyMethods("POST"));
 
   router
     .route("/auth/logout")
     .post(noStore, deps.authenticate, ...body, async (request, response) => {
       const principal = principalOf(request);
-      await logOut(deps, bodyOf(request), principal.kind === "user" ? principal.sessionId : undefined);
+      const session = principal.kind === "user" ? principal.sessionId : undefined;
+      await logOut(deps, bodyOf(request), session, auditFacts(request));
       answer(response, {});
     })
-    .all(only("POST"));
+    .all(onlyMethods("POST"));
 
   router
     .route("/.well-known/jwks.json")
-    .get(deps.authenticate, (_request, response) => {
-      response.set("Cache-Control", `public, max-age=${JWKS_MAX_AGE_SECONDS}`).json(deps.keys.jwks());
+    .get(deps.authenticate, async (_request, response) => {
+      const jwks = await deps.keys.jwks(deps.clock.now());
+      response.set("Cache-Control", `public, max-age=${JWKS_MAX_AGE_SECONDS}`).json(jwks);
     })
-    .all(only("GET", "HEAD"));
+    .all(onlyMethods("GET", "HEAD"));
 
   return router;
 }
@@ -74,12 +77,4 @@ const noStore: RequestHandler = (_request, response, next) => {
 /** Auth answers carry their keys at the top level (contract, section 2). */
 function answer(response: Response, keys: TokenPair | Record<string, never>): void {
   response.json({ statusCode: 200, message: "Success", ...keys });
-}
-
-function only(...methods: string[]): RequestHandler {
-  const allow = methods.join(", ");
-  return (request, response) => {
-    if (request.method !== "OPTIONS") throw new AppError("METHOD_NOT_ALLOWED", { headers: { Allow: allow } });
-    response.status(204).set("Allow", allow).end();
-  };
 }

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import type { Session } from "./session.js";
+import { FIRST_EPOCH, type Session } from "./session.js";
 import { type ActiveUser, makeSessionCache, type SessionCache } from "./session-cache.js";
 
 const START = new Date("2026-01-01T12:00:00.000Z").getTime();
@@ -27,8 +27,8 @@ beforeEach(() => {
     userAgent: null,
     address: null,
   };
-  stored = new Map([["s1", { id: "s1", userId: ANN, ...times, ...rest }]]);
-  users = new Map([[ANN, { roleId: null, isRootAdmin: true }]]);
+  stored = new Map([["s1", { id: "s1", userId: ANN, epochs: [FIRST_EPOCH], ...times, ...rest }]]);
+  users = new Map([[ANN, { roleId: null, isRootAdmin: true, epoch: FIRST_EPOCH }]]);
   cache = makeSessionCache({
     sessions: {
       find: async (id) => {
@@ -82,7 +82,7 @@ describe("the session cache", () => {
 
   it("sees a role change and a deactivation within five seconds", async () => {
     await cache.find("s1", ANN);
-    users.set(ANN, { roleId: "64b0000000000000000000aa", isRootAdmin: false });
+    users.set(ANN, { roleId: "64b0000000000000000000aa", isRootAdmin: false, epoch: FIRST_EPOCH });
     time += 5001;
     expect(await cache.find("s1", ANN)).toMatchObject({
       roleId: "64b0000000000000000000aa",
@@ -93,8 +93,15 @@ describe("the session cache", () => {
     expect(await cache.find("s1", ANN)).toBeUndefined();
   });
 
+  it("sees a new epoch of the user, which ends the session, within five seconds", async () => {
+    await cache.find("s1", ANN);
+    users.set(ANN, { roleId: null, isRootAdmin: true, epoch: "another" });
+    time += 5001;
+    expect(await cache.find("s1", ANN)).toBeUndefined();
+  });
+
   it("finds no session for another user's token", async () => {
-    users.set(BOB, { roleId: null, isRootAdmin: false });
+    users.set(BOB, { roleId: null, isRootAdmin: false, epoch: FIRST_EPOCH });
     expect(await cache.find("s1", BOB)).toBeUndefined();
     expect(await cache.find("s1", ANN)).toBeDefined();
     expect(await cache.find("s1", BOB)).toBeUndefined();

@@ -1,7 +1,7 @@
 // Which sessions are alive and what their users may be, at most five seconds old.
 import type { Clock } from "@portico/shared/clock";
 import { LRUCache } from "lru-cache";
-import type { Session } from "./session.js";
+import { isAlive, type Session } from "./session.js";
 
 /** How long log-out, deactivation and role change on another instance may go unnoticed (contract, section 3.1). */
 const MAX_AGE_MS = 5_000;
@@ -11,6 +11,8 @@ const MAX_SESSIONS = 10_000;
 export interface ActiveUser {
   readonly roleId: string | null;
   readonly isRootAdmin: boolean;
+  /** See auth/session. */
+  readonly epoch: string;
 }
 
 export interface LiveSession extends ActiveUser {
@@ -81,9 +83,11 @@ async function read(
   sessionId: string,
   userId: string,
 ): Promise<LiveSession | undefined> {
-  const [session, user] = await Promise.all([sessions.find(sessionId), users.findActive(userId)]);
+  // In this order: a session takes part in a new epoch before its user does (see me/update-me).
+  const user = await users.findActive(userId);
+  const session = await sessions.find(sessionId);
   if (session === undefined || user === undefined) return undefined;
   // A token's user and its session's user must be one.
-  if (session.userId !== userId || session.expiresAt <= clock.now()) return undefined;
+  if (session.userId !== userId || !isAlive(session, user, clock.now())) return undefined;
   return { ...user, expiresAt: session.expiresAt };
 }

@@ -6,6 +6,8 @@ export interface Session {
   readonly id: string;
   /** 24-hex id of the user. */
   readonly userId: string;
+  /** The epochs of its user it is valid in: that of the sign-in, and of password changes it took part in. */
+  readonly epochs: readonly string[];
   /** The web origin the session was made for; null when no browser made it. */
   readonly origin: string | null;
   /** Which refresh token is current: 0 at sign-in, one more with each rotation. */
@@ -34,6 +36,21 @@ const ABSOLUTE_LIFETIME_MS = 30 * DAY_MS;
 export function sessionExpiry(session: Pick<Session, "createdAt" | "remember">, now: Date): Date {
   const sliding = now.getTime() + (session.remember ? REMEMBERED_LIFETIME_MS : LIFETIME_MS);
   return new Date(Math.min(sliding, session.createdAt.getTime() + ABSOLUTE_LIFETIME_MS));
+}
+
+/**
+ * A user's epoch is a random text beside the password hash, replaced in the same write as the password or together
+ * with `isActive: false`. It ends all sessions of the former epoch at once, whatever happens to the process next.
+ */
+export const FIRST_EPOCH = "";
+
+/** Whether a session is alive at `now` for its user, whose record says `epoch`. */
+export function isAlive(
+  session: Pick<Session, "expiresAt" | "epochs">,
+  user: { readonly epoch: string },
+  now: Date,
+): boolean {
+  return session.expiresAt > now && session.epochs.includes(user.epoch);
 }
 
 const SESSION_ID = /^[\w-]{21}[AQgw]$/;

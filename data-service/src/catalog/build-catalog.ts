@@ -7,6 +7,8 @@ import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefini
 export interface SystemTableDefinition extends TableDefinition {
   /** Names of columns nobody can read. */
   readonly secrets: readonly string[];
+  /** See Table. */
+  readonly journal?: boolean;
 }
 
 /**
@@ -21,7 +23,10 @@ export function buildCatalog(
   const tables = new Map<string, Table>();
   const all = [...systemDefinitions, ...definitions];
   for (const definition of systemDefinitions)
-    tables.set(definition.name, buildTable(definition, all, definition.secrets));
+    tables.set(definition.name, {
+      ...buildTable(definition, all, definition.secrets),
+      journal: definition.journal === true,
+    });
   for (const definition of definitions) tables.set(definition.name, buildTable(definition, all));
   const withInverses = all.map((definition) => addInverses(definition.name, tables, all));
   return Object.freeze({ version, tables: new Map(withInverses.map((table) => [table.name, table])) });

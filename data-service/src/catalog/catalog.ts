@@ -93,6 +93,8 @@ export interface Table {
   readonly idType: IdType;
   /** Part of Portico itself (`svc_…`). */
   readonly system: boolean;
+  /** Written by the service alone: no request makes, changes or deletes its records, and nothing links to them. */
+  readonly journal?: boolean;
   readonly idColumn: Column;
   readonly columns: ReadonlyMap<string, Column>;
   readonly relations: ReadonlyMap<string, Relation>;

@@ -361,6 +361,7 @@ function checkOnDelete(reader: Reader, list: boolean, required: boolean): OnDele
 
 function checkTarget(reader: Reader, ownName: string, catalog: Catalog): string {
   const table = reader.text("table") ?? "";
+  if (catalog.tables.get(table)?.journal) reader.problem("table", `nothing can link to "${table}"`);
   if (table === "" || (table !== ownName && !catalog.tables.has(table))) {
     reader.problem(
       "table",

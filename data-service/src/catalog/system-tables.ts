@@ -29,14 +29,16 @@ function systemTable(
     relations?: RelationDefinition[];
     fields?: Record<string, string>;
     secrets?: string[];
+    indexes?: string[][];
+    journal?: boolean;
   },
 ): SystemTableDefinition {
-  const { columns, relations = [], fields = {}, secrets = [] } = parts;
+  const { columns, relations = [], fields = {}, secrets = [], indexes = [], journal = false } = parts;
   const columnFields = columns.map((each): [string, string] => [each.id, each.name]);
   const relationFields = relations.map((each): [string, string] => [each.id, `${each.name}Id`]);
   return {
-    ...{ id: name, name, description: null, singleton: false, idType: "objectId", uniques: [], indexes: [] },
-    ...{ columns, relations, secrets },
+    ...{ id: name, name, description: null, singleton: false, idType: "objectId", uniques: [], indexes },
+    ...{ columns, relations, secrets, journal },
     storage: {
       collection: name,
       fields: { ...Object.fromEntries([...columnFields, ...relationFields]), ...fields },
@@ -91,6 +93,23 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
       ],
       // A rule without a role is everyone's: the rules of a role must go with it, never become that.
       relations: [toOne("role", `${prefix}role`, "CASCADE")],
+    }),
+    systemTable(`${prefix}audit`, {
+      columns: [
+        column("event", "string"),
+        // No relation: the log must say who it was after the user has gone.
+        column("userId", "objectId"),
+        column("address", "string"),
+        column("origin", "string"),
+        column("userAgent", "string"),
+        column("correlationId", "string"),
+        column("details", "json"),
+      ],
+      indexes: [
+        ["event", "-createdAt"],
+        ["userId", "-createdAt"],
+      ],
+      journal: true,
     }),
   ];
 }

@@ -5,12 +5,13 @@ import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
 import express from "express";
 import { makeAccessTokens } from "../auth/access-token.js";
+import { memoryAudit, openThrottle } from "../auth/auth-fixture.js";
 import { makeKeyRing } from "../auth/keys.js";
 import type { LogInUser } from "../auth/log-in.js";
 import { makePasswordHasher } from "../auth/password-hasher.js";
 import { makeRefreshTokens } from "../auth/refresh-token.js";
 import { authRoutes } from "../auth/routes.js";
-import type { Session } from "../auth/session.js";
+import { FIRST_EPOCH, type Session } from "../auth/session.js";
 import { makeSessionCache } from "../auth/session-cache.js";
 import { authenticate, principalOf } from "./authenticate.js";
 
@@ -19,6 +20,9 @@ const hasher = makePasswordHasher();
 const ANN = "64b000000000000000000001";
 const ROLE = "64b0000000000000000000aa";
 const PASSWORD = "right-password";
+const API_TOKEN = "svc_pat_good";
+const READ_ONLY = "svc_pat_read-only";
+const EXPIRED = "svc_pat_expired";
 
 let server: Server;
 let port: number;
@@ -27,7 +31,7 @@ const stored = new Map<string, Session>();
 let user: LogInUser;
 
 beforeAll(async () => {
-  user = { id: ANN, passwordHash: await hasher.hash(PASSWORD), isActive: true };
+  user = { id: ANN, passwordHash: await hasher.hash(PASSWORD), isActive: true, epoch: FIRST_EPOCH };
   const keys = await makeKeyRing(generateKeyPairSync("ed25519").privateKey);
   const tokens = {
     access: makeAccessTokens(keys, "http://localhost:3000", 900),
@@ -40,23 +44,41 @@ beforeAll(async () => {
       return stored.get(id);
     },
     rotate: async () => undefined,
-    remove: async (id: string) => void stored.delete(id),
+    async remove(id: string) {
+      const session = stored.get(id);
+      stored.delete(id);
+      return session;
+    },
   };
   const users = {
     findByEmail: async (email: string) => (email === "ann@example.com" ? user : undefined),
     replacePasswordHash: async () => {},
-    findActive: async () => ({ roleId: ROLE, isRootAdmin: false }),
+    findActive: async () => ({ roleId: ROLE, isRootAdmin: false, epoch: FIRST_EPOCH }),
+    epochOf: async () => FIRST_EPOCH,
   };
   const logger = makeLogger("test", "silent");
   const sessionCache = makeSessionCache({ sessions, users, clock });
-  const check = authenticate({ accessTokens: tokens.access, sessionCache, clock });
+  const apiTokenCache = {
+    async find(text: string) {
+      const readOnly = text === READ_ONLY;
+      if (text !== API_TOKEN && !readOnly && text !== EXPIRED) return undefined;
+      const expiresAt = text === EXPIRED ? new Date(0) : null;
+      const token = { id: "t1", userId: ANN, name: "t", readOnly, createdAt: new Date(), expiresAt };
+      const live = { roleId: ROLE, isRootAdmin: false, epoch: FIRST_EPOCH };
+      return { token: { ...token, lastUsedAt: null }, user: live };
+    },
+  };
+  const check = authenticate({ accessTokens: tokens.access, sessionCache, apiTokenCache, clock });
   const app = express();
   app.use(requestContext(logger, (path) => `/api${path}`));
   app.use(
-    authRoutes({ sessions, users, hasher, tokens, keys, clock, logger, sessionCache, authenticate: check }),
+    authRoutes({
+      ...{ sessions, users, hasher, tokens, keys, clock, logger, sessionCache, authenticate: check },
+      ...{ throttle: openThrottle, audit: memoryAudit().audit, digest: (email) => email },
+    }),
   );
   app.use(check);
-  app.get("/who", (request, response) => void response.json(principalOf(request)));
+  app.all("/who", (request, response) => void response.json(principalOf(request)));
   app.use(errorHandler(logger));
   server = createServer(app);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -117,6 +139,7 @@ describe("authenticate", () => {
       sessionId: expect.stringMatching(/^[\w-]{22}$/),
       roleId: ROLE,
       isRootAdmin: false,
+      origin: null,
     });
     expect((await call("GET", "/who", { Authorization: `bearer  ${body.accessToken}` })).status).toBe(200);
   });
@@ -222,10 +245,10 @@ describe("the auth routes", () => {
   });
 
   it.each([
-    ["GET", "/auth/login", "POST"],
-    ["PUT", "/auth/refresh-token", "POST"],
-    ["GET", "/auth/logout", "POST"],
-    ["POST", "/.well-known/jwks.json", "GET, HEAD"],
+    ["GET", "/auth/login", "POST, OPTIONS"],
+    ["PUT", "/auth/refresh-token", "POST, OPTIONS"],
+    ["GET", "/auth/logout", "POST, OPTIONS"],
+    ["POST", "/.well-known/jwks.json", "GET, HEAD, OPTIONS"],
   ])("refuse %s %s and name what is allowed", async (method, path, allow) => {
     const answer = await call(method, path);
     expect([answer.status, answer.headers.allow]).toEqual([405, allow]);
@@ -259,5 +282,35 @@ describe("the auth routes", () => {
     expect(answer.body.keys).toEqual([
       expect.objectContaining({ kty: "OKP", crv: "Ed25519", alg: "EdDSA", use: "sig" }),
     ]);
+  });
+});
+
+describe("an API token", () => {
+  const who = (token: string, method = "GET") => call(method, "/who", { Authorization: `Bearer ${token}` });
+
+  it("stands for its user, and has no session", async () => {
+    expect((await who(API_TOKEN)).body).toEqual({
+      ...{ kind: "user", userId: ANN, roleId: ROLE, isRootAdmin: false },
+      apiToken: { id: "t1", readOnly: false },
+    });
+    expect((await who(API_TOKEN, "POST")).status).toBe(200);
+  });
+
+  it("that is read-only may do what changes nothing, and is told so otherwise", async () => {
+    for (const method of ["GET", "HEAD", "OPTIONS", "QUERY"]) {
+      expect((await who(READ_ONLY, method)).status).toBe(200);
+    }
+    for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+      const { status, body } = await who(READ_ONLY, method);
+      expect([status, body.message]).toEqual([403, expect.stringContaining("read-only")]);
+    }
+  });
+
+  it.each([
+    ["expired", EXPIRED, "TOKEN_EXPIRED"],
+    ["unknown", "svc_pat_unknown", "INVALID_TOKEN"],
+  ])("that is %s is 401", async (_name, token, code) => {
+    const { status, body } = await who(token);
+    expect([status, body.error]).toEqual([401, expect.objectContaining({ code })]);
   });
 });

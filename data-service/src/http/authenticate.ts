@@ -3,12 +3,15 @@ import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Request, RequestHandler } from "express";
 import type { AccessTokens } from "../auth/access-token.js";
+import { looksLikeApiToken } from "../auth/api-token.js";
+import type { ApiTokenCache } from "../auth/api-token-cache.js";
 import type { SessionCache } from "../auth/session-cache.js";
-import { ANONYMOUS, type Principal } from "../principal.js";
+import { ANONYMOUS, type Principal, type SignedIn } from "../principal.js";
 
 export interface AuthenticateDeps {
   readonly accessTokens: Pick<AccessTokens, "verify">;
   readonly sessionCache: Pick<SessionCache, "find">;
+  readonly apiTokenCache: Pick<ApiTokenCache, "find">;
   readonly clock: Clock;
 }
 
@@ -25,24 +28,68 @@ export function principalOf(request: Request): Principal {
   return principal;
 }
 
-/** @throws AppError TOKEN_EXPIRED or INVALID_TOKEN (401) for any Authorization header that proves nobody */
+/** Methods that change nothing (RFC 9110, section 9.2.1; RFC 10008 for QUERY). */
+const SAFE_METHODS = ["GET", "HEAD", "OPTIONS", "QUERY"];
+
+/**
+ * @throws AppError TOKEN_EXPIRED or INVALID_TOKEN (401) for any Authorization header that proves nobody, FORBIDDEN
+ * for a read-only API token with a method that could change something
+ */
 export function authenticate(deps: AuthenticateDeps): RequestHandler {
   return async (request, _response, next) => {
     // `headers` keeps only the first of several; two are a contradiction.
     const presented = request.headersDistinct.authorization;
-    principals.set(request, presented === undefined ? ANONYMOUS : await proved(deps, presented));
+    const principal = presented === undefined ? ANONYMOUS : await proved(deps, presented);
+    if (principal.kind === "user" && principal.apiToken?.readOnly && !SAFE_METHODS.includes(request.method)) {
+      throw new AppError("FORBIDDEN", `This API token is read-only; it can't be used for ${request.method}.`);
+    }
+    principals.set(request, principal);
     next();
   };
+}
+
+/**
+ * The user of a session. What concerns the account itself (its password, sessions and tokens) is out of reach of API
+ * tokens: a leaked one must not be able to make more of its kind, or to take the account over.
+ * @throws AppError 401 for anonymous callers, 403 for API tokens
+ */
+export function sessionUserOf(request: Request): SignedIn {
+  const user = signedInUserOf(request);
+  if (user.apiToken === undefined) return user;
+  throw new AppError("FORBIDDEN", "An API token can't be used here; sign in instead.");
+}
+
+/** @throws AppError 401 for anonymous callers */
+export function signedInUserOf(request: Request): SignedIn {
+  const principal = principalOf(request);
+  if (principal.kind === "user") return principal;
+  throw new AppError("UNAUTHORIZED", {
+    message: "Sign in first.",
+    headers: { "WWW-Authenticate": "Bearer" },
+  });
 }
 
 async function proved(deps: AuthenticateDeps, presented: readonly string[]): Promise<Principal> {
   const token = presented.length === 1 ? BEARER.exec(presented[0] ?? "")?.[1] : undefined;
   if (token === undefined) throw refusal("INVALID_TOKEN");
+  if (looksLikeApiToken(token)) return provedByApiToken(deps, token);
   // Signature first: a forged token costs no read.
-  const { userId, sessionId } = await deps.accessTokens.verify(token, deps.clock.now()).catch(withChallenge);
+  const { userId, sessionId, origin } = await deps.accessTokens
+    .verify(token, deps.clock.now())
+    .catch(withChallenge);
   const live = await deps.sessionCache.find(sessionId, userId);
   if (live === undefined) throw refusal("INVALID_TOKEN");
-  return { kind: "user", userId, sessionId, roleId: live.roleId, isRootAdmin: live.isRootAdmin };
+  return { kind: "user", userId, sessionId, origin, roleId: live.roleId, isRootAdmin: live.isRootAdmin };
+}
+
+async function provedByApiToken(deps: AuthenticateDeps, text: string): Promise<Principal> {
+  const live = await deps.apiTokenCache.find(text);
+  if (live === undefined) throw refusal("INVALID_TOKEN");
+  const { token, user } = live;
+  if (token.expiresAt !== null && token.expiresAt <= deps.clock.now()) throw refusal("TOKEN_EXPIRED");
+  const { roleId, isRootAdmin } = user;
+  const apiToken = { id: token.id, readOnly: token.readOnly };
+  return { kind: "user", userId: token.userId, sessionId: undefined, roleId, isRootAdmin, apiToken };
 }
 
 function withChallenge(error: unknown): never {

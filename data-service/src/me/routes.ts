@@ -1,36 +1,65 @@
-// GET /me: the signed-in user's own record, through the same query language as everything else.
-import { AppError } from "@portico/shared/app-error";
+// /me: the signed-in user's own record, through the same query language as everything else, and their sessions.
 import { onlyMethods } from "@portico/shared/only-methods";
-import { Router } from "express";
+import { type Request, Router } from "express";
+import { auditFacts } from "../auth/client-facts.js";
 import type { Catalog } from "../catalog/catalog.js";
-import { principalOf } from "../http/authenticate.js";
+import { sessionUserOf, signedInUserOf } from "../http/authenticate.js";
+import { jsonBody } from "../http/json-body.js";
 import { respond } from "../http/respond.js";
-import type { Principal, SignedIn } from "../principal.js";
+import type { Json } from "../json.js";
+import type { SignedIn } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { readOneAs } from "../records/read-one.js";
-import { searchOf } from "../records/routes.js";
+import { body, searchOf } from "../records/routes.js";
+import { endSession, listSessions, type MySessionsDeps } from "./sessions.js";
+import { type UpdateMeDeps, updateMe } from "./update-me.js";
+
+export type MeRoutesDeps = RecordDeps &
+  Omit<UpdateMeDeps & MySessionsDeps, "sessions" | "users"> & {
+    readonly sessions: UpdateMeDeps["sessions"] & MySessionsDeps["sessions"];
+    readonly users: UpdateMeDeps["users"] & MySessionsDeps["users"];
+  };
 
 /** @param users name of the users' table */
-export function meRoutes(deps: RecordDeps, users: string): Router {
+export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number): Router {
   const router = Router({ caseSensitive: true });
+
+  const readMe = async (request: Request, principal: SignedIn): Promise<Json> => {
+    const parameters = readParameters(searchOf(request), ["fields", "deep"]);
+    const rights = await deps.rights(principal);
+    const allow = (catalog: Catalog) => rights.own(catalog, principal);
+    return readOneAs(deps, allow, users, principal.userId, parameters);
+  };
+
   router
     .route("/me")
     .get(async (request, response) => {
-      const principal = requireUser(principalOf(request));
-      const parameters = readParameters(searchOf(request), ["fields", "deep"]);
-      const rights = await deps.rights(principal);
-      const allow = (catalog: Catalog) => rights.own(catalog, principal);
-      respond(response, 200, [await readOneAs(deps, allow, users, principal.userId, parameters)]);
+      respond(response, 200, [await readMe(request, signedInUserOf(request))]);
+    })
+    .patch(...jsonBody(bodyMaxBytes), async (request, response) => {
+      const principal = signedInUserOf(request);
+      // A wrong `fields` is refused before anything changes.
+      await readMe(request, principal);
+      await updateMe(deps, principal, users, body(request), auditFacts(request));
+      respond(response, 200, [await readMe(request, principal)]);
+    })
+    .all(onlyMethods("GET", "HEAD", "PATCH"));
+
+  router
+    .route("/me/sessions")
+    .get(async (request, response) => {
+      respond(response, 200, await listSessions(deps, sessionUserOf(request)));
     })
     .all(onlyMethods("GET", "HEAD"));
-  return router;
-}
 
-function requireUser(principal: Principal): SignedIn {
-  if (principal.kind === "user") return principal;
-  throw new AppError("UNAUTHORIZED", {
-    message: "Sign in first.",
-    headers: { "WWW-Authenticate": "Bearer" },
-  });
+  router
+    .route("/me/sessions/:id")
+    .delete(async (request, response) => {
+      await endSession(deps, sessionUserOf(request), String(request.params.id), auditFacts(request));
+      respond(response, 200);
+    })
+    .all(onlyMethods("DELETE"));
+
+  return router;
 }

@@ -2,16 +2,36 @@
 import { type Collection, type Db, ObjectId } from "mongodb";
 import type { IssueSessionDeps } from "../auth/issue-session.js";
 import type { RefreshDeps } from "../auth/refresh.js";
-import type { Session } from "../auth/session.js";
+import { FIRST_EPOCH, type Session } from "../auth/session.js";
+import type { MySessionsDeps } from "../me/sessions.js";
+import { apiTokenCollection } from "./api-token-store.js";
+import { throttleCollection } from "./throttle-store.js";
 import { userCollection } from "./user-store.js";
 
-interface SessionDocument extends Omit<Session, "id" | "userId"> {
+interface SessionDocument extends Omit<Session, "id" | "userId" | "epochs"> {
   _id: string;
+  /** Missing in sessions made before there were epochs. */
+  epochs?: readonly string[];
   userId: ObjectId;
 }
 
 /** Everything the use cases of auth/ ask of sessions. */
-export type SessionStore = IssueSessionDeps["sessions"] & RefreshDeps["sessions"];
+export type SessionStore = IssueSessionDeps["sessions"] &
+  RefreshDeps["sessions"] &
+  MySessionsDeps["sessions"] & {
+    /** Lets the session outlive a password change that is about to begin this epoch. */
+    addEpoch(sessionId: string, epoch: string): Promise<void>;
+    /** Removes a user's sessions but those of the epoch. */
+    removeAllBut(userId: string, epoch: string | undefined): Promise<void>;
+  };
+
+/** What sweeps away expired sessions and counters. Expired API tokens stay listed until their user removes them. */
+export function authSweeps(db: Db): ((now: Date) => Promise<unknown>)[] {
+  return [
+    (now) => sessionCollection(db).deleteMany({ expiresAt: { $lte: now } }),
+    (now) => throttleCollection(db).deleteMany({ expiresAt: { $lte: now } }),
+  ];
+}
 
 function sessionCollection(db: Db): Collection<SessionDocument> {
   return db.collection<SessionDocument>("_sessions");
@@ -40,13 +60,35 @@ export function makeSessionStore(db: Db): SessionStore {
       return document === null ? undefined : toSession(document);
     },
     async remove(sessionId) {
-      await sessions.deleteOne({ _id: { $eq: sessionId } });
+      const document = await sessions.findOneAndDelete({ _id: { $eq: sessionId } });
+      return document === null ? undefined : toSession(document);
+    },
+    async listOf(userId, now) {
+      const documents = await sessions
+        .find({ userId: ObjectId.createFromHexString(userId), expiresAt: { $gt: now } })
+        .sort({ lastUsedAt: -1, _id: 1 })
+        .toArray();
+      return documents.map(toSession);
+    },
+    async removeOf(userId, sessionId) {
+      const result = await sessions.deleteOne({
+        _id: { $eq: sessionId },
+        userId: ObjectId.createFromHexString(userId),
+      });
+      return result.deletedCount === 1;
+    },
+    async addEpoch(sessionId, epoch) {
+      await sessions.updateOne({ _id: { $eq: sessionId } }, { $addToSet: { epochs: epoch } });
+    },
+    async removeAllBut(userId, epoch) {
+      const user = ObjectId.createFromHexString(userId);
+      await sessions.deleteMany({ userId: user, ...(epoch === undefined ? {} : { epochs: { $ne: epoch } }) });
     },
   };
 }
 
-function toSession({ _id, userId, ...rest }: SessionDocument): Session {
-  return { id: _id, userId: userId.toHexString(), ...rest };
+function toSession({ _id, userId, epochs = [FIRST_EPOCH], ...rest }: SessionDocument): Session {
+  return { id: _id, userId: userId.toHexString(), epochs, ...rest };
 }
 
 /** One account per e-mail, sessions by user, and expired sessions swept away. Safe to repeat. */
@@ -61,5 +103,7 @@ export async function ensureAuthIndexes(db: Db, systemTablePrefix: string): Prom
       { key: { userId: 1 } },
       { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
     ]),
+    throttleCollection(db).createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
+    apiTokenCollection(db).createIndexes([{ key: { hash: 1 }, unique: true }, { key: { userId: 1 } }]),
   ]);
 }

@@ -1,7 +1,8 @@
 // Users as the auth room needs them: reads and writes of `{SYSTEM_TABLE_PREFIX}user`.
 import { type Collection, type Db, MongoServerError, ObjectId } from "mongodb";
 import type { FirstAdminDeps } from "../auth/first-admin.js";
-import type { LogInDeps } from "../auth/log-in.js";
+import type { LogInDeps, LogInUser } from "../auth/log-in.js";
+import { FIRST_EPOCH } from "../auth/session.js";
 import type { SessionCacheDeps } from "../auth/session-cache.js";
 
 /** A user as stored. The catalog's `svc_user` describes the same collection, so null is never stored. */
@@ -10,6 +11,8 @@ export interface UserDocument {
   /** Normalised by auth/email. */
   email: string;
   passwordHash?: string;
+  /** See auth/session. */
+  sessionEpoch?: string;
   name?: string;
   isActive: boolean;
   isRootAdmin: boolean;
@@ -25,7 +28,11 @@ interface MarkerDocument {
 }
 
 /** Everything the use cases of auth/ ask of users. */
-export type UserStore = LogInDeps["users"] & SessionCacheDeps["users"] & FirstAdminDeps["users"];
+export type UserStore = LogInDeps["users"] & {
+  /** What the password of this user is checked against. */
+  findById(userId: string): Promise<(LogInUser & { readonly email: string }) | undefined>;
+} & SessionCacheDeps["users"] &
+  FirstAdminDeps["users"];
 
 const FIRST_ADMIN = "first-admin";
 const DUPLICATE_KEY = 11_000;
@@ -34,18 +41,38 @@ export function userCollection(db: Db, systemTablePrefix: string): Collection<Us
   return db.collection<UserDocument>(`${systemTablePrefix}user`);
 }
 
+const CREDENTIALS = { passwordHash: 1, isActive: 1, sessionEpoch: 1 } as const;
+
+function credentialsOf({ _id, passwordHash, isActive, sessionEpoch }: UserDocument): LogInUser {
+  return {
+    id: _id.toHexString(),
+    passwordHash: passwordHash ?? null,
+    isActive: isActive === true,
+    epoch: sessionEpoch ?? FIRST_EPOCH,
+  };
+}
+
 export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
   const users = userCollection(db, systemTablePrefix);
   const markers = db.collection<MarkerDocument>("_markers");
   return {
     async findByEmail(email) {
+      const user = await users.findOne({ email: { $eq: email } }, { projection: CREDENTIALS });
+      return user === null ? undefined : credentialsOf(user);
+    },
+    async findById(userId) {
       const user = await users.findOne(
-        { email: { $eq: email } },
-        { projection: { passwordHash: 1, isActive: 1 } },
+        { _id: ObjectId.createFromHexString(userId) },
+        { projection: { ...CREDENTIALS, email: 1 } },
       );
-      if (user === null) return undefined;
-      const { _id, passwordHash, isActive } = user;
-      return { id: _id.toHexString(), passwordHash: passwordHash ?? null, isActive: isActive === true };
+      return user === null ? undefined : { ...credentialsOf(user), email: user.email };
+    },
+    async epochOf(userId) {
+      const user = await users.findOne(
+        { _id: ObjectId.createFromHexString(userId) },
+        { projection: { sessionEpoch: 1 } },
+      );
+      return user?.sessionEpoch ?? FIRST_EPOCH;
     },
     async replacePasswordHash(userId, old, fresh) {
       await users.updateOne(
@@ -56,10 +83,15 @@ export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
     async findActive(userId) {
       const user = await users.findOne(
         { _id: ObjectId.createFromHexString(userId), isActive: true },
-        { projection: { roleId: 1, isRootAdmin: 1 } },
+        { projection: { roleId: 1, isRootAdmin: 1, sessionEpoch: 1 } },
       );
       if (user === null) return undefined;
-      return { roleId: user.roleId?.toHexString() ?? null, isRootAdmin: user.isRootAdmin === true };
+      const { roleId, isRootAdmin, sessionEpoch } = user;
+      return {
+        roleId: roleId?.toHexString() ?? null,
+        isRootAdmin: isRootAdmin === true,
+        epoch: sessionEpoch ?? FIRST_EPOCH,
+      };
     },
     async hasRootAdmin() {
       return (await users.findOne({ isRootAdmin: true }, { projection: { _id: 1 } })) !== null;

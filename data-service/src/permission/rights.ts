@@ -68,6 +68,7 @@ export class Rights {
 
   /** What the caller may write by an action, rule by rule. */
   write(catalog: Catalog, table: Table, action: Action): readonly WriteGrant[] {
+    if (table.journal && action !== "read") return [];
     return this.isRoot ? [EVERYTHING] : this.#grants(catalog, table, action);
   }
 
@@ -83,7 +84,8 @@ export class Rights {
         headers: { "WWW-Authenticate": "Bearer" },
       });
     }
-    throw new AppError("FORBIDDEN", `You may not ${action} "${table.name}".`);
+    const who = table.journal && action !== "read" ? "Nobody may" : "You may not";
+    throw new AppError("FORBIDDEN", `${who} ${action} "${table.name}".`);
   }
 
   #grants(catalog: Catalog, table: Table, action: Action): WriteGrant[] {
@@ -95,7 +97,7 @@ export class Rights {
     const { rules, principal, roleId, user, now, maxDepth, tables } = this.#context;
     const mine = rules.filter((rule) => rule.table === table.name && rule.action === action);
     const users = catalog.tables.get(tables.users);
-    if (users === undefined || (action !== "read" && isRootOnly(table, tables))) return [];
+    if (users === undefined || table.journal || (action !== "read" && isRootOnly(table, tables))) return [];
     const caller: Caller = { user: callerRecord(principal, user), roleId, now };
     const context = { catalog, variables: variablesOf(caller, users), maxDepth };
     const guarded = action !== "read" && table.name === tables.users;

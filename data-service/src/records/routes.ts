@@ -95,7 +95,6 @@ async function answerList(deps: RecordDeps, request: Request, response: Response
 }
 
 async function answerPost(deps: RecordDeps, request: Request, response: Response): Promise<void> {
-  if (request.get("X-HTTP-Method-Override") === "QUERY") return answerList(deps, request, response, "body");
   const table = String(request.params.table);
   const parameters = readParameters(searchOf(request), SHAPE);
   const { records, ids } = await create(deps, principalOf(request), table, body(request), parameters);

@@ -60,6 +60,7 @@ async function insertAll(
 /**
  * Changes one record.
  * @param guard only while the record satisfies it; `{}` = always
+ * @param extra fields written with it
  * @returns false when the record is there and does not satisfy the guard
  * @throws AppError 404
  */
@@ -69,10 +70,15 @@ export async function runUpdate(
   id: Stored,
   plan: WritePlan,
   guard: Document,
+  extra: Document = {},
 ): Promise<boolean> {
   await requireLinked(deps, [plan]);
   await deps.userHooks.beforeChange(table, id, plan.own.set);
-  const fields = await storedFields(deps, table, plan.own);
+  const fields = {
+    ...(await storedFields(deps, table, plan.own)),
+    ...deps.userHooks.alongside(table, plan.own),
+    ...extra,
+  };
   const { unset } = plan.own;
   const nothing = Object.keys(fields).length === 0 && unset.length === 0 && plan.foreign.length === 0;
   const change = { set: { ...fields, updatedAt: deps.clock.now() }, unset };
@@ -88,7 +94,7 @@ export async function runUpdate(
     if (found) await linkForeign(deps, id, plan.foreign, undo);
     return found;
   });
-  if (done) deps.userHooks.afterChange(table, id);
+  if (done) await deps.userHooks.afterChange(table, id);
   return done;
 }
 
@@ -186,7 +192,7 @@ export async function runDelete(
     // Nothing else is concerned: condition and deed are one.
     if ((await deps.writes.remove(table, [id], guard)) === 0) return false;
   } else await deleteSteps(deps, catalog, steps);
-  deps.userHooks.afterChange(table, id);
+  await deps.userHooks.afterChange(table, id);
   return true;
 }
 

@@ -19,13 +19,18 @@ const roles = tableOf("svc_role");
 
 function hooks(otherRootAdmins = 0) {
   const forgotten: string[] = [];
+  const cleared: string[] = [];
   const made = makeUserHooks({
     table: "svc_user",
     hash: async (password) => `hash of ${password}`,
     forgetUser: (id) => void forgotten.push(id),
+    clearAway: async (id) => {
+      cleared.push(id);
+      throw new Error("the database is away");
+    },
     otherRootAdmins: async () => otherRootAdmins,
   });
-  return { ...made, forgotten };
+  return { ...made, forgotten, cleared };
 }
 
 describe("a user's body", () => {
@@ -79,10 +84,28 @@ describe("the last active root admin", () => {
 });
 
 describe("after a change", () => {
-  it("the user is forgotten, and nobody else", () => {
-    const { afterChange, forgotten } = hooks();
-    afterChange(users, ID);
-    afterChange(roles, new ObjectId());
-    expect(forgotten).toEqual([ID.toHexString()]);
+  it("the user is forgotten and what it ended cleared away, and nobody else; failing at that fails nothing", async () => {
+    const { afterChange, forgotten, cleared } = hooks();
+    await afterChange(users, ID);
+    await afterChange(roles, new ObjectId());
+    expect([forgotten, cleared]).toEqual([[ID.toHexString()], [ID.toHexString()]]);
+  });
+});
+
+describe("a new epoch, which ends all sessions, is written alongside", () => {
+  const change = (set: Record<string, string | boolean>, unset: string[] = []) =>
+    hooks().alongside(users, { set: new Map(Object.entries(set)), unset });
+
+  it.each([
+    ["a new password", change({ passwordHash: "x" })],
+    ["a password that is taken away", change({}, ["passwordHash"])],
+    ["a deactivation", change({ isActive: false })],
+  ])("%s", (_name, fields) => {
+    expect(fields).toEqual({ sessionEpoch: expect.stringMatching(/^[\w-]{12}$/) });
+  });
+
+  it("and with nothing else", () => {
+    expect(change({ name: "Ann", isActive: true, isRootAdmin: false }, ["roleId"])).toEqual({});
+    expect(hooks().alongside(roles, { set: new Map([["isActive", false]]), unset: [] })).toEqual({});
   });
 });

@@ -1,4 +1,6 @@
-// What writing a user means beyond its columns: passwords are hashed, e-mails normalised, the last admin stays.
+// What writing a user means beyond its columns: passwords are hashed, e-mails normalised, the last admin stays,
+// and a new password or a deactivation ends the user's sessions.
+import { randomBytes } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import { normalizeEmail } from "../auth/email.js";
 import type { Column, Table } from "../catalog/catalog.js";
@@ -11,6 +13,8 @@ export interface UserHooksDeps {
   readonly hash: (password: string) => Promise<string>;
   /** Forgets what is cached about a user, so that a change holds at once. */
   readonly forgetUser: (userId: string) => void;
+  /** Clears away what a change or the end of the user has made worthless: sessions, and tokens of a deleted user. */
+  readonly clearAway: (userId: string) => Promise<void>;
   /** Active root admins other than this user. */
   readonly otherRootAdmins: (userId: string) => Promise<number>;
 }
@@ -22,10 +26,24 @@ export interface UserHooks {
   transform(table: Table, column: Column, value: Stored): Promise<Stored>;
   /** @throws AppError 409 when the change would leave no active root admin. @param change null = delete */
   beforeChange(table: Table, id: Stored, change: ReadonlyMap<string, Stored> | null): Promise<void>;
-  afterChange(table: Table, id: Stored): void;
+  /** Fields to write together with the change (a new session epoch). */
+  alongside(table: Table, change: UserChange): Readonly<Record<string, Stored>>;
+  afterChange(table: Table, id: Stored): Promise<void>;
 }
 
-export function makeUserHooks({ table: users, hash, forgetUser, otherRootAdmins }: UserHooksDeps): UserHooks {
+/** What a change stores, by storage field. */
+export interface UserChange {
+  readonly set: ReadonlyMap<string, Stored>;
+  readonly unset: readonly string[];
+}
+
+/** A new epoch: sessions of the former one are over (see auth/session). */
+export function newSessionEpoch(): { readonly sessionEpoch: string } {
+  return { sessionEpoch: randomBytes(9).toString("base64url") };
+}
+
+export function makeUserHooks(deps: UserHooksDeps): UserHooks {
+  const { table: users, hash, forgetUser, clearAway, otherRootAdmins } = deps;
   return {
     prepare(table, body) {
       if (table.name !== users || !isObject(body) || typeof body.email !== "string") return body;
@@ -45,8 +63,16 @@ export function makeUserHooks({ table: users, hash, forgetUser, otherRootAdmins 
         "This would leave no active root admin; make another user root admin first.",
       );
     },
-    afterChange(table, id) {
-      if (table.name === users) forgetUser(String(id));
+    alongside(table, { set, unset }) {
+      const passwordField = table.columns.get("password")?.field ?? "";
+      const ends = set.has(passwordField) || unset.includes(passwordField) || set.get("isActive") === false;
+      return table.name === users && ends ? newSessionEpoch() : {};
+    },
+    async afterChange(table, id) {
+      if (table.name !== users) return;
+      forgetUser(String(id));
+      // Already worthless: what stays behind costs only space.
+      await clearAway(String(id)).catch(() => undefined);
     },
   };
 }

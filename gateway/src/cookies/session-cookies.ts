@@ -7,7 +7,7 @@ import { cookiePairs } from "./cookie-header.js";
 /** What a request's cookies say about its session. */
 export type SessionCookies =
   | { readonly kind: "none" }
-  /** A name came twice, or a value is not plain text: the request counts as unauthenticated. */
+  /** A name came twice, or a value is not plain text or too long: the request counts as unauthenticated. */
   | { readonly kind: "unusable" }
   | {
       readonly kind: "present";
@@ -35,7 +35,7 @@ export function readSessionCookies(header: string | undefined, parsed: unknown):
   const ours = pairs.filter(({ name }) => NAMES.some((each) => prefix + each === name));
   if (ours.length === 0) return { kind: "none" };
   const isPlain = ours.every(
-    ({ name, value }) => PLAIN_VALUE.test(value) && parsedValue(parsed, name) === value,
+    ({ name, value }) => PLAIN_VALUE.test(value) && fits(name, value) && parsedValue(parsed, name) === value,
   );
   if (!isPlain || new Set(ours.map(({ name }) => name)).size < ours.length) return { kind: "unusable" };
   const find = (name: string): string | undefined =>
@@ -73,12 +73,16 @@ export function writeSessionCookies(response: Response, origin: string, tokens: 
 }
 
 function requireFits(name: string, value: string): void {
+  if (PLAIN_VALUE.test(value) && fits(name, value)) return;
   const bytes = name.length + value.length;
-  if (PLAIN_VALUE.test(value) && bytes <= MAX_BYTES) return;
   throw new AppError(
     "BAD_GATEWAY",
     `The ${name} does not fit into a cookie (${bytes} of ${MAX_BYTES} bytes).`,
   );
+}
+
+function fits(name: string, value: string): boolean {
+  return name.length + value.length <= MAX_BYTES;
 }
 
 /** Clears the cookies in the spelling of this origin, and in the other one if the request carried it. */

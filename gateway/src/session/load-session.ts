@@ -65,9 +65,11 @@ async function refreshSession(
     clearSessionCookies(request, response, deps.appUrl);
     return { kind: "anonymous" };
   }
-  writeSessionCookies(response, deps.appUrl, result.tokens, deps.clock.now());
   const { accessToken } = result.tokens;
-  return cookieSession(accessToken, readAccessClaims(accessToken)?.origin);
+  const origin = readAccessClaims(accessToken)?.origin;
+  // The browser behind an app that forwards to us lives on that app's origin: its scheme decides the spelling.
+  writeSessionCookies(response, origin ?? deps.appUrl, result.tokens, deps.clock.now());
+  return cookieSession(accessToken, origin);
 }
 
 function cookieSession(accessToken: string, origin: string | undefined): Session {

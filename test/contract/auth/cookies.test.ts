@@ -59,6 +59,12 @@ describe("each Set-Cookie line", () => {
     expect(setCookies(answer)[2]?.value).toBe(String(answer.body.expTime));
   });
 
+  it("C12 leaves room: all together are far below what browsers and servers take", async () => {
+    const jar = new Browser(stack);
+    await jar.logIn(stack.admin);
+    expect(jar.cookieHeader.length).toBeLessThan(2048);
+  });
+
   it("has the prefix __Host- and Secure when the app lives on https", async () => {
     const secure = await startStack({
       env: { APP_URL: "https://app.example.com" },

@@ -1,0 +1,73 @@
+// Which API tokens are good and what their users may be, at most five seconds old.
+import type { Clock } from "@portico/shared/clock";
+import { LRUCache } from "lru-cache";
+import { type ApiToken, hashOfApiToken } from "./api-token.js";
+import type { ActiveUser } from "./session-cache.js";
+
+/** How long a token revoked on another instance may still work (contract, section 3.1). */
+const MAX_AGE_MS = 5_000;
+const MAX_TOKENS = 10_000;
+/** "Last used" is written at most this often for each token. */
+const LAST_USED_EVERY_MS = 60_000;
+
+/** A token that is good, and its user's present power. */
+export interface LiveApiToken {
+  readonly token: ApiToken;
+  readonly user: ActiveUser;
+}
+
+export interface ApiTokenCacheDeps {
+  readonly apiTokens: {
+    findByHash(hash: string): Promise<ApiToken | undefined>;
+    /** Unless somebody has noted a use since `before`. */
+    noteUse(id: string, now: Date, before: Date): Promise<void>;
+  };
+  readonly users: { findActive(userId: string): Promise<ActiveUser | undefined> };
+  readonly clock: Clock;
+}
+
+export interface ApiTokenCache {
+  /** The token, if it is known and its user active; whether it has expired is told, not decided. */
+  find(text: string): Promise<LiveApiToken | undefined>;
+  /** At once, in this process: a token was revoked or its user changed. */
+  forgetAll(): void;
+}
+
+export function makeApiTokenCache(deps: ApiTokenCacheDeps): ApiTokenCache {
+  const entries = new LRUCache<string, Promise<LiveApiToken | undefined>>({
+    max: MAX_TOKENS,
+    ttl: MAX_AGE_MS,
+    ttlResolution: 0,
+    perf: { now: () => deps.clock.now().getTime() },
+  });
+  return {
+    async find(text) {
+      const hash = hashOfApiToken(text);
+      if (hash === undefined) return undefined;
+      const kept = entries.get(hash);
+      if (kept !== undefined) return kept;
+      const loading = load(deps, hash);
+      entries.set(hash, loading);
+      loading.catch(() => entries.delete(hash));
+      return loading;
+    },
+    forgetAll: () => entries.clear(),
+  };
+}
+
+async function load(
+  { apiTokens, users, clock }: ApiTokenCacheDeps,
+  hash: string,
+): Promise<LiveApiToken | undefined> {
+  const token = await apiTokens.findByHash(hash);
+  if (token === undefined) return undefined;
+  const user = await users.findActive(token.userId);
+  if (user === undefined) return undefined;
+  const now = clock.now();
+  const before = new Date(now.getTime() - LAST_USED_EVERY_MS);
+  // Nobody's request fails because a note about it could not be written.
+  if (token.lastUsedAt === null || token.lastUsedAt <= before) {
+    await apiTokens.noteUse(token.id, now, before).catch(() => undefined);
+  }
+  return { token, user };
+}

@@ -1,0 +1,36 @@
+// API tokens: what one is, and its text. The text is shown once; only its SHA-256 is kept.
+import { createHash, randomBytes } from "node:crypto";
+
+/** A long-lived credential that a user made for a program. */
+export interface ApiToken {
+  /** 24-hex id. */
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string;
+  /** May only call methods that change nothing. */
+  readonly readOnly: boolean;
+  readonly createdAt: Date;
+  /** Null = never. */
+  readonly expiresAt: Date | null;
+  /** Exact to a minute; null = not yet. */
+  readonly lastUsedAt: Date | null;
+}
+
+/** So that scanners for leaked secrets, and people, recognise one. */
+const PREFIX = "svc_pat_";
+const BYTES = 32;
+const FORM = /^svc_pat_[\w-]{43}$/;
+
+export function makeApiTokenText(): string {
+  return PREFIX + randomBytes(BYTES).toString("base64url");
+}
+
+/** Whether a Bearer credential means to be an API token; only the store knows whether it is one. */
+export function looksLikeApiToken(text: string): boolean {
+  return text.startsWith(PREFIX);
+}
+
+/** The digest a token is kept and found by; undefined for what can't be a token. 256 random bits need no slow hash. */
+export function hashOfApiToken(text: string): string | undefined {
+  return FORM.test(text) ? createHash("sha256").update(text).digest("hex") : undefined;
+}

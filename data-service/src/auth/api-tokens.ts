@@ -1,0 +1,93 @@
+// Making, listing and revoking one's own API tokens (contract, section 3.2).
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import type { JsonObject } from "../json.js";
+import { type ApiToken, hashOfApiToken, makeApiTokenText } from "./api-token.js";
+import type { ApiTokenCache } from "./api-token-cache.js";
+import type { Audit } from "./audit.js";
+import { BodyReader } from "./body-reader.js";
+import type { ClientFacts } from "./issue-session.js";
+
+export interface ApiTokensDeps {
+  readonly apiTokens: {
+    insert(token: Omit<ApiToken, "id">, hash: string): Promise<ApiToken>;
+    listOf(userId: string): Promise<ApiToken[]>;
+    /** @returns whether the user had such a token */
+    removeOf(userId: string, id: string): Promise<boolean>;
+  };
+  readonly apiTokenCache: Pick<ApiTokenCache, "forgetAll">;
+  readonly audit: Audit;
+  readonly clock: Clock;
+}
+
+const NAME_MAX_CHARACTERS = 100;
+const NEVER = "never";
+/** ISO 8601 with an offset, as everywhere in the API. */
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
+
+/** @returns the token as the API shows it, with its text: the only time anybody sees it */
+export async function makeApiToken(
+  deps: ApiTokensDeps,
+  userId: string,
+  body: unknown,
+  client: ClientFacts,
+): Promise<JsonObject> {
+  const now = deps.clock.now();
+  const wish = readBody(body, now);
+  const text = makeApiTokenText();
+  const token = await deps.apiTokens.insert(
+    { userId, ...wish, createdAt: now, lastUsedAt: null },
+    hashOfApiToken(text) ?? "",
+  );
+  const details = { tokenId: token.id, name: token.name, readOnly: String(token.readOnly) };
+  await deps.audit.record({ event: "token.made", userId, details }, client);
+  return { ...shown(token), token: text };
+}
+
+export async function listApiTokens({ apiTokens }: ApiTokensDeps, userId: string): Promise<JsonObject[]> {
+  return (await apiTokens.listOf(userId)).map(shown);
+}
+
+/** @throws AppError 404, also for tokens of others */
+export async function readApiToken(deps: ApiTokensDeps, userId: string, id: string): Promise<JsonObject> {
+  const token = (await deps.apiTokens.listOf(userId)).find((each) => each.id === id);
+  if (token === undefined) throw noSuchToken();
+  return shown(token);
+}
+
+/** @throws AppError 404, also for tokens of others */
+export async function revokeApiToken(
+  { apiTokens, apiTokenCache, audit }: ApiTokensDeps,
+  userId: string,
+  id: string,
+  client: ClientFacts,
+): Promise<void> {
+  if (!(await apiTokens.removeOf(userId, id))) throw noSuchToken();
+  apiTokenCache.forgetAll();
+  await audit.record({ event: "token.revoked", userId, details: { tokenId: id } }, client);
+}
+
+function readBody(body: unknown, now: Date): Pick<ApiToken, "name" | "expiresAt" | "readOnly"> {
+  const reader = new BodyReader(body, ["name", "expiresAt", "readOnly"]);
+  const name = reader.text("name", NAME_MAX_CHARACTERS);
+  const expiry = reader.text("expiresAt", NAME_MAX_CHARACTERS);
+  const readOnly = reader.flag("readOnly");
+  const expiresAt = INSTANT.test(expiry) ? new Date(expiry) : undefined;
+  if (expiry !== "" && expiry !== NEVER && !(expiresAt !== undefined && expiresAt > now)) {
+    reader.wrong("expiresAt", `must be a future ISO 8601 time such as 2030-01-31T00:00:00Z, or "${NEVER}"`);
+  }
+  reader.done();
+  return { name, expiresAt: expiresAt ?? null, readOnly };
+}
+
+function shown({ id, name, readOnly, createdAt, expiresAt, lastUsedAt }: ApiToken): JsonObject {
+  return {
+    ...{ id, name, readOnly, createdAt: createdAt.toISOString() },
+    expiresAt: expiresAt?.toISOString() ?? NEVER,
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+  };
+}
+
+function noSuchToken(): AppError {
+  return new AppError("NOT_FOUND", "You have no such API token.");
+}

@@ -1,0 +1,64 @@
+// The audit log: who signed in, failed, changed a password, made a key, and from where (contract, section 9).
+//
+// Never a secret: no password, no token, and of an address nobody owns only a keyed digest (see account-digest).
+import type { Clock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
+import type { ClientFacts } from "./issue-session.js";
+
+/** Everything that is recorded. */
+export type AuditEventName =
+  | "sign-in"
+  | "sign-in.failed"
+  | "sign-out"
+  | "session.ended"
+  | "refresh.reuse"
+  | "password.changed"
+  | "role.changed"
+  | "user.activated"
+  | "user.deactivated"
+  | "user.deleted"
+  | "token.made"
+  | "token.revoked"
+  | "keys.rotated"
+  | "oauth.sign-in"
+  | "oauth.link"
+  | "oauth.unlink"
+  | "oauth.refused"
+  | "bridge.replay";
+
+export type AuditEvent = {
+  readonly event: AuditEventName;
+  /** The user it is about. */
+  readonly userId?: string;
+  /** Further facts, none of them secret. */
+  readonly details?: Readonly<Record<string, string>>;
+};
+
+export type Audit = {
+  /** Writes it into the audit log and the service's log. Never throws: auditing makes no request fail. */
+  record(event: AuditEvent, client: ClientFacts): Promise<void>;
+};
+
+/** An event with its circumstances, as it is kept. */
+export interface AuditEntry extends AuditEvent {
+  readonly at: Date;
+  readonly client: ClientFacts;
+}
+
+export interface AuditDeps {
+  readonly entries: { append(entry: AuditEntry): Promise<void> };
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export function makeAudit({ entries, clock, logger }: AuditDeps): Audit {
+  return {
+    async record(event, client) {
+      const { correlationId, address, origin } = client;
+      logger.info({ ...event, correlationId, address, origin }, "audit");
+      await entries.append({ ...event, at: clock.now(), client }).catch((err: unknown) => {
+        logger.error({ correlationId, event: event.event, err }, "audit entry not kept");
+      });
+    },
+  };
+}

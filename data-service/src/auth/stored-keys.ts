@@ -1,0 +1,159 @@
+// The key ring that all instances share through the database, and its rotation without a restart.
+//
+// A new key is published at once and signs from ACTIVATION_MS later on, when every instance has learned of it. Which key
+// signs a token follows from the token's own time, so instances agree without talking to each other.
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import { ConfigError } from "@portico/shared/env";
+import type { KeySealer } from "./key-sealer.js";
+import { believedAt, inTurn, type KeyRing, keyAt, overlapMs, type RingKey, ringKey } from "./keys.js";
+
+/** A key as it is stored. */
+export interface StoredKey {
+  readonly kid: string;
+  readonly activeFrom: Date;
+  /** Public JWK member `x`. */
+  readonly x: string;
+  /** The private key, encrypted; undefined once its turn is long over. */
+  readonly sealed: string | undefined;
+}
+
+export interface StoredKeysDeps {
+  readonly store: {
+    all(): Promise<StoredKey[]>;
+    /** Leaves a key of this name as it is. */
+    add(key: StoredKey): Promise<void>;
+    /** Forgets the private halves of these keys, and keeps their names: a key that had its turn gets no second. */
+    forgetPrivate(kids: readonly string[]): Promise<void>;
+  };
+  readonly sealer: KeySealer;
+  readonly clock: Clock;
+  readonly ttlSeconds: number;
+}
+
+/** A ring that can change. */
+export interface RotatingKeyRing extends KeyRing {
+  /** Adds a new key. @returns its name and when it begins to sign */
+  rotate(): Promise<{ readonly kid: string; readonly activeFrom: Date }>;
+}
+
+/** How old an instance's knowledge of the keys may be. */
+const MAX_AGE_MS = 5_000;
+/** Longer than that, so that no instance meets a token whose key it could not know. */
+const ACTIVATION_MS = 10_000;
+/** A token with an unknown key makes us look again, but a flood of them no more often than this. */
+const LOOK_AGAIN_MS = 1_000;
+
+/**
+ * Opens the ring. The given key begins it; a given key that the ring does not know is a rotation.
+ * @param given AUTH_PRIVATE_KEY, or the key kept in DATA_DIR
+ * @throws ConfigError when the key whose turn it is can't be decrypted
+ */
+export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Promise<RotatingKeyRing> {
+  const { store, sealer, clock, ttlSeconds } = deps;
+  const overlap = overlapMs(ttlSeconds);
+  await addGiven(deps, given);
+  let turns = await load(deps, given);
+  let lookedAt = clock.now().getTime();
+  let looking: Promise<void> | undefined;
+
+  const look = async (): Promise<void> => {
+    try {
+      turns = await load(deps, given);
+    } finally {
+      // After a failure, too: while the database is away, not every request is to wait for it.
+      lookedAt = clock.now().getTime();
+      looking = undefined;
+    }
+  };
+  const refresh = async (maxAgeMs: number): Promise<void> => {
+    if (looking === undefined && clock.now().getTime() - lookedAt < maxAgeMs) return;
+    looking ??= look();
+    await looking;
+  };
+  const believed = (kid: string, now: Date) => believedAt(turns, now, overlap).find((key) => key.kid === kid);
+  requireSigner(keyAt(turns, clock.now()));
+
+  return {
+    async signingAt(issuedAtSeconds) {
+      await refresh(MAX_AGE_MS);
+      return requireSigner(keyAt(turns, new Date(issuedAtSeconds * 1000)));
+    },
+    async verifying(kid, now) {
+      const isKnown = believed(kid, now) !== undefined;
+      // At times also for a known key: it may have been replaced, and its time run out.
+      await refresh(isKnown ? MAX_AGE_MS : LOOK_AGAIN_MS).catch((cause: unknown) => {
+        if (!isKnown) throw unavailable(cause);
+      });
+      return believed(kid, now)?.publicKey;
+    },
+    async jwks(now) {
+      // What is known is worth more than no answer.
+      await refresh(LOOK_AGAIN_MS).catch(() => undefined);
+      return { keys: believedAt(turns, now, overlap).map(({ jwk }) => jwk) };
+    },
+    async rotate() {
+      await refresh(0);
+      const now = clock.now();
+      const key = await ringKey(newPrivateKey(), atWholeSecond(now.getTime() + ACTIVATION_MS));
+      await store.add(await sealed(sealer, key));
+      const alive = new Set(believedAt(turns, now, overlap).map(({ kid }) => kid));
+      await store.forgetPrivate(turns.map(({ kid }) => kid).filter((kid) => !alive.has(kid)));
+      await refresh(0);
+      return { kid: key.kid, activeFrom: key.activeFrom };
+    },
+  };
+}
+
+async function addGiven({ store, sealer, clock }: StoredKeysDeps, given: KeyObject): Promise<void> {
+  const known = await store.all();
+  const activeFrom = known.length === 0 ? new Date(0) : atWholeSecond(clock.now().getTime() + ACTIVATION_MS);
+  const key = await ringKey(given, activeFrom);
+  if (!known.some(({ kid }) => kid === key.kid)) await store.add(await sealed(sealer, key));
+}
+
+async function sealed(sealer: KeySealer, key: RingKey): Promise<StoredKey> {
+  const { kid, activeFrom, jwk, privateKey } = key;
+  const text = JSON.stringify(privateKey?.export({ format: "jwk" }));
+  return { kid, activeFrom, x: jwk.x ?? "", sealed: await sealer.seal(text) };
+}
+
+async function load({ store, sealer }: StoredKeysDeps, given: KeyObject): Promise<readonly RingKey[]> {
+  const own = await ringKey(given, new Date(0));
+  const keys = (await store.all()).map(async ({ kid, activeFrom, x, sealed: text }): Promise<RingKey> => {
+    if (kid === own.kid) return { ...own, activeFrom };
+    const opened = text === undefined ? undefined : await sealer.open(text);
+    const half =
+      opened === undefined
+        ? createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" })
+        : createPrivateKey({ key: JSON.parse(opened), format: "jwk" });
+    return ringKey(half, activeFrom);
+  });
+  return inTurn(await Promise.all(keys));
+}
+
+function requireSigner(key: RingKey | undefined): { kid: string; key: KeyObject } {
+  if (key?.privateKey !== undefined) return { kid: key.kid, key: key.privateKey };
+  throw new ConfigError([
+    "The signing key in the database can't be decrypted; start with the ENCRYPTION_KEY it was made with.",
+  ]);
+}
+
+/** A token is not to be called invalid because nobody could look. */
+function unavailable(cause: unknown): AppError {
+  return new AppError("SERVICE_UNAVAILABLE", {
+    message: "The signing keys can not be read right now; try again shortly.",
+    headers: { "Retry-After": "2" },
+    cause,
+  });
+}
+
+function newPrivateKey(): KeyObject {
+  return generateKeyPairSync("ed25519").privateKey;
+}
+
+/** Tokens count in seconds. */
+function atWholeSecond(milliseconds: number): Date {
+  return new Date(Math.ceil(milliseconds / 1000) * 1000);
+}

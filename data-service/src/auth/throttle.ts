@@ -1,0 +1,123 @@
+// How often one may try: sign-ins by account and address, refreshes by session, requests by address (contract, section 9).
+//
+// A try is counted before it is made and given back when it was none (it succeeded, or the service was too busy), so
+// that a hundred at the same time are still five. What was refused is not counted: nobody is locked out for good.
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import type { AccountDigest } from "./account-digest.js";
+import { networkOf } from "./network-of.js";
+
+/** So many within a window that begins with the first. */
+export interface Quota {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** From failure number `free` on, each makes the next try wait twice as long as the one before. */
+export interface GrowingDelay {
+  readonly free: number;
+  readonly firstMs: number;
+  readonly longestMs: number;
+  /** After this long without a failure, counting begins anew. */
+  readonly forgetMs: number;
+}
+
+const MINUTE_MS = 60_000;
+const WINDOW_MS = 15 * MINUTE_MS;
+const PER_ACCOUNT_AND_ADDRESS: Quota = { limit: 5, windowMs: WINDOW_MS };
+const PER_ADDRESS: Quota = { limit: 100, windowMs: WINDOW_MS };
+/** Against guessing from many addresses. Never a lock: an owner who waits gets in (security row G3). */
+const PER_ACCOUNT: GrowingDelay = {
+  free: 10,
+  firstMs: 1_000,
+  longestMs: WINDOW_MS,
+  forgetMs: 24 * 60 * MINUTE_MS,
+};
+const PER_SESSION: Quota = { limit: 30, windowMs: MINUTE_MS };
+
+/** Undefined: admitted and counted. Otherwise nothing was counted, and when the next try may be made. */
+export type Refused = { readonly retryAt: Date } | undefined;
+
+/** Each call is one conditional write, so that all instances together keep the limit. */
+export interface ThrottleStore {
+  take(key: string, quota: Quota, now: Date): Promise<Refused>;
+  takeDelayed(key: string, delay: GrowingDelay, now: Date): Promise<Refused>;
+  /** Counts one try less. */
+  giveBack(key: string): Promise<void>;
+  /** Forgets all tries. */
+  clear(key: string): Promise<void>;
+}
+
+/** A sign-in try that was admitted. Left alone it counts as a failure. */
+export interface SignInTry {
+  succeeded(): Promise<void>;
+  /** It was not judged at all. */
+  withdraw(): Promise<void>;
+}
+
+export interface Throttle {
+  /** @throws AppError TOO_MANY_REQUESTS, alike for accounts that exist and those that do not */
+  admitSignIn(email: string, address: string | null): Promise<SignInTry>;
+  /** @throws AppError TOO_MANY_REQUESTS */
+  admitRefresh(sessionId: string): Promise<void>;
+  /** @throws AppError TOO_MANY_REQUESTS */
+  admitRequest(address: string | null, perMinute: number): Promise<void>;
+}
+
+export interface ThrottleDeps {
+  readonly store: ThrottleStore;
+  readonly digest: AccountDigest;
+  readonly clock: Clock;
+}
+
+export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
+  const admit = async (key: string, quota: Quota, what: string): Promise<void> => {
+    const now = clock.now();
+    const refused = await store.take(key, quota, now);
+    if (refused !== undefined) throw tooMany(what, refused, now);
+  };
+  return {
+    async admitSignIn(email, address) {
+      const now = clock.now();
+      const [account, network] = [digest(email), networkOf(address)];
+      const ofBoth = `sign-in:${account}:${network}`;
+      const ofAddress = `failures:${network}`;
+      const ofAccount = `account:${account}`;
+      const steps = [
+        { key: ofBoth, take: () => store.take(ofBoth, PER_ACCOUNT_AND_ADDRESS, now) },
+        { key: ofAddress, take: () => store.take(ofAddress, PER_ADDRESS, now) },
+        // Last: an address that is refused must not make the owner wait, not even for a moment.
+        { key: ofAccount, take: () => store.takeDelayed(ofAccount, PER_ACCOUNT, now) },
+      ];
+      const taken: string[] = [];
+      for (const { key, take } of steps) {
+        const refused = await take();
+        if (refused !== undefined) {
+          await Promise.all(taken.map(store.giveBack));
+          throw tooMany("failed sign-ins", refused, now);
+        }
+        taken.push(key);
+      }
+      return {
+        async succeeded() {
+          // The address keeps its failures with other accounts.
+          await Promise.all([store.clear(ofBoth), store.giveBack(ofAddress), store.clear(ofAccount)]);
+        },
+        async withdraw() {
+          await Promise.all(taken.map(store.giveBack));
+        },
+      };
+    },
+    admitRefresh: (sessionId) => admit(`refresh:${sessionId}`, PER_SESSION, "refreshes"),
+    admitRequest: (address, perMinute) =>
+      admit(`requests:${networkOf(address)}`, { limit: perMinute, windowMs: MINUTE_MS }, "requests"),
+  };
+}
+
+function tooMany(what: string, { retryAt }: { readonly retryAt: Date }, now: Date): AppError {
+  const seconds = Math.max(1, Math.ceil((retryAt.getTime() - now.getTime()) / 1000));
+  return new AppError("TOO_MANY_REQUESTS", {
+    message: `Too many ${what}; try again in ${seconds} seconds.`,
+    headers: { "Retry-After": String(seconds) },
+  });
+}

@@ -1,0 +1,60 @@
+// The signed-in user's sessions: which there are, and ending one (contract, section 3.2).
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import type { Audit } from "../auth/audit.js";
+import type { ClientFacts } from "../auth/issue-session.js";
+import { isAlive, type Session } from "../auth/session.js";
+import type { SessionCache } from "../auth/session-cache.js";
+import type { JsonObject } from "../json.js";
+import type { SignedIn } from "../principal.js";
+
+export interface MySessionsDeps {
+  readonly sessions: {
+    /** Those that have not expired, the last used first. */
+    listOf(userId: string, now: Date): Promise<Session[]>;
+    /** @returns whether the user had such a session */
+    removeOf(userId: string, sessionId: string): Promise<boolean>;
+  };
+  readonly users: { epochOf(userId: string): Promise<string> };
+  readonly sessionCache: Pick<SessionCache, "forgetSession">;
+  readonly audit: Audit;
+  readonly clock: Clock;
+}
+
+/** The user's live sessions as the API shows them, the last used first. */
+export async function listSessions(
+  deps: MySessionsDeps,
+  { userId, sessionId }: SignedIn,
+): Promise<JsonObject[]> {
+  const now = deps.clock.now();
+  const epoch = await deps.users.epochOf(userId);
+  const sessions = await deps.sessions.listOf(userId, now);
+  return sessions
+    .filter((session) => isAlive(session, { epoch }, now))
+    .map((session) => ({
+      id: session.id,
+      createdAt: session.createdAt.toISOString(),
+      // Moves with each refresh, so it is exact to the life of an access token.
+      lastUsedAt: session.lastUsedAt.toISOString(),
+      expiresAt: session.expiresAt.toISOString(),
+      userAgent: session.userAgent,
+      address: session.address,
+      origin: session.origin,
+      loginProvider: session.provider,
+      current: session.id === sessionId,
+    }));
+}
+
+/** Ends one of the user's own sessions. @throws AppError 404, also for sessions of others */
+export async function endSession(
+  { sessions, sessionCache, audit }: MySessionsDeps,
+  { userId }: SignedIn,
+  sessionId: string,
+  client: ClientFacts,
+): Promise<void> {
+  if (!(await sessions.removeOf(userId, sessionId))) {
+    throw new AppError("NOT_FOUND", "You have no such session.");
+  }
+  sessionCache.forgetSession(sessionId);
+  await audit.record({ event: "session.ended", userId, details: { sessionId } }, client);
+}

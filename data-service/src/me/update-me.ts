@@ -1,0 +1,163 @@
+// PATCH /me: the user's own columns, and the password for whoever knows the present one (contract, section 3.2).
+import { AppError } from "@portico/shared/app-error";
+import type { Audit } from "../auth/audit.js";
+import type { ClientFacts } from "../auth/issue-session.js";
+import type { LogInUser } from "../auth/log-in.js";
+import type { PasswordHasher } from "../auth/password-hasher.js";
+import { PASSWORD_MAX_CHARACTERS } from "../auth/password-problem.js";
+import type { Throttle } from "../auth/throttle.js";
+import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
+import { isObject, type Json, type JsonObject } from "../json.js";
+import type { SignedIn } from "../principal.js";
+import type { Document } from "../query/lower/document.js";
+import { type CheckedBody, checkBody } from "../records/check-body.js";
+import type { RecordDeps } from "../records/deps.js";
+import { findTable, parseId } from "../records/find-table.js";
+import { runUpdate } from "../records/run-write.js";
+import { newSessionEpoch } from "../records/user-hooks.js";
+import { planWrite } from "../records/write-plan.js";
+
+export interface UpdateMeDeps {
+  readonly users: {
+    findById(userId: string): Promise<(LogInUser & { readonly email: string }) | undefined>;
+  };
+  readonly sessions: { addEpoch(sessionId: string, epoch: string): Promise<void> };
+  readonly hasher: Pick<PasswordHasher, "verify" | "verifyNothing">;
+  readonly throttle: Pick<Throttle, "admitSignIn">;
+  readonly audit: Audit;
+}
+
+/** What a user is and may is for root to say. */
+const FOR_ROOT = ["email", "isActive", "isRootAdmin"];
+
+/**
+ * Changes the signed-in user's record.
+ * @param usersTable name of the users' table
+ * @throws AppError VALIDATION_ERROR with every violation, INVALID_CREDENTIALS for a wrong `currentPassword`,
+ * FORBIDDEN for a password change with an API token
+ */
+export async function updateMe(
+  deps: UpdateMeDeps & RecordDeps,
+  principal: SignedIn,
+  usersTable: string,
+  body: Json,
+  client: ClientFacts,
+): Promise<void> {
+  const { table, checked } = await deps.catalogs.decide((catalog) => {
+    const found = findTable(catalog, usersTable);
+    return { table: found, checked: checkOwn(body, found, catalog) };
+  });
+  const plan = planWrite(checked.body);
+  const id = parseId(table, principal.userId);
+  if (checked.currentPassword === undefined) return void (await runUpdate(deps, table, id, plan, {}));
+  const { condition, fields } = await provePassword(deps, principal, table, checked.currentPassword, client);
+  if (!(await runUpdate(deps, table, id, plan, condition, fields)))
+    throw new AppError("CONFLICT", "The password was changed by another request meanwhile.");
+  const details = { by: principal.userId };
+  await deps.audit.record({ event: "password.changed", userId: principal.userId, details }, client);
+}
+
+/** What a change of the password rests on. */
+interface Proof {
+  /** Part of the update's own filter: checked and written in one operation. */
+  readonly condition: Document;
+  /** Fields written with it. */
+  readonly fields: Document;
+}
+
+interface OwnChange {
+  readonly body: CheckedBody;
+  /** Present exactly when the password is to change. */
+  readonly currentPassword: string | undefined;
+}
+
+function checkOwn(body: Json, table: Table, catalog: Catalog): OwnChange {
+  const given: JsonObject = isObject(body) ? body : {};
+  const { currentPassword, ...members } = given;
+  const refused = Object.keys(members).filter((name) => isForRoot(table, name));
+  const violations = [
+    ...refused.map((name) => `${name}: can't be changed here`),
+    ...passwordViolations(members.password, currentPassword),
+  ];
+  const rest = Object.fromEntries(Object.entries(members).filter(([name]) => !refused.includes(name)));
+  const checked = collecting(violations, () =>
+    checkBody(isObject(body) ? rest : body, table, catalog, { mayWrite }, "update"),
+  );
+  if (checked === undefined) throw new AppError("VALIDATION_ERROR", { message: violations });
+  return {
+    body: checked,
+    currentPassword: typeof currentPassword === "string" ? currentPassword : undefined,
+  };
+}
+
+function isForRoot(table: Table, name: string): boolean {
+  const column = table.columns.get(name);
+  return FOR_ROOT.includes(name) || column?.generated === true || table.relations.has(name);
+}
+
+function mayWrite(member: Column | Relation): boolean {
+  return "generated" in member && !member.hidden && !FOR_ROOT.includes(member.name);
+}
+
+function passwordViolations(password: Json | undefined, current: Json | undefined): string[] {
+  if (password === undefined) {
+    return current === undefined ? [] : ["currentPassword: only goes with a new password"];
+  }
+  if (current === undefined) return ["currentPassword: is required to change the password"];
+  const isText = typeof current === "string" && current.length <= 2 * PASSWORD_MAX_CHARACTERS;
+  return [
+    ...(password === null ? ["password: must not be null"] : []),
+    ...(isText ? [] : ["currentPassword: must be the present password"]),
+  ];
+}
+
+/** Adds what `check` refuses to the violations. @returns its result when there is none at all */
+function collecting<Result>(violations: string[], check: () => Result): Result | undefined {
+  try {
+    const result = check();
+    return violations.length === 0 ? result : undefined;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "VALIDATION_ERROR") throw error;
+    violations.push(...[error.messages].flat());
+    return undefined;
+  }
+}
+
+/**
+ * Judges the present password as a sign-in is judged, throttling included: a stolen session must not become a place to
+ * guess it.
+ * @returns what the change rests on: the hash that was proved is still the stored one
+ */
+async function provePassword(
+  deps: UpdateMeDeps,
+  { userId, sessionId, apiToken }: SignedIn,
+  table: Table,
+  password: string,
+  client: ClientFacts,
+): Promise<Proof> {
+  if (apiToken !== undefined || sessionId === undefined) {
+    throw new AppError("FORBIDDEN", "An API token can't change the password; sign in instead.");
+  }
+  const user = await deps.users.findById(userId);
+  if (user === undefined) throw new AppError("INVALID_TOKEN");
+  const attempt = await deps.throttle.admitSignIn(user.email, client.address);
+  const hash = user.passwordHash;
+  const judged = hash === null ? deps.hasher.verifyNothing(password) : deps.hasher.verify(hash, password);
+  const isRight = await judged.catch(async (error: unknown) => {
+    await attempt.withdraw();
+    throw error;
+  });
+  if (!isRight || hash === null) {
+    const details = { attempted: "password change" };
+    await deps.audit.record({ event: "sign-in.failed", userId, details }, client);
+    throw new AppError("INVALID_CREDENTIALS", "currentPassword: is wrong.");
+  }
+  await attempt.succeeded();
+  const epoch = newSessionEpoch();
+  // Before the change, so that this session lives on at every moment; on its own it changes nothing.
+  await deps.sessions.addEpoch(sessionId, epoch.sessionEpoch);
+  return {
+    condition: { [table.columns.get("password")?.field ?? ""]: { $eq: hash } },
+    fields: epoch,
+  };
+}

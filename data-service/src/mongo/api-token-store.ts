@@ -1,0 +1,57 @@
+// API tokens in `_api_tokens`, by the SHA-256 of their text: no table, so no route of the API reaches them.
+import { type Collection, type Db, ObjectId } from "mongodb";
+import type { ApiToken } from "../auth/api-token.js";
+import type { ApiTokenCacheDeps } from "../auth/api-token-cache.js";
+import type { ApiTokensDeps } from "../auth/api-tokens.js";
+
+interface ApiTokenDocument extends Omit<ApiToken, "id" | "userId"> {
+  _id: ObjectId;
+  userId: ObjectId;
+  /** Hex. */
+  hash: string;
+}
+
+export type ApiTokenStore = ApiTokensDeps["apiTokens"] &
+  ApiTokenCacheDeps["apiTokens"] & { removeAllOf(userId: string): Promise<void> };
+
+export function apiTokenCollection(db: Db): Collection<ApiTokenDocument> {
+  return db.collection<ApiTokenDocument>("_api_tokens");
+}
+
+export function makeApiTokenStore(db: Db): ApiTokenStore {
+  const tokens = apiTokenCollection(db);
+  return {
+    async insert({ userId, ...rest }, hash) {
+      const document = { _id: new ObjectId(), userId: ObjectId.createFromHexString(userId), hash, ...rest };
+      await tokens.insertOne(document);
+      return toApiToken(document);
+    },
+    async findByHash(hash) {
+      const document = await tokens.findOne({ hash: { $eq: hash } });
+      return document === null ? undefined : toApiToken(document);
+    },
+    async noteUse(id, now, before) {
+      const unnoted = [{ lastUsedAt: null }, { lastUsedAt: { $lte: before } }];
+      await tokens.updateOne(
+        { _id: ObjectId.createFromHexString(id), $or: unnoted },
+        { $set: { lastUsedAt: now } },
+      );
+    },
+    async listOf(userId) {
+      const user = ObjectId.createFromHexString(userId);
+      return (await tokens.find({ userId: user }).sort({ _id: 1 }).toArray()).map(toApiToken);
+    },
+    async removeOf(userId, id) {
+      if (!/^[0-9a-f]{24}$/.test(id)) return false;
+      const which = { _id: ObjectId.createFromHexString(id), userId: ObjectId.createFromHexString(userId) };
+      return (await tokens.deleteOne(which)).deletedCount === 1;
+    },
+    async removeAllOf(userId) {
+      await tokens.deleteMany({ userId: ObjectId.createFromHexString(userId) });
+    },
+  };
+}
+
+function toApiToken({ _id, userId, hash: _hash, ...rest }: ApiTokenDocument): ApiToken {
+  return { id: _id.toHexString(), userId: userId.toHexString(), ...rest };
+}

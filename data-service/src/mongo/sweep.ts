@@ -1,0 +1,22 @@
+// Clears away what has expired: the embedded engine sweeps nothing by itself, and elsewhere it does no harm.
+import type { Clock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
+
+const EVERY_MS = 10 * 60_000;
+
+/** Sweeps now and every ten minutes. @returns a function that ends it */
+export function sweepRegularly(
+  sweeps: readonly ((now: Date) => Promise<unknown>)[],
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+): () => void {
+  const sweepAll = (): void => {
+    for (const sweep of sweeps) {
+      // Everything swept has been checked for expiry wherever it is read: a failure costs only space.
+      sweep(clock.now()).catch((err: unknown) => logger.warn({ err }, "sweep failed"));
+    }
+  };
+  sweepAll();
+  const timer = setInterval(sweepAll, EVERY_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,82 @@
+// Counters of tries in `_throttle`, one document a key, each change one conditional write.
+import { type Collection, type Db, type Document, MongoServerError } from "mongodb";
+import type { Refused, ThrottleStore } from "../auth/throttle.js";
+
+interface CounterDocument {
+  _id: string;
+  count: number;
+  /** From here on the counter is worth nothing; it is asked in every change, for sweeping comes late or never. */
+  expiresAt: Date;
+  /** Only with a growing delay: no try before this. */
+  notBefore?: Date;
+}
+
+const DUPLICATE_KEY = 11_000;
+
+export function throttleCollection(db: Db): Collection<CounterDocument> {
+  // A count lost with the power is no harm, and waiting for the disk would make each sign-in slower.
+  return db.collection<CounterDocument>("_throttle", { writeConcern: { w: 1 } });
+}
+
+export function makeThrottleStore(db: Db): ThrottleStore {
+  const counters = throttleCollection(db);
+  const change = async (key: string, stages: Document[]): Promise<CounterDocument | null> => {
+    const run = () =>
+      counters.findOneAndUpdate({ _id: { $eq: key } }, stages, { upsert: true, returnDocument: "before" });
+    // Two upserts of one key at once: the second is told of the duplicate, and then finds it.
+    return run().catch((error: unknown) => {
+      if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return run();
+      throw error;
+    });
+  };
+  return {
+    async take(key, { limit, windowMs }, now) {
+      const live = { $gt: ["$expiresAt", now] };
+      const before = await change(key, [
+        {
+          $set: {
+            count: { $cond: [live, { $min: [{ $add: ["$count", 1] }, limit] }, 1] },
+            expiresAt: { $cond: [live, "$expiresAt", later(now, windowMs)] },
+          },
+        },
+      ]);
+      const isFull = before !== null && before.expiresAt > now && before.count >= limit;
+      return isFull ? { retryAt: before.expiresAt } : undefined;
+    },
+    async takeDelayed(key, { free, firstMs, longestMs, forgetMs }, now) {
+      const live = { $gt: ["$expiresAt", now] };
+      const waits = { $gt: ["$notBefore", now] };
+      const doubled = {
+        $multiply: [firstMs, { $pow: [2, { $min: [{ $subtract: ["$count", free] }, 30] }] }],
+      };
+      const next = { $add: [now, { $min: [longestMs, doubled] }] };
+      const before = await change(key, [
+        { $set: { count: { $cond: [waits, "$count", { $cond: [live, { $add: ["$count", 1] }, 1] }] } } },
+        {
+          $set: {
+            notBefore: { $cond: [waits, "$notBefore", { $cond: [{ $lt: ["$count", free] }, now, next] }] },
+            expiresAt: { $cond: [waits, "$expiresAt", later(now, forgetMs)] },
+          },
+        },
+      ]);
+      return refusedUntil(before?.notBefore, now);
+    },
+    async giveBack(key) {
+      await counters.updateOne(
+        { _id: { $eq: key }, count: { $gt: 0 } },
+        { $inc: { count: -1 }, $unset: { notBefore: "" } },
+      );
+    },
+    async clear(key) {
+      await counters.deleteOne({ _id: { $eq: key } });
+    },
+  };
+}
+
+function refusedUntil(notBefore: Date | undefined, now: Date): Refused {
+  return notBefore !== undefined && notBefore > now ? { retryAt: notBefore } : undefined;
+}
+
+function later(now: Date, milliseconds: number): Date {
+  return new Date(now.getTime() + milliseconds);
+}

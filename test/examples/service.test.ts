@@ -1,0 +1,67 @@
+// examples/service, run as its README says: an API token of its own, and callers' tokens checked by the published keys.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { make } from "../contract/records/make.js";
+import { type Api, apiOf, asAdmin, signIn } from "../support/api.js";
+import { projectRoot } from "../support/run-state.js";
+import { type Stack, startStack } from "../support/stack.js";
+
+const ANN = { email: "ann@example.com", password: "ann's password" };
+const SERVICE = { email: "service@example.com", password: "the service's" };
+
+let stack: Stack;
+let annId: string;
+let service: ChildProcess;
+let url: string;
+
+beforeAll(async () => {
+  stack = await startStack();
+  const admin = await asAdmin(stack);
+  annId = (await make(admin, "svc_user", ANN)).id;
+  await make(admin, "svc_user", SERVICE);
+  const owner: Api = await signIn(`${stack.appUrl}/api`, SERVICE);
+  const wish = { name: "example", expiresAt: "never", readOnly: true };
+  const { token } = await make(owner, "auth/api-tokens", wish);
+  service = spawn(process.execPath, [join(projectRoot, "examples/service/service.mjs")], {
+    env: {
+      PATH: process.env.PATH,
+      PORTICO_URL: stack.dataUrl,
+      APP_URL: stack.appUrl,
+      PORTICO_TOKEN: token,
+      PORT: "0",
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  if (service.stdout === null) throw new Error("no output");
+  const [line] = await once(createInterface(service.stdout), "line");
+  url = String(line);
+});
+
+afterAll(async () => {
+  const ended = once(service, "exit");
+  service.kill();
+  await ended;
+  await stack.stop();
+});
+
+const tokenOf = async (credentials: object): Promise<string> =>
+  (await apiOf(`${stack.appUrl}/api`).post("/auth/login", credentials)).body.accessToken;
+const ask = (token?: string) =>
+  apiOf(url, token === undefined ? {} : { Authorization: `Bearer ${token}` }).get("/");
+
+describe("the example service", () => {
+  it("knows its caller by their token, and Portico knows the service by its own", async () => {
+    const { status, body } = await ask(await tokenOf(ANN));
+    expect([status, body]).toEqual([200, { user: annId, service: SERVICE.email }]);
+  });
+
+  it("takes no forged token, none at all, and no API token for a user's", async () => {
+    const [head, claims] = (await tokenOf(ANN)).split(".");
+    for (const token of [undefined, "nonsense", `${head}.${claims}.${"A".repeat(86)}`, "svc_pat_x"]) {
+      expect((await ask(token)).status).toBe(401);
+    }
+  });
+});
