@@ -3,6 +3,8 @@ import { errorHandler, notFound, requestContext } from "@portico/shared/http-con
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import { authRoutes } from "./auth/routes.js";
 import type { Deps } from "./deps.js";
+import { internalRoutes } from "./identity/internal-routes.js";
+import { oauthAccountRoutes } from "./identity/routes.js";
 import { meRoutes } from "./me/routes.js";
 import { asRefusal } from "./mongo/driver-errors.js";
 import { recordRoutes } from "./records/routes.js";
@@ -22,9 +24,11 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
     requestContext(logger, (path) => `/api${path}`),
     noStore,
   );
+  app.use(internalRoutes(deps.identity));
   app.use(authRoutes(deps.auth));
   app.use(deps.authenticate);
   app.use(meRoutes(records, { users: `${prefix}user`, roles: `${prefix}role` }));
+  app.use(oauthAccountRoutes(deps.identity));
   app.use(recordRoutes(records, config.bodyMaxBytes, schemaHandlers(records)));
   app.use(notFound);
   app.use(databaseErrors);

@@ -1,9 +1,11 @@
 // Wires the data service: the one file that knows every adapter.
+import { makeAssertions } from "@portico/shared/assertion";
 import { systemClock } from "@portico/shared/clock";
 import { type Logger, makeLogger } from "@portico/shared/logger";
 import type { RequestHandler } from "express";
 import { ObjectId } from "mongodb";
 import { makeAccessTokens } from "./auth/access-token.js";
+import { makeLogAudit } from "./auth/audit.js";
 import { ensureFirstAdmin } from "./auth/first-admin.js";
 import { makeKeyRing } from "./auth/keys.js";
 import { makePasswordHasher } from "./auth/password-hasher.js";
@@ -15,9 +17,12 @@ import { systemTables } from "./catalog/system-tables.js";
 import type { Config } from "./config.js";
 import { seedDemo } from "./demo/seed.js";
 import { authenticate } from "./http/authenticate.js";
+import type { InternalRoutesDeps } from "./identity/internal-routes.js";
+import type { OAuthAccountRoutesDeps } from "./identity/routes.js";
 import { loadSecrets, type Secrets } from "./local-secrets.js";
 import { makeCatalogStore } from "./mongo/catalog-store.js";
 import { connectStore, type Store } from "./mongo/connect.js";
+import { ensureIdentityIndexes, makeIdentityStore } from "./mongo/identity-store.js";
 import { provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
 import { ensureAuthIndexes, makeSessionStore } from "./mongo/session-store.js";
@@ -34,6 +39,7 @@ export interface Deps {
   readonly store: Store;
   readonly auth: AuthRoutesDeps & AuthParts;
   readonly authenticate: RequestHandler;
+  readonly identity: InternalRoutesDeps & OAuthAccountRoutesDeps;
   readonly records: RecordDeps & SchemaDeps;
 }
 
@@ -49,6 +55,7 @@ export async function makeDeps(config: Config): Promise<Deps> {
     store,
     auth,
     authenticate: auth.authenticate,
+    identity: makeIdentity(config, secrets, store, auth),
     records: makeRecords(config, secrets, store, auth),
   };
 }
@@ -72,6 +79,20 @@ async function makeAuth(
   return {
     ...{ users, sessions, clock, tokens, sessionCache, hasher, keys, logger },
     authenticate: authenticate({ accessTokens: tokens.access, sessionCache, clock }),
+  };
+}
+
+function makeIdentity(
+  config: Config,
+  secrets: Secrets,
+  { db }: Store,
+  { sessions, sessionCache, tokens, clock, logger }: AuthRoutesDeps & AuthParts,
+): Deps["identity"] {
+  return {
+    ...makeIdentityStore(db, config.systemTablePrefix),
+    ...{ sessions, sessionCache, tokens, clock, audit: makeLogAudit(logger) },
+    assertions: makeAssertions(secrets.serviceSecret),
+    oauthSignup: config.oauthSignup,
   };
 }
 
@@ -122,6 +143,7 @@ export async function prepare(
 ): Promise<{ admin: { email: string; password: string } | undefined }> {
   const { config, store, records, auth } = deps;
   await ensureAuthIndexes(store.db, config.systemTablePrefix);
+  await ensureIdentityIndexes(store.db);
   for (const table of buildCatalog(0, [], records.systemTables).tables.values())
     await records.provision(table);
   const admin = await ensureFirstAdmin(auth, { email: config.adminEmail, password: config.adminPassword });
