@@ -5,7 +5,7 @@ import type { Identity, OAuthError } from "@portico/shared/oauth";
 import { emailProblem, normalizeEmail } from "../auth/email.js";
 import type { SessionCache } from "../auth/session-cache.js";
 import type { IdentityUsers, LinkedAccount, LinkedAccounts } from "./accounts.js";
-import { type AccountDecision, decideAccount } from "./decide-account.js";
+import { type AccountDecision, type AccountFacts, decideAccount } from "./decide-account.js";
 
 export interface FindUserDeps {
   readonly accounts: LinkedAccounts;
@@ -34,8 +34,8 @@ export async function findUser(deps: FindUserDeps, identity: Identity): Promise<
 
 /** Undefined when somebody else was faster. */
 async function attempt(deps: FindUserDeps, identity: Identity): Promise<FoundUser | undefined> {
-  const account = await deps.accounts.find(identity);
-  const decision = await decide(deps, identity, account);
+  const { account, facts } = await look(deps, identity);
+  const decision = decideAccount(facts);
   switch (decision.kind) {
     case "refuse":
       return { kind: "refused", error: decision.error };
@@ -49,18 +49,20 @@ async function attempt(deps: FindUserDeps, identity: Identity): Promise<FoundUse
   }
 }
 
-async function decide(
-  { identityUsers, oauthSignup }: FindUserDeps,
+/**
+ * The owner of the address first: a first sign-in writes the account's row before its user, so whoever sees that user
+ * sees the row as well, and does not take its own other half for a stranger.
+ */
+async function look(
+  { accounts, identityUsers, oauthSignup }: FindUserDeps,
   identity: Identity,
-  account: LinkedAccount | undefined,
-): Promise<AccountDecision> {
+): Promise<{ account: LinkedAccount | undefined; facts: AccountFacts }> {
   const email = usableEmail(identity.email);
-  const [linked, owner] = await Promise.all([
-    account === undefined ? undefined : identityUsers.find(account.userId),
-    email === undefined ? undefined : identityUsers.findByEmail(email),
-  ]);
+  const owner = email === undefined ? undefined : await identityUsers.findByEmail(email);
+  const account = await accounts.find(identity);
+  const linked = account === undefined ? undefined : await identityUsers.find(account.userId);
   const { emailVerified } = identity;
-  return decideAccount({ linked, owner, email, emailVerified, mayCreate: oauthSignup });
+  return { account, facts: { linked, owner, email, emailVerified, mayCreate: oauthSignup } };
 }
 
 function usableEmail(text: string | null): string | undefined {

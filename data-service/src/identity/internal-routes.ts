@@ -1,6 +1,7 @@
 // The calls that only the gateway may make, on a router of their own that the proxy can not reach.
 import { AppError } from "@portico/shared/app-error";
 import type { Assertions } from "@portico/shared/assertion";
+import { notFound } from "@portico/shared/http-context";
 import {
   INTERNAL_PATHS,
   readRedeem,
@@ -39,6 +40,7 @@ export function internalRoutes(deps: InternalRoutesDeps): Router {
   router.post(INTERNAL_PATHS.redeem, async (request, response) => {
     response.json(await redeem(deps, read(request, readRedeem), clientFacts(request)));
   });
+  router.use("/internal", notFound);
   return router;
 }
 

@@ -97,5 +97,8 @@ async function identify(
 
 /** The messages down the chain of causes, and nothing else of them: what the provider answered may hold secrets. */
 function reasonsOf(cause: unknown): readonly string[] {
-  return cause instanceof Error ? [cause.message, ...reasonsOf(cause.cause)] : [];
+  if (!(cause instanceof Error)) return [];
+  // A parser quotes what it could not read.
+  const reason = cause instanceof SyntaxError ? cause.name : cause.message || cause.name;
+  return [reason, ...reasonsOf(cause.cause)];
 }
