@@ -62,7 +62,12 @@ function showPage({ pageOrigins }: DevelopmentDeps, provider: Provider): Request
     const query = new URLSearchParams(request.url.split("?")[1] ?? "");
     const fields = Object.fromEntries(FIELDS.map((name) => [name, query.get(name) ?? ""]));
     response
-      .set({ "Content-Security-Policy": policy.join("; "), "Cache-Control": "no-store" })
+      .set({
+        "Content-Security-Policy": policy.join("; "),
+        "Cache-Control": "no-store",
+        // With `no-referrer`, as elsewhere, browsers would send the form with `Origin: null`.
+        "Referrer-Policy": "same-origin",
+      })
       .type("html")
       .send(developmentPage(provider, fields));
   };
