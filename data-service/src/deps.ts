@@ -86,11 +86,11 @@ function makeIdentity(
   config: Config,
   secrets: Secrets,
   { db }: Store,
-  { sessions, sessionCache, tokens, clock, logger }: AuthRoutesDeps & AuthParts,
+  { users, sessions, sessionCache, tokens, clock, logger }: AuthRoutesDeps & AuthParts,
 ): Deps["identity"] {
   return {
     ...makeIdentityStore(db, config.systemTablePrefix),
-    ...{ sessions, sessionCache, tokens, clock, audit: makeLogAudit(logger) },
+    ...{ users, sessions, sessionCache, tokens, clock, audit: makeLogAudit(logger) },
     assertions: makeAssertions(secrets.serviceSecret),
     oauthSignup: config.oauthSignup,
   };
