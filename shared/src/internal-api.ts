@@ -67,8 +67,14 @@ export interface Redeem {
 export type RedeemRefusal = "unknown" | "flow_cookie_missing" | "other_redirect";
 
 export type RedeemAnswer =
-  | { readonly kind: "session"; readonly redirect: string; readonly tokens: TokenPair }
-  | { readonly kind: "linked"; readonly redirect: string }
+  /** The hash tells which of the browser's flow cookies has done its work. */
+  | {
+      readonly kind: "session";
+      readonly redirect: string;
+      readonly flowCookieHash: string;
+      readonly tokens: TokenPair;
+    }
+  | { readonly kind: "linked"; readonly redirect: string; readonly flowCookieHash: string }
   | { readonly kind: "error"; readonly redirect: string; readonly error: OAuthError }
   | { readonly kind: "refused"; readonly reason: RedeemRefusal };
 
@@ -126,13 +132,16 @@ export function readRedeemAnswer(
   body: unknown,
   readTokens: (body: unknown) => TokenPair | undefined,
 ): RedeemAnswer | undefined {
-  const { kind, redirect, error, reason, tokens } = record(body);
+  const { kind, redirect, error, reason, tokens, flowCookieHash } = record(body);
   if (kind === "refused") return isRefusal(reason) ? { kind, reason } : undefined;
   if (!isText(redirect)) return undefined;
-  if (kind === "linked") return { kind, redirect };
   if (kind === "error") return isOAuthError(error) ? { kind, redirect, error } : undefined;
+  if (!isText(flowCookieHash)) return undefined;
+  if (kind === "linked") return { kind, redirect, flowCookieHash };
   const pair = readTokens(tokens);
-  return kind === "session" && pair !== undefined ? { kind, redirect, tokens: pair } : undefined;
+  return kind === "session" && pair !== undefined
+    ? { kind, redirect, flowCookieHash, tokens: pair }
+    : undefined;
 }
 
 function isRefusal(value: unknown): value is RedeemRefusal {

@@ -112,6 +112,25 @@ describe.each(["google", "facebook", "github"])("signing in with %s", (provider)
   });
 });
 
+describe("the start page", () => {
+  test("offers the providers, and says when one says no", async () => {
+    const { context, page } = await open();
+    await page.goto(stack.appUrl);
+    await page.click("#providers a:has-text('github')");
+    const email = newEmail();
+    await choose(page, email, "deny");
+    await page.waitForSelector("#login-problem:visible");
+    expect(await page.textContent("#login-problem")).toBe(
+      "Signing in with a provider did not work: access_denied.",
+    );
+    await page.click("#providers a:has-text('google')");
+    await choose(page, email);
+    await page.waitForSelector("#logout:visible");
+    expect(await page.textContent("#whoami")).toBe(email);
+    await context.close();
+  });
+});
+
 describe("the bridge in a browser", () => {
   test("A1 does not sign me in with a stranger's code, and the stranger still can", async () => {
     const [stranger, victim] = [await open(), await open()];

@@ -315,6 +315,16 @@ describe("the start", () => {
     expect(JSON.stringify(flow).length).toBeLessThan(1024);
   });
 
+  it("A19 lets several tabs sign in side by side, each by its own cookie", async () => {
+    const [first, second] = [await toBridge(), await toBridge()];
+    expect(owner.cookies(CHAT).size).toBe(2);
+    for (const bridge of [first, second]) {
+      const arrived = await owner.go(bridge);
+      expect([arrived.status, arrived.location]).toEqual(ARRIVED);
+    }
+    expect([...owner.cookies(CHAT).keys()].filter((name) => name.includes("oauthFlow"))).toEqual([]);
+  });
+
   it("sets a host-only flow cookie that scripts can't read, for 10 minutes, with __Host- on https", async () => {
     const onChat = await owner.go(startUrl(`${CHAT}/portal`, "google", `${CHAT}/after`, "/portal"));
     const onApp = await owner.go(startUrl(api, "google", `${system.stack.appUrl}/`));

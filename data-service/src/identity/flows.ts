@@ -1,9 +1,9 @@
 // A sign-in on its way: begun here, and taken exactly once when the provider sends the browser back.
-import { createHash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Flow, StartFlow, TakeFlow } from "@portico/shared/internal-api";
 import type { Provider } from "@portico/shared/oauth";
+import { secretHash } from "@portico/shared/secret-hash";
 import type { AccessTokens } from "../auth/access-token.js";
 import type { Session } from "../auth/session.js";
 import type { SessionCache } from "../auth/session-cache.js";
@@ -37,11 +37,6 @@ export interface FlowDeps {
   readonly clock: Clock;
 }
 
-/** What is stored of a secret of 256 random bits: nothing slower is needed. */
-export function hashOf(secret: string): string {
-  return createHash("sha256").update(secret).digest("base64url");
-}
-
 /** @throws AppError 401 or 403 when somebody wants to connect a provider without a fresh sign-in */
 export async function startFlow(deps: FlowDeps, wish: StartFlow): Promise<void> {
   const now = deps.clock.now();
@@ -50,8 +45,8 @@ export async function startFlow(deps: FlowDeps, wish: StartFlow): Promise<void> 
   await deps.flows.insert(
     {
       ...{ provider, redirect, bridgePrefix, codeVerifier, isOwnOrigin, linkUserId },
-      stateHash: hashOf(wish.state),
-      flowCookieHash: hashOf(wish.flowCookie),
+      stateHash: secretHash(wish.state),
+      flowCookieHash: secretHash(wish.flowCookie),
       expiresAt: new Date(now.getTime() + FLOW_MS),
     },
     now,
@@ -75,9 +70,9 @@ export function takeFlow(
   wish: TakeFlow,
 ): Promise<Flow | undefined> {
   return flows.take({
-    stateHash: hashOf(wish.state),
+    stateHash: secretHash(wish.state),
     provider: wish.provider,
-    flowCookieHashes: wish.flowCookies.map(hashOf),
+    flowCookieHashes: wish.flowCookies.map(secretHash),
     now: clock.now(),
   });
 }

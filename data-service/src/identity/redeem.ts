@@ -1,10 +1,10 @@
 // Bridge code and flow cookie -> the session, or the connected account. The code is spent by one write.
 import type { Redeem, RedeemAnswer, RedeemRefusal } from "@portico/shared/internal-api";
 import type { OAuthError } from "@portico/shared/oauth";
+import { secretHash } from "@portico/shared/secret-hash";
 import type { Audit } from "../auth/audit.js";
 import { type ClientFacts, type IssueSessionDeps, issueSession } from "../auth/issue-session.js";
 import type { IdentityUsers, LinkedAccounts } from "./accounts.js";
-import { hashOf } from "./flows.js";
 import type { BridgeCode } from "./sign-in.js";
 
 export interface RedeemDeps extends IssueSessionDeps {
@@ -31,8 +31,8 @@ export interface CodeWish {
 
 export async function redeem(deps: RedeemDeps, wish: Redeem, client: ClientFacts): Promise<RedeemAnswer> {
   const { requireFlowCookie, redirect } = wish;
-  const codeHash = hashOf(wish.code);
-  const flowCookieHashes = wish.flowCookies.map(hashOf);
+  const codeHash = secretHash(wish.code);
+  const flowCookieHashes = wish.flowCookies.map(secretHash);
   const now = deps.clock.now();
   const code = await deps.codes.take({ codeHash, flowCookieHashes, requireFlowCookie, redirect, now });
   if (code === undefined) return refuse(deps, codeHash, wish, client, now);
@@ -68,7 +68,7 @@ async function openSession(deps: RedeemDeps, code: BridgeCode, client: ClientFac
   const { provider } = identity;
   const tokens = await issueSession(deps, { userId, remember: true, provider }, client);
   await deps.audit.record({ event: "oauth.sign-in", userId, details: { provider } }, client);
-  return { kind: "session", redirect, tokens };
+  return { kind: "session", redirect, flowCookieHash: code.flowCookieHash, tokens };
 }
 
 async function connect(deps: RedeemDeps, code: BridgeCode, client: ClientFacts): Promise<RedeemAnswer> {
@@ -88,7 +88,7 @@ async function connect(deps: RedeemDeps, code: BridgeCode, client: ClientFacts):
       client,
     );
   }
-  return { kind: "linked", redirect };
+  return { kind: "linked", redirect, flowCookieHash: code.flowCookieHash };
 }
 
 async function failed(

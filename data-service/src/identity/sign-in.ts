@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "@portico/shared/clock";
 import type { SignIn, SignInAnswer } from "@portico/shared/internal-api";
 import type { Identity } from "@portico/shared/oauth";
+import { secretHash } from "@portico/shared/secret-hash";
 import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
 import { type FindUserDeps, findUser } from "./find-user.js";
-import { hashOf } from "./flows.js";
 
 /** Long enough for a redirect, too short for a leaked address (security row A4). */
 const CODE_MS = 60_000;
@@ -62,7 +62,16 @@ async function mint(
   const now = clock.now();
   const expiresAt = new Date(now.getTime() + CODE_MS);
   await codes.insert(
-    { codeHash: hashOf(code), flowCookieHash, redirect, isOwnOrigin, userId, identity, purpose, expiresAt },
+    {
+      codeHash: secretHash(code),
+      flowCookieHash,
+      redirect,
+      isOwnOrigin,
+      userId,
+      identity,
+      purpose,
+      expiresAt,
+    },
     now,
   );
   return code;

@@ -1,5 +1,6 @@
 // Names, writes, reads and clears the flow cookies: each binds one sign-in to the browser that began it.
 import { randomBytes } from "node:crypto";
+import { secretHash } from "@portico/shared/secret-hash";
 import type { Request, Response } from "express";
 import { cookiePairs } from "./cookie-header.js";
 
@@ -43,9 +44,12 @@ export function writeFlowCookie(request: Request, response: Response, { name, va
   response.cookie(name, value, { ...attributes(name), maxAge: LIFETIME_MS, encode: String });
 }
 
-/** Clears all of them: the browser has arrived. Another tab that is still on its way starts anew. */
-export function clearFlowCookies(request: Request, response: Response): void {
-  clear(response, newestFirst(request));
+/** Clears the one that has done its work; those of other tabs are still on their way. @param hash of its text */
+export function clearFlowCookie(request: Request, response: Response, hash: string): void {
+  clear(
+    response,
+    newestFirst(request).filter((cookie) => secretHash(flowCookieText(cookie)) === hash),
+  );
 }
 
 function newestFirst(request: Request): readonly FlowCookie[] {

@@ -17,7 +17,7 @@ export type Providers = ReadonlyMap<Provider, ProviderSettings>;
 type Addresses = Pick<ProviderSettings, "authorizationUrl" | "tokenUrl" | "profileUrl">;
 
 /** Named, because the library's own default is long retired. */
-const GRAPH = "v25.0";
+const GRAPH = "v24.0";
 
 const ADDRESSES: Readonly<Record<Provider, Addresses>> = {
   google: {

@@ -4,7 +4,7 @@ import type { Clock } from "@portico/shared/clock";
 import type { RedeemAnswer, RedeemRefusal } from "@portico/shared/internal-api";
 import { isOAuthError } from "@portico/shared/oauth";
 import type { Request, RequestHandler, Response } from "express";
-import { clearFlowCookies, flowCookiesOf } from "../cookies/flow-cookie.js";
+import { clearFlowCookie, flowCookiesOf } from "../cookies/flow-cookie.js";
 import { writeSessionCookies } from "../cookies/session-cookies.js";
 import { callerOf } from "../session/caller.js";
 import { type EndFormerSessionDeps, endFormerSession } from "../session/end-former-session.js";
@@ -84,7 +84,7 @@ async function arrive(
     writeSessionCookies(response, new URL(answer.redirect).origin, answer.tokens, deps.clock.now());
     await endFormerSession(deps, request);
   }
-  clearFlowCookies(request, response);
+  clearFlowCookie(request, response, answer.flowCookieHash);
   return answer.redirect;
 }
 
