@@ -46,6 +46,7 @@ describe("readConfig", () => {
       queryPlanFewParents: 200,
       queryPlanWindowChildren: 40,
       bodyMaxBytes: 1_048_576,
+      oauthSignup: true,
       systemTablePrefix: "svc_",
       trustProxy: ["loopback"],
       logLevel: "info",

@@ -2,6 +2,7 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { resolve } from "node:path";
 import { EnvReader } from "@portico/shared/env";
+import { SERVICE_SECRET_MIN } from "@portico/shared/kept-secret";
 import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
 import { emailProblem, normalizeEmail } from "./auth/email.js";
 import { passwordProblem } from "./auth/password-problem.js";
@@ -47,6 +48,8 @@ export interface Config {
   readonly queryPlanWindowChildren: number;
   /** BODY_MAX_BYTES */
   readonly bodyMaxBytes: number;
+  /** OAUTH_SIGNUP: may a first sign-in by a provider make a user? */
+  readonly oauthSignup: boolean;
   /** SYSTEM_TABLE_PREFIX */
   readonly systemTablePrefix: string;
   /** TRUST_PROXY, and always loopback: whose word about the client's address counts. */
@@ -62,7 +65,6 @@ export interface Config {
 const MAX_INT = 2 ** 31 - 1;
 const MEBIBYTE = 1024 * 1024;
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
-const SERVICE_SECRET_MIN = 32;
 const ENCRYPTION_KEY_BYTES = 32;
 
 /**
@@ -98,6 +100,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       max: 1_000,
     }),
     bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
+    oauthSignup: reader.boolean("OAUTH_SIGNUP", true),
     systemTablePrefix: readSystemTablePrefix(reader),
     trustProxy: withLoopback(readTrustProxy(reader)),
     logLevel: reader.choice("LOG_LEVEL", "info", LOG_LEVELS),

@@ -1,4 +1,5 @@
 // Wires the data service: the one file that knows every adapter.
+import { makeAssertions } from "@portico/shared/assertion";
 import { systemClock } from "@portico/shared/clock";
 import { type Logger, makeLogger } from "@portico/shared/logger";
 import type { RequestHandler } from "express";
@@ -23,12 +24,15 @@ import { systemTables } from "./catalog/system-tables.js";
 import type { Config } from "./config.js";
 import { seedDemo } from "./demo/seed.js";
 import { authenticate } from "./http/authenticate.js";
+import type { InternalRoutesDeps } from "./identity/internal-routes.js";
+import type { OAuthAccountRoutesDeps } from "./identity/routes.js";
 import { loadSecrets, type Secrets } from "./local-secrets.js";
 import { makeApiTokenStore } from "./mongo/api-token-store.js";
 import { makeAuditStore } from "./mongo/audit-store.js";
 import { makeCatalogStore } from "./mongo/catalog-store.js";
 import { connectStore, type Store } from "./mongo/connect.js";
 import { CountStore } from "./mongo/count-store.js";
+import { ensureIdentityIndexes, makeIdentityStore } from "./mongo/identity-store.js";
 import { makeKeyStore } from "./mongo/key-store.js";
 import { provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
@@ -56,6 +60,7 @@ export interface Deps {
   readonly store: Store;
   readonly auth: AuthDeps;
   readonly authenticate: RequestHandler;
+  readonly identity: InternalRoutesDeps & OAuthAccountRoutesDeps;
   readonly records: RecordDeps & SchemaDeps;
   readonly permissions: RecordDeps & ExplainPermissionDeps;
   readonly counts: CountStore;
@@ -77,6 +82,7 @@ export async function makeDeps(config: Config): Promise<Deps> {
     auth,
     authenticate: auth.authenticate,
     records,
+    identity: makeIdentity(config, secrets, store, auth),
     permissions: {
       ...records,
       principalOf: async (userId) => {
@@ -122,6 +128,19 @@ async function makeAuth(config: Config, secrets: Secrets, { db }: Store, logger:
 }
 
 type AuthDeps = AuthRoutesDeps & ApiTokensDeps & KeyRoutesDeps & AuthParts;
+function makeIdentity(
+  config: Config,
+  secrets: Secrets,
+  { db }: Store,
+  { users, sessions, sessionCache, tokens, clock, audit }: AuthDeps,
+): Deps["identity"] {
+  return {
+    ...makeIdentityStore(db, config.systemTablePrefix),
+    ...{ users, sessions, sessionCache, tokens, clock, audit },
+    assertions: makeAssertions(secrets.serviceSecret),
+    oauthSignup: config.oauthSignup,
+  };
+}
 
 /** Parts that other rooms use too. */
 interface AuthParts {
@@ -213,6 +232,7 @@ export async function prepare(
   const { config, store, records, auth } = deps;
   await ensureAuthIndexes(store.db, config.systemTablePrefix);
   await deps.counts.ensureIndexes();
+  await ensureIdentityIndexes(store.db);
   for (const table of buildCatalog(0, [], records.systemTables).tables.values())
     await records.provision(table);
   const admin = await ensureFirstAdmin(auth, { email: config.adminEmail, password: config.adminPassword });

@@ -1,9 +1,8 @@
 // The route table: from top to bottom, the life of a request.
-import { success } from "@portico/shared/envelope";
 import { errorHandler, notFound, requestContext } from "@portico/shared/http-context";
 import { onlyMethods } from "@portico/shared/only-methods";
 import cookieParser from "cookie-parser";
-import express, { type Express, type RequestHandler } from "express";
+import express, { type Express } from "express";
 import type { Config } from "./config.js";
 import type { Deps } from "./deps.js";
 import { checkRequestLine } from "./http/check-request-line.js";
@@ -12,6 +11,8 @@ import { healthz, readyz } from "./http/health.js";
 import { securityHeaders } from "./http/security-headers.js";
 import { loginRoute } from "./login/login-route.js";
 import { logoutRoute } from "./login/logout-route.js";
+import { developmentRoutes } from "./oauth/development/routes.js";
+import { oauthRoutes } from "./oauth/routes.js";
 import { staticSite } from "./pages/static-site.js";
 import { proxyRoute } from "./proxy/proxy-route.js";
 
@@ -39,7 +40,9 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
     .post(...loginRoute(room))
     .all(onlyMethods("POST"));
   app.route("/api/logout").post(logoutRoute(room)).all(onlyMethods("POST"));
-  app.route("/api/auth/providers").get(listProviders).all(onlyMethods("GET", "HEAD"));
+  const codes = deps.developmentCodes;
+  if (codes !== undefined) app.use(developmentRoutes({ ...room, codes }));
+  app.use(oauthRoutes(room));
   app.use(proxyRoute(room));
 
   app.use(...staticSite(config.staticDir));
@@ -47,8 +50,3 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   app.use(errorHandler(deps.logger));
   return app;
 }
-
-/** The providers a client may offer; the Authorization header is ignored. None are configured. */
-const listProviders: RequestHandler = (_request, response) => {
-  response.set("Cache-Control", "no-store").json(success(200, []));
-};

@@ -2,6 +2,8 @@ import { describe, expect, it } from "@jest/globals";
 import { ConfigError } from "@portico/shared/env";
 import { readConfig } from "./config.js";
 
+const SERVICE_SECRET = "thirty-two random characters, or more";
+
 function problems(env: Record<string, string>): readonly string[] {
   try {
     readConfig(env);
@@ -53,6 +55,12 @@ describe("readConfig", () => {
     ["UPLOAD_MAX_BYTES", "-1"],
     ["SYSTEM_TABLE_PREFIX", "../"],
     ["LOG_LEVEL", "loud"],
+    ["SERVICE_SECRET", "too short"],
+    ["OAUTH_REQUIRE_FLOW_COOKIE", "no"],
+    ["OAUTH_DEV_PROVIDER", "yes"],
+    ["GOOGLE_TOKEN_URL", "oauth2.googleapis.com/token"],
+    ["GITHUB_PROFILE_URL", "https://user:pw@api.github.com/user"],
+    ["FACEBOOK_AUTHORIZATION_URL", "javascript:alert(1)"],
     ["NODE_ENV", "prod"],
   ])("refuses %s=%s in one line that names it", (name, value) => {
     expect(problems({ [name]: value })).toEqual([expect.stringContaining(name)]);
@@ -73,6 +81,56 @@ describe("readConfig", () => {
     ["http://127.0.0.1", 0],
     ["http://[::1]:3000", 0],
   ])("in production %s has %d problems", (APP_URL, count) => {
-    expect(problems({ APP_URL, NODE_ENV: "production" })).toHaveLength(count);
+    expect(problems({ APP_URL, NODE_ENV: "production", SERVICE_SECRET })).toHaveLength(count);
+  });
+
+  it("needs SERVICE_SECRET in production", () => {
+    expect(problems({ NODE_ENV: "production" })).toEqual([
+      expect.stringContaining("SERVICE_SECRET is required"),
+    ]);
+  });
+
+  it("offers the providers with id and secret, in the fixed order", () => {
+    const env = {
+      ...{
+        GITHUB_CLIENT_ID: "a",
+        GITHUB_CLIENT_SECRET: "b",
+        GOOGLE_CLIENT_ID: "c",
+        GOOGLE_CLIENT_SECRET: "d",
+      },
+      GITHUB_PROFILE_URL: "http://127.0.0.1:9/user",
+    };
+    const { providers, developmentProvider } = readConfig(env);
+    expect([...providers.keys()]).toEqual(["google", "github"]);
+    expect(providers.get("github")).toEqual({
+      ...{ clientId: "a", clientSecret: "b", tokenUrl: "https://github.com/login/oauth/access_token" },
+      authorizationUrl: "https://github.com/login/oauth/authorize",
+      ...{ profileUrl: "http://127.0.0.1:9/user", emailsUrl: "http://127.0.0.1:9/user/emails" },
+    });
+    expect(developmentProvider).toBe(false);
+  });
+
+  it.each(["GOOGLE_CLIENT_ID", "FACEBOOK_CLIENT_SECRET"])("refuses %s alone", (name) => {
+    expect(problems({ [name]: "x" })).toEqual([expect.stringContaining("is missing")]);
+  });
+
+  it.each<[string, Record<string, string>, boolean]>([
+    ["by itself on this machine", {}, true],
+    ["not in production", { NODE_ENV: "production", SERVICE_SECRET }, false],
+    ["not on a public address", { APP_URL: "https://app.example.com" }, false],
+    ["not beside a real provider", { GOOGLE_CLIENT_ID: "a", GOOGLE_CLIENT_SECRET: "b" }, false],
+    ["not when it is off", { OAUTH_DEV_PROVIDER: "off" }, false],
+  ])("puts the development provider in place %s", (_name, env, expected) => {
+    expect(readConfig(env).developmentProvider).toBe(expected);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ["in production", { NODE_ENV: "production", SERVICE_SECRET }],
+    ["on a public address", { APP_URL: "https://app.example.com" }],
+    ["beside a real provider", { GOOGLE_CLIENT_ID: "a", GOOGLE_CLIENT_SECRET: "b" }],
+  ])("refuses to start with the development provider on %s", (_name, env) => {
+    expect(problems({ ...env, OAUTH_DEV_PROVIDER: "on" })).toEqual([
+      expect.stringContaining("OAUTH_DEV_PROVIDER"),
+    ]);
   });
 });

@@ -2,7 +2,10 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { EnvReader } from "@portico/shared/env";
+import { SERVICE_SECRET_MIN } from "@portico/shared/kept-secret";
 import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
+import { readDevelopmentProvider } from "./oauth/development/provider.js";
+import { type Providers, readProviders } from "./oauth/provider-settings.js";
 
 /** The settings of the gateway. Each field names its variable. */
 export interface Config {
@@ -20,6 +23,16 @@ export interface Config {
   readonly allowedOrigins: readonly string[];
   /** STATIC_DIR, absolute; the built-in start page when undefined. */
   readonly staticDir: string | undefined;
+  /** DATA_DIR, absolute: only a generated SERVICE_SECRET is kept there. */
+  readonly dataDir: string;
+  /** SERVICE_SECRET; made and kept in DATA_DIR when undefined. */
+  readonly serviceSecret: string | undefined;
+  /** GOOGLE_…, FACEBOOK_…, GITHUB_…: those with a client id. */
+  readonly providers: Providers;
+  /** OAUTH_DEV_PROVIDER: the development provider stands in for all three. */
+  readonly developmentProvider: boolean;
+  /** OAUTH_REQUIRE_FLOW_COOKIE */
+  readonly requireFlowCookie: boolean;
   /** TRUST_PROXY */
   readonly trustProxy: TrustProxy;
   /** BODY_MAX_BYTES */
@@ -43,6 +56,8 @@ export interface Limits {
   readonly lingerMs: number;
   /** For the gateway's own calls. Hashing a password takes a tenth of a second, a queue of them longer. */
   readonly authTimeoutMs: number;
+  /** For a provider's token and profile together; then the person is sent back with an error. */
+  readonly providerTimeoutMs: number;
   /** A readiness probe must not wait long itself. */
   readonly readyTimeoutMs: number;
 }
@@ -52,6 +67,7 @@ const LIMITS: Limits = Object.freeze({
   answerTimeoutMs: 30_000,
   lingerMs: 10_000,
   authTimeoutMs: 15_000,
+  providerTimeoutMs: 10_000,
   readyTimeoutMs: 2_000,
 });
 
@@ -67,14 +83,21 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const reader = new EnvReader(env);
   const production =
     reader.choice("NODE_ENV", "development", ["development", "test", "production"]) === "production";
+  const appUrl = readAppUrl(reader, production);
+  const providers = readProviders(reader);
   const config: Config = {
     production,
-    appUrl: readAppUrl(reader, production),
+    appUrl,
     port: reader.integer("PORT", 3000, { min: 0, max: 65_535 }),
     host: reader.text("HOST", "127.0.0.1"),
     dataServiceUrl: reader.origin("DATA_SERVICE_URL", "http://127.0.0.1:3001"),
     allowedOrigins: Object.freeze(reader.origins("ALLOWED_ORIGINS")),
     staticDir: readStaticDir(reader),
+    dataDir: resolve(reader.text("DATA_DIR", "./.data")),
+    serviceSecret: readServiceSecret(reader, production),
+    providers,
+    developmentProvider: readDevelopmentProvider(reader, { production, appUrl, providers }),
+    requireFlowCookie: reader.boolean("OAUTH_REQUIRE_FLOW_COOKIE", true),
     trustProxy: readTrustProxy(reader),
     bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
     uploadMaxBytes: reader.integer("UPLOAD_MAX_BYTES", 50 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
@@ -94,6 +117,18 @@ function readAppUrl(reader: EnvReader, production: boolean): string {
     reader.problem(`APP_URL must be https when NODE_ENV is production, not "${origin}".`);
   }
   return origin;
+}
+
+function readServiceSecret(reader: EnvReader, production: boolean): string | undefined {
+  const remedy = `at least ${SERVICE_SECRET_MIN} random characters, the same as the data service's`;
+  const secret = reader.optional("SERVICE_SECRET");
+  if (secret === undefined && production) {
+    reader.problem(`SERVICE_SECRET is required when NODE_ENV is production: ${remedy}.`);
+  }
+  if (secret !== undefined && secret.length < SERVICE_SECRET_MIN) {
+    reader.problem(`SERVICE_SECRET must be ${remedy}.`);
+  }
+  return secret;
 }
 
 function readStaticDir(reader: EnvReader): string | undefined {

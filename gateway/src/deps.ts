@@ -1,10 +1,18 @@
 // Settings -> everything the routes work with. The only file that knows every adapter.
+import { join } from "node:path";
+import { makeAssertions } from "@portico/shared/assertion";
 import { type Clock, systemClock } from "@portico/shared/clock";
+import { keepSecret, SERVICE_SECRET } from "@portico/shared/kept-secret";
 import { type Logger, makeLogger } from "@portico/shared/logger";
 import type { Config } from "./config.js";
+import { developmentFetch } from "./oauth/development/answers.js";
+import { type DevelopmentCodes, makeDevelopmentCodes } from "./oauth/development/code.js";
+import { developmentProviders } from "./oauth/development/provider.js";
+import { makeOAuthSettings, type OAuthSettings } from "./oauth/oauth-settings.js";
 import { type Forward, makeForward } from "./proxy/forward.js";
 import { type Refresh, refreshOnce } from "./session/refresh-once.js";
 import { type AuthClient, makeAuthClient } from "./upstream/auth-client.js";
+import { type IdentityClient, makeIdentityClient } from "./upstream/identity-client.js";
 
 export interface Deps {
   readonly clock: Clock;
@@ -12,9 +20,17 @@ export interface Deps {
   readonly authClient: AuthClient;
   readonly refresh: Refresh;
   readonly forward: Forward;
+  readonly identityClient: IdentityClient;
+  readonly oauth: OAuthSettings;
+  /** Undefined where the development provider is off. */
+  readonly developmentCodes: DevelopmentCodes | undefined;
 }
 
-export function makeDeps({ dataServiceUrl, limits, logLevel }: Config): Deps {
+/** @throws ConfigError when no SERVICE_SECRET is given and none can be kept */
+export async function makeDeps(config: Config): Promise<Deps> {
+  const { dataServiceUrl, limits, logLevel } = config;
+  const serviceSecret =
+    config.serviceSecret ?? (await keepSecret(join(config.dataDir, "secrets"), SERVICE_SECRET));
   const authClient = makeAuthClient({
     dataServiceUrl,
     timeoutMs: limits.authTimeoutMs,
@@ -26,5 +42,25 @@ export function makeDeps({ dataServiceUrl, limits, logLevel }: Config): Deps {
     authClient,
     refresh: refreshOnce(authClient.refresh),
     forward: makeForward({ dataServiceUrl, limits }),
+    identityClient: makeIdentityClient({
+      ...{ dataServiceUrl, timeoutMs: limits.authTimeoutMs, clock: systemClock },
+      assertions: makeAssertions(serviceSecret),
+    }),
+    ...makeOAuth(config, serviceSecret),
   };
+}
+
+function makeOAuth(
+  { appUrl, providers, developmentProvider, limits }: Config,
+  serviceSecret: string,
+): Pick<Deps, "oauth" | "developmentCodes"> {
+  const { providerTimeoutMs } = limits;
+  if (!developmentProvider) {
+    const oauth = makeOAuthSettings(appUrl, providers, fetch, providerTimeoutMs);
+    return { oauth, developmentCodes: undefined };
+  }
+  const codes = makeDevelopmentCodes(serviceSecret);
+  const ask = developmentFetch(codes, systemClock);
+  const oauth = makeOAuthSettings(appUrl, developmentProviders(appUrl), ask, providerTimeoutMs);
+  return { oauth, developmentCodes: codes };
 }

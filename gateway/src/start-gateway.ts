@@ -9,7 +9,7 @@ import { makeDeps } from "./deps.js";
 /** @throws ConfigError when the port is taken */
 export async function startGateway(config: Config): Promise<Service> {
   let stopping = false;
-  const deps = makeDeps(config);
+  const deps = await makeDeps(config);
   const app = makeApp(config, deps, () => stopping);
   const { url, server, stop } = await listen(
     app,
@@ -18,6 +18,9 @@ export async function startGateway(config: Config): Promise<Service> {
     { requireHostHeader: false },
   );
   refuseMalformed(server);
+  if (config.developmentProvider) {
+    deps.logger.warn("development sign-in provider is on: any identity, no password, on this machine only");
+  }
   deps.logger.info({ url, appUrl: config.appUrl }, "gateway is listening");
   return {
     url,

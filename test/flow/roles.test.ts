@@ -153,13 +153,23 @@ describe("an anonymous caller", () => {
     expect((await anyone.get("/auth/providers")).body).toEqual({
       statusCode: 200,
       message: "Success",
-      data: [],
+      data: [{ provider: "google" }, { provider: "facebook" }, { provider: "github" }],
     });
   });
 
   it("finds no sessions, markers or versions under any path", async () => {
     for (const api of [anyone, admin]) {
-      for (const path of ["/_sessions", "/_markers", "/_versions", "/_making", "/_sequences", "/sessions"]) {
+      for (const path of [
+        "/_sessions",
+        "/_oauth_flows",
+        "/_bridge_codes",
+        "/_oauth_accounts",
+        "/_markers",
+        "/_versions",
+        "/_making",
+        "/_sequences",
+        "/sessions",
+      ]) {
         expect([path, (await api.get(path)).status]).toEqual([path, 404]);
       }
     }

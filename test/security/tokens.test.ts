@@ -22,7 +22,7 @@ interface Recipe {
 const LEFT_OUT: Readonly<Record<string, string>> = {
   J004: "contract/auth/keys rotates; here the recipes forge with the one key they know",
   J076: "contract 1 lets trusted internal services call the data service with a Bearer token",
-  J078: "there is no bridge code yet",
+  J078: "security row A21, in oauth.test.ts",
   J091: "10,000 requests a second belong to a load run",
 };
 

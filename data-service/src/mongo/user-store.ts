@@ -16,6 +16,8 @@ export interface UserDocument {
   name?: string;
   isActive: boolean;
   isRootAdmin: boolean;
+  /** Nobody vouched for the address: whoever proves it by a provider takes the account over (security row B1). */
+  emailUnproven?: boolean;
   roleId?: ObjectId;
   createdAt: Date;
   updatedAt: Date;

@@ -109,3 +109,31 @@ describe("a new epoch, which ends all sessions, is written alongside", () => {
     expect(hooks().alongside(roles, { set: new Map([["isActive", false]]), unset: [] })).toEqual({});
   });
 });
+
+describe("an address that somebody who is not root has set", () => {
+  const plan = (set: Record<string, string>) => ({
+    ...{
+      own: { set: new Map(Object.entries(set)), unset: [], columns: new Map() },
+      mustExist: [],
+      foreign: [],
+    },
+  });
+
+  it("is marked as unproven, so that whoever proves it gets the account alone (security row B1)", () => {
+    const marked = hooks().markUnproven(users, plan({ email: "ann@example.com" }));
+    expect(marked.own.set.get("emailUnproven")).toBe(true);
+  });
+
+  it("is not marked where no address changes, or in another table", () => {
+    expect(
+      hooks()
+        .markUnproven(users, plan({ name: "Ann" }))
+        .own.set.has("emailUnproven"),
+    ).toBe(false);
+    expect(
+      hooks()
+        .markUnproven(roles, plan({ email: "x" }))
+        .own.set.has("emailUnproven"),
+    ).toBe(false);
+  });
+});

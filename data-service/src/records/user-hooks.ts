@@ -6,6 +6,7 @@ import { normalizeEmail } from "../auth/email.js";
 import type { Column, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { isObject, type Json } from "../json.js";
+import type { WritePlan } from "./write-plan.js";
 
 export interface UserHooksDeps {
   /** Name of the users' table. */
@@ -24,6 +25,8 @@ export interface UserHooks {
   prepare(table: Table, body: Json): Json;
   /** The value to store for a column's checked value. */
   transform(table: Table, column: Column, value: Stored): Promise<Stored>;
+  /** Notes that an address was set by somebody who is not root: nobody has proved yet whose it is. */
+  markUnproven(table: Table, plan: WritePlan): WritePlan;
   /** @throws AppError 409 when the change would leave no active root admin. @param change null = delete */
   beforeChange(table: Table, id: Stored, change: ReadonlyMap<string, Stored> | null): Promise<void>;
   /** Fields to write together with the change (a new session epoch). */
@@ -52,6 +55,12 @@ export function makeUserHooks(deps: UserHooksDeps): UserHooks {
     async transform(table, column, value) {
       const isPassword = table.name === users && column.name === "password";
       return isPassword && typeof value === "string" ? hash(value) : value;
+    },
+    markUnproven(table, plan) {
+      const emailField = table.columns.get("email")?.field ?? "";
+      if (table.name !== users || !plan.own.set.has(emailField)) return plan;
+      const set = new Map<string, Stored>([...plan.own.set, ["emailUnproven", true]]);
+      return { ...plan, own: { ...plan.own, set } };
     },
     async beforeChange(table, id, change) {
       if (table.name !== users) return;

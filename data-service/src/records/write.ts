@@ -44,7 +44,14 @@ export async function create(
     rights.require(now, found, "create");
     const wish = recordShape(deps, rights, found, now, parameters);
     const grants = rights.write(now, found, "create");
-    const write: BodyContext = { deps, table: found, catalog: now, shape: wish, mode: "create" };
+    const write: BodyContext = {
+      deps,
+      table: found,
+      catalog: now,
+      shape: wish,
+      mode: "create",
+      byRoot: rights.isRoot,
+    };
     return {
       table: found,
       catalog: now,
@@ -79,6 +86,7 @@ interface BodyContext {
   readonly catalog: Catalog;
   readonly shape: RecordShape;
   readonly mode: "create" | "update";
+  readonly byRoot: boolean;
 }
 
 /**
@@ -113,7 +121,8 @@ function alternativeFor(context: BodyContext, body: Json, grant: WriteGrant): Al
   const mayWrite = (member: Column | Relation) => preset.has(member.name) || grant.members(member);
   const checked = checkBody(prepared, table, catalog, { mayWrite }, mode);
   const plan = planWrite(authorizeLinks(checked, table, shape.view, preset));
-  return { rows: grant.rows, check: grant.check, plan };
+  const marked = context.byRoot ? plan : deps.userHooks.markUnproven(table, plan);
+  return { rows: grant.rows, check: grant.check, plan: marked };
 }
 
 /** Checks a single body, or each of a list with its position before the field. */
@@ -151,7 +160,14 @@ export async function update(
     rights.require(now, found, "update");
     const wish = recordShape(deps, rights, found, now, parameters);
     const grants = rights.write(now, found, "update");
-    const write: BodyContext = { deps, table: found, catalog: now, shape: wish, mode: "update" };
+    const write: BodyContext = {
+      deps,
+      table: found,
+      catalog: now,
+      shape: wish,
+      mode: "update",
+      byRoot: rights.isRoot,
+    };
     return {
       table: found,
       catalog: now,

@@ -1,6 +1,6 @@
 // Signing in and out. The cookies are HttpOnly: this file only ever learns who the user is.
 import { call, problemsOf } from "./api.js";
-import { byId } from "./element.js";
+import { byId, element } from "./element.js";
 
 const form = byId("login-form");
 const email = byId("email");
@@ -59,7 +59,23 @@ export function startSession(onChange) {
     email.focus();
   });
 
+  offerProviders();
   return { check };
+}
+
+/** A provider is a link: the browser goes there, and comes back signed in, or with an `error`. */
+async function offerProviders() {
+  const answer = await call("GET", "/api/auth/providers");
+  const names = answer.ok ? answer.json.data.map(({ provider }) => provider) : [];
+  const redirect = encodeURIComponent(`${location.origin}/`);
+  for (const name of names) {
+    byId("providers").append(" ", element("a", { href: `/api/auth/${name}?redirect=${redirect}` }, name));
+  }
+  byId("providers").hidden = names.length === 0;
+  const error = new URLSearchParams(location.search).get("error");
+  if (error === null) return;
+  problem.textContent = `Signing in with a provider did not work: ${error}.`;
+  problem.hidden = false;
 }
 
 /** Null when it worked, otherwise what to tell the user. */

@@ -7,7 +7,7 @@ import express, { type Request, type RequestHandler, type Response } from "expre
 import { writeSessionCookies } from "../cookies/session-cookies.js";
 import { requireBodyType, requirePage } from "../http/page-rule.js";
 import { callerOf } from "../session/caller.js";
-import { credentialsOf } from "../session/credentials.js";
+import { endFormerSession } from "../session/end-former-session.js";
 import type { AuthClient } from "../upstream/auth-client.js";
 
 export interface LoginDeps {
@@ -51,14 +51,4 @@ async function logIn(deps: LoginDeps, request: Request, response: Response): Pro
 function browserOrigin(request: Request, appUrl: string): string | undefined {
   const { origin, "sec-fetch-site": site } = request.headers;
   return origin ?? (site === undefined ? undefined : appUrl);
-}
-
-/** A planted or forgotten session must not live on beside the new one; failing at that fails no login. */
-async function endFormerSession(deps: LoginDeps, request: Request): Promise<void> {
-  const { cookies } = credentialsOf(request);
-  if (cookies.kind !== "present" || cookies.refreshToken === undefined) return;
-  const caller = callerOf(request);
-  await deps.authClient.logOut({ refreshToken: cookies.refreshToken }, caller).catch((err: unknown) => {
-    deps.logger.warn({ correlationId: caller.correlationId, err }, "former session not ended");
-  });
 }

@@ -16,8 +16,11 @@ const WITHOUT_SESSION = new Set(["/auth/login", "/auth/refresh-token"]);
 /** Methods that change nothing (RFC 9110, section 9.2.1; RFC 10008 for QUERY). */
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS", "QUERY"]);
 
+/** The calls of the gateway itself, which no client's call may become. */
+const INTERNAL = /^\/internal(\/|$)/;
+
 export function isClosed({ path }: ApiCall): boolean {
-  return CLOSED.has(path);
+  return CLOSED.has(path) || INTERNAL.test(path);
 }
 
 export function ignoresSession({ path }: ApiCall): boolean {

@@ -40,7 +40,7 @@ interface AuthClientSettings {
   readonly readyTimeoutMs: number;
 }
 
-interface Answer {
+export interface Answer {
   readonly status: number;
   readonly body: unknown;
   readonly retryAfter: string | null;
@@ -90,7 +90,7 @@ function nameSession(session: SessionName): { body: unknown; headers: Record<str
   return { body: {}, headers: { Authorization: session.authorization } };
 }
 
-function callerHeaders(caller: Caller): Record<string, string> {
+export function callerHeaders(caller: Caller): Record<string, string> {
   return {
     "X-Correlation-ID": caller.correlationId,
     ...(caller.address === undefined ? {} : { "X-Forwarded-For": caller.address }),
@@ -98,7 +98,7 @@ function callerHeaders(caller: Caller): Record<string, string> {
   };
 }
 
-async function call(url: string, timeoutMs: number, init: RequestInit): Promise<Answer> {
+export async function call(url: string, timeoutMs: number, init: RequestInit): Promise<Answer> {
   try {
     const response = await fetch(url, {
       ...init,
@@ -126,11 +126,11 @@ function tokensOf(answer: Answer): TokenPair {
   return tokens;
 }
 
-function refusalOf(answer: Answer): AppError {
+export function refusalOf(answer: Answer): AppError {
   return readUpstreamError(answer.body, answer.retryAfter) ?? senseless(answer);
 }
 
-function senseless(answer: Answer): AppError {
+export function senseless(answer: Answer): AppError {
   const cause = new Error(`The data service answered ${answer.status} with an unexpected body.`);
   return new AppError("BAD_GATEWAY", { message: "The data service gave no valid answer.", cause });
 }

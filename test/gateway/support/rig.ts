@@ -29,6 +29,8 @@ export async function startRig(
     ALLOWED_ORIGINS: OTHER_ORIGIN,
     LOG_LEVEL: "silent",
     BODY_MAX_BYTES: "65536",
+    OAUTH_DEV_PROVIDER: "off",
+    SERVICE_SECRET: "the service secret of the gateway tests",
     ...settings,
   });
   const gateway = await startGateway({ ...config, limits: { ...config.limits, ...limits } });

@@ -4,7 +4,7 @@ import { access, readdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { makeFolder } from "../../make-folder.js";
+import { makeFolder } from "@portico/shared/make-folder";
 import { EngineError } from "./engine-error.js";
 import { chooseSocketFolder, removeStaleSockets } from "./engine-sockets.js";
 import type { EngineWorkerData, EngineWorkerMessage } from "./engine-worker.js";

@@ -1,0 +1,55 @@
+// Provider accounts and the users they sign in: the port, and the moves that hold when many make them at once.
+import type { Identity, Provider } from "@portico/shared/oauth";
+
+/** A provider account that signs somebody in. */
+export interface LinkedAccount {
+  readonly id: string;
+  readonly provider: Provider;
+  readonly userId: string;
+  readonly email: string | null;
+  readonly createdAt: Date;
+  /** Its user is being made, under the id that stands here already. */
+  readonly isPending: boolean;
+}
+
+export interface IdentityUser {
+  readonly id: string;
+  readonly isActive: boolean;
+  readonly hasPassword: boolean;
+  readonly emailUnproven: boolean;
+}
+
+export interface NewUser {
+  readonly id: string;
+  readonly email: string;
+  readonly emailVerified: boolean;
+  readonly name: string | null;
+  readonly createdAt: Date;
+}
+
+/** Users, as far as signing in by a provider asks for them. */
+export interface IdentityUsers {
+  find(userId: string): Promise<IdentityUser | undefined>;
+  findByEmail(email: string): Promise<IdentityUser | undefined>;
+  newId(): string;
+  /** A user without password. True when a user with this id is there afterwards; false when the e-mail is taken. */
+  insert(user: NewUser): Promise<boolean>;
+  /** Takes away every way into an account whose address was never proved, then calls the address proved. */
+  takeOver(userId: string): Promise<void>;
+}
+
+/** One row per (provider, subject). Every write is conditional: undefined or false means that another was faster. */
+export interface LinkedAccounts {
+  find(identity: Identity): Promise<LinkedAccount | undefined>;
+  /** @param replacing the user the row names now; undefined when there is no row */
+  link(identity: Identity, userId: string, replacing: string | undefined, now: Date): Promise<boolean>;
+  /** Writes down which id the new user will have, before there is one. */
+  reserve(identity: Identity, userId: string, replacing: string | undefined, now: Date): Promise<boolean>;
+  /** The user that was being made is there. */
+  confirm(identity: Identity): Promise<void>;
+  listOf(userId: string): Promise<readonly LinkedAccount[]>;
+  /** Marks a row as leaving, and tells how many others stay. Undefined when the user has no such row. */
+  markLeaving(accountId: string, userId: string, now: Date): Promise<number | undefined>;
+  unmarkLeaving(accountId: string): Promise<void>;
+  remove(accountId: string): Promise<void>;
+}

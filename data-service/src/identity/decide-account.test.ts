@@ -1,0 +1,65 @@
+import { describe, expect, it } from "@jest/globals";
+import { type AccountDecision, type AccountFacts, decideAccount } from "./decide-account.js";
+
+const ANN = { id: "ann", isActive: true, emailUnproven: false };
+const NEWCOMER: AccountFacts = {
+  ...{ linked: undefined, owner: undefined, email: "ann@example.com" },
+  ...{ emailVerified: true, mayCreate: true },
+};
+
+describe("decideAccount", () => {
+  it.each<[string, Partial<AccountFacts>, AccountDecision]>([
+    ["a linked account is used", { linked: ANN }, { kind: "use", userId: "ann" }],
+    [
+      "a linked account is used, whatever the address says by now",
+      { linked: ANN, email: undefined, emailVerified: false, mayCreate: false },
+      { kind: "use", userId: "ann" },
+    ],
+    [
+      "a linked account is used although the address belongs to another user",
+      { linked: ANN, owner: { ...ANN, id: "bob" } },
+      { kind: "use", userId: "ann" },
+    ],
+    [
+      "a deactivated linked account is refused",
+      { linked: { ...ANN, isActive: false } },
+      { kind: "refuse", error: "account_disabled" },
+    ],
+    ["without an address it is refused", { email: undefined }, { kind: "refuse", error: "email_missing" }],
+    ["a verified address links its owner", { owner: ANN }, { kind: "link", userId: "ann", takeOver: false }],
+    [
+      "B1 a verified address takes over an account whose address nobody proved",
+      { owner: { ...ANN, emailUnproven: true } },
+      { kind: "link", userId: "ann", takeOver: true },
+    ],
+    [
+      "B2 an unverified address of somebody is refused",
+      { owner: ANN, emailVerified: false },
+      { kind: "refuse", error: "email_in_use" },
+    ],
+    [
+      "B2 an unverified address of a deactivated user is refused in the same words",
+      { owner: { ...ANN, isActive: false }, emailVerified: false },
+      { kind: "refuse", error: "email_in_use" },
+    ],
+    [
+      "a verified address of a deactivated user is refused",
+      { owner: { ...ANN, isActive: false } },
+      { kind: "refuse", error: "account_disabled" },
+    ],
+    ["a new address makes a user", {}, { kind: "create", email: "ann@example.com" }],
+    [
+      "a new unverified address makes a user",
+      { emailVerified: false },
+      { kind: "create", email: "ann@example.com" },
+    ],
+    ["no user is made without sign-up", { mayCreate: false }, { kind: "refuse", error: "signup_disabled" }],
+    [
+      "a verified address links without sign-up, too",
+      { owner: ANN, mayCreate: false },
+      { kind: "link", userId: "ann", takeOver: false },
+    ],
+  ])("%s", (_name, facts, decision) => {
+    expect(decideAccount({ ...NEWCOMER, ...facts })).toEqual(decision);
+  });
+});

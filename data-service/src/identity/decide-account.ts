@@ -1,0 +1,47 @@
+// A provider's word about somebody -> what it means for the accounts here. Decides; sign-in.ts acts. Pure.
+import type { OAuthError } from "@portico/shared/oauth";
+
+/** What is known when somebody comes back from a provider. */
+export interface AccountFacts {
+  /** The user whom this provider account signs in already. */
+  readonly linked: { readonly id: string; readonly isActive: boolean } | undefined;
+  /** The user who has the same e-mail address. */
+  readonly owner:
+    | {
+        readonly id: string;
+        readonly isActive: boolean;
+        /** Nobody has ever vouched for the address of this user. */
+        readonly emailUnproven: boolean;
+      }
+    | undefined;
+  /** Normalised; undefined when the provider gave none. */
+  readonly email: string | undefined;
+  readonly emailVerified: boolean;
+  /** OAUTH_SIGNUP */
+  readonly mayCreate: boolean;
+}
+
+export type AccountDecision =
+  | { readonly kind: "use"; readonly userId: string }
+  /** `takeOver`: whoever made the account never proved the address, and must not keep a way in. */
+  | { readonly kind: "link"; readonly userId: string; readonly takeOver: boolean }
+  | { readonly kind: "create"; readonly email: string }
+  | { readonly kind: "refuse"; readonly error: OAuthError };
+
+/** Contract 3.4, step 4: the linked account, else a verified address, else a new user. */
+export function decideAccount(facts: AccountFacts): AccountDecision {
+  const { linked, owner, email, emailVerified, mayCreate } = facts;
+  if (linked !== undefined) {
+    return linked.isActive ? { kind: "use", userId: linked.id } : refuse("account_disabled");
+  }
+  if (email === undefined) return refuse("email_missing");
+  if (owner === undefined) return mayCreate ? { kind: "create", email } : refuse("signup_disabled");
+  // An address that anybody could have typed at the provider must open nobody's account.
+  if (!emailVerified) return refuse("email_in_use");
+  if (!owner.isActive) return refuse("account_disabled");
+  return { kind: "link", userId: owner.id, takeOver: owner.emailUnproven };
+}
+
+function refuse(error: OAuthError): AccountDecision {
+  return { kind: "refuse", error };
+}

@@ -1,0 +1,107 @@
+// Identity -> the user it signs in: found, linked or made, exactly one however many come at once.
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import type { Identity, OAuthError } from "@portico/shared/oauth";
+import { emailProblem, normalizeEmail } from "../auth/email.js";
+import type { SessionCache } from "../auth/session-cache.js";
+import type { IdentityUsers, LinkedAccount, LinkedAccounts } from "./accounts.js";
+import { type AccountDecision, type AccountFacts, decideAccount } from "./decide-account.js";
+
+export interface FindUserDeps {
+  readonly accounts: LinkedAccounts;
+  readonly identityUsers: IdentityUsers;
+  readonly sessionCache: Pick<SessionCache, "forgetUser">;
+  readonly clock: Clock;
+  /** OAUTH_SIGNUP */
+  readonly oauthSignup: boolean;
+}
+
+export type FoundUser =
+  | { readonly kind: "user"; readonly userId: string; readonly how: "use" | "link" | "create" }
+  | { readonly kind: "refused"; readonly error: OAuthError };
+
+/** Each round sees what the faster one did, so two are almost always enough. */
+const MAX_ROUNDS = 8;
+
+/** @throws AppError CONFLICT when others change the same accounts all the time */
+export async function findUser(deps: FindUserDeps, identity: Identity): Promise<FoundUser> {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const found = await attempt(deps, identity);
+    if (found !== undefined) return found;
+  }
+  throw new AppError("CONFLICT", "This account is being changed by other requests; sign in again.");
+}
+
+/** Undefined when somebody else was faster. */
+async function attempt(deps: FindUserDeps, identity: Identity): Promise<FoundUser | undefined> {
+  const { account, facts } = await look(deps, identity);
+  const decision = decideAccount(facts);
+  switch (decision.kind) {
+    case "refuse":
+      return { kind: "refused", error: decision.error };
+    case "use":
+      if (account?.isPending) await deps.accounts.confirm(identity);
+      return { kind: "user", userId: decision.userId, how: "use" };
+    case "link":
+      return link(deps, identity, decision, account);
+    case "create":
+      return create(deps, identity, decision.email, account);
+  }
+}
+
+/**
+ * The owner of the address first: a first sign-in writes the account's row before its user, so whoever sees that user
+ * sees the row as well, and does not take its own other half for a stranger.
+ */
+async function look(
+  { accounts, identityUsers, oauthSignup }: FindUserDeps,
+  identity: Identity,
+): Promise<{ account: LinkedAccount | undefined; facts: AccountFacts }> {
+  const email = usableEmail(identity.email);
+  const owner = email === undefined ? undefined : await identityUsers.findByEmail(email);
+  const account = await accounts.find(identity);
+  const linked = account === undefined ? undefined : await identityUsers.find(account.userId);
+  const { emailVerified } = identity;
+  return { account, facts: { linked, owner, email, emailVerified, mayCreate: oauthSignup } };
+}
+
+function usableEmail(text: string | null): string | undefined {
+  const email = text === null ? "" : normalizeEmail(text);
+  return emailProblem(email) === undefined ? email : undefined;
+}
+
+async function link(
+  { accounts, identityUsers, sessionCache, clock }: FindUserDeps,
+  identity: Identity,
+  { userId, takeOver }: Extract<AccountDecision, { kind: "link" }>,
+  account: LinkedAccount | undefined,
+): Promise<FoundUser | undefined> {
+  // First: should the process die in between, the next sign-in finds the address unproved again, and goes on.
+  if (takeOver) {
+    await identityUsers.takeOver(userId);
+    sessionCache.forgetUser(userId);
+  }
+  const linked = await accounts.link(identity, userId, account?.userId, clock.now());
+  return linked ? { kind: "user", userId, how: "link" } : undefined;
+}
+
+/**
+ * The account's row is written first, with the id its user will have: of many first sign-ins one writes the row, and
+ * all make the same user. A process that dies in between leaves a row that the next sign-in completes.
+ */
+async function create(
+  { accounts, identityUsers, clock }: FindUserDeps,
+  identity: Identity,
+  email: string,
+  account: LinkedAccount | undefined,
+): Promise<FoundUser | undefined> {
+  const userId = account?.isPending ? account.userId : identityUsers.newId();
+  const createdAt = clock.now();
+  const isReserved =
+    account?.isPending || (await accounts.reserve(identity, userId, account?.userId, createdAt));
+  if (!isReserved) return undefined;
+  const { emailVerified, name } = identity;
+  if (!(await identityUsers.insert({ id: userId, email, emailVerified, name, createdAt }))) return undefined;
+  await accounts.confirm(identity);
+  return { kind: "user", userId, how: "create" };
+}

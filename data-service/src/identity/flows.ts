@@ -1,0 +1,78 @@
+// A sign-in on its way: begun here, and taken exactly once when the provider sends the browser back.
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import type { Flow, StartFlow, TakeFlow } from "@portico/shared/internal-api";
+import type { Provider } from "@portico/shared/oauth";
+import { secretHash } from "@portico/shared/secret-hash";
+import type { AccessTokens } from "../auth/access-token.js";
+import type { Session } from "../auth/session.js";
+import type { SessionCache } from "../auth/session-cache.js";
+
+/** How long somebody may spend at the provider (contract, section 3.4). */
+const FLOW_MS = 10 * 60_000;
+/** Who connects a provider must have signed in this recently (security row B4). */
+const FRESH_MS = 15 * 60_000;
+
+export interface StoredFlow extends Flow {
+  readonly stateHash: string;
+  readonly provider: Provider;
+  readonly expiresAt: Date;
+}
+
+export interface FlowDeps {
+  readonly flows: {
+    insert(flow: StoredFlow, now: Date): Promise<void>;
+    /** One write: undefined, and nothing taken, unless all of it matches. */
+    take(wanted: {
+      readonly stateHash: string;
+      readonly provider: Provider;
+      /** Of these one must be the flow's, when the flow stays on the app's own origin. */
+      readonly flowCookieHashes: readonly string[];
+      readonly now: Date;
+    }): Promise<Flow | undefined>;
+  };
+  readonly tokens: { readonly access: Pick<AccessTokens, "verify"> };
+  readonly sessionCache: Pick<SessionCache, "find">;
+  readonly sessions: { find(sessionId: string): Promise<Session | undefined> };
+  readonly clock: Clock;
+}
+
+/** @throws AppError 401 or 403 when somebody wants to connect a provider without a fresh sign-in */
+export async function startFlow(deps: FlowDeps, wish: StartFlow): Promise<void> {
+  const now = deps.clock.now();
+  const { provider, redirect, bridgePrefix, codeVerifier, isOwnOrigin, accessToken } = wish;
+  const linkUserId = accessToken === null ? null : await freshUser(deps, accessToken, now);
+  await deps.flows.insert(
+    {
+      ...{ provider, redirect, bridgePrefix, codeVerifier, isOwnOrigin, linkUserId },
+      stateHash: secretHash(wish.state),
+      flowCookieHash: secretHash(wish.flowCookie),
+      expiresAt: new Date(now.getTime() + FLOW_MS),
+    },
+    now,
+  );
+}
+
+async function freshUser(deps: FlowDeps, accessToken: string, now: Date): Promise<string> {
+  const { userId, sessionId } = await deps.tokens.access.verify(accessToken, now);
+  const live = await deps.sessionCache.find(sessionId, userId);
+  const session = live === undefined ? undefined : await deps.sessions.find(sessionId);
+  if (session === undefined) throw new AppError("INVALID_TOKEN");
+  if (now.getTime() - session.createdAt.getTime() <= FRESH_MS) return userId;
+  throw new AppError("FORBIDDEN", {
+    message: "Connecting a provider needs a sign-in at most 15 minutes old; sign in again and repeat.",
+    details: { reason: "sign_in_too_old" },
+  });
+}
+
+export function takeFlow(
+  { flows, clock }: Pick<FlowDeps, "flows" | "clock">,
+  wish: TakeFlow,
+): Promise<Flow | undefined> {
+  return flows.take({
+    stateHash: secretHash(wish.state),
+    provider: wish.provider,
+    flowCookieHashes: wish.flowCookies.map(secretHash),
+    now: clock.now(),
+  });
+}

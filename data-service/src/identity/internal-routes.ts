@@ -1,0 +1,53 @@
+// The calls that only the gateway may make, on a router of their own that the proxy can not reach.
+import { AppError } from "@portico/shared/app-error";
+import type { Assertions } from "@portico/shared/assertion";
+import { notFound } from "@portico/shared/http-context";
+import {
+  INTERNAL_PATHS,
+  readRedeem,
+  readSignIn,
+  readStartFlow,
+  readTakeFlow,
+} from "@portico/shared/internal-api";
+import { type Request, Router } from "express";
+import { clientFacts } from "../auth/client-facts.js";
+import { bodyOf, jsonBody } from "../http/json-body.js";
+import { requireAssertion } from "../http/require-assertion.js";
+import { type FlowDeps, startFlow, takeFlow } from "./flows.js";
+import { type RedeemDeps, redeem } from "./redeem.js";
+import { type SignInDeps, signIn } from "./sign-in.js";
+
+export type InternalRoutesDeps = FlowDeps &
+  SignInDeps &
+  RedeemDeps & { readonly assertions: Pick<Assertions, "verify"> };
+
+const BODY_MAX_BYTES = 16 * 1024;
+
+export function internalRoutes(deps: InternalRoutesDeps): Router {
+  const router = Router({ caseSensitive: true });
+  router.use("/internal", requireAssertion(deps.assertions, deps.clock), ...jsonBody(BODY_MAX_BYTES));
+
+  router.post(INTERNAL_PATHS.startFlow, async (request, response) => {
+    await startFlow(deps, read(request, readStartFlow));
+    response.json({});
+  });
+  router.post(INTERNAL_PATHS.takeFlow, async (request, response) => {
+    response.json({ flow: (await takeFlow(deps, read(request, readTakeFlow))) ?? null });
+  });
+  router.post(INTERNAL_PATHS.signIn, async (request, response) => {
+    response.json(await signIn(deps, read(request, readSignIn), clientFacts(request)));
+  });
+  router.post(INTERNAL_PATHS.redeem, async (request, response) => {
+    response.json(await redeem(deps, read(request, readRedeem), clientFacts(request)));
+  });
+  router.use("/internal", notFound);
+  return router;
+}
+
+/** The two services are of one version; anything else is a mistake of ours. */
+function read<Body>(request: Request, reader: (body: unknown) => Body | undefined): Body {
+  const body = reader(bodyOf(request));
+  if (body === undefined)
+    throw new AppError("BAD_REQUEST", "This is not what the gateway of this version sends.");
+  return body;
+}

@@ -1,0 +1,78 @@
+// Somebody is back from a provider -> a bridge code, or why there is none. No session exists yet.
+import { randomBytes } from "node:crypto";
+import type { Clock } from "@portico/shared/clock";
+import type { SignIn, SignInAnswer } from "@portico/shared/internal-api";
+import type { Identity } from "@portico/shared/oauth";
+import { secretHash } from "@portico/shared/secret-hash";
+import type { Audit } from "../auth/audit.js";
+import type { ClientFacts } from "../auth/issue-session.js";
+import { type FindUserDeps, findUser } from "./find-user.js";
+
+/** Long enough for a redirect, too short for a leaked address (security row A4). */
+const CODE_MS = 60_000;
+
+/** What a bridge code stands for. */
+export interface BridgeCode {
+  readonly codeHash: string;
+  readonly flowCookieHash: string;
+  readonly redirect: string;
+  readonly isOwnOrigin: boolean;
+  /** The user to sign in, or the user to whom the identity is to be connected. */
+  readonly userId: string;
+  readonly identity: Identity;
+  readonly purpose: "sign-in" | "link";
+  readonly expiresAt: Date;
+}
+
+export interface SignInDeps extends FindUserDeps {
+  readonly codes: { insert(code: BridgeCode, now: Date): Promise<void> };
+  readonly clock: Clock;
+  readonly audit: Audit;
+}
+
+/**
+ * Connecting happens later, when the browser that began has proved itself by its cookie: otherwise an attacker could
+ * begin, let a victim finish at the provider, and own a way into the victim's next account.
+ */
+export async function signIn(
+  deps: SignInDeps,
+  { flow, identity }: SignIn,
+  client: ClientFacts,
+): Promise<SignInAnswer> {
+  if (flow.linkUserId !== null) return { code: await mint(deps, flow, identity, flow.linkUserId, "link") };
+  const found = await findUser(deps, identity);
+  const details = { provider: identity.provider };
+  if (found.kind === "refused") {
+    await deps.audit.record({ event: "oauth.refused", details: { ...details, error: found.error } }, client);
+    return { error: found.error };
+  }
+  const { userId, how } = found;
+  if (how === "link") await deps.audit.record({ event: "oauth.link", userId, details }, client);
+  return { code: await mint(deps, flow, identity, userId, "sign-in") };
+}
+
+async function mint(
+  { codes, clock }: SignInDeps,
+  { redirect, flowCookieHash, isOwnOrigin }: SignIn["flow"],
+  identity: Identity,
+  userId: string,
+  purpose: BridgeCode["purpose"],
+): Promise<string> {
+  const code = randomBytes(32).toString("base64url");
+  const now = clock.now();
+  const expiresAt = new Date(now.getTime() + CODE_MS);
+  await codes.insert(
+    {
+      codeHash: secretHash(code),
+      flowCookieHash,
+      redirect,
+      isOwnOrigin,
+      userId,
+      identity,
+      purpose,
+      expiresAt,
+    },
+    now,
+  );
+  return code;
+}

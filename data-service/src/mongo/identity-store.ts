@@ -1,0 +1,240 @@
+// Flows, bridge codes and provider accounts, and the users behind them. Collections of our own: no route reaches them.
+import type { Identity, Provider } from "@portico/shared/oauth";
+import { type Collection, type Db, type Filter, MongoServerError, ObjectId } from "mongodb";
+import type { IdentityUser, IdentityUsers, LinkedAccount, LinkedAccounts } from "../identity/accounts.js";
+import type { FlowDeps, StoredFlow } from "../identity/flows.js";
+import type { RedeemDeps } from "../identity/redeem.js";
+import type { BridgeCode, SignInDeps } from "../identity/sign-in.js";
+import { newSessionEpoch } from "../records/user-hooks.js";
+import { apiTokenCollection } from "./api-token-store.js";
+import { isDuplicate } from "./driver-errors.js";
+import { type UserDocument, userCollection } from "./user-store.js";
+
+interface FlowDocument extends Omit<StoredFlow, "stateHash"> {
+  _id: string;
+}
+
+interface CodeDocument extends Omit<BridgeCode, "codeHash"> {
+  _id: string;
+}
+
+interface AccountDocument {
+  _id: ObjectId;
+  provider: Provider;
+  subject: string;
+  userId: ObjectId;
+  email?: string;
+  createdAt: Date;
+  /** The user of this id is being made. */
+  pending?: true;
+  /** Somebody is about to remove this row, since then. */
+  leavingSince?: Date;
+}
+
+export interface IdentityStore {
+  readonly flows: FlowDeps["flows"];
+  readonly codes: SignInDeps["codes"] & RedeemDeps["codes"];
+  readonly accounts: LinkedAccounts;
+  readonly identityUsers: IdentityUsers;
+}
+
+/** A process that died between marking and removing must not lock an account for ever. */
+const LEAVING_MS = 10_000;
+
+const flowCollection = (db: Db): Collection<FlowDocument> => db.collection("_oauth_flows");
+const codeCollection = (db: Db): Collection<CodeDocument> => db.collection("_bridge_codes");
+const accountCollection = (db: Db): Collection<AccountDocument> => db.collection("_oauth_accounts");
+
+export function makeIdentityStore(db: Db, systemTablePrefix: string): IdentityStore {
+  return {
+    flows: makeFlows(flowCollection(db)),
+    codes: makeCodes(codeCollection(db)),
+    accounts: makeAccounts(accountCollection(db)),
+    identityUsers: makeUsers(db, systemTablePrefix),
+  };
+}
+
+function makeFlows(flows: Collection<FlowDocument>): IdentityStore["flows"] {
+  return {
+    async insert({ stateHash, ...rest }, now) {
+      await flows.insertOne({ _id: stateHash, ...rest });
+      // The embedded engine has no TTL monitor; whoever begins clears away what is over.
+      await flows.deleteMany({ expiresAt: { $lte: now } });
+    },
+    async take({ stateHash, provider, flowCookieHashes, now }) {
+      const flow = await flows.findOneAndDelete({
+        _id: { $eq: stateHash },
+        provider,
+        expiresAt: { $gt: now },
+        $or: [{ isOwnOrigin: false }, { flowCookieHash: { $in: [...flowCookieHashes] } }],
+      });
+      if (flow === null) return undefined;
+      const { _id, provider: _provider, expiresAt: _expiresAt, ...rest } = flow;
+      return rest;
+    },
+  };
+}
+
+function makeCodes(codes: Collection<CodeDocument>): IdentityStore["codes"] {
+  const toCode = (document: CodeDocument | null): BridgeCode | undefined => {
+    if (document === null) return undefined;
+    const { _id, ...rest } = document;
+    return { codeHash: _id, ...rest };
+  };
+  return {
+    async insert({ codeHash, ...rest }, now) {
+      await codes.insertOne({ _id: codeHash, ...rest });
+      await codes.deleteMany({ expiresAt: { $lte: now } });
+    },
+    async take({ codeHash, flowCookieHashes, requireFlowCookie, redirect, now }) {
+      const byCookie: Filter<CodeDocument> = { flowCookieHash: { $in: [...flowCookieHashes] } };
+      return toCode(
+        await codes.findOneAndDelete({
+          _id: { $eq: codeHash },
+          expiresAt: { $gt: now },
+          ...(redirect === null ? {} : { redirect: { $eq: redirect } }),
+          $or: requireFlowCookie ? [byCookie] : [byCookie, { isOwnOrigin: false }],
+        }),
+      );
+    },
+    async find(codeHash, now) {
+      return toCode(await codes.findOne({ _id: { $eq: codeHash }, expiresAt: { $gt: now } }));
+    },
+  };
+}
+
+function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
+  const keyOf = ({ provider, subject }: Identity) => ({ provider, subject: { $eq: subject } });
+
+  /** Writes the row anew, or moves it away from the user it names now. */
+  const put = async (
+    identity: Identity,
+    userId: string,
+    replacing: string | undefined,
+    { createdAt, pending }: Pick<AccountDocument, "createdAt" | "pending">,
+  ): Promise<boolean> => {
+    const { provider, subject, email } = identity;
+    const user = ObjectId.createFromHexString(userId);
+    const fields = {
+      ...{ provider, subject, userId: user, createdAt },
+      ...(email === null ? {} : { email }),
+      ...(pending === undefined ? {} : { pending }),
+    };
+    if (replacing !== undefined) {
+      const filter = { ...keyOf(identity), userId: ObjectId.createFromHexString(replacing) };
+      return (await accounts.replaceOne(filter, fields)).matchedCount === 1;
+    }
+    try {
+      await accounts.insertOne({ _id: new ObjectId(), ...fields });
+      return true;
+    } catch (error) {
+      if (isDuplicate(error)) return false;
+      throw error;
+    }
+  };
+
+  return {
+    async find(identity) {
+      const account = await accounts.findOne(keyOf(identity));
+      return account === null ? undefined : toAccount(account);
+    },
+    link: (identity, userId, replacing, createdAt) => put(identity, userId, replacing, { createdAt }),
+    reserve: (identity, userId, replacing, createdAt) =>
+      put(identity, userId, replacing, { createdAt, pending: true }),
+    async confirm(identity) {
+      await accounts.updateOne(keyOf(identity), { $unset: { pending: "" } });
+    },
+    async listOf(userId) {
+      const found = accounts.find({ userId: ObjectId.createFromHexString(userId) }).sort({ _id: 1 });
+      return (await found.toArray()).map(toAccount);
+    },
+    async markLeaving(accountId, userId, now) {
+      if (!ObjectId.isValid(accountId) || accountId.length !== 24) return undefined;
+      const user = ObjectId.createFromHexString(userId);
+      const id = ObjectId.createFromHexString(accountId);
+      const marked = await accounts.updateOne({ _id: id, userId: user }, { $set: { leavingSince: now } });
+      if (marked.matchedCount === 0) return undefined;
+      const before = new Date(now.getTime() - LEAVING_MS);
+      return accounts.countDocuments({
+        ...{ _id: { $ne: id }, userId: user },
+        $or: [{ leavingSince: { $exists: false } }, { leavingSince: { $lte: before } }],
+      });
+    },
+    async unmarkLeaving(accountId) {
+      const id = ObjectId.createFromHexString(accountId);
+      await accounts.updateOne({ _id: id }, { $unset: { leavingSince: "" } });
+    },
+    async remove(accountId) {
+      await accounts.deleteOne({ _id: ObjectId.createFromHexString(accountId) });
+    },
+  };
+}
+
+function toAccount({ _id, provider, userId, email, createdAt, pending }: AccountDocument): LinkedAccount {
+  return {
+    ...{ id: _id.toHexString(), provider, userId: userId.toHexString(), email: email ?? null, createdAt },
+    isPending: pending === true,
+  };
+}
+
+function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
+  const users = userCollection(db, systemTablePrefix);
+  const projection = { passwordHash: 1, isActive: 1, emailUnproven: 1 };
+  const findOne = async (filter: Filter<UserDocument>): Promise<IdentityUser | undefined> => {
+    const user = await users.findOne(filter, { projection });
+    return user === null ? undefined : toUser(user);
+  };
+  return {
+    newId: () => new ObjectId().toHexString(),
+    find: (userId) => findOne({ _id: ObjectId.createFromHexString(userId) }),
+    findByEmail: (email) => findOne({ email: { $eq: email } }),
+    async insert({ id, email, emailVerified, name, createdAt }) {
+      const _id = ObjectId.createFromHexString(id);
+      try {
+        await users.insertOne({
+          ...{ _id, email, isActive: true, isRootAdmin: false, createdAt, updatedAt: createdAt },
+          ...(name === null ? {} : { name }),
+          ...(emailVerified ? {} : { emailUnproven: true }),
+        });
+        return true;
+      } catch (error) {
+        if (!(error instanceof MongoServerError && isDuplicate(error))) throw error;
+        // Of the id: somebody else has made the same user a moment ago. Of the e-mail: it is another's.
+        return (await findOne({ _id })) !== undefined;
+      }
+    },
+    async takeOver(userId) {
+      const _id = ObjectId.createFromHexString(userId);
+      // The new epoch ends every session of whoever had the account before.
+      const change = { $unset: { passwordHash: "" as const }, $set: newSessionEpoch() };
+      await users.updateOne({ _id, emailUnproven: true }, change);
+      await accountCollection(db).deleteMany({ userId: _id });
+      await codeCollection(db).deleteMany({ userId });
+      await db.collection("_sessions").deleteMany({ userId: _id });
+      await apiTokenCollection(db).deleteMany({ userId: _id });
+      await users.updateOne({ _id }, { $unset: { emailUnproven: "" } });
+    },
+  };
+}
+
+function toUser({ _id, passwordHash, isActive, emailUnproven }: UserDocument): IdentityUser {
+  return {
+    ...{ id: _id.toHexString(), isActive: isActive === true },
+    ...{ hasPassword: passwordHash !== undefined, emailUnproven: emailUnproven === true },
+  };
+}
+
+/** One row per provider account; what is over is swept away. Safe to repeat. */
+export async function ensureIdentityIndexes(db: Db): Promise<void> {
+  await Promise.all([
+    accountCollection(db).createIndexes([
+      { key: { provider: 1, subject: 1 }, unique: true },
+      { key: { userId: 1 } },
+    ]),
+    flowCollection(db).createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
+    codeCollection(db).createIndexes([
+      { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+      { key: { userId: 1 } },
+    ]),
+  ]);
+}

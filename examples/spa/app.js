@@ -1,0 +1,107 @@
+// A single-page app on Portico's own origin. The session lives in cookies that no script can read: nothing to store.
+
+/** @param {string} id */
+const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+/**
+ * Calls the API. Cookies go along by themselves, and an expired one is refreshed on the way.
+ * @param {string} method
+ * @param {string} path
+ * @param {object} [body]
+ */
+async function call(method, path, body) {
+  const response = await fetch(`/api${path}`, {
+    method,
+    ...(body === undefined
+      ? {}
+      : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }),
+  });
+  const answer = await response.json();
+  if (response.ok) return answer;
+  throw Object.assign(new Error([answer.message].flat().join("\n")), { status: response.status });
+}
+
+/** What the API says went wrong is meant to be shown. @param {string} text */
+function showProblem(text) {
+  byId("problem").textContent = text;
+  byId("problem").hidden = text === "";
+}
+
+/**
+ * Runs `action` with the form's fields, and shows what goes wrong.
+ * @param {string} id
+ * @param {(fields: Record<string, FormDataEntryValue>) => Promise<void>} action
+ */
+function onSubmit(id, action) {
+  byId(id).addEventListener("submit", async (event) => {
+    event.preventDefault();
+    showProblem("");
+    const form = /** @type {HTMLFormElement} */ (event.target);
+    await action(Object.fromEntries(new FormData(form))).catch((error) => showProblem(error.message));
+  });
+}
+
+async function showPosts(text = "") {
+  const query = new URLSearchParams({
+    fields: "id,title,status",
+    sort: "-createdAt",
+    limit: "10",
+    meta: "filterCount",
+    filter: JSON.stringify(text === "" ? {} : { title: { _contains: text } }),
+  });
+  if (text === "") query.delete("filter");
+  const { data, meta } = await call("GET", `/posts?${query}`);
+  byId("count").textContent = `${meta.filterCount} posts`;
+  byId("posts").replaceChildren(
+    ...data.map((/** @type {{ title: string, status: string }} */ post) => {
+      const item = document.createElement("li");
+      item.textContent = `${post.title} (${post.status})`;
+      return item;
+    }),
+  );
+}
+
+async function show() {
+  // Anonymous callers get a 401 here: that is the question "am I signed in?".
+  const me = await call("GET", "/me?fields=email").catch((error) => {
+    if (error.status !== 401) throw error;
+    return undefined;
+  });
+  byId("signed-in").hidden = me === undefined;
+  byId("signed-out").hidden = me !== undefined;
+  if (me === undefined) return;
+  byId("who").textContent = me.data[0].email;
+  await showPosts();
+}
+
+/** A provider is a link: the browser goes there, and comes back signed in. */
+async function showProviders() {
+  const { data } = await call("GET", "/auth/providers");
+  byId("providers").hidden = data.length === 0;
+  for (const { provider } of data) {
+    const link = document.createElement("a");
+    // `error` must not stand in the address that the next try returns to.
+    const redirect = encodeURIComponent(location.origin + location.pathname);
+    link.href = `/api/auth/${provider}?redirect=${redirect}`;
+    link.textContent = provider;
+    byId("providers").append(" ", link);
+  }
+}
+
+onSubmit("login", async ({ email, password }) => {
+  await call("POST", "/login", { email, password });
+  await show();
+});
+onSubmit("filter", ({ text }) => showPosts(String(text)));
+onSubmit("create", async ({ title }) => {
+  await call("POST", "/posts", { title });
+  await showPosts();
+});
+byId("logout").addEventListener("click", async () => {
+  await call("POST", "/logout");
+  await show();
+});
+
+const error = new URLSearchParams(location.search).get("error");
+if (error !== null) showProblem(`Signing in did not work: ${error}`);
+await Promise.all([show(), showProviders()]).catch((problem) => showProblem(problem.message));

@@ -1,0 +1,129 @@
+// A server-rendered app on an origin of its own. Browsers reach the API through it: /portal/** is {API_URL}/api/**.
+import { request as ask, createServer } from "node:http";
+
+const API_URL = process.env.API_URL ?? process.env.APP_URL ?? `http://localhost:${process.env.PORT ?? 3000}`;
+const PORT = Number(process.env.SSR_PORT ?? 4000);
+/** Must stand in Portico's ALLOWED_ORIGINS, to the letter. */
+const OWN_ORIGIN = `http://chat.localhost:${PORT}`;
+const PREFIX = "/portal";
+
+/** @typedef {import("node:http").IncomingMessage} Request */
+/** @typedef {import("node:http").ServerResponse} Response */
+
+const server = createServer(async (request, response) => {
+  const url = new URL(request.url ?? "/", OWN_ORIGIN);
+  try {
+    if (url.pathname.startsWith(`${PREFIX}/`)) return proxy(request, response);
+    if (request.method === "POST" && url.pathname === "/login") return await logIn(request, response);
+    if (request.method === "POST" && url.pathname === "/logout") return await logOut(request, response);
+    if (url.pathname === "/") return await home(request, response, url.searchParams.get("error"));
+    response.writeHead(404).end("Not found");
+  } catch (error) {
+    console.error(error);
+    response.writeHead(502).end("The API can not be reached.");
+  }
+});
+
+/**
+ * The whole proxy: method, headers and body go on as they are, and so does the answer. Redirects are the browser's to
+ * follow, and Set-Cookie is the point of it.
+ * @param {Request} request
+ * @param {Response} response
+ */
+function proxy(request, response) {
+  const path = `/api${(request.url ?? "").slice(PREFIX.length)}`;
+  const { method = "GET", headers } = request;
+  const upstream = ask(new URL(path, API_URL), {
+    method,
+    headers: { ...headers, host: new URL(API_URL).host },
+  });
+  upstream.on("response", (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  });
+  upstream.on("error", () => response.writeHead(502).end("The API can not be reached."));
+  request.pipe(upstream);
+}
+
+/**
+ * Calls the API for this browser: its cookies go along, and the ones that come back (a refresh, a sign-in) are handed
+ * on. Origin and Sec-Fetch-Site let the gateway judge forms of other pages.
+ * @param {Request} request
+ * @param {Response} response
+ * @param {string} path
+ * @param {RequestInit} [init]
+ */
+async function callApi(request, response, path, init = {}) {
+  const passed = ["cookie", "origin", "sec-fetch-site", "user-agent"].flatMap((name) => {
+    const value = request.headers[name];
+    return typeof value === "string" ? [[name, value]] : [];
+  });
+  const headers = { ...Object.fromEntries(passed), "Content-Type": "application/json" };
+  const answer = await fetch(`${API_URL}/api${path}`, { redirect: "manual", ...init, headers });
+  const cookies = answer.headers.getSetCookie();
+  if (cookies.length > 0) response.setHeader("Set-Cookie", cookies);
+  return { status: answer.status, body: await answer.json() };
+}
+
+/** @param {Request} request @param {Response} response @param {string | null} error */
+async function home(request, response, error) {
+  const me = await callApi(request, response, "/me?fields=email,name");
+  const { body: providers } = await callApi(request, response, "/auth/providers");
+  const page = me.status === 200 ? signedIn(me.body.data[0]) : signedOut(providers.data, error);
+  response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store" });
+  response.end(`<!doctype html><html lang="en"><title>Chat</title><main><h1>Chat</h1>${page}</main></html>`);
+}
+
+/** @param {{ email: string, name: string | null }} user */
+function signedIn({ email, name }) {
+  return `<p>Hello <strong id="who">${escapeHtml(name ?? email)}</strong>.</p>
+    <form method="post" action="/logout"><button id="logout">Sign out</button></form>`;
+}
+
+/** @param {{ provider: string }[]} providers @param {string | null} error */
+function signedOut(providers, error) {
+  const search = new URLSearchParams({ redirect: `${OWN_ORIGIN}/`, cookieBridgePrefix: PREFIX });
+  const links = providers.map(
+    ({ provider }) => `<a href="${PREFIX}/auth/${provider}?${escapeHtml(search.toString())}">${provider}</a>`,
+  );
+  return `${error === null ? "" : `<p id="problem">Signing in did not work: ${escapeHtml(error)}</p>`}
+    <form method="post" action="/login">
+      <label>E-mail <input name="email" type="email" required></label>
+      <label>Password <input name="password" type="password" required></label>
+      <button id="login">Sign in</button>
+    </form>
+    <p>or with ${links.join(" ")}</p>`;
+}
+
+/** @param {Request} request @param {Response} response */
+async function logIn(request, response) {
+  let text = "";
+  for await (const chunk of request) text += chunk;
+  const form = new URLSearchParams(text);
+  const body = JSON.stringify({ email: form.get("email") ?? "", password: form.get("password") ?? "" });
+  const { status } = await callApi(request, response, "/login", { method: "POST", body });
+  response.writeHead(303, { Location: status === 200 ? "/" : "/?error=invalid_credentials" }).end();
+}
+
+/** @param {Request} request @param {Response} response */
+async function logOut(request, response) {
+  await callApi(request, response, "/logout", { method: "POST", body: "{}" });
+  response.writeHead(303, { Location: "/" }).end();
+}
+
+/** @param {string} text */
+function escapeHtml(text) {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+server.listen(PORT, "127.0.0.1", () => {
+  console.log(`The example is at ${OWN_ORIGIN}, and its API at ${API_URL}`);
+  // `npm run example:ssr` waits for this; started by hand, there is nobody to tell.
+  process.send?.({ type: "ready", url: OWN_ORIGIN });
+});
+for (const signal of ["SIGTERM", "SIGINT"]) {
+  process.once(signal, () => {
+    server.close(() => process.exit(0));
+    server.closeAllConnections();
+  });
+}

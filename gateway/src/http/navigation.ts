@@ -1,0 +1,20 @@
+// Only a person's browser going somewhere may move a sign-in on: no HEAD, no prefetch, no frame, no script.
+import { AppError } from "@portico/shared/app-error";
+import type { RequestHandler } from "express";
+
+/** @throws AppError METHOD_NOT_ALLOWED or BAD_REQUEST; nothing is spent by what is refused here (security row A6) */
+export const requireNavigation: RequestHandler = (request, response, next) => {
+  response.set("Cache-Control", "no-store");
+  if (request.method !== "GET") throw new AppError("METHOD_NOT_ALLOWED", { headers: { Allow: "GET" } });
+  const { "sec-purpose": secPurpose, purpose, "x-moz": xMoz, "sec-fetch-dest": dest } = request.headers;
+  if (/prefetch|prerender/i.test([secPurpose, purpose, xMoz].join(" "))) {
+    throw new AppError("BAD_REQUEST", "This address is not for prefetching.");
+  }
+  if (dest !== undefined && dest !== "document") {
+    throw new AppError(
+      "BAD_REQUEST",
+      `This address is for navigation, not for a request of type ${JSON.stringify(dest)}.`,
+    );
+  }
+  next();
+};

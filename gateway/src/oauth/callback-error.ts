@@ -1,0 +1,22 @@
+// What went wrong at the provider -> one of the fixed words an app may meet. Pure; nothing of the provider's passes.
+import type { OAuthError } from "@portico/shared/oauth";
+
+/** RFC 6749, section 4.1.2.1. Everything else, hostile text included, is `provider_error` (security row A17). */
+const ERRORS: ReadonlyMap<string, OAuthError> = new Map([
+  ["access_denied", "access_denied"],
+  ["server_error", "provider_unavailable"],
+  ["temporarily_unavailable", "provider_unavailable"],
+]);
+
+export function callbackError(error: string): OAuthError {
+  return ERRORS.get(error) ?? "provider_error";
+}
+
+/**
+ * RFC 9207: a provider that names itself must be the one that was asked (security row A13).
+ * @param iss as the provider sent it; undefined when it sent none
+ */
+export function isIssuer(iss: string | undefined, authorizationUrl: string): boolean {
+  if (iss === undefined) return true;
+  return URL.canParse(iss) && new URL(iss).origin === new URL(authorizationUrl).origin;
+}

@@ -1,0 +1,104 @@
+// GET /api/auth/{provider}/callback: the browser is back from the provider. Mints the bridge code, and no session.
+import { AppError } from "@portico/shared/app-error";
+import type { Flow } from "@portico/shared/internal-api";
+import type { Logger } from "@portico/shared/logger";
+import type { Identity, OAuthError, Provider } from "@portico/shared/oauth";
+import type { Request, RequestHandler } from "express";
+import { flowCookiesOf } from "../cookies/flow-cookie.js";
+import { callerOf } from "../session/caller.js";
+import type { IdentityClient } from "../upstream/identity-client.js";
+import { type BridgeMessage, bridgeUrl } from "./bridge-url.js";
+import { callbackError, isIssuer } from "./callback-error.js";
+import type { OAuthSettings } from "./oauth-settings.js";
+import { type OAuthQuery, readOAuthQuery } from "./query.js";
+import { returnStore } from "./state-store.js";
+import { runStrategy } from "./strategies/strategy.js";
+import { ProviderUnavailable } from "./strategies/transport.js";
+
+export interface CallbackDeps {
+  readonly oauth: OAuthSettings;
+  readonly identityClient: Pick<IdentityClient, "takeFlow" | "signIn">;
+  readonly logger: Logger;
+}
+
+const NAMES = ["state", "code", "error", "error_code", "iss"];
+
+/** Takes the flow first: what the provider says, an error included, counts only for a flow of ours. */
+export function callbackRoute(deps: CallbackDeps, provider: Provider): RequestHandler {
+  return async (request, response) => {
+    const query = readOAuthQuery(request.url, NAMES);
+    const state = query.get("state");
+    const flow = await takeFlow(deps, provider, state, request);
+    if (state === undefined || flow === undefined) throw foreignState();
+    const message = await finish(deps, provider, { ...flow, state }, query, request);
+    const { redirect, bridgePrefix } = flow;
+    const location = bridgeUrl({ redirect, bridgePrefix, origin: new URL(redirect).origin }, message);
+    response.status(302).set("Location", location).end();
+  };
+}
+
+async function takeFlow(
+  { identityClient }: CallbackDeps,
+  provider: Provider,
+  state: string | undefined,
+  request: Request,
+): Promise<Flow | undefined> {
+  if (state === undefined || !/^[\w-]{43}$/.test(state)) return undefined;
+  const flowCookies = flowCookiesOf(request);
+  return identityClient.takeFlow({ provider, state, flowCookies }, callerOf(request));
+}
+
+function foreignState(): AppError {
+  return new AppError("BAD_REQUEST", {
+    message: "state: no sign-in is under way with it in this browser, or it took too long; begin again.",
+    details: { reason: "state_unknown" },
+  });
+}
+
+async function finish(
+  deps: CallbackDeps,
+  provider: Provider,
+  flow: Flow & { readonly state: string },
+  query: OAuthQuery,
+  request: Request,
+): Promise<BridgeMessage> {
+  const code = query.get("code");
+  // Facebook sends its own name for some errors.
+  const error = query.get("error") ?? query.get("error_code");
+  if (error !== undefined) return { error: callbackError(error) };
+  const { settings } = deps.oauth.of(provider);
+  if (code === undefined || code === "" || !isIssuer(query.get("iss"), settings.authorizationUrl)) {
+    return { error: "provider_error" };
+  }
+  const result = await identify(deps, provider, flow, code, request);
+  if ("error" in result) return result;
+  return deps.identityClient.signIn({ flow, identity: result }, callerOf(request));
+}
+
+/** Asks the provider who it is, within the time budget. */
+async function identify(
+  { oauth, logger }: CallbackDeps,
+  provider: Provider,
+  { state, codeVerifier }: Flow & { readonly state: string },
+  code: string,
+  request: Request,
+): Promise<Identity | { readonly error: OAuthError }> {
+  const { row, settings, callbackUrl } = oauth.of(provider);
+  const transport = { fetch: oauth.fetch, signal: AbortSignal.timeout(oauth.timeoutMs) };
+  const setup = { settings, callbackUrl, store: returnStore({ state, codeVerifier }), transport };
+  const outcome = await runStrategy(row, setup, request, { state, code });
+  const identity = outcome.kind === "profile" ? row.identity(outcome.profile) : undefined;
+  if (identity !== undefined) return identity;
+  const cause = outcome.kind === "failed" ? outcome.cause : new Error("the profile names nobody");
+  const { correlationId } = callerOf(request);
+  logger.warn({ correlationId, provider, reasons: reasonsOf(cause) }, "provider gave no identity");
+  return { error: cause instanceof ProviderUnavailable ? "provider_unavailable" : "provider_error" };
+}
+
+/** The messages down the chain of causes, and nothing else of them: what the provider answered may hold secrets. */
+function reasonsOf(cause: unknown): readonly string[] {
+  if (!(cause instanceof Error)) return [];
+  // A parser quotes what it could not read.
+  const reason = cause instanceof SyntaxError ? cause.name : cause.message || cause.name;
+  return [reason, ...reasonsOf(cause.cause)];
+}

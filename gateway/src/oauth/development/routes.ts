@@ -1,0 +1,103 @@
+// The development provider's pages. They lend anybody any identity, so they serve only this machine's own browser.
+
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import { notFound } from "@portico/shared/http-context";
+import { PROVIDERS, type Provider } from "@portico/shared/oauth";
+import { onlyMethods } from "@portico/shared/only-methods";
+import express, { type Request, type RequestHandler, Router } from "express";
+import { requirePage } from "../../http/page-rule.js";
+import type { DevelopmentCodes } from "./code.js";
+import { DEVELOPMENT_STYLE, developmentPage } from "./page.js";
+
+export interface DevelopmentDeps {
+  readonly appUrl: string;
+  /** The app's own origin and ALLOWED_ORIGINS: after the form the browser is sent on to one of these. */
+  readonly pageOrigins: readonly string[];
+  readonly clock: Clock;
+  readonly codes: DevelopmentCodes;
+}
+
+const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
+const MAX_BYTES = 16 * 1024;
+const FIELDS = ["redirect_uri", "state", "code_challenge"];
+
+/** Mount it before the proxy, and only where `developmentProvider` is on. */
+export function developmentRoutes(deps: DevelopmentDeps): Router {
+  const router = Router({ caseSensitive: true });
+  router.use("/api/auth/dev", onlyThisMachine(deps.appUrl));
+  router.get("/api/auth/dev/style.css", (_request, response) => {
+    response.type("css").send(DEVELOPMENT_STYLE);
+  });
+  for (const provider of PROVIDERS) {
+    router
+      .route(`/api/auth/dev/${provider}/authorize`)
+      .get(showPage(deps, provider))
+      .post(express.urlencoded({ extended: false, limit: MAX_BYTES }), takeAnswer(deps, provider))
+      .all(onlyMethods("GET", "HEAD", "POST"));
+  }
+  router.use("/api/auth/dev", notFound);
+  return router;
+}
+
+/** By the connection, and by the name in the address: a page elsewhere can point a name of its own at 127.0.0.1. */
+function onlyThisMachine(appUrl: string): RequestHandler {
+  const { host } = new URL(appUrl);
+  return (request, _response, next) => {
+    if (LOOPBACK.test(request.socket.remoteAddress ?? "") && request.headers.host === host) return next();
+    throw new AppError("FORBIDDEN", "The development provider serves only browsers on its own machine.");
+  };
+}
+
+function showPage({ pageOrigins }: DevelopmentDeps, provider: Provider): RequestHandler {
+  const policy = [
+    "default-src 'none'",
+    "style-src 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    // Browsers apply this to the redirects that follow the form as well.
+    `form-action 'self' ${pageOrigins.join(" ")}`,
+  ];
+  return (request, response) => {
+    const query = new URLSearchParams(request.url.split("?")[1] ?? "");
+    const fields = Object.fromEntries(FIELDS.map((name) => [name, query.get(name) ?? ""]));
+    response
+      .set({
+        "Content-Security-Policy": policy.join("; "),
+        "Cache-Control": "no-store",
+        // With `no-referrer`, as elsewhere, browsers would send the form with `Origin: null`.
+        "Referrer-Policy": "same-origin",
+      })
+      .type("html")
+      .send(developmentPage(provider, fields));
+  };
+}
+
+function takeAnswer({ appUrl, clock, codes }: DevelopmentDeps, provider: Provider): RequestHandler {
+  return (request, response) => {
+    requirePage(request, [appUrl]);
+    const form = formOf(request);
+    // As at a real provider: the registered address, to the letter.
+    const callback = `${appUrl}/api/auth/${provider}/callback`;
+    if (form("redirect_uri") !== callback)
+      throw new AppError("BAD_REQUEST", "redirect_uri: is not registered.");
+    const person = { email: form("email"), name: form("name"), emailVerified: form("verified") === "on" };
+    const answer: Record<string, string> =
+      form("answer") === "allow"
+        ? { code: codes.write(person, form("code_challenge"), clock.now()) }
+        : { error: "access_denied" };
+    const location = `${callback}?${new URLSearchParams({ ...answer, state: form("state") })}`;
+    response.status(303).set({ Location: location, "Cache-Control": "no-store" }).end();
+  };
+}
+
+function formOf(request: Request): (name: string) => string {
+  const body: unknown = request.body;
+  const fields = new Map<string, unknown>(
+    typeof body === "object" && body !== null ? Object.entries(body) : [],
+  );
+  return (name) => {
+    const value = fields.get(name);
+    return typeof value === "string" ? value : "";
+  };
+}

@@ -1,0 +1,54 @@
+// POST /api/auth/{provider}/link: a signed-in user connects a provider; the answer says where to go.
+import { AppError } from "@portico/shared/app-error";
+import type { Provider } from "@portico/shared/oauth";
+import express, { type Request, type RequestHandler, type Response } from "express";
+import { requireBodyType, requirePage } from "../http/page-rule.js";
+import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
+import { type LoadSessionDeps, loadSession } from "../session/load-session.js";
+import { type BeginDeps, begin, requireReturnTarget } from "./begin.js";
+
+export type LinkDeps = BeginDeps & LoadSessionDeps;
+
+const MAX_BYTES = 16 * 1024;
+const KEYS = ["redirect", "cookieBridgePrefix"];
+
+/** The handlers of the route, in order. The page is judged before anything is read (security row B4). */
+export function linkRoute(deps: LinkDeps, provider: Provider): readonly RequestHandler[] {
+  return [
+    (request, response, next) => {
+      response.set("Cache-Control", "no-store");
+      if (reliesOnCookies(credentialsOf(request))) requirePage(request, deps.pageOrigins);
+      requireBodyType(request, false);
+      next();
+    },
+    express.json({ limit: MAX_BYTES, inflate: false, strict: false, type: () => true }),
+    (request, response) => link(deps, provider, request, response),
+  ];
+}
+
+async function link(deps: LinkDeps, provider: Provider, request: Request, response: Response): Promise<void> {
+  const target = requireReturnTarget(readBody(request.body), deps.pageOrigins);
+  const session = await loadSession(deps, credentialsOf(request), request, response);
+  if (session.kind === "anonymous") throw new AppError("UNAUTHORIZED");
+  if (session.kind === "cookie") requirePage(request, [session.origin ?? deps.appUrl]);
+  const accessToken = session.authorization.replace(/^Bearer +/i, "");
+  const url = await begin(deps, provider, target, accessToken, request, response);
+  response.json({ statusCode: 200, message: "Success", url });
+}
+
+/** @throws AppError VALIDATION_ERROR with every violation */
+function readBody(body: unknown): { redirect: string | undefined; cookieBridgePrefix: string | undefined } {
+  const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
+  const entries = new Map<string, unknown>(isObject ? Object.entries(body) : []);
+  const violations = [...entries].flatMap(([key, value]) => {
+    if (!KEYS.includes(key)) return [`${key}: unknown key; expected ${KEYS.join(", ")}`];
+    return typeof value === "string" ? [] : [`${key}: must be text`];
+  });
+  if (!entries.has("redirect")) violations.push("redirect: is required");
+  if (violations.length > 0) throw new AppError("VALIDATION_ERROR", { message: violations });
+  const text = (key: string): string | undefined => {
+    const value = entries.get(key);
+    return typeof value === "string" ? value : undefined;
+  };
+  return { redirect: text("redirect"), cookieBridgePrefix: text("cookieBridgePrefix") };
+}

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "@jest/globals";
+import { readRedirect, readReturnTarget } from "./return-target.js";
+
+const ORIGINS = ["http://localhost:3000", "https://chat.example.com"];
+const read = (redirect?: string, cookieBridgePrefix?: string) =>
+  readReturnTarget({ redirect, cookieBridgePrefix }, ORIGINS);
+
+// The hostile cases are in test/corpora/redirects.json, which runs against the whole system.
+describe("readReturnTarget", () => {
+  it("gives the canonical address, its origin, and /api where no prefix is named", () => {
+    expect(read("https://chat.example.com")).toEqual({
+      kind: "fine",
+      value: {
+        redirect: "https://chat.example.com/",
+        origin: "https://chat.example.com",
+        bridgePrefix: "/api",
+      },
+    });
+  });
+
+  it.each(["/api", "/portal", "/svc/api", "/a-b_c.d~e", "/a/b/c/d/e/f/g/h"])(
+    "takes the prefix %s",
+    (prefix) => {
+      expect(read("http://localhost:3000/x", prefix)).toMatchObject({ value: { bridgePrefix: prefix } });
+    },
+  );
+
+  it.each([
+    "",
+    "/",
+    "api",
+    "/api/",
+    "/a//b",
+    "/..",
+    "/a/../b",
+    "/auth",
+    "/a%2fb",
+    "/a\\b",
+    `/${"a".repeat(128)}`,
+  ])("refuses the prefix %j, and says what one looks like", (prefix) => {
+    expect(read("http://localhost:3000/x", prefix)).toEqual({
+      kind: "refused",
+      message: expect.stringMatching(/^cookieBridgePrefix: .* such as \/api or \/svc\/api/),
+    });
+  });
+
+  it.each([
+    [undefined, "is required"],
+    ["", "is required"],
+    ["/dashboard", "absolute http(s) address"],
+    ["https://chat.example.com/ü", "percent-encoded"],
+    ["javascript:alert(1)", "http(s)"],
+    ["https://me@chat.example.com/", "user name"],
+    ["https://chat.example.com:443/", "write it as https://chat.example.com/"],
+    ["https://shop.example.com/a", "add exactly https://shop.example.com to ALLOWED_ORIGINS"],
+    [`https://chat.example.com/${"a".repeat(2048)}`, "2048"],
+  ])("refuses the redirect %j with a word on what would be right", (redirect, words) => {
+    expect(readRedirect(redirect, ORIGINS)).toEqual({
+      kind: "refused",
+      message: expect.stringContaining(words),
+    });
+  });
+});

@@ -1,0 +1,80 @@
+// What a provider is to the rest of the gateway, and how one of its strategies is run for one request.
+import type { Identity, Provider } from "@portico/shared/oauth";
+import type { Request } from "express";
+import type OAuth2Strategy from "passport-oauth2";
+import type { ProviderSettings } from "../provider-settings.js";
+import type { StateStore } from "../state-store.js";
+import type { Transport } from "./transport.js";
+
+/** Everything a strategy is made of; a fresh one for each request, so nothing is shared. */
+export interface Setup {
+  readonly settings: ProviderSettings;
+  /** Absolute, from the settings: no header of a request has a say in it (security row A12). */
+  readonly callbackUrl: string;
+  readonly store: StateStore;
+  readonly transport: Transport;
+}
+
+/** One row a provider. */
+export interface ProviderRow {
+  readonly provider: Provider;
+  strategy(setup: Setup): OAuth2Strategy;
+  /** Undefined when the profile names nobody. @param profile what the strategy made of the provider's answer */
+  identity(profile: unknown): Identity | undefined;
+}
+
+export type Outcome =
+  | { readonly kind: "redirect"; readonly url: string }
+  | { readonly kind: "profile"; readonly profile: unknown }
+  | { readonly kind: "failed"; readonly cause: unknown };
+
+/**
+ * Runs a Passport strategy as Passport does: by giving it its actions (`redirect`, `success`, `fail`, `error`, `pass`).
+ * Passport's own middleware would write plain-text answers, and put a session into the request.
+ */
+export function runStrategy(
+  row: ProviderRow,
+  setup: Omit<Setup, "transport"> & { readonly transport: Omit<Transport, "fail"> },
+  request: Request,
+  query: Readonly<Record<string, string>>,
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const fail = (cause: unknown): void => resolve({ kind: "failed", cause });
+    try {
+      const strategy = row.strategy({ ...setup, transport: { ...setup.transport, fail } });
+      Object.assign(strategy, {
+        redirect: (url: string) => resolve({ kind: "redirect", url }),
+        success: (profile: unknown) => resolve({ kind: "profile", profile }),
+        fail: (challenge: unknown) => fail(new Error("the strategy refused", { cause: challenge })),
+        error: fail,
+        pass: () => fail(new Error("the strategy passed")),
+      });
+      // Only what was checked: on an `error` a strategy would answer before it looks at the state.
+      Object.defineProperty(request, "query", { value: query, configurable: true });
+      strategy.authenticate(request, {});
+    } catch (cause) {
+      fail(cause);
+    }
+  });
+}
+
+/** The `_json` of a Passport profile: the provider's own words. */
+export function rawProfile(profile: unknown): Readonly<Record<string, unknown>> {
+  return record(record(profile)._json);
+}
+
+export function record(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+/** A name or an address worth keeping; null for everything else. */
+export function textOrNull(value: unknown): string | null {
+  const text = typeof value === "string" ? value.trim() : "";
+  return text === "" || text.length > 254 ? null : text;
+}
+
+/** An id of the provider's, text or number; undefined when there is none. */
+export function subjectOf(value: unknown): string | undefined {
+  if (typeof value === "number" && Number.isSafeInteger(value)) return String(value);
+  return typeof value === "string" && /^[\x21-\x7e]{1,255}$/.test(value) ? value : undefined;
+}

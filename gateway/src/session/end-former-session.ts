@@ -1,0 +1,21 @@
+// A planted or forgotten session must not live on beside the new one (security row A2).
+import type { Logger } from "@portico/shared/logger";
+import type { Request } from "express";
+import type { AuthClient } from "../upstream/auth-client.js";
+import { callerOf } from "./caller.js";
+import { credentialsOf } from "./credentials.js";
+
+export interface EndFormerSessionDeps {
+  readonly authClient: Pick<AuthClient, "logOut">;
+  readonly logger: Logger;
+}
+
+/** Ends the session of the request's cookies, if any; failing at that fails no sign-in. */
+export async function endFormerSession(deps: EndFormerSessionDeps, request: Request): Promise<void> {
+  const { cookies } = credentialsOf(request);
+  if (cookies.kind !== "present" || cookies.refreshToken === undefined) return;
+  const caller = callerOf(request);
+  await deps.authClient.logOut({ refreshToken: cookies.refreshToken }, caller).catch((err: unknown) => {
+    deps.logger.warn({ correlationId: caller.correlationId, err }, "former session not ended");
+  });
+}

@@ -1,0 +1,78 @@
+// The gateway's calls in its own name: begin a flow, take it, sign in, redeem. Each carries its own assertion.
+import type { Assertions } from "@portico/shared/assertion";
+import type { Clock } from "@portico/shared/clock";
+import {
+  type Flow,
+  INTERNAL_PATHS,
+  type Redeem,
+  type RedeemAnswer,
+  readFlow,
+  readRedeemAnswer,
+  readSignInAnswer,
+  type SignIn,
+  type SignInAnswer,
+  type StartFlow,
+  type TakeFlow,
+} from "@portico/shared/internal-api";
+import { type Answer, type Caller, call, callerHeaders, refusalOf, senseless } from "./auth-client.js";
+import { readTokenPair } from "./token-pair.js";
+
+/** Every method throws AppError: the data service's refusal, or BAD_GATEWAY when it can not be reached. */
+export interface IdentityClient {
+  startFlow(flow: StartFlow, caller: Caller): Promise<void>;
+  /** Undefined when there is no such flow for this browser; then nothing was taken. */
+  takeFlow(wish: TakeFlow, caller: Caller): Promise<Flow | undefined>;
+  signIn(signIn: SignIn, caller: Caller): Promise<SignInAnswer>;
+  redeem(wish: Redeem, caller: Caller): Promise<RedeemAnswer>;
+}
+
+export interface IdentityClientSettings {
+  readonly dataServiceUrl: string;
+  readonly timeoutMs: number;
+  readonly assertions: Pick<Assertions, "sign">;
+  readonly clock: Clock;
+}
+
+export function makeIdentityClient(settings: IdentityClientSettings): IdentityClient {
+  const post = async (path: string, body: unknown, caller: Caller): Promise<Answer> => {
+    const assertion = await settings.assertions.sign({ method: "POST", path }, settings.clock.now());
+    const answer = await call(`${settings.dataServiceUrl}${path}`, settings.timeoutMs, {
+      method: "POST",
+      headers: {
+        ...callerHeaders(caller),
+        "Content-Type": "application/json",
+        Authorization: `Bearer ${assertion}`,
+      },
+      body: JSON.stringify(body),
+    });
+    if (answer.status === 200) return answer;
+    throw refusalOf(answer);
+  };
+  return {
+    async startFlow(flow, caller) {
+      await post(INTERNAL_PATHS.startFlow, flow, caller);
+    },
+    async takeFlow(wish, caller) {
+      const answer = await post(INTERNAL_PATHS.takeFlow, wish, caller);
+      const flow = flowOf(answer.body);
+      return flow === null ? undefined : required(readFlow(flow), answer);
+    },
+    async signIn(signIn, caller) {
+      const answer = await post(INTERNAL_PATHS.signIn, signIn, caller);
+      return required(readSignInAnswer(answer.body), answer);
+    },
+    async redeem(wish, caller) {
+      const answer = await post(INTERNAL_PATHS.redeem, wish, caller);
+      return required(readRedeemAnswer(answer.body, readTokenPair), answer);
+    },
+  };
+}
+
+function flowOf(body: unknown): unknown {
+  return typeof body === "object" && body !== null && "flow" in body ? body.flow : undefined;
+}
+
+function required<Value>(value: Value | undefined, answer: Answer): Value {
+  if (value === undefined) throw senseless(answer);
+  return value;
+}

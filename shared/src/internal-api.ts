@@ -1,0 +1,165 @@
+// The calls the gateway makes in its own name: their paths, what goes in, what comes out, each checked at its border.
+import type { Identity, OAuthError, Provider } from "./oauth.js";
+import { isOAuthError, isProvider } from "./oauth.js";
+import type { TokenPair } from "./token-pair.js";
+
+/** All are POST with a JSON body and an assertion as Bearer token. */
+export const INTERNAL_PATHS = {
+  startFlow: "/internal/oauth/start-flow",
+  takeFlow: "/internal/oauth/take-flow",
+  signIn: "/internal/oauth/sign-in",
+  redeem: "/internal/oauth/redeem",
+} as const;
+
+/** A sign-in that begins. Secrets travel as they are and are stored hashed, but for the verifier. */
+export interface StartFlow {
+  readonly provider: Provider;
+  /** Checked and canonical. */
+  readonly redirect: string;
+  readonly bridgePrefix: string;
+  readonly state: string;
+  /** `name=value` of the flow cookie: with the name, so that another spelling of it is another cookie. */
+  readonly flowCookie: string;
+  readonly codeVerifier: string;
+  /** The callback will see the flow cookie, because the flow stays on the app's own origin. */
+  readonly isOwnOrigin: boolean;
+  /** Of the user who connects a provider to their account; null for a sign-in. */
+  readonly accessToken: string | null;
+}
+
+/** A state coming back. */
+export interface TakeFlow {
+  readonly provider: Provider;
+  readonly state: string;
+  /** Every flow cookie of the request. */
+  readonly flowCookies: readonly string[];
+}
+
+/** A flow that was taken: it exists no more. */
+export interface Flow {
+  readonly redirect: string;
+  readonly bridgePrefix: string;
+  readonly codeVerifier: string;
+  readonly flowCookieHash: string;
+  readonly isOwnOrigin: boolean;
+  /** The user who connects a provider; null for a sign-in. */
+  readonly linkUserId: string | null;
+}
+
+export interface SignIn {
+  readonly flow: Pick<Flow, "redirect" | "flowCookieHash" | "isOwnOrigin" | "linkUserId">;
+  readonly identity: Identity;
+}
+
+/** The bridge code, or why there is none. */
+export type SignInAnswer = { readonly code: string } | { readonly error: OAuthError };
+
+export interface Redeem {
+  readonly code: string;
+  readonly flowCookies: readonly string[];
+  /** False only where OAUTH_REQUIRE_FLOW_COOKIE is. */
+  readonly requireFlowCookie: boolean;
+  /** The return address of the request, which must be that of the flow; null when it names none. */
+  readonly redirect: string | null;
+}
+
+/** `unknown`: used, expired, or never one of ours. */
+export type RedeemRefusal = "unknown" | "flow_cookie_missing" | "other_redirect";
+
+export type RedeemAnswer =
+  /** The hash tells which of the browser's flow cookies has done its work. */
+  | {
+      readonly kind: "session";
+      readonly redirect: string;
+      readonly flowCookieHash: string;
+      readonly tokens: TokenPair;
+    }
+  | { readonly kind: "linked"; readonly redirect: string; readonly flowCookieHash: string }
+  | { readonly kind: "error"; readonly redirect: string; readonly error: OAuthError }
+  | { readonly kind: "refused"; readonly reason: RedeemRefusal };
+
+/** Reads are undefined for anything that is not exactly the shape. */
+export function readStartFlow(body: unknown): StartFlow | undefined {
+  const { provider, redirect, bridgePrefix, state, flowCookie, codeVerifier, isOwnOrigin, accessToken } =
+    record(body);
+  if (!isProvider(provider) || !isText(redirect) || !isText(bridgePrefix) || !isText(state)) return undefined;
+  if (!isText(flowCookie) || !isText(codeVerifier) || typeof isOwnOrigin !== "boolean") return undefined;
+  if (accessToken !== null && !isText(accessToken)) return undefined;
+  return { provider, redirect, bridgePrefix, state, flowCookie, codeVerifier, isOwnOrigin, accessToken };
+}
+
+export function readTakeFlow(body: unknown): TakeFlow | undefined {
+  const { provider, state, flowCookies } = record(body);
+  if (!isProvider(provider) || !isText(state) || !isTexts(flowCookies)) return undefined;
+  return { provider, state, flowCookies };
+}
+
+export function readFlow(body: unknown): Flow | undefined {
+  const { redirect, bridgePrefix, codeVerifier, flowCookieHash, isOwnOrigin, linkUserId } = record(body);
+  if (!isText(redirect) || !isText(bridgePrefix) || !isText(codeVerifier)) return undefined;
+  if (!isText(flowCookieHash) || typeof isOwnOrigin !== "boolean" || !isTextOrNull(linkUserId))
+    return undefined;
+  return { redirect, bridgePrefix, codeVerifier, flowCookieHash, isOwnOrigin, linkUserId };
+}
+
+export function readSignIn(body: unknown): SignIn | undefined {
+  const { flow, identity } = record(body);
+  const { redirect, flowCookieHash, isOwnOrigin, linkUserId } = record(flow);
+  const { provider, subject, email, emailVerified, name } = record(identity);
+  if (!isText(redirect) || !isText(flowCookieHash) || typeof isOwnOrigin !== "boolean") return undefined;
+  if (!isTextOrNull(linkUserId) || !isProvider(provider) || !isText(subject)) return undefined;
+  if (!isTextOrNull(email) || typeof emailVerified !== "boolean" || !isTextOrNull(name)) return undefined;
+  return {
+    flow: { redirect, flowCookieHash, isOwnOrigin, linkUserId },
+    identity: { provider, subject, email, emailVerified, name },
+  };
+}
+
+export function readSignInAnswer(body: unknown): SignInAnswer | undefined {
+  const { code, error } = record(body);
+  if (isText(code)) return { code };
+  return isOAuthError(error) ? { error } : undefined;
+}
+
+export function readRedeem(body: unknown): Redeem | undefined {
+  const { code, flowCookies, requireFlowCookie, redirect } = record(body);
+  if (!isText(code) || !isTexts(flowCookies) || typeof requireFlowCookie !== "boolean") return undefined;
+  return isTextOrNull(redirect) ? { code, flowCookies, requireFlowCookie, redirect } : undefined;
+}
+
+/** @param readTokens the one reader of token pairs */
+export function readRedeemAnswer(
+  body: unknown,
+  readTokens: (body: unknown) => TokenPair | undefined,
+): RedeemAnswer | undefined {
+  const { kind, redirect, error, reason, tokens, flowCookieHash } = record(body);
+  if (kind === "refused") return isRefusal(reason) ? { kind, reason } : undefined;
+  if (!isText(redirect)) return undefined;
+  if (kind === "error") return isOAuthError(error) ? { kind, redirect, error } : undefined;
+  if (!isText(flowCookieHash)) return undefined;
+  if (kind === "linked") return { kind, redirect, flowCookieHash };
+  const pair = readTokens(tokens);
+  return kind === "session" && pair !== undefined
+    ? { kind, redirect, flowCookieHash, tokens: pair }
+    : undefined;
+}
+
+function isRefusal(value: unknown): value is RedeemRefusal {
+  return value === "unknown" || value === "flow_cookie_missing" || value === "other_redirect";
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || isText(value);
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isText);
+}

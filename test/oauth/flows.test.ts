@@ -1,0 +1,178 @@
+// Contract 3.4 from the first redirect to the session, for each provider, on the app's own origin and through the bridge.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { decodeJwt } from "jose";
+import { apiOf } from "../support/api.js";
+import { become, newPeople, PROVIDER_NAMES, type Profiles } from "./support/providers.js";
+import {
+  CHAT,
+  isBridge,
+  type OAuthSystem,
+  PREFIXES,
+  signInOnApp,
+  signInOnChat,
+  startOAuthSystem,
+  startUrl,
+} from "./support/system.js";
+import type { Traveller } from "./support/traveller.js";
+
+let system: OAuthSystem;
+let traveller: Traveller;
+let people: Profiles;
+let count = 0;
+
+beforeAll(async () => {
+  system = await startOAuthSystem();
+});
+afterAll(() => system?.stop());
+
+beforeEach(() => {
+  count += 1;
+  people = newPeople(`person${count}`);
+  become(system.providers, people);
+  traveller = system.traveller();
+});
+
+const me = async (origin: string, base = `${system.stack.appUrl}/api`) => {
+  const answer = await apiOf(base).send("GET", "/me?fields=email,name,isRootAdmin,role", {
+    headers: { Cookie: traveller.cookieHeader(origin) },
+  });
+  return answer.body.data?.[0];
+};
+
+describe.each(PROVIDER_NAMES)("signing in with %s", (provider) => {
+  it("on the app's own origin ends on the page asked for, with a session there", async () => {
+    const journey = await signInOnApp(traveller, system.stack, provider);
+    const { appUrl } = system.stack;
+    expect(journey.end).toBe(`${appUrl}/after`);
+    expect(await me(appUrl)).toEqual({
+      email: `person${count}@example.com`,
+      name: `person${count}`,
+      ...{ isRootAdmin: false, role: null },
+    });
+    const token = traveller.cookies(appUrl).get("accessToken") ?? "";
+    expect(decodeJwt(token).origin).toBe(appUrl);
+  });
+
+  it.each(PREFIXES)("through the bridge at %s ends in a session of the other origin", async (prefix) => {
+    const journey = await signInOnChat(traveller, provider, prefix);
+    expect(journey.end).toBe(`${CHAT}/after`);
+    expect(journey.steps.at(-1)?.url).toMatch(`${CHAT}${prefix}/auth/set-cookies?code=`);
+    expect(decodeJwt(traveller.cookies(CHAT).get("__Host-accessToken") ?? "").origin).toBe(CHAT);
+    expect((await me(CHAT)).email).toBe(`person${count}@example.com`);
+    expect([...traveller.cookies(system.stack.appUrl).keys()]).toEqual([]);
+  });
+
+  it("again signs in the same user", async () => {
+    const { appUrl, dataUrl } = system.stack;
+    await signInOnApp(traveller, system.stack, provider);
+    const userOf = (token = "") => decodeJwt(token).sub;
+    const first = userOf(traveller.cookies(appUrl).get("accessToken"));
+    traveller = system.traveller();
+    await signInOnChat(traveller, provider);
+    expect(userOf(traveller.cookies(CHAT).get("__Host-accessToken"))).toBe(first);
+    expect(dataUrl).not.toBe(appUrl);
+  });
+});
+
+describe("a sign-in", () => {
+  it("sends state, PKCE S256, the fixed callback address and the contract's scopes", async () => {
+    const { appUrl } = system.stack;
+    const scopes = { google: "openid email profile", facebook: "email,public_profile", github: "user:email" };
+    for (const provider of PROVIDER_NAMES) {
+      const { location, status } = await traveller.go(startUrl(`${appUrl}/api`, provider, `${appUrl}/`));
+      const { searchParams } = new URL(location ?? "");
+      expect([status, Object.fromEntries(searchParams)]).toEqual([
+        302,
+        {
+          client_id: `${provider}-client`,
+          response_type: "code",
+          redirect_uri: `${appUrl}/api/auth/${provider}/callback`,
+          scope: scopes[provider],
+          state: expect.stringMatching(/^[\w-]{43}$/),
+          code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+          code_challenge_method: "S256",
+        },
+      ]);
+    }
+  });
+
+  it("makes no session before the bridge: the callback sets no cookie", async () => {
+    const sessions = system.mongo.db().collection("_sessions");
+    const before = await sessions.countDocuments();
+    const journey = await signInOnApp(traveller, system.stack, "google", isBridge);
+    expect(journey.last.headers.getSetCookie()).toEqual([]);
+    expect(journey.end).toMatch(/\/api\/auth\/set-cookies\?code=[\w-]{43}&redirect=/);
+    expect(await sessions.countDocuments()).toBe(before);
+  });
+
+  it("lasts 7 days and says how it began", async () => {
+    await signInOnApp(traveller, system.stack, "github");
+    const refreshToken = traveller.cookies(system.stack.appUrl).get("refreshToken");
+    const { body } = await apiOf(system.stack.dataUrl).post("/auth/refresh-token", { refreshToken });
+    expect(body.loginProvider).toBe("github");
+    const days = (body.refreshExpTime - Date.now()) / 86_400_000;
+    expect(days).toBeGreaterThan(6.9);
+    expect(days).toBeLessThanOrEqual(7);
+  });
+
+  it("makes a user without a password, who can not sign in with one", async () => {
+    await signInOnApp(traveller, system.stack, "google");
+    const email = `person${count}@example.com`;
+    const user = await system.mongo.db().collection("svc_user").findOne({ email });
+    expect(user).not.toHaveProperty("passwordHash");
+    const answer = await apiOf(`${system.stack.appUrl}/api`).post("/auth/login", {
+      email,
+      password: "undefined",
+    });
+    expect([answer.status, answer.body.error.code]).toEqual([401, "INVALID_CREDENTIALS"]);
+  });
+
+  it("returns to the redirect byte for byte: query, percent-encoding and fragment", async () => {
+    for (const rest of [
+      "/",
+      "/dashboard?tab=1&x=%20y",
+      "/#/inbox/42",
+      "/%E2%9C%93?next=https%3A%2F%2Fevil.com",
+    ]) {
+      const journey = await traveller.travel(
+        startUrl(`${CHAT}/portal`, "google", CHAT + rest, "/portal"),
+        (url) => url.startsWith(`${CHAT}/`) && !isBridge(url),
+      );
+      expect(journey.end).toBe(CHAT + rest);
+    }
+  });
+});
+
+describe("GET /auth/providers", () => {
+  it("lists what is configured, in the fixed order, whatever the Authorization header says", async () => {
+    const answer = await apiOf(`${system.stack.appUrl}/api`, { Authorization: "Bearer nonsense" }).get(
+      "/auth/providers",
+    );
+    expect([answer.status, answer.body.data]).toEqual([
+      200,
+      [{ provider: "google" }, { provider: "facebook" }, { provider: "github" }],
+    ]);
+  });
+
+  it("leaves out what is not, whose routes are 404", async () => {
+    const some = await startOAuthSystem({ GOOGLE_CLIENT_ID: "", GOOGLE_CLIENT_SECRET: "" });
+    try {
+      const api = apiOf(`${some.stack.appUrl}/api`);
+      expect((await api.get("/auth/providers")).body.data).toEqual([
+        { provider: "facebook" },
+        { provider: "github" },
+      ]);
+      const redirect = `${some.stack.appUrl}/`;
+      for (const [method, path] of [
+        ["GET", `/auth/google?redirect=${redirect}`],
+        ["GET", "/auth/google/callback?state=x"],
+        ["POST", "/auth/google/link"],
+        ["GET", `/auth/gitlab?redirect=${redirect}`],
+      ] as const) {
+        expect([path, (await api.send(method, path)).status]).toEqual([path, 404]);
+      }
+    } finally {
+      await some.stop();
+    }
+  });
+});

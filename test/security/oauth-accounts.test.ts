@@ -1,0 +1,340 @@
+// Security rows B1 to B5: which account a sign-in opens, and who may connect what to whom. Contract 3.2: oauth-accounts.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { decodeJwt } from "jose";
+import { ObjectId } from "mongodb";
+import { become, newPeople, type ProviderName } from "../oauth/support/providers.js";
+import {
+  CHAT,
+  isBridge,
+  isCallback,
+  type OAuthSystem,
+  signInOnApp,
+  signInOnChat,
+  startOAuthSystem,
+} from "../oauth/support/system.js";
+import type { Step, Traveller } from "../oauth/support/traveller.js";
+import { type Api, apiOf, asAdmin } from "../support/api.js";
+
+let system: OAuthSystem;
+let api: string;
+let admin: Api;
+let browser: Traveller;
+let email: string;
+let userId: string;
+let count = 0;
+const password = "her own password";
+
+beforeAll(async () => {
+  system = await startOAuthSystem();
+  api = `${system.stack.appUrl}/api`;
+  admin = await asAdmin(system.stack);
+});
+afterAll(() => system?.stop());
+
+beforeEach(async () => {
+  count += 1;
+  email = `ann${count}@example.com`;
+  become(system.providers, newPeople(`ann${count}`));
+  browser = system.traveller();
+  userId = (await admin.post("/svc_user", { email, password })).body.data[0].id;
+});
+
+const users = () => system.mongo.db().collection("svc_user");
+const ownPage = () => ({ Origin: system.stack.appUrl, "Sec-Fetch-Site": "same-origin" });
+const json = ({ text }: Step) => JSON.parse(text);
+const appToken = (traveller: Traveller) => traveller.cookies(system.stack.appUrl).get("accessToken") ?? "";
+
+async function logIn(traveller = browser): Promise<Traveller> {
+  const answer = await traveller.go(`${api}/login`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ email, password }),
+  });
+  expect(answer.status).toBe(200);
+  return traveller;
+}
+
+const startLink = (
+  traveller: Traveller,
+  provider: ProviderName,
+  body: object = { redirect: `${system.stack.appUrl}/settings` },
+  headers: Record<string, string> = ownPage(),
+): Promise<Step> =>
+  traveller.go(`${api}/auth/${provider}/link`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+
+const linked = async (traveller = browser): Promise<{ id: string; provider: string; email: string }[]> =>
+  json(await traveller.go(`${api}/me/oauth-accounts`)).data;
+
+describe("B1 an account whose address was never proved", () => {
+  it("goes to the one who proves it: the old password, sessions and providers are worth nothing", async () => {
+    const attacker = await logIn(system.traveller());
+    const { url } = json(await startLink(attacker, "facebook"));
+    expect((await attacker.travel(url)).end).toBe(`${system.stack.appUrl}/settings`);
+    // As sign-up by the public leaves it.
+    await users().updateOne({ _id: new ObjectId(userId) }, { $set: { emailUnproven: true } });
+    const attackers = system.providers.profiles.facebook;
+
+    become(system.providers, newPeople(`ann${count}`));
+    await signInOnApp(browser, system.stack, "google");
+    expect(decodeJwt(appToken(browser)).sub).toBe(userId);
+
+    const login = await apiOf(api).post("/auth/login", { email, password });
+    expect([login.status, login.body.error.code]).toEqual([401, "INVALID_CREDENTIALS"]);
+    const bearer = { Authorization: `Bearer ${appToken(attacker)}` };
+    expect((await apiOf(api, bearer).get("/me")).status).toBe(401);
+    expect((await linked()).map(({ provider }) => provider)).toEqual(["google"]);
+    system.providers.profiles.facebook = attackers;
+    const again = await signInOnApp(system.traveller(), system.stack, "facebook");
+    expect(again.end).toBe(`${system.stack.appUrl}/after?error=email_in_use`);
+  });
+
+  it("is what a provider makes that has not verified it, and its owner gets it back", async () => {
+    const victim = `victim${count}@example.com`;
+    become(system.providers, newPeople("attacker", victim));
+    const attacker = system.traveller();
+    await signInOnApp(attacker, system.stack, "facebook");
+    const made = decodeJwt(appToken(attacker)).sub;
+
+    become(system.providers, newPeople("victim", victim));
+    await signInOnApp(browser, system.stack, "google");
+    expect(decodeJwt(appToken(browser)).sub).toBe(made);
+    expect((await linked()).map(({ provider }) => provider)).toEqual(["google"]);
+    const bearer = { Authorization: `Bearer ${appToken(attacker)}` };
+    expect((await apiOf(api, bearer).get("/me")).status).toBe(401);
+    const user = await users().findOne({ email: victim });
+    expect(user).not.toHaveProperty("emailUnproven");
+  });
+});
+
+describe("B4 connecting a provider", () => {
+  it("asks a signed-in user's page for the address to go to, and ends with the provider connected", async () => {
+    await logIn();
+    const answer = await startLink(browser, "github");
+    expect([answer.status, Object.keys(json(answer))]).toEqual([200, ["statusCode", "message", "url"]]);
+    const before = appToken(browser);
+    const { end } = await browser.travel(json(answer).url);
+    expect(end).toBe(`${system.stack.appUrl}/settings`);
+    expect(appToken(browser)).toBe(before);
+    expect(await linked()).toEqual([
+      { id: expect.any(String), provider: "github", email, createdAt: expect.any(String) },
+    ]);
+    const other = system.traveller();
+    await signInOnApp(other, system.stack, "github");
+    expect(decodeJwt(appToken(other)).sub).toBe(userId);
+  });
+
+  it("connects through the bridge, too, where the user is signed in there", async () => {
+    await signInOnChat(browser, "google");
+    const answer = await browser.go(`${CHAT}/portal/auth/facebook/link`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Origin: CHAT },
+      body: JSON.stringify({ redirect: `${CHAT}/settings`, cookieBridgePrefix: "/portal" }),
+    });
+    expect((await browser.travel(json(answer).url)).end).toBe(`${CHAT}/settings`);
+    const { data } = json(await browser.go(`${CHAT}/portal/me/oauth-accounts`));
+    expect(data.map(({ provider }: { provider: string }) => provider)).toEqual(["google", "facebook"]);
+  });
+
+  it.each([
+    ["a foreign page", { Origin: "https://evil.com", "Sec-Fetch-Site": "cross-site" }],
+    ["a sibling site", { "Sec-Fetch-Site": "same-site" }],
+    ["the null origin", { Origin: "null" }],
+    ["an allowed origin whose session it is not", { Origin: CHAT }],
+  ])("from %s is 403, and begins nothing", async (_name, headers) => {
+    await logIn();
+    const flows = system.mongo.db().collection("_oauth_flows");
+    const before = await flows.countDocuments();
+    const answer = await startLink(browser, "github", undefined, headers);
+    expect([answer.status, answer.headers.getSetCookie()]).toEqual([403, []]);
+    expect(await flows.countDocuments()).toBe(before);
+  });
+
+  it("by a form is 415, by GET 405", async () => {
+    await logIn();
+    const form = { ...ownPage(), "Content-Type": "application/x-www-form-urlencoded" };
+    expect((await startLink(browser, "github", {}, form)).status).toBe(415);
+    expect((await browser.go(`${api}/auth/github/link`)).status).toBe(405);
+  });
+
+  it("without a sign-in is 401", async () => {
+    const answer = await startLink(browser, "github");
+    expect([answer.status, json(answer).error.code]).toEqual([401, "UNAUTHORIZED"]);
+    const bad = await startLink(browser, "github", undefined, { Authorization: "Bearer nonsense" });
+    expect([bad.status, json(bad).error.code]).toEqual([401, "INVALID_TOKEN"]);
+  });
+
+  it("with a sign-in older than 15 minutes is 403, which says what to do", async () => {
+    await logIn();
+    const { sid } = decodeJwt<{ sid: string }>(appToken(browser));
+    await system.mongo
+      .db()
+      .collection<{ _id: string }>("_sessions")
+      .updateOne({ _id: sid }, { $set: { createdAt: new Date(Date.now() - 15 * 60_000 - 1) } });
+    const answer = await startLink(browser, "github");
+    expect([answer.status, json(answer).error.details]).toEqual([403, { reason: "sign_in_too_old" }]);
+    expect(json(answer).message).toContain("sign in again");
+  });
+
+  it("needs a redirect by the same rules as a sign-in, and names every violation of its body", async () => {
+    await logIn();
+    const evil = await startLink(browser, "github", { redirect: "https://evil.com/" });
+    expect([evil.status, json(evil).message]).toEqual([
+      400,
+      expect.stringContaining("add exactly https://evil.com"),
+    ]);
+    const wrong = await startLink(browser, "github", { redirekt: "x", cookieBridgePrefix: 1 });
+    expect([wrong.status, json(wrong).message]).toEqual([
+      400,
+      [
+        "redirekt: unknown key; expected redirect, cookieBridgePrefix",
+        "cookieBridgePrefix: must be text",
+        "redirect: is required",
+      ],
+    ]);
+  });
+
+  it("begun by an attacker and finished by a victim connects nothing", async () => {
+    await logIn();
+    await signInOnChat(browser, "google");
+    const attackers = await browser.go(`${CHAT}/portal/auth/github/link`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Origin: CHAT },
+      body: JSON.stringify({ redirect: `${CHAT}/settings`, cookieBridgePrefix: "/portal" }),
+    });
+    const victim = system.traveller();
+    become(system.providers, newPeople(`victim${count}`));
+    const { last } = await victim.travel(json(attackers).url);
+    expect([last.status, isBridge(last.url)]).toEqual([400, true]);
+    const accounts = json(await browser.go(`${CHAT}/portal/me/oauth-accounts`)).data;
+    expect(accounts.map(({ provider }: { provider: string }) => provider)).toEqual(["google"]);
+    const own = await logIn(system.traveller());
+    const { url } = json(await startLink(own, "github"));
+    const { end, last: callback } = await victim.travel(url);
+    expect([callback.status, isCallback(end)]).toEqual([400, true]);
+  });
+
+  it("that signs in somebody else is account_in_use, and stays theirs", async () => {
+    become(system.providers, newPeople(`else${count}`));
+    const other = system.traveller();
+    await signInOnApp(other, system.stack, "github");
+    await logIn();
+    const { url } = json(await startLink(browser, "github"));
+    const { end } = await browser.travel(url);
+    expect(end).toBe(`${system.stack.appUrl}/settings?error=account_in_use`);
+    expect(await linked()).toEqual([]);
+    expect((await linked(other)).map(({ provider }) => provider)).toEqual(["github"]);
+  });
+
+  it("again changes nothing", async () => {
+    await logIn();
+    for (let each = 0; each < 2; each += 1) {
+      const { url } = json(await startLink(browser, "google"));
+      expect((await browser.travel(url)).end).toBe(`${system.stack.appUrl}/settings`);
+    }
+    expect(await linked()).toHaveLength(1);
+  });
+});
+
+describe("GET and DELETE /me/oauth-accounts", () => {
+  const remove = (id: string, traveller = browser) =>
+    traveller.go(`${api}/me/oauth-accounts/${id}`, { method: "DELETE", headers: ownPage() });
+
+  it("need a sign-in", async () => {
+    expect((await browser.go(`${api}/me/oauth-accounts`)).status).toBe(401);
+    expect((await remove("64b000000000000000000001")).status).toBe(401);
+  });
+
+  it("shows one's own and no secrets, and takes one away when a password is left", async () => {
+    await signInOnApp(browser, system.stack, "google");
+    const [account] = await linked();
+    expect(Object.keys(account ?? {})).toEqual(["id", "provider", "email", "createdAt"]);
+    const answer = await remove(account?.id ?? "");
+    expect([answer.status, json(answer)]).toEqual([200, { statusCode: 200, message: "Success" }]);
+    expect(await linked()).toEqual([]);
+    expect((await remove(account?.id ?? "")).status).toBe(404);
+  });
+
+  it("refuses the last way to sign in with 409, also when the last two go at once", async () => {
+    become(system.providers, newPeople(`only${count}`));
+    await signInOnApp(browser, system.stack, "google");
+    const [first] = await linked();
+    const refused = await remove(first?.id ?? "");
+    expect([refused.status, json(refused).error.code]).toEqual([409, "CONFLICT"]);
+    expect(json(refused).message).toContain("set a password or connect another provider");
+
+    const { url } = json(await startLink(browser, "github"));
+    await browser.travel(url);
+    const both = await linked();
+    const answers = await Promise.all(both.map(({ id }) => remove(id)));
+    expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true);
+    expect((await linked()).length).toBeGreaterThan(0);
+    const left = await linked();
+    if (left.length === 2) expect((await remove(left[0]?.id ?? "")).status).toBe(200);
+    expect((await remove((await linked())[0]?.id ?? "")).status).toBe(409);
+  });
+
+  it("knows no account of somebody else, and no nonsense", async () => {
+    const other = system.traveller();
+    become(system.providers, newPeople(`else${count}`));
+    await signInOnApp(other, system.stack, "google");
+    const [theirs] = await linked(other);
+    await logIn();
+    for (const id of [theirs?.id ?? "", "64b000000000000000000001", "x", "%7B%7D"]) {
+      expect([id, (await remove(id)).status]).toEqual([id, 404]);
+    }
+    expect(await linked(other)).toHaveLength(1);
+  });
+});
+
+describe("a deactivated user", () => {
+  it("does not get in by a provider, linked or by address", async () => {
+    await signInOnApp(browser, system.stack, "google");
+    await admin.patch(`/svc_user/${userId}`, { isActive: false });
+    for (const provider of ["google", "github"] as const) {
+      const { end } = await signInOnApp(system.traveller(), system.stack, provider);
+      expect(end).toBe(`${system.stack.appUrl}/after?error=account_disabled`);
+    }
+  });
+
+  it("does not get in with a code from before", async () => {
+    const { end } = await signInOnApp(browser, system.stack, "google", isBridge);
+    await admin.patch(`/svc_user/${userId}`, { isActive: false });
+    const answer = await browser.go(end);
+    expect([answer.location, answer.headers.getSetCookie()]).toEqual([
+      `${system.stack.appUrl}/after?error=account_disabled`,
+      [],
+    ]);
+  });
+});
+
+describe("a deleted user", () => {
+  it("leaves nothing behind: the provider makes a new one", async () => {
+    await signInOnApp(browser, system.stack, "google");
+    await admin.delete(`/svc_user/${userId}`);
+    const later = system.traveller();
+    await signInOnApp(later, system.stack, "google");
+    const made = decodeJwt(appToken(later)).sub;
+    expect(made).toMatch(/^[0-9a-f]{24}$/);
+    expect(made).not.toBe(userId);
+  });
+});
+
+describe("a user who was being made when the process died", () => {
+  it("is made by the next sign-in, under the id written down", async () => {
+    become(system.providers, newPeople(`half${count}`));
+    await signInOnApp(browser, system.stack, "google");
+    const made = new ObjectId(String(decodeJwt(appToken(browser)).sub));
+    await users().deleteOne({ _id: made });
+    await system.mongo
+      .db()
+      .collection("_oauth_accounts")
+      .updateOne({ userId: made }, { $set: { pending: true } });
+    const later = system.traveller();
+    await signInOnApp(later, system.stack, "google");
+    expect(decodeJwt(appToken(later)).sub).toBe(made.toHexString());
+  });
+});
