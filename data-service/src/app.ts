@@ -6,6 +6,7 @@ import type { Deps } from "./deps.js";
 import { meRoutes } from "./me/routes.js";
 import { asRefusal } from "./mongo/driver-errors.js";
 import { recordRoutes } from "./records/routes.js";
+import { adviceRoute } from "./schema/advice-route.js";
 import { schemaHandlers } from "./schema/routes.js";
 
 export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
@@ -25,6 +26,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(authRoutes(deps.auth));
   app.use(deps.authenticate);
   app.use(meRoutes(records, { users: `${prefix}user`, roles: `${prefix}role` }));
+  app.use(adviceRoute(records, `${prefix}table`));
   app.use(recordRoutes(records, config.bodyMaxBytes, schemaHandlers(records)));
   app.use(notFound);
   app.use(databaseErrors);

@@ -24,6 +24,7 @@ import { ensureAuthIndexes, makeSessionStore } from "./mongo/session-store.js";
 import { makeUserStore, userCollection } from "./mongo/user-store.js";
 import type { RecordDeps } from "./records/deps.js";
 import { makeSealer } from "./records/seal.js";
+import { SeenQueries } from "./records/seen-queries.js";
 import { makeUserHooks } from "./records/user-hooks.js";
 import { finishInterrupted, type SchemaDeps } from "./schema/create-table.js";
 import { CurrentCatalog } from "./schema/current-catalog.js";
@@ -91,10 +92,12 @@ function makeRecords(
   const clock = systemClock;
   const tables = systemTables(config.systemTablePrefix);
   const catalogStore = makeCatalogStore(db, config.systemTablePrefix);
+  const store = new RecordStore(db, config.queryTimeoutMs);
   return {
     ...{ catalogStore, clock, systemTables: tables, systemTablePrefix: config.systemTablePrefix },
     catalogs: new CurrentCatalog(catalogStore, tables, clock),
-    store: new RecordStore(db, config.queryTimeoutMs),
+    store,
+    seenQueries: new SeenQueries({ store, clock }),
     provision: (table) => provisionTable(db, table),
     limits: { maxDepth: config.queryMaxDepth, maxLimit: config.queryMaxLimit },
     thresholds: {

@@ -49,6 +49,14 @@ describe("explain", () => {
     expect(plan.documentsExamined).toBeLessThan(900);
   });
 
+  test("shows what the counts read beside the page", async () => {
+    const query = { filter: { status: "published" }, limit: "1", meta: "*", explain: "true" };
+    const { body } = await root.get("/posts", query);
+    const counts: { meta: string; documentsExamined: number }[] = body.data[0].counts;
+    expect(counts.map(({ meta }) => meta)).toEqual(["totalCount", "filterCount"]);
+    for (const { documentsExamined } of counts) expect(documentsExamined).toBeGreaterThan(1);
+  });
+
   test("is refused to everyone but root, and says what it takes", async () => {
     await root.post("/svc_user", { email: "plain@example.com", password: "just a password" });
     const user = await signIn(`${stack.appUrl}/api`, {

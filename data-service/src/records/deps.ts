@@ -5,6 +5,7 @@ import type { QueryLimits } from "../query/bind-query.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
 import type { Sealer } from "./seal.js";
+import type { SeenQueries } from "./seen-queries.js";
 import type { UserHooks } from "./user-hooks.js";
 
 export interface RecordDeps {
@@ -12,6 +13,7 @@ export interface RecordDeps {
   readonly store: RecordStore;
   readonly limits: QueryLimits;
   readonly thresholds: Thresholds;
+  readonly seenQueries: SeenQueries;
   readonly clock: Clock;
   readonly sealer: Sealer;
   readonly userHooks: UserHooks;

@@ -5,8 +5,8 @@ import type { Json } from "../json.js";
 import type { ExecutionReport } from "../mongo/execution-report.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { Principal } from "../principal.js";
-import type { AuthorizedQuery } from "../query/ast.js";
-import { lowerList } from "../query/lower/read.js";
+import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
+import { lowerCount, lowerList } from "../query/lower/read.js";
 import type { PlanDeps, Question } from "./plan-read.js";
 import { planRead } from "./plan-read.js";
 
@@ -25,14 +25,22 @@ export async function explainList(deps: ExplainDeps, query: AuthorizedQuery): Pr
   const { query: planned, ranking, questions } = await planRead(deps, query);
   const pipeline = lowerList(planned, ranking);
   const asked = await Promise.all(questions.map((question) => explainQuestion(deps, question)));
+  const counts = await Promise.all(query.meta.map((key) => explainCount(deps, planned, key)));
   const own = await deps.store.explain(planned.root.table, pipeline);
   return {
     table: planned.root.table.name,
     ranked: ranking.ranked,
     questions: asked,
+    counts,
     pipeline: asJson(pipeline),
     ...counted(own),
   };
+}
+
+async function explainCount(deps: ExplainDeps, query: AuthorizedQuery, meta: MetaKey): Promise<Json> {
+  const pipeline = lowerCount(query, meta);
+  const report = await deps.store.explain(query.root.table, pipeline);
+  return { meta, pipeline: asJson(pipeline), ...counted(report) };
 }
 
 async function explainQuestion(deps: ExplainDeps, { table, pipeline, answers }: Question): Promise<Json> {
@@ -40,7 +48,7 @@ async function explainQuestion(deps: ExplainDeps, { table, pipeline, answers }: 
   return { table: table.name, answers, pipeline: asJson(pipeline), ...counted(report) };
 }
 
-function counted(report: ExecutionReport): Record<string, Json> {
+function counted({ joins: _, ...report }: ExecutionReport): Record<string, Json> {
   return { ...report, indexes: [...report.indexes] };
 }
 
