@@ -6,6 +6,7 @@ import type { Document, Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import { asRefusal } from "./driver-errors.js";
 import { type ExecutionReport, reportOf } from "./execution-report.js";
+import { TableCounts } from "./table-counts.js";
 
 /** A change of one document, by operator. */
 export type Change = UpdateFilter<BsonDocument>;
@@ -21,11 +22,13 @@ const BATCH_SIZE = 500;
 export class RecordStore {
   readonly #db: Db;
   readonly #timeoutMs: number;
+  readonly #counts: TableCounts;
 
   /** @param timeoutMs QUERY_TIMEOUT_MS: no read runs longer */
   constructor(db: Db, timeoutMs: number) {
     this.#db = db;
     this.#timeoutMs = timeoutMs;
+    this.#counts = new TableCounts(db);
   }
 
   /** Runs a pipeline to its end and gives all documents. */
@@ -43,6 +46,20 @@ export class RecordStore {
     } finally {
       await cursor.close();
     }
+  }
+
+  /** How many documents a table has. Reads them only where nothing else can be relied on. */
+  async countAll(table: Table): Promise<number> {
+    const exactly = async (): Promise<number> => {
+      const [counted] = await this.#aggregate(table, [{ $count: "value" }]).toArray();
+      return Number(counted?.value ?? 0);
+    };
+    return this.#refusing(table, () => this.#counts.count(table.id, table.collection, exactly));
+  }
+
+  /** Does `countAll` answer without reading? */
+  knowsCount(table: Table): boolean {
+    return this.#counts.knows(table.id);
   }
 
   /** How MongoDB runs a pipeline, and what it read for it. @param timeoutMs instead of QUERY_TIMEOUT_MS */

@@ -2,16 +2,16 @@
 import { AppError } from "@portico/shared/app-error";
 import { EJSON } from "bson";
 import type { Json } from "../json.js";
-import type { ExecutionReport } from "../mongo/execution-report.js";
+import { type ExecutionReport, NOTHING_READ } from "../mongo/execution-report.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
-import { lowerCount, lowerList } from "../query/lower/read.js";
+import { countsAll, lowerCount, lowerList } from "../query/lower/read.js";
 import type { PlanDeps, Question } from "./plan-read.js";
 import { planRead } from "./plan-read.js";
 
 interface ExplainDeps extends PlanDeps {
-  readonly store: Pick<RecordStore, "read" | "explain">;
+  readonly store: Pick<RecordStore, "read" | "explain" | "knowsCount">;
 }
 
 /** @throws AppError 403 for everyone but root: a plan tells of tables and rules that others may not know */
@@ -38,8 +38,10 @@ export async function explainList(deps: ExplainDeps, query: AuthorizedQuery): Pr
 }
 
 async function explainCount(deps: ExplainDeps, query: AuthorizedQuery, meta: MetaKey): Promise<Json> {
+  const { table } = query.root;
   const pipeline = lowerCount(query, meta);
-  const report = await deps.store.explain(query.root.table, pipeline);
+  if (countsAll(query, meta) && deps.store.knowsCount(table)) return { meta, ...counted(NOTHING_READ) };
+  const report = await deps.store.explain(table, pipeline);
   return { meta, pipeline: asJson(pipeline), ...counted(report) };
 }
 

@@ -7,7 +7,7 @@ import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
 import { authorizeRead } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
 import { lowerAggregate, shapeAggregate } from "../query/lower/aggregate.js";
-import { lowerCount, lowerList } from "../query/lower/read.js";
+import { countsAll, lowerCount, lowerList } from "../query/lower/read.js";
 import type { Parameters } from "../query/parameters.js";
 import { type StoredRecord, shaper } from "../query/shape.js";
 import { parseExplain } from "../query/syntax/paging.js";
@@ -101,7 +101,9 @@ async function runMeta(deps: RecordDeps, query: AuthorizedQuery): Promise<JsonOb
 }
 
 async function count(deps: RecordDeps, query: AuthorizedQuery, which: MetaKey): Promise<number> {
-  const [result] = await deps.store.read(query.root.table, lowerCount(query, which));
+  const { table } = query.root;
+  if (countsAll(query, which)) return deps.store.countAll(table);
+  const [result] = await deps.store.read(table, lowerCount(query, which));
   return Number(result?.value ?? 0);
 }
 

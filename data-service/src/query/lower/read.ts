@@ -61,11 +61,20 @@ export function lowerRecord(node: AuthorizedNode, which: Document, rules: Rules)
   ];
 }
 
+type Count = "filterCount" | "totalCount";
+
 /** Counts the rows of a query: `filterCount` with the client's filter, `totalCount` without. */
-export function lowerCount(query: AuthorizedQuery, which: "filterCount" | "totalCount"): Stage[] {
-  const { rule, filter } = query.root;
-  const predicates = which === "filterCount" ? [rule, filter] : [rule];
-  return [...matchStages(predicates, new Names()), { $count: "value" }];
+export function lowerCount(query: AuthorizedQuery, which: Count): Stage[] {
+  return [...matchStages(countedBy(query, which), new Names()), { $count: "value" }];
+}
+
+/** Does every row of the table count? */
+export function countsAll(query: AuthorizedQuery, which: Count): boolean {
+  return countedBy(query, which).every((predicate) => predicate.kind === "always");
+}
+
+function countedBy({ root }: AuthorizedQuery, which: Count): readonly AuthorizedPredicate[] {
+  return which === "filterCount" ? [root.rule, root.filter] : [root.rule];
 }
 
 /**
