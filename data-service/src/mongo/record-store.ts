@@ -62,11 +62,9 @@ export class RecordStore {
     return this.#counts.knows(table.id);
   }
 
-  /** How MongoDB runs a pipeline, and what it read for it. @param timeoutMs instead of QUERY_TIMEOUT_MS */
-  async explain(table: Table, pipeline: Stage[], timeoutMs = this.#timeoutMs): Promise<ExecutionReport> {
-    const raw = await this.#refusing(table, () =>
-      this.#aggregate(table, pipeline, timeoutMs).explain("executionStats"),
-    );
+  /** How MongoDB runs a pipeline, and what it read for it. */
+  async explain(table: Table, pipeline: Stage[]): Promise<ExecutionReport> {
+    const raw = await this.#refusing(table, () => this.#aggregate(table, pipeline).explain("executionStats"));
     return reportOf(raw);
   }
 
@@ -132,8 +130,8 @@ export class RecordStore {
     return this.#db.collection<BsonDocument>(table.collection);
   }
 
-  #aggregate(table: Table, pipeline: Stage[], timeoutMs = this.#timeoutMs) {
-    return this.#collection(table).aggregate(pipeline, { maxTimeMS: timeoutMs, batchSize: BATCH_SIZE });
+  #aggregate(table: Table, pipeline: Stage[]) {
+    return this.#collection(table).aggregate(pipeline, { maxTimeMS: this.#timeoutMs, batchSize: BATCH_SIZE });
   }
 
   async #refusing<Result>(table: Table, call: () => Promise<Result>): Promise<Result> {

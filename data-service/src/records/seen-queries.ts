@@ -2,6 +2,7 @@
 //
 // Counting a shape costs a list a few microseconds. What the database examined for it is learned from `explain` now
 // and then, after the answer, one at a time; operands live no longer than that.
+import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "@portico/shared/clock";
 import { LRUCache } from "lru-cache";
 import type { Table } from "../catalog/catalog.js";
@@ -18,7 +19,8 @@ import type { Plan, Question } from "./plan-read.js";
 const MOST_SHAPES = 500;
 /** Reads that wait to be explained; more are not taken, another time will come. */
 const MOST_WAITING = 8;
-const EXPLAIN_MS = 5_000;
+/** Whoever asks for advice waits this long for explains under way. */
+const SETTLE_MS = 5_000;
 /** A shape is explained when it is new, then each time it was seen this often … */
 const EVERY = 1_000;
 /** … and when it took this long, but not more often than that. */
@@ -144,7 +146,8 @@ export class SeenQueries {
 
   async #run({ table, pipeline, samples }: Job): Promise<void> {
     try {
-      const report = await this.#deps.store.explain(table, pipeline, EXPLAIN_MS);
+      // QUERY_TIMEOUT_MS is its limit too, so that whatever can be answered can be explained.
+      const report = await this.#deps.store.explain(table, pipeline);
       for (const { entry, returned, examined } of samples) {
         entry.facts = { examined: examined(report), returned };
       }
@@ -155,9 +158,11 @@ export class SeenQueries {
     }
   }
 
-  /** What is known of the shapes of a table, once explains under way are done. */
+  /** What is known of the shapes of a table, once explains under way are done or have taken long. */
   async of(table: Table): Promise<SeenShape[]> {
-    await this.#work;
+    const settled = new AbortController();
+    const late = delay(SETTLE_MS, undefined, { signal: settled.signal }).catch(() => {});
+    await Promise.race([this.#work, late]).finally(() => settled.abort());
     return [...this.#entries.values()].flatMap(({ shape, seen, facts }) =>
       shape.table === table.name && facts !== undefined ? [{ shape, seen, ...facts }] : [],
     );
