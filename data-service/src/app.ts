@@ -14,6 +14,7 @@ import { meRoutes } from "./me/routes.js";
 import { asRefusal } from "./mongo/driver-errors.js";
 import { permissionRoutes } from "./records/permission-routes.js";
 import { type OwnHandlers, recordRoutes } from "./records/routes.js";
+import { adviceRoute } from "./schema/advice-route.js";
 import { schemaHandlers } from "./schema/routes.js";
 
 export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
@@ -38,6 +39,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(apiTokenRoutes(auth), keyRoutes(auth));
   const users = `${prefix}user`;
   app.use(meRoutes({ ...records, ...auth }, users, config.bodyMaxBytes));
+  app.use(adviceRoute(records, `${prefix}table`));
   app.use(oauthAccountRoutes(deps.identity));
   app.use(permissionRoutes(deps.permissions, config.bodyMaxBytes, `${prefix}permission`));
   const own = [schemaHandlers(records), userHandlers({ ...records, audit: auth.audit }, users)];

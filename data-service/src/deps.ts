@@ -40,7 +40,6 @@ import { makeRuleStore } from "./mongo/rule-store.js";
 import { authSweeps, ensureAuthIndexes, makeSessionStore } from "./mongo/session-store.js";
 import { sweepRegularly } from "./mongo/sweep.js";
 import { makeThrottleStore } from "./mongo/throttle-store.js";
-import { serverIdentity, Totals } from "./mongo/totals.js";
 import { makeUserStore, userCollection } from "./mongo/user-store.js";
 import { loadRights } from "./permission/load-rights.js";
 import type { ProtectedTables } from "./permission/rights.js";
@@ -50,6 +49,7 @@ import type { ExplainPermissionDeps } from "./records/explain-permission.js";
 import { recordReader } from "./records/record-reader.js";
 import { makeRuleHooks } from "./records/rule-hooks.js";
 import { makeSealer } from "./records/seal.js";
+import { SeenQueries } from "./records/seen-queries.js";
 import { makeUserHooks } from "./records/user-hooks.js";
 import { finishInterrupted, type SchemaDeps } from "./schema/create-table.js";
 import { CurrentCatalog } from "./schema/current-catalog.js";
@@ -163,9 +163,7 @@ function makeRecords(
   counts: CountStore,
 ): RecordDeps & SchemaDeps {
   const clock = systemClock;
-  const ours = config.mongodbUrl.startsWith("mongodb_embedded:");
-  const totals = new Totals(db, serverIdentity(db, ours), ours);
-  const records = new RecordStore(db, config.queryTimeoutMs, totals);
+  const records = new RecordStore(db, config.queryTimeoutMs);
   const tables = systemTables(config.systemTablePrefix);
   const catalogStore = makeCatalogStore(db, config.systemTablePrefix);
   const catalogs = new CurrentCatalog(catalogStore, tables, clock);
@@ -185,6 +183,7 @@ function makeRecords(
       read: (id) => readRecord(protectedTables.permissions, id),
     }),
     store: records,
+    seenQueries: new SeenQueries({ store: records, clock }),
     writes: new CountedWrites(records, counts),
     provision: (table) => provisionTable(db, table),
     limits: { maxDepth: config.queryMaxDepth, maxLimit: config.queryMaxLimit },

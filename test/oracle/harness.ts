@@ -33,6 +33,8 @@ export interface RunOptions {
   readonly seed: number;
   /** Stop after this many differences. */
   readonly mostFindings?: number;
+  /** Differences are not made small. */
+  readonly asFound?: boolean;
   /** Called after each set of tables. */
   readonly progress?: (done: number, findings: readonly Finding[]) => void;
 }
@@ -79,6 +81,7 @@ export async function run({
   runs,
   seed,
   mostFindings = 5,
+  asFound = false,
   progress,
 }: RunOptions): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
@@ -90,7 +93,7 @@ export async function run({
         service = await startDataService(ROADS[(at / CASES_PER_DATABASE) % ROADS.length]);
       }
       const count = Math.min(REQUESTS_PER_CASE, runs - at * REQUESTS_PER_CASE);
-      const finding = await runCase(service.api, seed, at, count);
+      const finding = await runCase(service.api, { seed, at, count, asFound });
       if (finding !== undefined) findings.push(finding);
       progress?.(at * REQUESTS_PER_CASE + count, findings);
     }
@@ -101,7 +104,10 @@ export async function run({
 }
 
 /** One set of tables and its requests; the first difference, made as small as it gets. */
-async function runCase(api: Api, seed: number, at: number, count: number): Promise<Finding | undefined> {
+async function runCase(
+  api: Api,
+  { seed, at, count, asFound }: { seed: number; at: number; count: number; asFound: boolean },
+): Promise<Finding | undefined> {
   const caseSeed = seedOf(seed, at);
   const blueprint = fromSeed(anyBlueprint, caseSeed);
   const built = await build(api, blueprint, freshPrefix()).catch((error: unknown) => {
@@ -114,6 +120,7 @@ async function runCase(api: Api, seed: number, at: number, count: number): Promi
   const [request, difference] = [requests[first], differences[first]];
   if (request === undefined || difference === undefined) return undefined;
   const found = { blueprint, request, difference };
+  if (asFound) return { seed, case: at, isPassing: false, ...found };
   const isPassing = (await differenceOf(api, built, request)) === undefined;
   return { seed, case: at, isPassing, ...(isPassing ? found : await shrink(api, built, found)) };
 }

@@ -10,11 +10,13 @@ const { values } = parseArgs({
     runs: { type: "string", default: "2000" },
     seed: { type: "string", default: String(randomInt(2 ** 31)) },
     findings: { type: "string", default: "5" },
+    /** Report differences as they are found, without making them small first. */
+    "as-found": { type: "boolean", default: false },
   },
 });
 const [runs, seed, mostFindings] = [values.runs, values.seed, values.findings].map(Number);
 if (![runs, seed, mostFindings].every(Number.isSafeInteger)) {
-  console.error("usage: run.js [--runs N] [--seed S] [--findings N]");
+  console.error("usage: run.js [--runs N] [--seed S] [--findings N] [--as-found]");
   process.exit(2);
 }
 process.exitCode = await longRun(runs ?? 0, seed ?? 0, mostFindings ?? 0);
@@ -26,7 +28,7 @@ async function longRun(runs: number, seed: number, mostFindings: number): Promis
   let reported = started;
   let known = 0;
   const findings = await run({
-    ...{ runs, seed, mostFindings },
+    ...{ runs, seed, mostFindings, asFound: values["as-found"] },
     progress(done, found) {
       for (; known < found.length; known += 1) {
         const finding = found[known];

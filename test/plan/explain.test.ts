@@ -60,6 +60,20 @@ describe("explain", () => {
     expect(plan.documentsExamined).toBeLessThanOrEqual(posts + comments + 10);
   });
 
+  test("shows what the counts read beside the page", async () => {
+    const query = { filter: { status: "published" }, limit: "1", meta: "*", explain: "true" };
+    const { body } = await root.get("/posts", query);
+    const counts: { meta: string; documentsExamined: number }[] = body.data[0].counts;
+    expect(counts.map(({ meta }) => meta)).toEqual(["totalCount", "filterCount"]);
+    expect(counts[1]?.documentsExamined).toBeGreaterThan(1);
+  });
+
+  test("shows that the number of all records, once it is known, reads nothing", async () => {
+    await root.get("/posts", { meta: "totalCount" });
+    const { body } = await root.get("/posts", { limit: "1", meta: "totalCount", explain: "true" });
+    expect(body.data[0].counts[0].documentsExamined).toBe(0);
+  });
+
   test("is refused to everyone but root, and says what it takes", async () => {
     await root.post("/svc_user", { email: "plain@example.com", password: "just a password" });
     const user = await signIn(`${stack.appUrl}/api`, {

@@ -6,7 +6,7 @@ import type { Document, Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import { asRefusal } from "./driver-errors.js";
 import { type ExecutionReport, reportOf } from "./execution-report.js";
-import type { Totals } from "./totals.js";
+import { TableCounts } from "./table-counts.js";
 
 /** A change of one document, by operator. */
 export type Change = UpdateFilter<BsonDocument>;
@@ -22,28 +22,13 @@ const BATCH_SIZE = 500;
 export class RecordStore {
   readonly #db: Db;
   readonly #timeoutMs: number;
-
-  readonly #totals: Totals;
+  readonly #counts: TableCounts;
 
   /** @param timeoutMs QUERY_TIMEOUT_MS: no read runs longer */
-  constructor(db: Db, timeoutMs: number, totals: Totals) {
+  constructor(db: Db, timeoutMs: number) {
     this.#db = db;
     this.#timeoutMs = timeoutMs;
-    this.#totals = totals;
-  }
-
-  /** How many records the table has. Counts them only where it must. @param pipeline counts all of them as `value` */
-  async total(table: Table, pipeline: Stage[]): Promise<number> {
-    return this.#refusing(table, async () => {
-      const known = await this.#totals.known(table.collection);
-      return known ?? this.#totals.count(table.collection, () => this.count(table, pipeline));
-    });
-  }
-
-  /** The number that a counting pipeline answers as `value`. */
-  async count(table: Table, pipeline: Stage[]): Promise<number> {
-    const [result] = await this.read(table, pipeline);
-    return Number(result?.value ?? 0);
+    this.#counts = new TableCounts(db);
   }
 
   /** Runs a pipeline to its end and gives all documents. */
@@ -61,6 +46,26 @@ export class RecordStore {
     } finally {
       await cursor.close();
     }
+  }
+
+  /** How many documents a table has. Reads them only where nothing else can be relied on. */
+  async countAll(table: Table): Promise<number> {
+    const exactly = async (): Promise<number> => {
+      const [counted] = await this.#aggregate(table, [{ $count: "value" }]).toArray();
+      return Number(counted?.value ?? 0);
+    };
+    return this.#refusing(table, () => this.#counts.count(table.id, table.collection, exactly));
+  }
+
+  /** The number that a counting pipeline answers as `value`. */
+  async count(table: Table, pipeline: Stage[]): Promise<number> {
+    const [result] = await this.read(table, pipeline);
+    return Number(result?.value ?? 0);
+  }
+
+  /** Does `countAll` answer without reading? */
+  knowsCount(table: Table): boolean {
+    return this.#counts.knows(table.id);
   }
 
   /** How MongoDB runs a pipeline, and what it read for it. */

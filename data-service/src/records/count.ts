@@ -1,6 +1,6 @@
 // meta.totalCount and meta.filterCount: known, joined or grouped, whichever reads least.
 import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
-import { groupedCount, lowerCount } from "../query/lower/count.js";
+import { countsAll, groupedCount, lowerCount } from "../query/lower/count.js";
 import type { RecordDeps } from "./deps.js";
 
 /** Counts the rows of a planned query. */
@@ -10,9 +10,8 @@ export async function countRows(
   which: MetaKey,
 ): Promise<number> {
   const { table } = query.root;
+  if (countsAll(query, which)) return store.countAll(table);
   const pipeline = lowerCount(query, which);
-  // Nothing but the counting itself: every record counts.
-  if (pipeline.length === 1) return store.total(table, pipeline);
   const grouped = groupedCount(query, which);
   if (grouped === undefined) return store.count(table, pipeline);
   const rows = await store.read(table, grouped.probe(thresholds.fewParents));

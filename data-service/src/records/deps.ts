@@ -8,6 +8,7 @@ import type { CurrentCatalog } from "../schema/current-catalog.js";
 import type { CountedWrites } from "./counted-writes.js";
 import type { RuleHooks } from "./rule-hooks.js";
 import type { Sealer } from "./seal.js";
+import type { SeenQueries } from "./seen-queries.js";
 import type { UserHooks } from "./user-hooks.js";
 
 export interface RecordDeps {
@@ -17,6 +18,7 @@ export interface RecordDeps {
   readonly writes: CountedWrites;
   readonly limits: QueryLimits;
   readonly thresholds: Thresholds;
+  readonly seenQueries: SeenQueries;
   readonly clock: Clock;
   readonly sealer: Sealer;
   readonly userHooks: UserHooks;

@@ -2,16 +2,17 @@
 import { AppError } from "@portico/shared/app-error";
 import { EJSON } from "bson";
 import type { Json } from "../json.js";
-import type { ExecutionReport } from "../mongo/execution-report.js";
+import { type ExecutionReport, NOTHING_READ } from "../mongo/execution-report.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { Principal } from "../principal.js";
-import type { AuthorizedQuery } from "../query/ast.js";
+import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
+import { countsAll, lowerCount } from "../query/lower/count.js";
 import { lowerList } from "../query/lower/read.js";
 import type { PlanDeps, Question } from "./plan-read.js";
 import { planRead } from "./plan-read.js";
 
 interface ExplainDeps extends PlanDeps {
-  readonly store: Pick<RecordStore, "read" | "explain">;
+  readonly store: Pick<RecordStore, "read" | "explain" | "knowsCount">;
 }
 
 /** @throws AppError 403 for everyone but root: a plan tells of tables and rules that others may not know */
@@ -25,14 +26,24 @@ export async function explainList(deps: ExplainDeps, query: AuthorizedQuery): Pr
   const { query: planned, ranking, questions } = await planRead(deps, query);
   const pipeline = lowerList(planned, ranking);
   const asked = await Promise.all(questions.map((question) => explainQuestion(deps, question)));
+  const counts = await Promise.all(query.meta.map((key) => explainCount(deps, planned, key)));
   const own = await deps.store.explain(planned.root.table, pipeline);
   return {
     table: planned.root.table.name,
     ranked: ranking.ranked,
     questions: asked,
+    counts,
     pipeline: asJson(pipeline),
     ...counted(own),
   };
+}
+
+async function explainCount(deps: ExplainDeps, query: AuthorizedQuery, meta: MetaKey): Promise<Json> {
+  const { table } = query.root;
+  const pipeline = lowerCount(query, meta);
+  if (countsAll(query, meta) && deps.store.knowsCount(table)) return { meta, ...counted(NOTHING_READ) };
+  const report = await deps.store.explain(table, pipeline);
+  return { meta, pipeline: asJson(pipeline), ...counted(report) };
 }
 
 async function explainQuestion(deps: ExplainDeps, { table, pipeline, answers }: Question): Promise<Json> {
@@ -40,7 +51,7 @@ async function explainQuestion(deps: ExplainDeps, { table, pipeline, answers }: 
   return { table: table.name, answers, pipeline: asJson(pipeline), ...counted(report) };
 }
 
-function counted(report: ExecutionReport): Record<string, Json> {
+function counted({ joins: _, ...report }: ExecutionReport): Record<string, Json> {
   return { ...report, indexes: [...report.indexes] };
 }
 

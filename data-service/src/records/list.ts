@@ -8,7 +8,7 @@ import { bindQuery } from "../query/bind-query.js";
 import { lowerAggregate, shapeAggregate } from "../query/lower/aggregate.js";
 import { lowerList } from "../query/lower/read.js";
 import type { Parameters } from "../query/parameters.js";
-import { shaper } from "../query/shape.js";
+import { type StoredRecord, shaper } from "../query/shape.js";
 import { parseExplain } from "../query/syntax/paging.js";
 import { countRows } from "./count.js";
 import type { RecordDeps } from "./deps.js";
@@ -41,23 +41,50 @@ export async function list(
   });
   if (explained)
     return { records: mapAsync([await explainList(deps, query)], (plan) => plan), meta: undefined };
+  const started = deps.clock.now().getTime();
   const plan = await planRead(deps, query);
-  const [records, meta] = await Promise.all([runList(deps, plan), runMeta(deps, plan.query)]);
+  const [records, meta] = await Promise.all([runList(deps, plan, started), runMeta(deps, plan.query)]);
   return { records, meta };
 }
 
-async function runList(deps: RecordDeps, { query, ranking }: Plan): Promise<AsyncIterable<Json>> {
+/** @param started when the list was asked for, in epoch milliseconds */
+async function runList(deps: RecordDeps, plan: Plan, started: number): Promise<AsyncIterable<Json>> {
+  const { query, ranking } = plan;
   const { root } = query;
   const shape = shaper(root, deps.sealer.unseal);
   const pipeline = lowerList(query, ranking);
-  if (root.limit === 0) return mapAsync(deps.store.stream(root.table, pipeline), shape);
+  const note = (returned: number, documents: readonly StoredRecord[]): void => {
+    const milliseconds = deps.clock.now().getTime() - started;
+    deps.seenQueries.note({ plan, pipeline, returned, documents, milliseconds });
+  };
+  if (root.limit === 0) {
+    const stream = deps.store.stream(root.table, pipeline);
+    return mapAsync(
+      counting(stream, (count) => note(count, [])),
+      shape,
+    );
+  }
   const documents = await deps.store.read(root.table, pipeline);
+  note(documents.length, documents);
   // The window did not hold a full page of parents that match: then all of them are ranked.
   const short = ranking.parents !== undefined && documents.length < root.limit;
   return mapAsync(
     short ? await deps.store.read(root.table, lowerList(query, { ranked: true })) : documents,
     shape,
   );
+}
+
+/** Tells how many there were, if they were read to the end. */
+async function* counting<Each>(
+  source: AsyncIterable<Each>,
+  tell: (count: number) => void,
+): AsyncGenerator<Each> {
+  let count = 0;
+  for await (const each of source) {
+    count += 1;
+    yield each;
+  }
+  tell(count);
 }
 
 async function* mapAsync<From, To>(

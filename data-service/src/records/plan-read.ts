@@ -2,6 +2,7 @@
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { RecordStore } from "../mongo/record-store.js";
+import type { TableRead } from "../query/advice/shape.js";
 import type { AuthorizedPredicate, AuthorizedQuery, AuthorizedRelated } from "../query/ast.js";
 import { isAboutKey } from "../query/lower/condition.js";
 import type { Stage } from "../query/lower/document.js";
@@ -35,6 +36,10 @@ export interface Question {
   readonly table: Table;
   readonly pipeline: Stage[];
   readonly answers: number;
+  /** What was looked for, where an index can help with it. */
+  readonly read?: TableRead;
+  /** How many records it had to look at, where it answers fewer. */
+  readonly needs?: number;
 }
 
 export interface PlanDeps {
@@ -47,9 +52,9 @@ export async function planRead(deps: PlanDeps, asked: AuthorizedQuery): Promise<
   const query = useCounters(asked);
   const { root } = query;
   const questions: Question[] = [];
-  const ask: Ask = async (table, pipeline) => {
+  const ask: Ask = async (table, pipeline, about = {}) => {
     const documents = await deps.store.read(table, pipeline);
-    questions.push({ table, pipeline, answers: documents.length });
+    questions.push({ table, pipeline, answers: documents.length, ...about });
     return documents;
   };
   const { maxKeys } = deps.thresholds;
@@ -70,11 +75,20 @@ async function planRanking(ask: Ask, query: AuthorizedQuery, thresholds: Thresho
   const size = windowSize(root, windowChildren);
   const key = windowKey(root, size);
   if (key === undefined) return { ranked: true };
-  const first = await ask(key.step.target, windowQuestion(key, size, rules));
+  const { target } = key.step;
+  const { column, descending } = key;
+  const sort = [{ kind: "column" as const, path: [], column, descending }];
+  const read = { table: target, predicates: [rules(target)], sort };
+  const first = await ask(target, windowQuestion(key, size, rules), { read, needs: size });
   return { ranked: true, parents: first.flatMap((document) => keysOf({ [KEY]: document._id })) };
 }
 
-type Ask = (table: Table, pipeline: Stage[]) => Promise<StoredRecord[]>;
+/** @param about what advice on indexes goes by */
+type Ask = (
+  table: Table,
+  pipeline: Stage[],
+  about?: Pick<Question, "read" | "needs">,
+) => Promise<StoredRecord[]>;
 
 /** Searches of a filter whose trigrams are counted. */
 const MOST_ASKED = 8;
@@ -125,11 +139,13 @@ async function resolveRelated(
   const { ask, maxKeys } = resolver;
   const where = await resolve(resolver, predicate.where, askedTruth(predicate, wanted));
   const inner = { ...predicate, where };
-  const documents = await ask(predicate.target, keyQuestion(inner, wanted, maxKeys));
+  const { target, visible } = predicate;
+  const read = { table: target, predicates: [visible, where], sort: [] };
+  const documents = await ask(target, keyQuestion(inner, wanted, maxKeys), { read });
   const keys = documents.flatMap(keysOf);
   if (documents.length <= maxKeys) return answered(inner, wanted, keys);
   if (!repeats(keys)) return inner;
-  const distinct = await ask(predicate.target, distinctKeyQuestion(inner, wanted, maxKeys));
+  const distinct = await ask(target, distinctKeyQuestion(inner, wanted, maxKeys));
   return distinct.length > maxKeys ? inner : answered(inner, wanted, distinct.flatMap(keysOf));
 }
 

@@ -11,6 +11,11 @@ export function lowerCount(query: AuthorizedQuery, which: MetaKey): Stage[] {
   return [...matchStages(counted(query, which), new Names()), COUNT];
 }
 
+/** Does every row of the table count? */
+export function countsAll(query: AuthorizedQuery, which: MetaKey): boolean {
+  return counted(query, which).every((predicate) => predicate.kind === "always");
+}
+
 const COUNT: Stage = { $count: "value" };
 
 function counted({ root }: AuthorizedQuery, which: MetaKey): AuthorizedPredicate[] {

@@ -6,7 +6,7 @@ import { bindQuery } from "../bind-query.js";
 import { catalog, column, rootView, table } from "../library-fixture.js";
 import type { Parameters } from "../parameters.js";
 import { lowerAggregate, shapeAggregate } from "./aggregate.js";
-import { lowerCount } from "./count.js";
+import { countsAll, lowerCount } from "./count.js";
 import type { Stage } from "./document.js";
 import { lowerList } from "./read.js";
 
@@ -167,6 +167,27 @@ describe("row rules", () => {
       { $match: { $and: [{ born: { $gt: 0 } }, { name: { $eq: "Ann" } }] } },
       { $count: "value" },
     ]);
+  });
+});
+
+describe("counting every row", () => {
+  const everything = (given: Given) =>
+    (["totalCount", "filterCount"] as const).map((which) => countsAll(queryOf(given), which));
+
+  it("is what a count without rule and filter does", () => {
+    expect(everything({})).toEqual([true, true]);
+    expect(everything({ filter: { _and: [] } })).toEqual([true, true]);
+    expect(everything({ filter: { pages: 5 } })).toEqual([true, false]);
+  });
+
+  it("is not what a count under a row rule does", () => {
+    const some: AuthorizedPredicate = {
+      kind: "test",
+      column: column("books.pages"),
+      test: { op: "gt", value: 0 },
+    };
+    const view = new ReadView(catalog, () => ({ rows: some, grants: [{ rows: some, members: () => true }] }));
+    expect(countsAll(queryOf({}, { view }), "totalCount")).toBe(false);
   });
 });
 

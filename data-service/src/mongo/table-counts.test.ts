@@ -1,0 +1,107 @@
+// Counts are exact whatever the server's own number says, also when it was killed under a client that goes on.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Db, MongoClient } from "mongodb";
+import { TableCounts } from "./table-counts.js";
+
+const ENGINE = fileURLToPath(new URL("./embedded/engine-main.js", import.meta.url));
+
+describe("counting a table", () => {
+  let folder: string;
+  let engine: { process: ChildProcess; socket: string };
+  let door: Server;
+  let client: MongoClient;
+  let db: Db;
+  let exactCounts = 0;
+
+  /** The address of the engine stays the same for the client, whichever process is behind it. */
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "portico-counts-"));
+    engine = await startEngine(join(folder, "mongodb"));
+    door = createServer((socket) => joinSockets(socket, connect(engine.socket)));
+    door.listen(0, "127.0.0.1");
+    await once(door, "listening");
+    const { port } = door.address() as AddressInfo;
+    client = await MongoClient.connect(`mongodb://127.0.0.1:${port}/?directConnection=true`);
+    db = client.db("counts");
+  }, 60_000);
+
+  afterAll(async () => {
+    await client?.close();
+    door?.close();
+    engine?.process.kill("SIGKILL");
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const exactly = async (): Promise<number> => {
+    exactCounts += 1;
+    return (await db.collection("things").find().toArray()).length;
+  };
+
+  /** The count, and how often it took reading. */
+  async function countWith(counts: TableCounts): Promise<{ count: number; read: number }> {
+    exactCounts = 0;
+    return { count: await counts.count("t1", "things", exactly), read: exactCounts };
+  }
+
+  it("reads once and then follows every write without reading", async () => {
+    const counts = new TableCounts(db);
+    const things = db.collection("things");
+    await things.insertMany(Array.from({ length: 500 }, (_, n) => ({ n })));
+    expect(await countWith(counts)).toEqual({ count: 500, read: 1 });
+    await things.insertOne({ n: 500 });
+    await things.deleteMany({ n: { $lt: 100 } });
+    expect(await countWith(counts)).toEqual({ count: 401, read: 0 });
+  });
+
+  it("reads again when the collection moved while it was counted", async () => {
+    const counts = new TableCounts(db);
+    const moving = async (): Promise<number> => {
+      await db.collection("things").insertOne({ n: 1_000 });
+      return exactly();
+    };
+    expect(await counts.count("t1", "things", moving)).toBe(402);
+    expect(await countWith(counts)).toEqual({ count: 402, read: 1 });
+    expect(await countWith(counts)).toEqual({ count: 402, read: 0 });
+  });
+
+  it("reads again when the server was killed, whose own number is wrong then, and is right from there on", async () => {
+    const counts = new TableCounts(db);
+    const things = db.collection("things");
+    expect(await countWith(counts)).toEqual({ count: 402, read: 1 });
+    await things.insertMany(
+      Array.from({ length: 98 }, (_, n) => ({ n })),
+      { writeConcern: { w: 1, journal: true } },
+    );
+    engine.process.kill("SIGKILL");
+    await once(engine.process, "exit");
+    engine = await startEngine(join(folder, "mongodb"));
+    expect(await countWith(counts)).toEqual({ count: 500, read: 1 });
+    expect(await things.estimatedDocumentCount()).not.toBe(500);
+    // A difference is believed when it is found twice.
+    expect(await countWith(counts)).toEqual({ count: 500, read: 1 });
+    expect(await countWith(counts)).toEqual({ count: 500, read: 0 });
+    await things.insertOne({ n: 7 });
+    expect(await countWith(counts)).toEqual({ count: 501, read: 0 });
+  }, 60_000);
+});
+
+async function startEngine(directory: string): Promise<{ process: ChildProcess; socket: string }> {
+  const child = spawn(process.execPath, [ENGINE, directory], { stdio: ["pipe", "pipe", "inherit"] });
+  const [line] = await once(createInterface(child.stdout), "line");
+  const { uri }: { uri: string } = JSON.parse(String(line));
+  return { process: child, socket: decodeURIComponent(/^mongodb:\/\/([^/?]+)/.exec(uri)?.[1] ?? "") };
+}
+
+function joinSockets(one: Socket, other: Socket): void {
+  one.pipe(other).pipe(one);
+  one.on("error", () => {}).on("close", () => other.destroy());
+  other.on("error", () => {}).on("close", () => one.destroy());
+}

@@ -1,0 +1,77 @@
+// How many documents a collection holds, without reading them.
+//
+// MongoDB keeps the number itself, but a server that was killed may begin with a wrong one, and a sharded cluster adds
+// documents that are moving. So the number is compared with an exact count first. A server that goes on running keeps
+// whatever difference there was; when it is another one, or the same one started anew, the comparison is due again.
+import type { Db } from "mongodb";
+
+/**
+ * What comes before a call can reach another server, or the same one started anew: connections to one that was killed
+ * are found closed before a new one is made.
+ */
+const SERVER_EVENTS = ["serverDescriptionChanged", "connectionClosed"] as const;
+
+/** What to add to the number that the server keeps. */
+interface Known {
+  readonly era: number;
+  readonly difference: number;
+  readonly isSure: boolean;
+}
+
+export class TableCounts {
+  readonly #db: Db;
+  readonly #known = new Map<string, Known>();
+  /** Grows with every change of the servers; what was learned before holds no longer. */
+  #era = 0;
+
+  constructor(db: Db) {
+    this.#db = db;
+    const nextEra = (): void => {
+      this.#era += 1;
+    };
+    for (const event of SERVER_EVENTS) db.client.on(event, nextEra);
+  }
+
+  /**
+   * Counts a collection.
+   * @param key names the collection for as long as it is the same
+   * @param countExactly reads it
+   */
+  async count(key: string, collection: string, countExactly: () => Promise<number>): Promise<number> {
+    const known = this.#known.get(key);
+    if (known === undefined || !this.knows(key)) return this.#compare(key, collection, countExactly);
+    const kept = await this.#kept(collection);
+    // Between asking and answering the server may have become another one.
+    return known.era === this.#era ? kept + known.difference : countExactly();
+  }
+
+  /** Is the number known without reading? */
+  knows(key: string): boolean {
+    const known = this.#known.get(key);
+    return known?.era === this.#era && known.isSure;
+  }
+
+  async #compare(key: string, collection: string, countExactly: () => Promise<number>): Promise<number> {
+    const era = this.#era;
+    const before = await this.#kept(collection);
+    const exact = await countExactly();
+    // A number that moved meanwhile can't be compared; the next call tries again.
+    const isStill = before === (await this.#kept(collection));
+    if (!isStill || era !== this.#era || (await this.#isSharded())) return exact;
+    const difference = exact - before;
+    const last = this.#known.get(key);
+    // One insert and one delete in between look like stillness, so a difference has to be found twice.
+    const isSure = difference === 0 || (last?.era === era && last.difference === difference);
+    this.#known.set(key, { era, difference, isSure });
+    return exact;
+  }
+
+  #kept(collection: string): Promise<number> {
+    return this.#db.collection(collection).estimatedDocumentCount();
+  }
+
+  async #isSharded(): Promise<boolean> {
+    const hello = await this.#db.admin().command({ hello: 1 });
+    return hello.msg === "isdbgrid";
+  }
+}

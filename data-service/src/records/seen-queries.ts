@@ -1,0 +1,206 @@
+// What lists have read since this process started, by shape: the facts behind GET /svc_table/{id}/advice.
+//
+// Counting a shape costs a list a few microseconds. What the database examined for it is learned from `explain` now
+// and then, after the answer, one at a time; operands live no longer than that.
+import { setTimeout as delay } from "node:timers/promises";
+import type { Clock } from "@portico/shared/clock";
+import { LRUCache } from "lru-cache";
+import type { Table } from "../catalog/catalog.js";
+import type { Examined, ExecutionReport } from "../mongo/execution-report.js";
+import type { RecordStore } from "../mongo/record-store.js";
+import { childRead, type QueryShape, shapeOf, type TableRead } from "../query/advice/shape.js";
+import type { AuthorizedNode } from "../query/ast.js";
+import type { Stage } from "../query/lower/document.js";
+import { childField, isKeyOnly } from "../query/lower/read.js";
+import type { StoredRecord } from "../query/shape.js";
+import type { Plan, Question } from "./plan-read.js";
+
+/** Shapes that are kept; the one that was not seen for longest goes first. A shape takes a kilobyte or two. */
+const MOST_SHAPES = 500;
+/** Reads that wait to be explained; more are not taken, another time will come. */
+const MOST_WAITING = 8;
+/** Whoever asks for advice waits this long for explains under way. */
+const SETTLE_MS = 5_000;
+/** A shape is explained when it is new, then each time it was seen this often … */
+const EVERY = 1_000;
+/** … and when it took this long, but not more often than that. */
+const SLOW_MS = 500;
+const REST_MS = 600_000;
+
+export interface SeenShape {
+  readonly shape: QueryShape;
+  readonly seen: number;
+  /** Documents the database read for one such query, or index keys where it read those alone. */
+  readonly examined: number;
+  /** Records of them that served the answer. */
+  readonly returned: number;
+}
+
+interface Entry {
+  readonly shape: QueryShape;
+  seen: number;
+  /** The table as it was when last explained: after a change of its indexes the old facts say nothing. */
+  table: Table | undefined;
+  explainedAt: number;
+  facts: { readonly examined: number; readonly returned: number } | undefined;
+}
+
+/** A list that was answered. */
+export interface AnsweredList {
+  readonly plan: Plan;
+  readonly pipeline: Stage[];
+  readonly returned: number;
+  /** What was returned, unless it was streamed. */
+  readonly documents: readonly StoredRecord[];
+  readonly milliseconds: number;
+}
+
+interface SeenQueriesDeps {
+  readonly store: Pick<RecordStore, "explain">;
+  readonly clock: Clock;
+}
+
+/** A read whose facts an explain gives. */
+interface Sample {
+  readonly entry: Entry;
+  readonly table: Table;
+  readonly returned: number;
+  readonly examined: (report: ExecutionReport) => number;
+}
+
+interface Job {
+  readonly table: Table;
+  readonly pipeline: Stage[];
+  readonly samples: readonly Sample[];
+}
+
+export class SeenQueries {
+  readonly #deps: SeenQueriesDeps;
+  readonly #entries = new LRUCache<string, Entry>({ max: MOST_SHAPES });
+  #waiting = 0;
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(deps: SeenQueriesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Counts the reads of a list and sees to it that new and slow ones are explained. Never throws, never waits. */
+  note(answered: AnsweredList): void {
+    const { plan, milliseconds } = answered;
+    for (const question of plan.questions) this.#noteQuestion(question, milliseconds);
+    const { root } = plan.query;
+    const children = this.#seeChildren(root, answered);
+    // In a ranked list the children lie inside the join that fetches the page.
+    const joined = plan.ranking.ranked ? ["record"] : childrenOf(root).map(childField);
+    const own: Sample = {
+      entry: this.#see({ table: root.table, predicates: [root.rule, root.filter], sort: root.sort }),
+      table: root.table,
+      returned: answered.returned + root.skip,
+      examined: (report) => examinedOf(report) - joined.reduce((sum, as) => sum + examinedBy(report, as), 0),
+    };
+    const isJoined = !plan.ranking.ranked && answered.documents.length === answered.returned;
+    const samples = isJoined ? [own, ...children] : [own];
+    this.#explain({ table: root.table, pipeline: answered.pipeline, samples }, milliseconds);
+  }
+
+  #noteQuestion({ table, pipeline, answers, read, needs }: Question, milliseconds: number): void {
+    if (read === undefined) return;
+    const sample = { entry: this.#see(read), table, returned: needs ?? answers, examined: examinedOf };
+    this.#explain({ table, pipeline, samples: [sample] }, milliseconds);
+  }
+
+  #seeChildren(root: AuthorizedNode, { documents }: AnsweredList): Sample[] {
+    const joined = joinedRecords(root, documents);
+    return childrenOf(root).map((child): Sample => {
+      const as = childField(child);
+      const entry = this.#see(childRead(child));
+      const answered = (joined.get(as) ?? 0) + child.node.skip * documents.length;
+      return {
+        ...{ entry, table: child.node.table, returned: answered },
+        examined: (report) => examinedBy(report, as),
+      };
+    });
+  }
+
+  #see(read: TableRead): Entry {
+    const shape = shapeOf(read);
+    const key = JSON.stringify(shape);
+    const known = this.#entries.get(key);
+    const entry = known ?? { shape, seen: 0, table: undefined, explainedAt: 0, facts: undefined };
+    if (known === undefined) this.#entries.set(key, entry);
+    entry.seen += 1;
+    return entry;
+  }
+
+  #explain(job: Job, milliseconds: number): void {
+    const now = this.#deps.clock.now().getTime();
+    const due = job.samples.filter((sample) => isDue(sample, milliseconds, now));
+    if (due.length === 0 || this.#waiting >= MOST_WAITING) return;
+    for (const { entry, table } of due) {
+      entry.table = table;
+      entry.explainedAt = now;
+    }
+    this.#waiting += 1;
+    this.#work = this.#work.then(() => this.#run({ ...job, samples: due }));
+  }
+
+  async #run({ table, pipeline, samples }: Job): Promise<void> {
+    try {
+      // QUERY_TIMEOUT_MS is its limit too, so that whatever can be answered can be explained.
+      const report = await this.#deps.store.explain(table, pipeline);
+      for (const { entry, returned, examined } of samples) {
+        entry.facts = { examined: examined(report), returned };
+      }
+    } catch {
+      // Too slow, or the database is away: the shape will be seen again.
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  /** What is known of the shapes of a table, once explains under way are done or have taken long. */
+  async of(table: Table): Promise<SeenShape[]> {
+    const settled = new AbortController();
+    const late = delay(SETTLE_MS, undefined, { signal: settled.signal }).catch(() => {});
+    await Promise.race([this.#work, late]).finally(() => settled.abort());
+    return [...this.#entries.values()].flatMap(({ shape, seen, facts }) =>
+      shape.table === table.name && facts !== undefined ? [{ shape, seen, ...facts }] : [],
+    );
+  }
+}
+
+function isDue({ entry, table }: Sample, milliseconds: number, now: number): boolean {
+  const isSlow = milliseconds >= SLOW_MS && now - entry.explainedAt >= REST_MS;
+  return entry.table !== table || entry.seen % EVERY === 0 || isSlow;
+}
+
+/** Children that are fetched by a join. */
+function childrenOf(node: AuthorizedNode): AuthorizedNode["children"] {
+  return node.children.filter((child) => !isKeyOnly(child));
+}
+
+/** Reading an index alone costs too, where no document is read. */
+function examinedOf({ documentsExamined, keysExamined }: Examined): number {
+  return documentsExamined > 0 ? documentsExamined : keysExamined;
+}
+
+function examinedBy(report: ExecutionReport, as: string): number {
+  const join = report.joins.get(as);
+  return join === undefined ? 0 : examinedOf(join);
+}
+
+/** How many related records the answer holds, by the field their join puts them in; those inside them count along. */
+function joinedRecords(node: AuthorizedNode, documents: readonly StoredRecord[]): Map<string, number> {
+  return new Map(
+    childrenOf(node).map((child) => {
+      const field = childField(child);
+      const records = documents.flatMap((document) => listOf(document[field]));
+      const inside = [...joinedRecords(child.node, records).values()];
+      return [field, inside.reduce((sum, count) => sum + count, records.length)];
+    }),
+  );
+}
+
+function listOf(value: unknown): StoredRecord[] {
+  return Array.isArray(value) ? value : [];
+}

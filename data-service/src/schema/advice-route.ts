@@ -1,0 +1,23 @@
+// What a table has beside its record: /svc_table/{id}/advice.
+import { onlyMethods } from "@portico/shared/only-methods";
+import { Router } from "express";
+import { principalOf } from "../http/authenticate.js";
+import { respond } from "../http/respond.js";
+import { readParameters } from "../query/parameters.js";
+import { adviseTable } from "../records/advice.js";
+import type { RecordDeps } from "../records/deps.js";
+import { searchOf } from "../records/routes.js";
+
+/** @param tables name of the table of tables */
+export function adviceRoute(deps: RecordDeps, tables: string): Router {
+  const router = Router({ caseSensitive: true });
+  router
+    .route(`/${tables}/:id/advice`)
+    .get(async (request, response) => {
+      readParameters(searchOf(request), []);
+      const id = String(request.params.id);
+      respond(response, 200, await adviseTable(deps, principalOf(request), tables, id));
+    })
+    .all(onlyMethods("GET", "HEAD"));
+  return router;
+}

@@ -1,0 +1,80 @@
+// Fills a database with the benchmark's records, straight through the driver, in the form the service writes.
+
+import { buildCatalog } from "@portico/data-service/catalog/build-catalog";
+import type { Catalog, Table } from "@portico/data-service/catalog/catalog";
+import { makeCatalogStore } from "@portico/data-service/mongo/catalog-store";
+import { provisionTable } from "@portico/data-service/mongo/provision";
+import type { Document } from "@portico/data-service/query/lower/document";
+import { checkBody } from "@portico/data-service/records/check-body";
+import { findTable } from "@portico/data-service/records/find-table";
+import { planWrite } from "@portico/data-service/records/write-plan";
+import { type Db, ObjectId } from "mongodb";
+import { countOf, rowOf, scatter, TABLES } from "./tables.js";
+
+const BATCH = 5_000;
+
+/** The id of the record at a position: its time of creation, then what makes it its own. */
+export function idOf(table: string, at: number, posts: number): ObjectId {
+  const seconds = Math.floor(rowOf(table, at, posts).createdAt.getTime() / 1000).toString(16);
+  const own =
+    scatter(at, table.length + 20)
+      .toString(16)
+      .padStart(8, "0") + at.toString(16).padStart(8, "0");
+  return ObjectId.createFromHexString(seconds.padStart(8, "0") + own);
+}
+
+/**
+ * Fills the benchmark's tables, which must exist and be empty.
+ * @param progress called with a sentence after each table
+ */
+export async function load(db: Db, posts: number, progress: (text: string) => void): Promise<void> {
+  const definitions = await makeCatalogStore(db, "svc_").load();
+  const catalog = buildCatalog(0, definitions, []);
+  for (const { name } of TABLES) {
+    const started = performance.now();
+    const table = findTable(catalog, name);
+    await fill(db, table, catalog, posts);
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    progress(`${name}: ${countOf(name, posts)} records in ${seconds} s`);
+  }
+  await addDerived(db, catalog);
+}
+
+/** Indexes are made anew when the records are there: sorted at once, they take a fraction of the time. */
+async function fill(db: Db, table: Table, catalog: Catalog, posts: number): Promise<void> {
+  const collection = db.collection<Document>(table.collection, { writeConcern: { w: 1 } });
+  await collection.dropIndexes();
+  const count = countOf(table.name, posts);
+  let inserted: Promise<unknown> = Promise.resolve();
+  for (let at = 0; at < count; at += BATCH) {
+    const size = Math.min(BATCH, count - at);
+    const documents = Array.from({ length: size }, (_, more) => documentOf(table, catalog, at + more, posts));
+    await inserted;
+    // Not awaited yet: the next documents are made while the database takes these.
+    inserted = collection.insertMany(documents, { ordered: false });
+  }
+  await inserted;
+  await provisionTable(db, table);
+}
+
+/** The document that the service would write for the record; the same checks and codecs make it. */
+export function documentOf(table: Table, catalog: Catalog, at: number, posts: number): Document {
+  const { values, links, createdAt } = rowOf(table.name, at, posts);
+  const ids = Object.entries(links).map(([name, [other, position]]): [string, string] => [
+    name,
+    idOf(other, position, posts).toHexString(),
+  ]);
+  const body = { ...values, ...Object.fromEntries(ids) };
+  const { own } = planWrite(checkBody(body, table, catalog, { mayWrite: () => true }, "create"));
+  return {
+    _id: idOf(table.name, at, posts),
+    ...Object.fromEntries(own.set),
+    ...{ createdAt, updatedAt: createdAt },
+  };
+}
+
+/**
+ * The one place for what the service keeps beside the values of a record and derives from other records, such as the
+ * counts of counted relations. What derives from the record's own values belongs into `documentOf`.
+ */
+async function addDerived(_db: Db, _catalog: Catalog): Promise<void> {}

@@ -1,0 +1,87 @@
+// limit=0 is a stream all the way: the database is asked for more only as fast as the client reads.
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { MongoClient } from "mongodb";
+import { asAdmin } from "../../support/api.js";
+import { openCursors, readSlowly, type SlowReader } from "../../support/slow-reader.js";
+import { type Stack, startStack } from "../../support/stack.js";
+
+const ROWS = 60_000;
+const ROW_BYTES = 1_000;
+const MEBIBYTE = 1024 * 1024;
+/** What two services and four socket buffers may hold between the cursor and a client that does not read. */
+const MOST_UNDER_WAY = 24 * MEBIBYTE;
+
+describe("limit=0", () => {
+  let stack: Stack;
+  let client: MongoClient;
+  let authorization: string;
+  let reader: SlowReader | undefined;
+
+  beforeAll(async () => {
+    stack = await startStack();
+    const root = await asAdmin(stack);
+    await root.post("/svc_table", { name: "rows", idType: "int", columns: [{ name: "text", type: "text" }] });
+    client = await MongoClient.connect(stack.mongodbUrl);
+    const text = "x".repeat(ROW_BYTES);
+    const rows = client.db().collection<{ _id: number; text: string }>("rows");
+    for (let at = 0; at < ROWS; at += 5_000)
+      await rows.insertMany(Array.from({ length: 5_000 }, (_, more) => ({ _id: at + more, text })));
+    const { body } = await root.post("/auth/login", stack.admin);
+    authorization = `Bearer ${body.accessToken}`;
+  }, 60_000);
+
+  afterEach(() => reader?.leave());
+
+  afterAll(async () => {
+    await client?.close();
+    await stack?.stop();
+  });
+
+  async function ask(): Promise<SlowReader> {
+    const url = `${stack.appUrl}/api/rows?limit=0&fields=text`;
+    reader = await readSlowly(url, { Authorization: authorization });
+    return reader;
+  }
+
+  /** Documents that have left the open cursor, once no more are leaving. While it is asked for more it is not seen. */
+  async function fetchedAtRest(): Promise<number> {
+    let before: number | undefined;
+    for (;;) {
+      const [now] = await openCursors(client);
+      if (now !== undefined && now === before) return now;
+      before = now;
+      await delay(500);
+    }
+  }
+
+  test("sends every record", async () => {
+    const response = await fetch(`${stack.appUrl}/api/rows?limit=0&fields=id`, {
+      headers: { Authorization: authorization },
+    });
+    const { data }: { data: { id: number }[] } = JSON.parse(await response.text());
+    expect(data.length).toBe(ROWS);
+    expect(data.every(({ id }, at) => id === at)).toBe(true);
+  });
+
+  test("fetches little more than a client has read when it stops reading, and goes on when it reads again", async () => {
+    const slow = await ask();
+    await slow.readTo(MEBIBYTE);
+    const fetched = await fetchedAtRest();
+    expect(fetched * ROW_BYTES).toBeLessThan(MEBIBYTE + MOST_UNDER_WAY);
+    await slow.readTo(30 * MEBIBYTE);
+    expect(await fetchedAtRest()).toBeGreaterThan(fetched);
+    expect(await slow.readAll()).toBeGreaterThan(ROWS * ROW_BYTES);
+    expect(await openCursors(client)).toEqual([]);
+  });
+
+  test("ends in the database when the client goes away, whether it was reading or not", async () => {
+    for (const rest of [true, false]) {
+      const slow = await ask();
+      await slow.readTo(MEBIBYTE);
+      if (rest) await fetchedAtRest();
+      slow.leave();
+      while ((await openCursors(client)).length > 0) await delay(20);
+    }
+  });
+});

@@ -1,0 +1,175 @@
+// GET /svc_table/{id}/advice: what reads too much, and the index that ends it.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Api, apiOf, asAdmin, type Query, signIn } from "../../support/api.js";
+import { type Stack, startStack } from "../../support/stack.js";
+
+interface Advised {
+  readonly shape: { readonly table: string; readonly filter: unknown[]; readonly sort: string[] };
+  readonly seen: number;
+  readonly examined: number;
+  readonly returned: number;
+  readonly ratio: number;
+  readonly advice: Record<string, unknown> | null;
+  readonly sentence: string;
+}
+
+const ROWS = 240;
+
+describe("advice on indexes", () => {
+  let stack: Stack;
+  let root: Api;
+
+  beforeAll(async () => {
+    stack = await startStack();
+    root = await asAdmin(stack);
+  });
+
+  afterAll(() => stack?.stop());
+
+  async function makeTable(definition: Record<string, unknown>): Promise<string> {
+    const { status, body } = await root.post("/svc_table", definition);
+    expect([status, body.message]).toEqual([201, "Success"]);
+    return body.data[0].id;
+  }
+
+  async function makeRecords(table: string, records: readonly unknown[]): Promise<string[]> {
+    const { status, body } = await root.post(`/${table}`, records, { fields: "id" });
+    expect(status).toBe(201);
+    return body.data.map((record: { id: string }) => record.id);
+  }
+
+  /** A table of notes of twenty kinds. @returns the id of the table */
+  async function notes(name: string, more: Record<string, unknown> = {}): Promise<string> {
+    const id = await makeTable({
+      name,
+      columns: [
+        { name: "kind", type: "string" },
+        { name: "size", type: "int" },
+        { name: "text", type: "text" },
+      ],
+      ...more,
+    });
+    await makeRecords(
+      name,
+      Array.from({ length: ROWS }, (_, at) => ({ kind: `k${at % 20}`, size: at, text: `note ${at}` })),
+    );
+    return id;
+  }
+
+  async function ask(table: string, query: Query): Promise<void> {
+    expect((await root.get(`/${table}`, query)).status).toBe(200);
+  }
+
+  async function adviceOn(id: string): Promise<Advised[]> {
+    const { status, body } = await root.get(`/svc_table/${id}/advice`);
+    expect(status).toBe(200);
+    return body.data;
+  }
+
+  test("names the shape of a wasteful query, how wasteful it is, and the index that would help", async () => {
+    const id = await notes("plain");
+    const query = { filter: { kind: "k7", size: { _gt: 3 } }, sort: "-size", limit: "3" };
+    await ask("plain", query);
+    await ask("plain", { ...query, filter: { kind: "k8", size: { _lt: 200 } } });
+    const [first, ...others] = await adviceOn(id);
+    expect(others).toEqual([]);
+    expect(first).toMatchObject({
+      shape: {
+        table: "plain",
+        filter: [
+          { field: "kind", test: "equality" },
+          { field: "size", test: "range" },
+        ],
+        sort: ["-size"],
+      },
+      ...{ seen: 2, examined: ROWS, returned: 3, ratio: 80 },
+      advice: { index: ["kind", "-size"] },
+    });
+    expect(first?.sentence).toBe(
+      `Add ["kind","-size"] to the indexes of "plain". Now ${ROWS} records are read to answer 3.`,
+    );
+    expect(JSON.stringify(first)).not.toMatch(/k7|k8|200/);
+  });
+
+  test("is silent about the same queries on a table made with the index", async () => {
+    const id = await notes("indexed", { indexes: [["kind", "-size"]] });
+    await ask("indexed", { filter: { kind: "k7", size: { _gt: 3 } }, sort: "-size", limit: "3" });
+    const explained = await root.get("/indexed", {
+      ...{ filter: { kind: "k7", size: { _gt: 3 } }, sort: "-size", limit: "3", explain: "true" },
+    });
+    expect(explained.body.data[0].documentsExamined).toBe(3);
+    expect(await adviceOn(id)).toEqual([]);
+  });
+
+  test("lists the greatest waste first, and leaves frugal queries out", async () => {
+    const id = await notes("several");
+    await ask("several", { filter: { kind: "k1" }, limit: "0" });
+    for (let time = 0; time < 3; time += 1) await ask("several", { filter: { size: 5 } });
+    await ask("several", { limit: "0" });
+    await ask("several", { sort: "-createdAt", page: "9" });
+    await ask("several", { filter: { text: { _contains: "note 77" } } });
+    const advice = await adviceOn(id);
+    expect(advice.map((each) => each.advice)).toEqual([
+      { index: ["size"] },
+      { searchable: "text" },
+      { index: ["kind"] },
+    ]);
+  });
+
+  test("covers what filters, deep and sorts read in other tables", async () => {
+    const people = await makeTable({ name: "people", columns: [{ name: "name", type: "string" }] });
+    const remarks = await makeTable({
+      name: "remarks",
+      columns: [{ name: "likes", type: "int" }],
+      relations: [{ name: "person", type: "many-to-one", table: "people", inverse: "remarks" }],
+    });
+    const ids = await makeRecords(
+      "people",
+      Array.from({ length: 230 }, (_, at) => ({ name: `p${at}` })),
+    );
+    await makeRecords(
+      "remarks",
+      Array.from({ length: 500 }, (_, at) => ({ likes: at, person: ids[at % 10] })),
+    );
+    await ask("remarks", { filter: { person: { name: "p3" } } });
+    await ask("people", {
+      filter: { id: { _in: ids.slice(0, 10) } },
+      deep: { remarks: { sort: "-likes", limit: 2 } },
+    });
+    await ask("people", { sort: "-_count(remarks)", limit: "1" });
+    expect((await adviceOn(people)).map(({ shape, advice }) => ({ shape, advice }))).toEqual([
+      {
+        shape: { table: "people", filter: [], sort: ["-_count(remarks)"] },
+        advice: { counted: "remarks" },
+      },
+      {
+        shape: { table: "people", filter: [{ field: "name", test: "equality" }], sort: [] },
+        advice: { index: ["name"] },
+      },
+    ]);
+    expect(await adviceOn(remarks)).toMatchObject([
+      {
+        shape: { filter: [{ field: "person", test: "equality" }], sort: ["-likes"] },
+        ...{ examined: 500, returned: 20 },
+        advice: { index: ["person", "-likes"] },
+      },
+    ]);
+  });
+
+  test("is for root admins, and only for tables that are there", async () => {
+    const id = await makeTable({ name: "guarded", columns: [] });
+    const path = `/svc_table/${id}/advice`;
+    const account = { email: "advice@example.com", password: "just a password" };
+    await root.post("/svc_user", account);
+    const user = await signIn(`${stack.appUrl}/api`, account);
+    const statusOf = async (api: Api, at: string): Promise<number> => (await api.get(at)).status;
+    expect(await statusOf(apiOf(`${stack.appUrl}/api`), path)).toBe(401);
+    expect(await statusOf(user, path)).toBe(403);
+    expect(await statusOf(root, `${path}/`)).toBe(200);
+    expect(await statusOf(root, `${path}?limit=1`)).toBe(400);
+    expect(await statusOf(root, `/svc_table/${"f".repeat(24)}/advice`)).toBe(404);
+    expect(await statusOf(root, "/svc_table/nonsense/advice")).toBe(404);
+    const post = await root.post(path, {});
+    expect([post.status, post.headers.get("Allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+  });
+});
