@@ -7,7 +7,7 @@ import type { Sized } from "./measure.js";
 import { OPTIONS, TABLES } from "./tables.js";
 
 /** Grows when what is stored changes, so that older databases are filled anew. */
-const FORM = `2 ${JSON.stringify(OPTIONS)}`;
+const FORM = `3 ${JSON.stringify(OPTIONS)}`;
 
 interface Marker {
   _id: "scale";

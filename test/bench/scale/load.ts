@@ -1,7 +1,7 @@
 // Fills a database with the benchmark's records, straight through the driver, in the form the service writes.
 
 import { buildCatalog } from "@portico/data-service/catalog/build-catalog";
-import type { Catalog, Table } from "@portico/data-service/catalog/catalog";
+import { type Catalog, ownCounters, type Table } from "@portico/data-service/catalog/catalog";
 import { makeCatalogStore } from "@portico/data-service/mongo/catalog-store";
 import { provisionTable } from "@portico/data-service/mongo/provision";
 import type { Document } from "@portico/data-service/query/lower/document";
@@ -77,4 +77,12 @@ export function documentOf(table: Table, catalog: Catalog, at: number, posts: nu
  * The one place for what the service keeps beside the values of a record and derives from other records, such as the
  * counts of counted relations. What derives from the record's own values belongs into `documentOf`.
  */
-async function addDerived(_db: Db, _catalog: Catalog): Promise<void> {}
+async function addDerived(db: Db, catalog: Catalog): Promise<void> {
+  const counters = [...catalog.tables.values()].flatMap(ownCounters);
+  for (const { column, parents, children } of counters) {
+    const number = { $group: { _id: `$${children.field}`, [column.field]: { $sum: 1 } } };
+    const into = { into: parents, on: "_id", whenMatched: "merge", whenNotMatched: "discard" } as const;
+    const grouping = [{ $match: { [children.field]: { $ne: null } } }, number, { $merge: into }];
+    await db.collection(children.collection).aggregate(grouping, { allowDiskUse: true }).toArray();
+  }
+}

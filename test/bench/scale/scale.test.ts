@@ -42,7 +42,10 @@ describe("the scaling benchmark", () => {
     const written = await db.collection(table).findOne({}, { sort: { updatedAt: -1 } });
     expect(written?._id.toHexString()).toBe(body.data[0].id);
     const moment = { _id: null, createdAt: null, updatedAt: null };
-    expect({ ...loaded, ...moment }).toEqual({ ...written, ...moment });
+    // The new record has no children yet, so nothing is counted.
+    const counted = /^_[nv]_/;
+    const own = Object.fromEntries(Object.entries(loaded ?? {}).filter(([field]) => !counted.test(field)));
+    expect({ ...own, ...moment }).toEqual({ ...written, ...moment });
     expect((await sized.api.delete(`/${table}/${body.data[0].id}`)).status).toBe(200);
   });
 
