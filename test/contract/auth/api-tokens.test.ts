@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
+import { allowAll } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row } from "../records/make.js";
 import { Browser } from "./jar.js";
@@ -25,6 +26,7 @@ beforeAll(async () => {
   await make(admin, "svc_user", ANN);
   ann = await signIn(base, ANN);
   await makeTable(admin, { name: "notes", columns: [{ name: "text", type: "string" }] });
+  await allowAll(admin, ["notes"], null);
 });
 
 afterAll(async () => {

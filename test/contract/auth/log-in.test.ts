@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createLocalJWKSet, decodeProtectedHeader, errors, jwtVerify } from "jose";
 import { MongoClient } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
+import { allowAll } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { atOnce, make, makeTable, type Row, read } from "../records/make.js";
 import { Browser, setCookies } from "./jar.js";
@@ -13,6 +14,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 let stack: Stack;
 let admin: Api;
 let anyone: Api;
+let editor: string;
 let addresses = 0;
 
 beforeAll(async () => {
@@ -24,6 +26,8 @@ beforeAll(async () => {
   await make(admin, "svc_user", { email: "idle@example.com", password: "idle's password", isActive: false });
   await make(admin, "svc_user", { email: "oauth@example.com" });
   await makeTable(admin, { name: "notes", columns: [{ name: "text", type: "string" }] });
+  editor = role.id;
+  await allowAll(admin, ["notes"], editor);
 });
 
 afterAll(() => stack.stop());
@@ -481,7 +485,7 @@ describe("GET /me", () => {
 describe("a user who is changed by root", () => {
   const user = async (name: string) => {
     const account = { email: `${name}@example.com`, password: `${name}'s password` };
-    const { id } = await make(admin, "svc_user", account);
+    const { id } = await make(admin, "svc_user", { ...account, role: editor });
     return { id, account, api: await signIn(`${stack.appUrl}/api`, account), session: await logIn(account) };
   };
 
