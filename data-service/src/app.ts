@@ -6,7 +6,7 @@ import type { Deps } from "./deps.js";
 import { meRoutes } from "./me/routes.js";
 import { asRefusal } from "./mongo/driver-errors.js";
 import { recordRoutes } from "./records/routes.js";
-import { schemaHandlers } from "./schema/routes.js";
+import { schemaHandlers, schemaRoutes } from "./schema/routes.js";
 
 export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   const { config, logger, records, store } = deps;
@@ -25,6 +25,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(authRoutes(deps.auth));
   app.use(deps.authenticate);
   app.use(meRoutes(records, { users: `${prefix}user`, roles: `${prefix}role` }));
+  app.use(schemaRoutes(records));
   app.use(recordRoutes(records, config.bodyMaxBytes, schemaHandlers(records)));
   app.use(notFound);
   app.use(databaseErrors);

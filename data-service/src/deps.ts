@@ -17,16 +17,23 @@ import { seedDemo } from "./demo/seed.js";
 import { authenticate } from "./http/authenticate.js";
 import { loadSecrets, type Secrets } from "./local-secrets.js";
 import { makeCatalogStore } from "./mongo/catalog-store.js";
+import { makeChangeStore } from "./mongo/change-store.js";
 import { connectStore, type Store } from "./mongo/connect.js";
+import { LEASE_MS, makeInstanceStore } from "./mongo/instance-store.js";
 import { provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
 import { ensureAuthIndexes, makeSessionStore } from "./mongo/session-store.js";
+import { makeTableData } from "./mongo/table-data.js";
 import { makeUserStore, userCollection } from "./mongo/user-store.js";
 import type { RecordDeps } from "./records/deps.js";
 import { makeSealer } from "./records/seal.js";
 import { makeUserHooks } from "./records/user-hooks.js";
+import { makeSweeper } from "./schema/change-table.js";
 import { finishInterrupted, type SchemaDeps } from "./schema/create-table.js";
 import { CurrentCatalog } from "./schema/current-catalog.js";
+import { Presence } from "./schema/presence.js";
+import { type ChangeDeps, recoverChanges } from "./schema/run-change.js";
+import { WriteGate } from "./schema/write-gate.js";
 
 export interface Deps {
   readonly config: Config;
@@ -34,7 +41,7 @@ export interface Deps {
   readonly store: Store;
   readonly auth: AuthRoutesDeps & AuthParts;
   readonly authenticate: RequestHandler;
-  readonly records: RecordDeps & SchemaDeps;
+  readonly records: RecordDeps & SchemaDeps & ChangeDeps;
 }
 
 /** Opens everything the service needs. */
@@ -49,7 +56,7 @@ export async function makeDeps(config: Config): Promise<Deps> {
     store,
     auth,
     authenticate: auth.authenticate,
-    records: makeRecords(config, secrets, store, auth),
+    records: makeRecords(config, secrets, store, auth, logger),
   };
 }
 
@@ -87,13 +94,20 @@ function makeRecords(
   secrets: Secrets,
   { db }: Store,
   auth: AuthParts,
-): RecordDeps & SchemaDeps {
+  logger: Logger,
+): RecordDeps & SchemaDeps & ChangeDeps {
   const clock = systemClock;
   const tables = systemTables(config.systemTablePrefix);
   const catalogStore = makeCatalogStore(db, config.systemTablePrefix);
+  const catalogs = new CurrentCatalog(catalogStore, tables, clock);
+  const gate = new WriteGate(catalogs);
+  const instances = makeInstanceStore(db);
   return {
     ...{ catalogStore, clock, systemTables: tables, systemTablePrefix: config.systemTablePrefix },
-    catalogs: new CurrentCatalog(catalogStore, tables, clock),
+    ...{ catalogs, gate, instances, logger },
+    presence: new Presence(instances, catalogs, gate, logger),
+    changes: makeChangeStore(db),
+    data: makeTableData(db),
     store: new RecordStore(db, config.queryTimeoutMs),
     provision: (table) => provisionTable(db, table),
     limits: { maxDepth: config.queryMaxDepth, maxLimit: config.queryMaxLimit },
@@ -121,12 +135,29 @@ export async function prepare(
   deps: Deps,
 ): Promise<{ admin: { email: string; password: string } | undefined }> {
   const { config, store, records, auth } = deps;
+  const embedded = config.mongodbUrl.startsWith("mongodb_embedded:");
   await ensureAuthIndexes(store.db, config.systemTablePrefix);
   for (const table of buildCatalog(0, [], records.systemTables).tables.values())
     await records.provision(table);
   const admin = await ensureFirstAdmin(auth, { email: config.adminEmail, password: config.adminPassword });
+  await joinInstances(records, embedded);
   await finishInterrupted(records);
-  if (config.demo && config.mongodbUrl.startsWith("mongodb_embedded:"))
-    await seedDemo({ ...records, db: store.db });
+  if (config.demo && embedded) await seedDemo({ ...records, db: store.db });
   return { admin };
+}
+
+/** Interrupted changes are ended at the start; one that a living instance makes goes on. */
+const RECOVERY_MS = LEASE_MS + 1_000;
+
+async function joinInstances(records: Deps["records"], alone: boolean): Promise<void> {
+  // No other process can have an embedded engine open.
+  if (alone) await records.instances.clear();
+  const sweep = makeSweeper(records);
+  await records.presence.start(async () => {
+    await recoverChanges(records);
+    await sweep();
+  });
+  const began = performance.now();
+  while (!(await recoverChanges(records)) && performance.now() - began < RECOVERY_MS)
+    await new Promise((resolve) => setTimeout(resolve, 100));
 }

@@ -15,6 +15,7 @@ await runService(async (): Promise<Service> => {
   announce(config, admin);
   const where = { host: config.host, port: config.port, portVariable: "DATA_SERVICE_PORT" };
   const server = await listen(makeApp(deps, health), where).catch(async (error: unknown) => {
+    await deps.records.presence.stop();
     await deps.store.close();
     throw error;
   });
@@ -25,6 +26,7 @@ await runService(async (): Promise<Service> => {
     async stop() {
       health.stopping = true;
       await server.stop();
+      await deps.records.presence.stop();
       await deps.store.close();
     },
   };

@@ -55,5 +55,7 @@ export interface TableDefinition {
     readonly collection: string;
     /** Member id -> field name inside documents. */
     readonly fields: Readonly<Record<string, string>>;
+    /** Fields with values of removed or changed members: kept for undo, and never used for anything else. */
+    readonly retired?: readonly string[];
   };
 }

@@ -4,12 +4,15 @@ import type { RecordStore } from "../mongo/record-store.js";
 import type { QueryLimits } from "../query/bind-query.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
+import type { WriteGate } from "../schema/write-gate.js";
 import type { Sealer } from "./seal.js";
 import type { UserHooks } from "./user-hooks.js";
 
 export interface RecordDeps {
   readonly catalogs: CurrentCatalog;
   readonly store: RecordStore;
+  /** Every write of records passes here, so that a change of a table can wait for those under way. */
+  readonly gate: WriteGate;
   readonly limits: QueryLimits;
   readonly thresholds: Thresholds;
   readonly clock: Clock;

@@ -6,13 +6,14 @@ import { idText } from "../mongo/record-store.js";
 import { type Action, requireAccess, writeView } from "../permission/access.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
+import { requireSettled } from "../schema/write-gate.js";
 import { authorizeLinks } from "./authorize-links.js";
 import { checkBody } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
 import { type RecordShape, readShaped, recordShape } from "./read-one.js";
 import { runCreate, runDelete, runUpdate } from "./run-write.js";
-import { planWrite } from "./write-plan.js";
+import { planWrite, tablesDeletedFrom, tablesWritten } from "./write-plan.js";
 
 /** Records one POST may create. */
 const MAX_BULK = 1_000;
@@ -31,8 +32,19 @@ export async function create(
   body: Json,
   parameters: Parameters,
 ): Promise<Created> {
+  return deps.gate.run(() => createSettled(deps, principal, tableName, body, parameters));
+}
+
+async function createSettled(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  body: Json,
+  parameters: Parameters,
+): Promise<Created> {
   const { table, shape, plans } = await deps.catalogs.decide((catalog) => {
     const found = writable(findTable(catalog, tableName), principal, "create");
+    requireSettled(catalog, tablesWritten(catalog, found));
     const wish = recordShape(deps, principal, found, catalog, parameters);
     const bodies = checkBulk(body, (each) => {
       const prepared = deps.userHooks.prepare(found, each);
@@ -78,8 +90,20 @@ export async function update(
   body: Json,
   parameters: Parameters,
 ): Promise<Json[]> {
+  return deps.gate.run(() => updateSettled(deps, principal, tableName, idText, body, parameters));
+}
+
+async function updateSettled(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  idText: string,
+  body: Json,
+  parameters: Parameters,
+): Promise<Json[]> {
   const { table, id, shape, plan } = await deps.catalogs.decide((catalog) => {
     const found = writable(findTable(catalog, tableName), principal, "update");
+    requireSettled(catalog, tablesWritten(catalog, found));
     const wish = recordShape(deps, principal, found, catalog, parameters);
     const prepared = deps.userHooks.prepare(found, body);
     const checked = checkBody(prepared, found, catalog, writeView(principal), "update");
@@ -103,10 +127,13 @@ export async function remove(
   tableName: string,
   idText: string,
 ): Promise<void> {
-  // What links here must be known in full: another instance may have made a table with such a link a moment ago.
-  const catalog = await deps.catalogs.refresh();
-  const table = writable(findTable(catalog, tableName), principal, "delete");
-  await runDelete(deps, catalog, table, parseId(table, idText));
+  await deps.gate.run(async () => {
+    // What links here must be known in full: another instance may have made a table with such a link a moment ago.
+    const catalog = await deps.catalogs.refresh();
+    const table = writable(findTable(catalog, tableName), principal, "delete");
+    requireSettled(catalog, tablesDeletedFrom(catalog, table));
+    await runDelete(deps, catalog, table, parseId(table, idText));
+  });
 }
 
 /** Tells whether the caller may read what a relation of the table leads to. */

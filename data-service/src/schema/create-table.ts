@@ -9,11 +9,14 @@ import type { TableDefinition } from "../catalog/definition.js";
 import { indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
 import { isObject, type Json, kindOf } from "../json.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
+import type { ChangeStore } from "../mongo/change-store.js";
 import type { CurrentCatalog } from "./current-catalog.js";
+import { nameTaken, schemaError } from "./plan-change.js";
 
 export interface SchemaDeps {
   readonly catalogs: CurrentCatalog;
   readonly catalogStore: CatalogStore;
+  readonly changes: Pick<ChangeStore, "keepsCollection">;
   readonly systemTables: readonly SystemTableDefinition[];
   readonly systemTablePrefix: string;
   readonly provision: (table: Table) => Promise<void>;
@@ -22,16 +25,33 @@ export interface SchemaDeps {
 
 /** Changes that come from other instances at the same moment are let pass this often. */
 const ATTEMPTS = 50;
+/** How long a new table waits for a change of another one to end. */
+const PATIENCE_MS = 15_000;
+const LOOK_MS = 50;
 
 /**
  * Makes a table and returns its id once it is usable.
  * @throws AppError 422 with every problem of the definition, 409 for a taken name
  */
 export async function createTable(deps: SchemaDeps, body: Json): Promise<string> {
-  const definition = checkNew(deps, body, await deps.catalogs.refresh());
+  const catalog = await deps.catalogs.refresh();
+  const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog));
   if (!(await deps.catalogStore.reserve(definition, deps.clock.now()))) throw nameTaken(definition.name);
   await provisionAndPublish(deps, definition, (catalog) => void checkNew(deps, body, catalog));
   return definition.id;
+}
+
+/** A table that was renamed or deleted keeps its collection, so a new one of its former name lies elsewhere. */
+async function withOwnCollection(
+  deps: SchemaDeps,
+  catalog: Catalog,
+  definition: TableDefinition,
+): Promise<TableDefinition> {
+  const { name, id, storage } = definition;
+  const isUsed = [...catalog.tables.values()].some((table) => table.collection === name);
+  if (!isUsed && !(await deps.changes.keepsCollection(name))) return definition;
+  // No table's name has a dot.
+  return { ...definition, storage: { ...storage, collection: `${name}.${id}` } };
 }
 
 function checkNew(deps: SchemaDeps, body: Json, catalog: Catalog): TableDefinition {
@@ -72,6 +92,7 @@ async function provisionAndPublish(
     check(await deps.catalogs.refresh());
     await deps.provision(builtTable(deps, definition));
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      await unlocked(deps);
       const catalog = await deps.catalogs.refresh();
       // An instance that started a moment ago took the table for an interrupted one and has published it.
       if (catalog.tables.get(definition.name)?.id === definition.id) return;
@@ -87,20 +108,16 @@ async function provisionAndPublish(
   }
 }
 
+/** Waits until no table is being changed. */
+async function unlocked({ catalogStore }: SchemaDeps): Promise<void> {
+  const began = performance.now();
+  while ((await catalogStore.lockedBy()) !== undefined && performance.now() - began < PATIENCE_MS)
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+}
+
 /** Finishes tables whose making a crash interrupted. Called at start. */
 export async function finishInterrupted(deps: SchemaDeps): Promise<void> {
   for (const definition of await deps.catalogStore.interrupted()) {
     await provisionAndPublish(deps, definition, () => {});
   }
-}
-
-function nameTaken(name: string): AppError {
-  return new AppError("DUPLICATE_RESOURCE", {
-    message: `name: there is a table "${name}" already`,
-    details: { fields: ["name"] },
-  });
-}
-
-function schemaError(problems: readonly string[]): AppError {
-  return new AppError("SCHEMA_ERROR", { message: problems });
 }

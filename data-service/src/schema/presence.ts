@@ -1,0 +1,81 @@
+// Tells the other instances that this one is there and by which schema it works, and waits until all of them follow.
+import { randomUUID } from "node:crypto";
+import type { Logger } from "@portico/shared/logger";
+import { type InstanceStore, LEASE_MS } from "../mongo/instance-store.js";
+import type { CurrentCatalog } from "./current-catalog.js";
+import type { WriteGate } from "./write-gate.js";
+
+/** How often an idle instance looks for changes: what a change of a table waits for at most. */
+const BEAT_MS = 200;
+/** How often it says that it lives, when nothing has changed. */
+const ANNOUNCE_MS = LEASE_MS / 5;
+const LOOK_MS = 20;
+
+export class Presence {
+  readonly id = randomUUID();
+  readonly #instances: InstanceStore;
+  readonly #catalogs: CurrentCatalog;
+  readonly #gate: WriteGate;
+  readonly #logger: Logger;
+  #told: { version: number; at: number } | undefined;
+  #beating: Promise<void> | undefined;
+  #working: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  constructor(instances: InstanceStore, catalogs: CurrentCatalog, gate: WriteGate, logger: Logger) {
+    this.#instances = instances;
+    this.#catalogs = catalogs;
+    this.#gate = gate;
+    this.#logger = logger;
+  }
+
+  /**
+   * Announces this instance before it does anything, and goes on until `stop`.
+   * @param chores done after each beat, unless they are still being done; a beat never waits for them
+   */
+  async start(chores: () => Promise<void>): Promise<void> {
+    await this.#instances.announce(this.id, -1);
+    await this.#beat();
+    const warn = (error: unknown): void => this.#logger.warn({ err: error }, "can't follow schema changes");
+    const work = (): void => {
+      this.#working ??= chores()
+        .catch(warn)
+        .then(() => {
+          this.#working = undefined;
+        });
+    };
+    const next = (): void => {
+      if (this.#stopped) return;
+      this.#timer = setTimeout(() => {
+        this.#beating = this.#beat().then(work, warn).then(next);
+      }, BEAT_MS).unref();
+    };
+    next();
+  }
+
+  /** Lets go of the list, once what is under way has ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#beating;
+    await this.#working;
+    if (this.#told !== undefined) await this.#instances.leave(this.id).catch(() => {});
+  }
+
+  /** Waits until every instance that lives works by this number of changes, this one included. */
+  async everyone(version: number): Promise<void> {
+    await this.#catalogs.refresh();
+    while (this.#gate.version < version || (await this.#instances.behind(version, this.id)).length > 0)
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+
+  async #beat(): Promise<void> {
+    await this.#catalogs.refresh();
+    const { version } = this.#gate;
+    const now = performance.now();
+    if (this.#told?.version === version && now - this.#told.at < ANNOUNCE_MS) return;
+    await this.#instances.announce(this.id, version);
+    this.#told = { version, at: now };
+  }
+}
