@@ -31,6 +31,8 @@ export interface Config {
   readonly adminEmail: string;
   /** ADMIN_PASSWORD; generated and printed once when undefined. */
   readonly adminPassword: string | undefined;
+  /** SCHEMA_FILE, absolute: tables as code, applied at start. */
+  readonly schemaFile: string | undefined;
   /** DEMO: fill an empty embedded database. */
   readonly demo: boolean;
   /** QUERY_MAX_DEPTH */
@@ -82,6 +84,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     ...readSecrets(reader, production),
     adminEmail: readAdminEmail(reader),
     adminPassword: readAdminPassword(reader),
+    schemaFile: readSchemaFile(reader),
     demo: readDemo(reader, production),
     queryMaxDepth: reader.integer("QUERY_MAX_DEPTH", 7, { min: 1, max: 20 }),
     queryMaxLimit: readQueryMaxLimit(reader),
@@ -173,6 +176,11 @@ function readAdminPassword(reader: EnvReader): string | undefined {
   const problem = password === undefined ? undefined : passwordProblem(password);
   if (problem !== undefined) reader.problem(`ADMIN_PASSWORD ${problem}.`);
   return password;
+}
+
+function readSchemaFile(reader: EnvReader): string | undefined {
+  const path = reader.optional("SCHEMA_FILE");
+  return path === undefined ? undefined : resolve(path);
 }
 
 function readDemo(reader: EnvReader, production: boolean): boolean {

@@ -28,6 +28,7 @@ import { makeUserStore, userCollection } from "./mongo/user-store.js";
 import type { RecordDeps } from "./records/deps.js";
 import { makeSealer } from "./records/seal.js";
 import { makeUserHooks } from "./records/user-hooks.js";
+import { applyAtStart } from "./schema/apply-at-start.js";
 import { makeSweeper } from "./schema/change-table.js";
 import { finishInterrupted, type SchemaDeps } from "./schema/create-table.js";
 import { CurrentCatalog } from "./schema/current-catalog.js";
@@ -135,15 +136,24 @@ export async function prepare(
   deps: Deps,
 ): Promise<{ admin: { email: string; password: string } | undefined }> {
   const { config, store, records, auth } = deps;
-  const embedded = config.mongodbUrl.startsWith("mongodb_embedded:");
   await ensureAuthIndexes(store.db, config.systemTablePrefix);
+  await prepareTables(deps);
+  const admin = await ensureFirstAdmin(auth, { email: config.adminEmail, password: config.adminPassword });
+  if (config.schemaFile !== undefined) await applyAtStart(records, config.schemaFile);
+  if (config.demo && isEmbedded(config)) await seedDemo({ ...records, db: store.db });
+  return { admin };
+}
+
+/** System tables, and whatever an earlier process left unfinished. From here on this instance counts as one. */
+export async function prepareTables({ config, records }: Deps): Promise<void> {
   for (const table of buildCatalog(0, [], records.systemTables).tables.values())
     await records.provision(table);
-  const admin = await ensureFirstAdmin(auth, { email: config.adminEmail, password: config.adminPassword });
-  await joinInstances(records, embedded);
+  await joinInstances(records, isEmbedded(config));
   await finishInterrupted(records);
-  if (config.demo && embedded) await seedDemo({ ...records, db: store.db });
-  return { admin };
+}
+
+function isEmbedded({ mongodbUrl }: Config): boolean {
+  return mongodbUrl.startsWith("mongodb_embedded:");
 }
 
 /** Interrupted changes are ended at the start; one that a living instance makes goes on. */

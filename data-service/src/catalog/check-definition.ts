@@ -18,7 +18,7 @@ import { ruleProblem } from "./rules.js";
 const MAX_MEMBERS = 300;
 const MAX_ENUM_VALUES = 1000;
 const MAX_PATTERN_LENGTH = 500;
-const MEMBER_ID = /^[0-9a-f]{24}$/;
+const OWN_ID = /^[0-9a-f]{24}$/;
 
 export interface DefinitionContext {
   readonly catalog: Catalog;
@@ -98,7 +98,7 @@ class Reader {
 export function checkDefinition(body: JsonObject, context: DefinitionContext): CheckedDefinition {
   const problems: string[] = [];
   const reader = new Reader(body, "", problems);
-  reader.knows(["name", "description", "singleton", "idType", "columns", "relations", "uniques", "indexes"]);
+  reader.knows(context.ownIds ? ["id", ...TABLE_KEYS] : TABLE_KEYS);
   const name = checkTableName(reader, context);
   const columns = reader.list("columns").map((each, at) => checkColumn(each, at, problems, context));
   const relations = reader
@@ -107,7 +107,7 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
   checkMemberNames(columns, relations, name, problems, context);
   checkIds([...columns, ...relations], problems);
   const definition: TableDefinition = {
-    id: context.existing?.id ?? context.newId(),
+    id: tableId(reader, context),
     name,
     description: reader.text("description") ?? null,
     singleton: reader.flag("singleton"),
@@ -119,6 +119,18 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
     storage: storageOf(name, columns, relations, context.existing),
   };
   return problems.length > 0 ? { ok: false, problems } : { ok: true, definition };
+}
+
+const TABLE_KEYS = [
+  ...["name", "description", "singleton", "idType", "columns", "relations", "uniques", "indexes"],
+];
+
+function tableId(reader: Reader, { existing, ownIds, newId }: DefinitionContext): string {
+  const given = ownIds ? reader.text("id") : undefined;
+  if (existing !== undefined) return existing.id;
+  if (given !== undefined && OWN_ID.test(given)) return given;
+  if (given !== undefined) reader.problem("id", "must be 24 hexadecimal digits");
+  return newId();
 }
 
 function checkTableName(reader: Reader, { systemPrefix }: DefinitionContext): string {
@@ -134,7 +146,7 @@ function memberId(reader: Reader, { existing, ownIds, newId }: DefinitionContext
   if (given === undefined) return newId();
   const known = existing === undefined ? [] : [...existing.columns, ...existing.relations];
   if (known.some((each) => each.id === given)) return String(given);
-  if (ownIds && typeof given === "string" && MEMBER_ID.test(given)) return given;
+  if (ownIds && typeof given === "string" && OWN_ID.test(given)) return given;
   reader.problem("id", "there is no such member; leave the id out for a new one");
   return newId();
 }

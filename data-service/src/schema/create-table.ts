@@ -31,13 +31,14 @@ const LOOK_MS = 50;
 
 /**
  * Makes a table and returns its id once it is usable.
+ * @param ownIds the definition may bring ids along, as that of a schema file does
  * @throws AppError 422 with every problem of the definition, 409 for a taken name
  */
-export async function createTable(deps: SchemaDeps, body: Json): Promise<string> {
+export async function createTable(deps: SchemaDeps, body: Json, ownIds = false): Promise<string> {
   const catalog = await deps.catalogs.refresh();
-  const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog));
+  const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, ownIds));
   if (!(await deps.catalogStore.reserve(definition, deps.clock.now()))) throw nameTaken(definition.name);
-  await provisionAndPublish(deps, definition, (catalog) => void checkNew(deps, body, catalog));
+  await provisionAndPublish(deps, definition, (catalog) => void checkNew(deps, body, catalog, ownIds));
   return definition.id;
 }
 
@@ -54,12 +55,13 @@ async function withOwnCollection(
   return { ...definition, storage: { ...storage, collection: `${name}.${id}` } };
 }
 
-function checkNew(deps: SchemaDeps, body: Json, catalog: Catalog): TableDefinition {
+function checkNew(deps: SchemaDeps, body: Json, catalog: Catalog, ownIds: boolean): TableDefinition {
   if (!isObject(body)) throw schemaError([`body: must be a JSON object, not ${kindOf(body)}`]);
   const checked = checkDefinition(body, {
     catalog,
     systemPrefix: deps.systemTablePrefix,
     newId: () => new ObjectId().toHexString(),
+    ownIds,
   });
   if (!checked.ok) throw schemaError(checked.problems);
   const { definition } = checked;
