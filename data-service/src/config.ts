@@ -47,6 +47,8 @@ export interface Config {
   readonly queryPlanFewParents: number;
   /** QUERY_PLAN_WINDOW_CHILDREN: see query/plan/thresholds. */
   readonly queryPlanWindowChildren: number;
+  /** SCHEMA_CHANGE_WAIT_MS: how long an answer waits for a change of a table; tests shorten it. */
+  readonly schemaChangeWaitMs: number;
   /** BODY_MAX_BYTES */
   readonly bodyMaxBytes: number;
   /** SYSTEM_TABLE_PREFIX */
@@ -98,6 +100,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       min: 0,
       max: 1_000,
     }),
+    schemaChangeWaitMs: reader.integer("SCHEMA_CHANGE_WAIT_MS", 20_000, { min: 0, max: MAX_INT }),
     bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
     systemTablePrefix: readSystemTablePrefix(reader),
     trustProxy: readTrustProxy(reader),

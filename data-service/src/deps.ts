@@ -42,7 +42,7 @@ export interface Deps {
   readonly store: Store;
   readonly auth: AuthRoutesDeps & AuthParts;
   readonly authenticate: RequestHandler;
-  readonly records: RecordDeps & SchemaDeps & ChangeDeps;
+  readonly records: RecordDeps & SchemaDeps & ChangeDeps & { readonly changeWaitMs: number };
 }
 
 /** Opens everything the service needs. */
@@ -96,7 +96,7 @@ function makeRecords(
   { db }: Store,
   auth: AuthParts,
   logger: Logger,
-): RecordDeps & SchemaDeps & ChangeDeps {
+): Deps["records"] {
   const clock = systemClock;
   const tables = systemTables(config.systemTablePrefix);
   const catalogStore = makeCatalogStore(db, config.systemTablePrefix);
@@ -109,6 +109,9 @@ function makeRecords(
     presence: new Presence(instances, catalogs, gate, logger),
     changes: makeChangeStore(db),
     data: makeTableData(db),
+    // `searchable` and `counted` are kept and do not compute anything yet.
+    backfillDerived: async () => {},
+    changeWaitMs: config.schemaChangeWaitMs,
     store: new RecordStore(db, config.queryTimeoutMs),
     provision: (table) => provisionTable(db, table),
     limits: { maxDepth: config.queryMaxDepth, maxLimit: config.queryMaxLimit },

@@ -130,7 +130,8 @@ async function changeToFile(deps: ChangeDeps, table: FileTable, confirmed: boole
   if (existing === undefined)
     throw new AppError("CONFLICT", `The table "${table.name}" was removed meanwhile.`);
   const body = changeBody(table, existing);
-  const change = (hash: string | undefined) => changeTable(deps, existing.id, body, hash, true);
+  const change = async (hash: string | undefined): Promise<void> =>
+    (await changeTable(deps, existing.id, body, hash, true)).done;
   try {
     await change(undefined);
   } catch (error) {

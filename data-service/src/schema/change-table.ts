@@ -3,7 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import type { Json } from "../json.js";
 import type { Change } from "../mongo/change-store.js";
 import { planChange, planRemoval, planUndo } from "./plan-change.js";
-import { type ChangeDeps, runChange } from "./run-change.js";
+import { type ChangeDeps, type Started, startChange } from "./run-change.js";
 
 /** How long what a change took away is kept: 30 days. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
@@ -11,7 +11,7 @@ const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
 /**
- * Changes a table; the change is in use on every instance when this resolves.
+ * Changes a table; the change is in use on every instance when `done` resolves.
  * @param confirmed `?confirm=` of the call
  * @throws AppError 404, 422 with every problem, 409 DUPLICATE_RESOURCE, DESTRUCTIVE_CHANGE or CONFLICT
  */
@@ -21,21 +21,21 @@ export function changeTable(
   body: Json,
   confirmed: string | undefined,
   ownIds = false,
-): Promise<void> {
-  return runChange(deps, (definitions) => planChange(deps, definitions, id, body, ownIds), confirmed);
+): Promise<Started> {
+  return startChange(deps, (definitions) => planChange(deps, definitions, id, body, ownIds), confirmed);
 }
 
 /** Deletes a table; its records are kept for `undo`. */
-export function deleteTable(deps: ChangeDeps, id: string, confirmed: string | undefined): Promise<void> {
-  return runChange(deps, (definitions) => planRemoval(deps, definitions, id), confirmed);
+export function deleteTable(deps: ChangeDeps, id: string, confirmed: string | undefined): Promise<Started> {
+  return startChange(deps, (definitions) => planRemoval(deps, definitions, id), confirmed);
 }
 
 /** Brings back what the last destructive change of a table took away. @throws AppError 404, 409 */
-export async function undoChange(deps: ChangeDeps, id: string): Promise<void> {
+export async function undoChange(deps: ChangeDeps, id: string): Promise<Started> {
   const since = new Date(deps.clock.now().getTime() - KEPT_MS);
   const change = await deps.changes.lastUndoable(id, since);
   if (change === undefined) throw await nothingToUndo(deps, id);
-  await runChange(deps, (definitions) => planUndo(deps, definitions, change), undefined);
+  return startChange(deps, (definitions) => planUndo(deps, definitions, change), undefined);
 }
 
 async function nothingToUndo(deps: ChangeDeps, id: string): Promise<AppError> {

@@ -12,12 +12,14 @@ import { body, type OwnHandlers, respondCreated, searchOf } from "../records/rou
 import { changeTable, deleteTable, undoChange } from "./change-table.js";
 import { createTable, type SchemaDeps } from "./create-table.js";
 import { oneAtATime } from "./one-at-a-time.js";
-import type { ChangeDeps } from "./run-change.js";
+import type { ChangeDeps, Started } from "./run-change.js";
 
-/** How long an answer waits for a change; one that takes longer goes on, and the record shows how far it is. */
-const ANSWER_AFTER_MS = 20_000;
-
-type Deps = SchemaDeps & RecordDeps & ChangeDeps;
+type Deps = SchemaDeps &
+  RecordDeps &
+  ChangeDeps & {
+    /** How long an answer waits for a change; one that takes longer goes on, and the record shows how far it is. */
+    readonly changeWaitMs: number;
+  };
 
 /** The handlers of the table of tables. */
 export function schemaHandlers(deps: Deps): OwnHandlers {
@@ -44,7 +46,7 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
         DELETE: async (request, response) => {
           await wish(deps, request, "delete");
           const id = String(request.params.id);
-          const isDone = await within(deleteTable(deps, id, confirmation(request)), deps);
+          const isDone = await within(await deleteTable(deps, id, confirmation(request)), deps);
           respond(response, isDone ? 200 : 202);
         },
       },
@@ -73,11 +75,11 @@ async function answerChange(
   deps: Deps,
   request: Request,
   response: Response,
-  change: (id: string) => Promise<void>,
+  change: (id: string) => Promise<Started>,
 ): Promise<void> {
   const { table, shape } = await wish(deps, request, "update");
   const id = parseId(table, String(request.params.id));
-  const isDone = await within(change(String(request.params.id).toLowerCase()), deps);
+  const isDone = await within(await change(String(request.params.id).toLowerCase()), deps);
   respond(response, isDone ? 200 : 202, await readShaped(deps, shape, [id]));
 }
 
@@ -97,16 +99,16 @@ function confirmation(request: Request): string | undefined {
   return new URLSearchParams(searchOf(request)).get("confirm") ?? undefined;
 }
 
-/** Waits for a change, but not for ever. @returns whether it is done */
-async function within(change: Promise<void>, { logger }: Deps): Promise<boolean> {
+/** Waits for an accepted change, but not for ever. @returns whether it is done */
+async function within({ done }: Started, { logger, changeWaitMs }: Deps): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, ANSWER_AFTER_MS, false);
+    timer = setTimeout(resolve, changeWaitMs, false);
   });
   try {
-    const isDone = await Promise.race([change.then(() => true), late]);
+    const isDone = await Promise.race([done.then(() => true), late]);
     if (!isDone)
-      change.catch((error: unknown) => logger.error({ err: error }, "a change of a table has failed"));
+      done.catch((error: unknown) => logger.error({ err: error }, "a change of a table has failed"));
     return isDone;
   } finally {
     clearTimeout(timer);

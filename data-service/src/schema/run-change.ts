@@ -11,10 +11,11 @@ import type { IndexSpec } from "../catalog/indexes.js";
 import type { CatalogStore, ChangeProgress, Holder } from "../mongo/catalog-store.js";
 import type { Change, ChangeStore } from "../mongo/change-store.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
-import type { TableData } from "../mongo/table-data.js";
+import type { Report, TableData } from "../mongo/table-data.js";
 import type { Sealer } from "../records/seal.js";
 import { type Cost, costsOf, destructive, fill, requireAllowed } from "./ask-data.js";
 import type { CurrentCatalog } from "./current-catalog.js";
+import { type BackfillDerived, newlyDerived } from "./newly-derived.js";
 import { builtTables, indexChanges, type Plan } from "./plan-change.js";
 import type { Presence } from "./presence.js";
 
@@ -25,6 +26,8 @@ export interface ChangeDeps {
   readonly instances: InstanceStore;
   readonly presence: Presence;
   readonly data: TableData;
+  /** What `searchable` and `counted` need for records that are there already. */
+  readonly backfillDerived: BackfillDerived;
   readonly sealer: Sealer;
   readonly systemTables: readonly SystemTableDefinition[];
   readonly systemTablePrefix: string;
@@ -42,25 +45,45 @@ const LOOK_MS = 50;
 /** Changes that this process is making; a lock of ours that is not among them was left behind by a failure. */
 const running = new Set<string>();
 
+/** A change that was accepted and is being made. */
+export interface Started {
+  /** Resolves when the change is in use on every instance; rejects when the records were against it after all. */
+  readonly done: Promise<void>;
+}
+
 /**
- * Makes a change.
+ * Begins a change; resolves once it is accepted, so that a refusal is always told.
  * @param confirmed the hash that the client was shown, or undefined
  * @throws AppError 409 DESTRUCTIVE_CHANGE, 409 CONFLICT while another change is being made; nothing is changed then
  */
-export async function runChange(
+export function startChange(
   deps: ChangeDeps,
   planner: Planner,
   confirmed: string | undefined,
-): Promise<void> {
+): Promise<Started> {
+  return new Promise((resolve, reject) => {
+    const done = runChange(deps, planner, { confirmed, accepted: () => resolve({ done }) });
+    done.then(() => resolve({ done }), reject);
+  });
+}
+
+/** How a change is made. */
+interface Order {
+  readonly confirmed: string | undefined;
+  /** Called when nothing but the values of the records can be against it any more. */
+  readonly accepted: () => void;
+}
+
+async function runChange(deps: ChangeDeps, planner: Planner, order: Order): Promise<void> {
   // Asked before anybody is held up: most refusals come from here.
   const first = planner(await deps.catalogStore.load());
   if (first.steps.length === 0) return;
-  requireAllowed(first, await costsOf(deps, first), confirmed);
+  requireAllowed(first, await costsOf(deps, first), order.confirmed);
   const holder = { change: new ObjectId().toHexString(), instance: deps.presence.id };
   running.add(holder.change);
   try {
     await takeLock(deps, holder);
-    await whileLocked(deps, holder, planner, confirmed);
+    await whileLocked(deps, holder, planner, order);
   } finally {
     running.delete(holder.change);
   }
@@ -75,15 +98,11 @@ async function takeLock({ catalogStore }: ChangeDeps, holder: Holder): Promise<v
   }
 }
 
-async function whileLocked(
-  deps: ChangeDeps,
-  holder: Holder,
-  planner: Planner,
-  confirmed: string | undefined,
-): Promise<void> {
+async function whileLocked(deps: ChangeDeps, holder: Holder, planner: Planner, order: Order): Promise<void> {
   try {
     const plan = planner(await deps.catalogStore.load());
-    if (plan.steps.length > 0) await make(deps, holder, plan, confirmed);
+    if (plan.undoes !== undefined) await requireNotUndone(deps, plan.undoes);
+    if (plan.steps.length > 0) await make(deps, holder, plan, order);
     await deps.catalogStore.unlock(holder);
   } catch (error) {
     // If this fails too, the lock stays, and the next beat of any instance ends what is left.
@@ -92,19 +111,22 @@ async function whileLocked(
   }
 }
 
-async function make(
-  deps: ChangeDeps,
-  holder: Holder,
-  plan: Plan,
-  confirmed: string | undefined,
-): Promise<void> {
+/** Two that undo at once must not both bring the same change back. */
+async function requireNotUndone({ changes }: ChangeDeps, { id, table, at }: Change): Promise<void> {
+  const last = await changes.lastUndoable(table, new Date(at.getTime() - 1));
+  if (last?.id !== id)
+    throw new AppError("CONFLICT", "Another request has changed or brought back the same table.");
+}
+
+async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Order): Promise<void> {
   const needsQuiet =
     plan.fills.length > 0 || plan.undoes !== undefined || plan.steps.some((each) => each.risks.length > 0);
   if (needsQuiet) await deps.presence.everyone(await deps.catalogStore.freeze(holder, plan.table));
   const costs = await costsOf(deps, plan);
-  requireAllowed(plan, costs, confirmed);
+  requireAllowed(plan, costs, order.confirmed);
   const change = changeOf(holder, deps.clock.now(), await withoutUnmetNeeds(deps, plan), costs.length > 0);
   await deps.changes.begin(change);
+  order.accepted();
   const progress = await progressOf(deps, plan, change);
   try {
     await prepare(deps, plan, progress);
@@ -116,7 +138,7 @@ async function make(
     throw error;
   }
   const version = await deps.catalogStore.publishChange(holder);
-  await finish(deps, change, version, plan);
+  await finish(deps, change, version, plan, progress.add);
   await progress.end("done", null);
 }
 
@@ -205,7 +227,8 @@ async function finish(
   change: Change,
   version: number,
   plan: Pick<Plan, "before" | "after">,
-) {
+  report: Report = async () => {},
+): Promise<void> {
   await deps.changes.finish(change);
   await deps.presence.everyone(version);
   const { before, after } = plan;
@@ -213,6 +236,8 @@ async function finish(
   if (before !== undefined)
     await deps.data.dropIndexes(after, indexChanges(plan).drop.filter(keepsNoName(plan)));
   if (change.undoes !== null) await unlinkLost(deps, after);
+  const derived = newlyDerived(before, after);
+  if (derived !== undefined) await deps.backfillDerived(derived, report);
 }
 
 /** Not one whose name the new definition uses for another index. */

@@ -155,6 +155,21 @@ describe("two changes at once", () => {
     expect(created.filter(({ status }) => status < 300).length).toBe(1);
   });
 
+  it("of one undo: it is undone once, and the change before it is not touched", async () => {
+    const made = await table([{ a: "x" }]);
+    await patchConfirmed(admin, made.id, { columns: [] });
+    await admin.patch(`/svc_table/${made.id}`, { columns: [{ name: "b", type: "string" }] });
+    await admin.post(`/${made.name}`, { b: "y" });
+    await patchConfirmed(admin, made.id, { columns: [] });
+    const undo = (api: Api) => api.send("POST", `/svc_table/${made.id}/undo`);
+    const answers = await Promise.all([undo(admin), undo(elsewhere)]);
+    const names = (await tableNamed(admin, made.name)).columns.map(({ name }: Row) => name);
+    // The second may come late enough to find the earlier change.
+    const both = tally(answers)[200] === 2;
+    expect(names).toEqual(both ? ["b", "a"] : ["b"]);
+    if (!both) expect(tally(answers)).toEqual({ 200: 1, 409: 1 });
+  });
+
   it("a confirmation does not hold for what the other change has made of the table", async () => {
     const made = await table([{ a: "x" }]);
     const { body } = await admin.patch(`/svc_table/${made.id}`, { columns: [] });
