@@ -135,7 +135,7 @@ describe("SCHEMA_FILE", () => {
     expect(refusal).toMatch(/^authors: columns\.name: 1 of the records have a value in it/m);
     await write(LIBRARY);
     expect(await startAnd(tables)).toEqual(before);
-  });
+  }, 60_000);
 
   it.each([
     ["that is not there", undefined, /SCHEMA_FILE .* can't be read \(ENOENT\)/],
@@ -174,7 +174,7 @@ describe("npm run schema", () => {
     expect(ids(again)).toEqual(ids(made));
     await command("pull", file);
     expect(await readFile(file, "utf8")).toBe(pulled);
-  });
+  }, 60_000);
 
   it("tells a rename by the ids of a pulled file, also while the service runs on the same database", async () => {
     await write(LIBRARY);
@@ -193,7 +193,7 @@ describe("npm run schema", () => {
     ]);
     expect((await command("apply", file)).code).toBe(0);
     expect((await admin.get("/writers", { fields: "called" })).body.data).toEqual([{ called: "Ann" }]);
-  });
+  }, 60_000);
 
   it("apply loses nothing without --confirm", async () => {
     await write(LIBRARY);

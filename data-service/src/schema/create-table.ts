@@ -7,6 +7,7 @@ import type { Catalog, Table } from "../catalog/catalog.js";
 import { checkDefinition } from "../catalog/check-definition.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
+import { definitionJson } from "../catalog/merge-definition.js";
 import { isObject, type Json, kindOf } from "../json.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeStore } from "../mongo/change-store.js";
@@ -110,16 +111,35 @@ async function provisionAndPublish(
   }
 }
 
-/** Waits until no table is being changed. */
+/** Waits until no table is being changed. @throws AppError 409 when that takes too long */
 async function unlocked({ catalogStore }: SchemaDeps): Promise<void> {
   const began = performance.now();
-  while ((await catalogStore.lockedBy()) !== undefined && performance.now() - began < PATIENCE_MS)
+  while ((await catalogStore.lockedBy()) !== undefined) {
+    if (performance.now() - began > PATIENCE_MS)
+      throw new AppError("CONFLICT", "Another table is being changed; try again when that is done.");
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
 }
 
-/** Finishes tables whose making a crash interrupted. Called at start. */
+/** Finishes tables whose making a crash interrupted; one that no longer fits is given up. Called at start. */
 export async function finishInterrupted(deps: SchemaDeps): Promise<void> {
   for (const definition of await deps.catalogStore.interrupted()) {
-    await provisionAndPublish(deps, definition, () => {});
+    try {
+      await provisionAndPublish(deps, definition, (catalog) => requireStillFits(deps, definition, catalog));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+    }
   }
+}
+
+/** Tables may have been renamed or deleted since. */
+function requireStillFits(deps: SchemaDeps, definition: TableDefinition, catalog: Catalog): void {
+  if (catalog.tables.has(definition.name)) throw nameTaken(definition.name);
+  const checked = checkDefinition(definitionJson(definition), {
+    catalog,
+    systemPrefix: deps.systemTablePrefix,
+    newId: () => new ObjectId().toHexString(),
+    existing: definition,
+  });
+  if (!checked.ok) throw schemaError(checked.problems);
 }

@@ -1,5 +1,6 @@
 // Tells the other instances that this one is there and by which schema it works, and waits until all of them follow.
 import { randomUUID } from "node:crypto";
+import { AppError } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import { type InstanceStore, LEASE_MS } from "../mongo/instance-store.js";
 import type { CurrentCatalog } from "./current-catalog.js";
@@ -63,11 +64,21 @@ export class Presence {
     if (this.#told !== undefined) await this.#instances.leave(this.id).catch(() => {});
   }
 
-  /** Waits until every instance that lives works by this number of changes, this one included. */
-  async everyone(version: number): Promise<void> {
+  /**
+   * Waits until every instance that lives works by this number of changes, this one included.
+   * @throws AppError 409 when writes that are under way do not end
+   */
+  async everyone(version: number, patienceMs = Number.POSITIVE_INFINITY): Promise<void> {
+    const began = performance.now();
     await this.#catalogs.refresh();
-    while (this.#gate.version < version || (await this.#instances.behind(version, this.id)).length > 0)
+    while (this.#gate.version < version || (await this.#instances.behind(version, this.id)).length > 0) {
+      if (performance.now() - began > patienceMs)
+        throw new AppError(
+          "CONFLICT",
+          "Writes of the table's records take too long to end; try again later.",
+        );
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
   }
 
   async #beat(): Promise<void> {

@@ -44,9 +44,10 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
           await answerChange(deps, request, response, change);
         },
         DELETE: async (request, response) => {
+          const began = performance.now();
           await wish(deps, request, "delete");
-          const id = String(request.params.id);
-          const isDone = await within(await deleteTable(deps, id, confirmation(request)), deps);
+          const id = String(request.params.id).toLowerCase();
+          const isDone = await within(await deleteTable(deps, id, confirmation(request)), deps, began);
           respond(response, isDone ? 200 : 202);
         },
       },
@@ -77,9 +78,10 @@ async function answerChange(
   response: Response,
   change: (id: string) => Promise<Started>,
 ): Promise<void> {
+  const began = performance.now();
   const { table, shape } = await wish(deps, request, "update");
   const id = parseId(table, String(request.params.id));
-  const isDone = await within(await change(String(request.params.id).toLowerCase()), deps);
+  const isDone = await within(await change(String(request.params.id).toLowerCase()), deps, began);
   respond(response, isDone ? 200 : 202, await readShaped(deps, shape, [id]));
 }
 
@@ -99,11 +101,12 @@ function confirmation(request: Request): string | undefined {
   return new URLSearchParams(searchOf(request)).get("confirm") ?? undefined;
 }
 
-/** Waits for an accepted change, but not for ever. @returns whether it is done */
-async function within({ done }: Started, { logger, changeWaitMs }: Deps): Promise<boolean> {
+/** Waits for an accepted change, but not for ever. @param began when the request came @returns whether it is done */
+async function within({ done }: Started, { logger, changeWaitMs }: Deps, began: number): Promise<boolean> {
+  const left = Math.max(0, changeWaitMs - (performance.now() - began));
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, changeWaitMs, false);
+    timer = setTimeout(resolve, left, false);
   });
   try {
     const isDone = await Promise.race([done.then(() => true), late]);

@@ -39,8 +39,10 @@ export interface ChangeDeps {
 export type Planner = (definitions: readonly TableDefinition[]) => Plan;
 
 /** How long a change waits for another one to end. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
+/** How long it waits for writes that are under way. */
+const QUIET_MS = 10_000;
 
 /** Changes that this process is making; a lock of ours that is not among them was left behind by a failure. */
 const running = new Set<string>();
@@ -121,7 +123,7 @@ async function requireNotUndone({ changes }: ChangeDeps, { id, table, at }: Chan
 async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Order): Promise<void> {
   const needsQuiet =
     plan.fills.length > 0 || plan.undoes !== undefined || plan.steps.some((each) => each.risks.length > 0);
-  if (needsQuiet) await deps.presence.everyone(await deps.catalogStore.freeze(holder, plan.table));
+  if (needsQuiet) await deps.presence.everyone(await deps.catalogStore.freeze(holder, plan.table), QUIET_MS);
   const costs = await costsOf(deps, plan);
   requireAllowed(plan, costs, order.confirmed);
   const change = changeOf(holder, deps.clock.now(), await withoutUnmetNeeds(deps, plan), costs.length > 0);

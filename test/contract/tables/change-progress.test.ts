@@ -1,6 +1,6 @@
 // Contract 6: a change that takes long is answered before it is done; what it took away goes for good after 30 days.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { MongoClient } from "mongodb";
+import { MongoClient, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { makeTable, type Row, valuesOf } from "../records/make.js";
@@ -73,15 +73,39 @@ describe("a change that takes longer than its answer waits", () => {
   });
 });
 
+const restart = async (): Promise<void> => {
+  await stack.dataService.stop();
+  await stack.restartDataService();
+};
+
+describe("a table whose making was interrupted", () => {
+  it("is given up at the next start when a rename has taken its name since", async () => {
+    const made = await table("renamed", [{ a: "x" }]);
+    const { id: _id, createdAt: _createdAt, updatedAt: _updatedAt, change: _change, ...definition } = made;
+    const storage = {
+      collection: "wanted",
+      fields: Object.fromEntries(made.columns.map(({ id }: Row) => [id, "a"])),
+    };
+    const reserved = { _id: new ObjectId(), ...definition, name: "wanted", storage };
+    const making = client.db().collection<{ _id: string; table: object }>("_making");
+    await making.insertOne({
+      _id: "wanted",
+      table: { ...reserved, createdAt: new Date(), updatedAt: new Date() },
+    });
+    await admin.patch(`/svc_table/${made.id}`, { name: "wanted" });
+    await settled("wanted");
+    await restart();
+    expect((await tableNamed(admin, "wanted")).id).toBe(made.id);
+    expect(await valuesOf(admin, "wanted", "a")).toEqual(["x"]);
+    expect(await making.countDocuments()).toBe(0);
+  }, 60_000);
+});
+
 describe("what a change took away", () => {
   const days = (count: number) => new Date(Date.now() - count * 24 * 60 * 60 * 1000);
   /** As if all changes of a table had been made so long ago. */
   const age = (id: string, at: Date) =>
     client.db().collection("_changes").updateMany({ table: id }, { $set: { at } });
-  const restart = async (): Promise<void> => {
-    await stack.dataService.stop();
-    await stack.restartDataService();
-  };
   /** The documents of a collection, with all that lies in them. */
   const stored = (name: string) => client.db().collection(name).find().toArray();
   const until = async (holds: () => Promise<boolean>): Promise<void> => {
