@@ -44,6 +44,8 @@ describe("readConfig", () => {
       queryPlanMaxKeys: 5_000,
       queryPlanFewParents: 200,
       queryPlanWindowChildren: 40,
+      schemaFile: undefined,
+      schemaChangeWaitMs: 20_000,
       bodyMaxBytes: 1_048_576,
       systemTablePrefix: "svc_",
       trustProxy: false,

@@ -29,11 +29,12 @@ import type { RecordDeps } from "./records/deps.js";
 import { makeSealer } from "./records/seal.js";
 import { makeUserHooks } from "./records/user-hooks.js";
 import { applyAtStart } from "./schema/apply-at-start.js";
+import type { ChangeDeps } from "./schema/change-deps.js";
 import { makeSweeper } from "./schema/change-table.js";
 import { finishInterrupted, type SchemaDeps } from "./schema/create-table.js";
 import { CurrentCatalog } from "./schema/current-catalog.js";
+import { recoverChanges } from "./schema/end-change.js";
 import { Presence } from "./schema/presence.js";
-import { type ChangeDeps, recoverChanges } from "./schema/run-change.js";
 import { WriteGate } from "./schema/write-gate.js";
 
 export interface Deps {

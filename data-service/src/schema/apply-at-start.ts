@@ -4,8 +4,8 @@ import { AppError } from "@portico/shared/app-error";
 import { ConfigError } from "@portico/shared/env";
 import { type FileTable, readSchemaFile } from "../catalog/schema-file.js";
 import { applyFile } from "./apply-file.js";
+import type { ChangeDeps } from "./change-deps.js";
 import type { SchemaDeps } from "./create-table.js";
-import type { ChangeDeps } from "./run-change.js";
 
 const REMEDY =
   "Change the file, or apply it once with: npm run schema -- apply --confirm (what it removes is kept for 30 days).";

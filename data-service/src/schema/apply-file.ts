@@ -5,10 +5,10 @@ import type { TableDefinition } from "../catalog/definition.js";
 import { changeBody, type FileTable, matchTable } from "../catalog/schema-file.js";
 import type { Json } from "../json.js";
 import { costsOf, requireAllowed } from "./ask-data.js";
+import type { ChangeDeps } from "./change-deps.js";
 import { changeTable } from "./change-table.js";
 import { createTable, type SchemaDeps } from "./create-table.js";
 import { type Plan, planChange } from "./plan-change.js";
-import type { ChangeDeps } from "./run-change.js";
 
 /** What is to be done about one table. */
 export interface TableDifference {

@@ -2,8 +2,9 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "../json.js";
 import type { Change } from "../mongo/change-store.js";
+import type { ChangeDeps } from "./change-deps.js";
 import { planChange, planRemoval, planUndo } from "./plan-change.js";
-import { type ChangeDeps, type Started, startChange } from "./run-change.js";
+import { type Started, startChange } from "./run-change.js";
 
 /** How long what a change took away is kept: 30 days. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;

@@ -9,10 +9,11 @@ import type { RecordDeps } from "../records/deps.js";
 import { findTable, parseId } from "../records/find-table.js";
 import { readShaped, recordShape } from "../records/read-one.js";
 import { body, type OwnHandlers, respondCreated, searchOf } from "../records/routes.js";
+import type { ChangeDeps } from "./change-deps.js";
 import { changeTable, deleteTable, undoChange } from "./change-table.js";
 import { createTable, type SchemaDeps } from "./create-table.js";
 import { oneAtATime } from "./one-at-a-time.js";
-import type { ChangeDeps, Started } from "./run-change.js";
+import type { Started } from "./run-change.js";
 
 type Deps = SchemaDeps &
   RecordDeps &
