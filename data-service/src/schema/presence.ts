@@ -23,6 +23,7 @@ export class Presence {
   #working: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
+  #failing = false;
 
   constructor(instances: InstanceStore, catalogs: CurrentCatalog, gate: WriteGate, logger: Logger) {
     this.#instances = instances;
@@ -38,21 +39,7 @@ export class Presence {
   async start(chores: () => Promise<void>): Promise<void> {
     await this.#instances.announce(this.id, -1);
     await this.#beat();
-    const warn = (error: unknown): void => this.#logger.warn({ err: error }, "can't follow schema changes");
-    const work = (): void => {
-      this.#working ??= chores()
-        .catch(warn)
-        .then(() => {
-          this.#working = undefined;
-        });
-    };
-    const next = (): void => {
-      if (this.#stopped) return;
-      this.#timer = setTimeout(() => {
-        this.#beating = this.#beat().then(work, warn).then(next);
-      }, BEAT_MS).unref();
-    };
-    next();
+    this.#schedule(chores);
   }
 
   /** Lets go of the list, once what is under way has ended. */
@@ -79,6 +66,37 @@ export class Presence {
         );
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
+  }
+
+  #schedule(chores: () => Promise<void>): void {
+    if (this.#stopped) return;
+    const beat = async (): Promise<void> => {
+      try {
+        await this.#beat();
+        this.#failing = false;
+        this.#work(chores);
+      } catch (error) {
+        this.#warn(error);
+      }
+      this.#schedule(chores);
+    };
+    this.#timer = setTimeout(() => {
+      this.#beating = beat();
+    }, BEAT_MS).unref();
+  }
+
+  #work(chores: () => Promise<void>): void {
+    this.#working ??= chores()
+      .catch((error: unknown) => this.#warn(error))
+      .then(() => {
+        this.#working = undefined;
+      });
+  }
+
+  /** Once until it works again: a database that is away would say so five times a second. */
+  #warn(error: unknown): void {
+    if (!this.#failing) this.#logger.warn({ err: error }, "can't follow schema changes");
+    this.#failing = true;
   }
 
   async #beat(): Promise<void> {
