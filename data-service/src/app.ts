@@ -15,7 +15,7 @@ import { asRefusal } from "./mongo/driver-errors.js";
 import { permissionRoutes } from "./records/permission-routes.js";
 import { type OwnHandlers, recordRoutes } from "./records/routes.js";
 import { adviceRoute } from "./schema/advice-route.js";
-import { schemaHandlers } from "./schema/routes.js";
+import { schemaHandlers, schemaRoutes } from "./schema/routes.js";
 
 export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   const { auth, config, logger, records, store } = deps;
@@ -39,6 +39,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(apiTokenRoutes(auth), keyRoutes(auth));
   const users = `${prefix}user`;
   app.use(meRoutes({ ...records, ...auth }, users, config.bodyMaxBytes));
+  app.use(schemaRoutes(records));
   app.use(adviceRoute(records, `${prefix}table`));
   app.use(oauthAccountRoutes(deps.identity));
   app.use(permissionRoutes(deps.permissions, config.bodyMaxBytes, `${prefix}permission`));

@@ -45,6 +45,8 @@ describe("readConfig", () => {
       queryPlanMaxKeys: 5_000,
       queryPlanFewParents: 200,
       queryPlanWindowChildren: 40,
+      schemaFile: undefined,
+      schemaChangeWaitMs: 20_000,
       bodyMaxBytes: 1_048_576,
       oauthSignup: true,
       systemTablePrefix: "svc_",

@@ -32,6 +32,8 @@ export interface Config {
   readonly adminEmail: string;
   /** ADMIN_PASSWORD; generated and printed once when undefined. */
   readonly adminPassword: string | undefined;
+  /** SCHEMA_FILE, absolute: tables as code, applied at start. */
+  readonly schemaFile: string | undefined;
   /** DEMO: fill an empty embedded database. */
   readonly demo: boolean;
   /** QUERY_MAX_DEPTH */
@@ -46,6 +48,8 @@ export interface Config {
   readonly queryPlanFewParents: number;
   /** QUERY_PLAN_WINDOW_CHILDREN: see query/plan/thresholds. */
   readonly queryPlanWindowChildren: number;
+  /** SCHEMA_CHANGE_WAIT_MS: how long an answer waits for a change of a table; tests shorten it. */
+  readonly schemaChangeWaitMs: number;
   /** BODY_MAX_BYTES */
   readonly bodyMaxBytes: number;
   /** OAUTH_SIGNUP: may a first sign-in by a provider make a user? */
@@ -86,6 +90,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     ...readSecrets(reader, production),
     adminEmail: readAdminEmail(reader),
     adminPassword: readAdminPassword(reader),
+    schemaFile: readSchemaFile(reader),
     demo: readDemo(reader, production),
     queryMaxDepth: reader.integer("QUERY_MAX_DEPTH", 7, { min: 1, max: 20 }),
     queryMaxLimit: readQueryMaxLimit(reader),
@@ -99,6 +104,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       min: 0,
       max: 1_000,
     }),
+    schemaChangeWaitMs: reader.integer("SCHEMA_CHANGE_WAIT_MS", 20_000, { min: 0, max: MAX_INT }),
     bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
     oauthSignup: reader.boolean("OAUTH_SIGNUP", true),
     systemTablePrefix: readSystemTablePrefix(reader),
@@ -185,6 +191,11 @@ function readAdminPassword(reader: EnvReader): string | undefined {
   const problem = password === undefined ? undefined : passwordProblem(password);
   if (problem !== undefined) reader.problem(`ADMIN_PASSWORD ${problem}.`);
   return password;
+}
+
+function readSchemaFile(reader: EnvReader): string | undefined {
+  const path = reader.optional("SCHEMA_FILE");
+  return path === undefined ? undefined : resolve(path);
 }
 
 function readDemo(reader: EnvReader, production: boolean): boolean {

@@ -19,7 +19,7 @@ import { makeSessionCache } from "./auth/session-cache.js";
 import { openStoredKeys } from "./auth/stored-keys.js";
 import { makeThrottle } from "./auth/throttle.js";
 import { buildCatalog } from "./catalog/build-catalog.js";
-import { ownCounters } from "./catalog/catalog.js";
+import { ownCounters, type Table } from "./catalog/catalog.js";
 import { systemTables } from "./catalog/system-tables.js";
 import type { Config } from "./config.js";
 import { seedDemo } from "./demo/seed.js";
@@ -30,15 +30,18 @@ import { loadSecrets, type Secrets } from "./local-secrets.js";
 import { makeApiTokenStore } from "./mongo/api-token-store.js";
 import { makeAuditStore } from "./mongo/audit-store.js";
 import { makeCatalogStore } from "./mongo/catalog-store.js";
+import { makeChangeStore } from "./mongo/change-store.js";
 import { connectStore, type Store } from "./mongo/connect.js";
 import { CountStore } from "./mongo/count-store.js";
 import { ensureIdentityIndexes, makeIdentityStore } from "./mongo/identity-store.js";
+import { LEASE_MS, makeInstanceStore } from "./mongo/instance-store.js";
 import { makeKeyStore } from "./mongo/key-store.js";
 import { provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
 import { makeRuleStore } from "./mongo/rule-store.js";
 import { authSweeps, ensureAuthIndexes, makeSessionStore } from "./mongo/session-store.js";
 import { sweepRegularly } from "./mongo/sweep.js";
+import { makeTableData } from "./mongo/table-data.js";
 import { makeThrottleStore } from "./mongo/throttle-store.js";
 import { makeUserStore, userCollection } from "./mongo/user-store.js";
 import { loadRights } from "./permission/load-rights.js";
@@ -51,8 +54,15 @@ import { makeRuleHooks } from "./records/rule-hooks.js";
 import { makeSealer } from "./records/seal.js";
 import { SeenQueries } from "./records/seen-queries.js";
 import { makeUserHooks } from "./records/user-hooks.js";
+import { applyAtStart } from "./schema/apply-at-start.js";
+import { makeBackfill } from "./schema/backfill.js";
+import type { ChangeDeps } from "./schema/change-deps.js";
+import { makeSweeper } from "./schema/change-table.js";
 import { finishInterrupted, type SchemaDeps } from "./schema/create-table.js";
 import { CurrentCatalog } from "./schema/current-catalog.js";
+import { recoverChanges } from "./schema/end-change.js";
+import { Presence } from "./schema/presence.js";
+import { WriteGate } from "./schema/write-gate.js";
 
 export interface Deps {
   readonly config: Config;
@@ -61,7 +71,7 @@ export interface Deps {
   readonly auth: AuthDeps;
   readonly authenticate: RequestHandler;
   readonly identity: InternalRoutesDeps & OAuthAccountRoutesDeps;
-  readonly records: RecordDeps & SchemaDeps;
+  readonly records: RecordDeps & SchemaDeps & ChangeDeps & { readonly changeWaitMs: number };
   readonly permissions: RecordDeps & ExplainPermissionDeps;
   readonly counts: CountStore;
 }
@@ -73,7 +83,7 @@ export async function makeDeps(config: Config): Promise<Deps> {
   const store = await connectStore(config.mongodbUrl);
   const auth = await makeAuth(config, secrets, store, logger);
   const counts = new CountStore(store.db, store.cluster, () => systemClock.now());
-  const records = makeRecords(config, secrets, store, auth, counts);
+  const records = makeRecords(config, secrets, store, auth, counts, logger);
   const users: AuthParts["users"] = auth.users;
   return {
     config,
@@ -161,7 +171,8 @@ function makeRecords(
   { db }: Store,
   auth: AuthParts,
   counts: CountStore,
-): RecordDeps & SchemaDeps {
+  logger: Logger,
+): Deps["records"] {
   const clock = systemClock;
   const records = new RecordStore(db, config.queryTimeoutMs);
   const tables = systemTables(config.systemTablePrefix);
@@ -170,9 +181,17 @@ function makeRecords(
   const rules = makeRuleStore(db, config.systemTablePrefix, clock);
   const protectedTables = protectedTablesOf(config.systemTablePrefix);
   const readRecord = recordReader({ catalogs, store: records });
+  const gate = new WriteGate(catalogs);
+  const instances = makeInstanceStore(db);
+  const provision = (table: Table): Promise<void> => provisionTable(db, table);
   return {
     ...{ catalogStore, clock, systemTables: tables, systemTablePrefix: config.systemTablePrefix },
-    catalogs,
+    ...{ catalogs, gate, instances, logger, provision },
+    presence: new Presence(instances, catalogs, gate, logger),
+    changes: makeChangeStore(db),
+    data: makeTableData(db),
+    backfillDerived: makeBackfill({ catalogs, catalogStore, counts, provision }),
+    changeWaitMs: config.schemaChangeWaitMs,
     rights: loadRights({
       ...{ rules, clock, tables: protectedTables, maxDepth: config.queryMaxDepth },
       userRecord: async (id) =>
@@ -185,7 +204,6 @@ function makeRecords(
     store: records,
     seenQueries: new SeenQueries({ store: records, clock }),
     writes: new CountedWrites(records, counts),
-    provision: (table) => provisionTable(db, table),
     limits: { maxDepth: config.queryMaxDepth, maxLimit: config.queryMaxLimit },
     thresholds: {
       maxKeys: config.queryPlanMaxKeys,
@@ -230,15 +248,11 @@ export async function prepare(
 ): Promise<{ admin: { email: string; password: string } | undefined; stopSweeping: () => void }> {
   const { config, store, records, auth } = deps;
   await ensureAuthIndexes(store.db, config.systemTablePrefix);
-  await deps.counts.ensureIndexes();
   await ensureIdentityIndexes(store.db);
-  for (const table of buildCatalog(0, [], records.systemTables).tables.values())
-    await records.provision(table);
+  await prepareTables(deps);
   const admin = await ensureFirstAdmin(auth, { email: config.adminEmail, password: config.adminPassword });
-  await finishInterrupted(records);
-  await repairCounts(deps, config.mongodbUrl.startsWith("mongodb_embedded:"));
-  if (config.demo && config.mongodbUrl.startsWith("mongodb_embedded:"))
-    await seedDemo({ ...records, db: store.db, counts: deps.counts });
+  if (config.schemaFile !== undefined) await applyAtStart(records, config.schemaFile);
+  if (config.demo && isEmbedded(config)) await seedDemo({ ...records, db: store.db, counts: deps.counts });
   return { admin, stopSweeping: sweepRegularly(auth.sweeps, deps.auth) };
 }
 
@@ -250,4 +264,35 @@ export async function repairCounts({ counts, records, logger }: Deps, alone: boo
   const { tables } = await records.catalogs.refresh();
   const repaired = await counts.repair([...tables.values()].flatMap(ownCounters), alone);
   if (repaired > 0) logger.info({ repaired }, "counted again what interrupted writes had left");
+}
+
+/** System tables, and whatever an earlier process left unfinished. From here on this instance counts as one. */
+export async function prepareTables(deps: Deps): Promise<void> {
+  const { config, records } = deps;
+  for (const table of buildCatalog(0, [], records.systemTables).tables.values())
+    await records.provision(table);
+  await deps.counts.ensureIndexes();
+  await repairCounts(deps, isEmbedded(config));
+  await joinInstances(records, isEmbedded(config));
+  await finishInterrupted(records);
+}
+
+function isEmbedded({ mongodbUrl }: Config): boolean {
+  return mongodbUrl.startsWith("mongodb_embedded:");
+}
+
+/** Interrupted changes are ended at the start; one that a living instance makes goes on. */
+const RECOVERY_MS = LEASE_MS + 1_000;
+
+async function joinInstances(records: Deps["records"], alone: boolean): Promise<void> {
+  // No other process can have an embedded engine open.
+  if (alone) await records.instances.clear();
+  const sweep = makeSweeper(records);
+  await records.presence.start(async () => {
+    await recoverChanges(records);
+    await sweep();
+  });
+  const began = performance.now();
+  while (!(await recoverChanges(records)) && performance.now() - began < RECOVERY_MS)
+    await new Promise((resolve) => setTimeout(resolve, 100));
 }

@@ -19,6 +19,7 @@ await runService(async (): Promise<Service> => {
   announce(config, admin);
   const where = { host: config.host, port: config.port, portVariable: "DATA_SERVICE_PORT" };
   const server = await listen(makeApp(deps, health), where).catch(async (error: unknown) => {
+    await deps.records.presence.stop();
     await deps.store.close();
     throw error;
   });
@@ -33,6 +34,7 @@ await runService(async (): Promise<Service> => {
       clearInterval(repairs);
       stopSweeping();
       await Promise.all([server.stop(), filler.stop()]);
+      await deps.records.presence.stop();
       await deps.store.close();
     },
   };

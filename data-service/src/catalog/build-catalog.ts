@@ -14,11 +14,13 @@ export interface SystemTableDefinition extends TableDefinition {
 /**
  * Builds the frozen catalog.
  * @param version the number of the schema change it shows
+ * @param changing ids of the tables whose records nobody writes at this moment
  */
 export function buildCatalog(
   version: number,
   definitions: readonly TableDefinition[],
   systemDefinitions: readonly SystemTableDefinition[],
+  changing: readonly string[] = [],
 ): Catalog {
   const tables = new Map<string, Table>();
   const all = [...systemDefinitions, ...definitions];
@@ -29,7 +31,8 @@ export function buildCatalog(
     });
   for (const definition of definitions) tables.set(definition.name, buildTable(definition, all));
   const withInverses = all.map((definition) => addInverses(definition.name, tables, all));
-  return Object.freeze({ version, tables: new Map(withInverses.map((table) => [table.name, table])) });
+  const byName = new Map(withInverses.map((table) => [table.name, table]));
+  return Object.freeze({ version, tables: byName, changing: new Set(changing) });
 }
 
 function buildTable(

@@ -108,6 +108,8 @@ export interface Catalog {
   /** Grows with every change of any table. */
   readonly version: number;
   readonly tables: ReadonlyMap<string, Table>;
+  /** Ids of tables that are being changed at this moment: nobody writes their records until that is over. */
+  readonly changing: ReadonlySet<string>;
 }
 
 /** The table at the other end of a relation; the catalog is closed, so it is always there. */

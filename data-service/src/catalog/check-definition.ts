@@ -12,18 +12,24 @@ import {
   type RulesDefinition,
   type TableDefinition,
 } from "./definition.js";
+import { freeField } from "./fields.js";
 import { GENERATED_NAMES, memberNameProblem, suggestion, tableNameProblem } from "./names.js";
 import { ruleProblem } from "./rules.js";
 
 const MAX_MEMBERS = 300;
 const MAX_ENUM_VALUES = 1000;
 const MAX_PATTERN_LENGTH = 500;
+const OWN_ID = /^[0-9a-f]{24}$/;
 
 export interface DefinitionContext {
   readonly catalog: Catalog;
   readonly systemPrefix: string;
   /** Makes an id for the table, a column or a relation. */
   readonly newId: () => string;
+  /** The table that the definition changes; then `catalog` is that of all the others. Its members keep their ids. */
+  readonly existing?: TableDefinition;
+  /** New members may bring their ids along, as those of a schema file do. */
+  readonly ownIds?: boolean;
 }
 
 export type CheckedDefinition =
@@ -89,19 +95,20 @@ class Reader {
   }
 }
 
-/** Checks a definition that a client sent for a new table. */
+/** Checks the whole definition of a new table, or of one that is changed. */
 export function checkDefinition(body: JsonObject, context: DefinitionContext): CheckedDefinition {
   const problems: string[] = [];
   const reader = new Reader(body, "", problems);
-  reader.knows(["name", "description", "singleton", "idType", "columns", "relations", "uniques", "indexes"]);
+  reader.knows(context.ownIds ? ["id", ...TABLE_KEYS] : TABLE_KEYS);
   const name = checkTableName(reader, context);
   const columns = reader.list("columns").map((each, at) => checkColumn(each, at, problems, context));
   const relations = reader
     .list("relations")
     .map((each, at) => checkRelation(each, at, name, problems, context));
-  checkMemberNames(columns, relations, name, problems, context.catalog);
+  checkMemberNames(columns, relations, name, problems, context);
+  checkIds([...columns, ...relations], problems);
   const definition: TableDefinition = {
-    id: context.newId(),
+    id: tableId(reader, context),
     name,
     description: reader.text("description") ?? null,
     singleton: reader.flag("singleton"),
@@ -110,9 +117,21 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
     relations,
     uniques: checkKeys(reader, "uniques", columns, relations),
     indexes: checkKeys(reader, "indexes", columns, relations),
-    storage: { collection: name, fields: allocateFields(columns, relations) },
+    storage: storageOf(name, columns, relations, context.existing),
   };
   return problems.length > 0 ? { ok: false, problems } : { ok: true, definition };
+}
+
+const TABLE_KEYS = [
+  ...["name", "description", "singleton", "idType", "columns", "relations", "uniques", "indexes"],
+];
+
+function tableId(reader: Reader, { existing, ownIds, newId }: DefinitionContext): string {
+  const given = ownIds ? reader.text("id") : undefined;
+  if (existing !== undefined) return existing.id;
+  if (given !== undefined && OWN_ID.test(given)) return given;
+  if (given !== undefined) reader.problem("id", "must be 24 hexadecimal digits");
+  return newId();
 }
 
 function checkTableName(reader: Reader, { systemPrefix }: DefinitionContext): string {
@@ -120,6 +139,30 @@ function checkTableName(reader: Reader, { systemPrefix }: DefinitionContext): st
   const problem = tableNameProblem(name, systemPrefix);
   if (problem !== undefined) reader.problem("name", problem);
   return name;
+}
+
+/** A member's id: its own when the table has it already, or when it may bring one along. */
+function memberId(reader: Reader, { existing, ownIds, newId }: DefinitionContext): string {
+  const given = reader.raw("id");
+  if (given === undefined) return newId();
+  const known = existing === undefined ? [] : [...existing.columns, ...existing.relations];
+  if (known.some((each) => each.id === given)) return String(given);
+  if (ownIds && typeof given === "string" && OWN_ID.test(given)) return given;
+  reader.problem("id", "there is no such member; leave the id out for a new one");
+  return newId();
+}
+
+/** Members may have an id only where ids mean something: not in the definition of a new table. */
+function memberKeys(keys: readonly string[], { existing, ownIds }: DefinitionContext): readonly string[] {
+  return existing === undefined && !ownIds ? keys : ["id", ...keys];
+}
+
+function checkIds(members: readonly { id: string }[], problems: string[]): void {
+  const seen = new Set<string>();
+  for (const { id } of members) {
+    if (id !== "" && seen.has(id)) problems.push(`columns: two members have the id ${id}`);
+    seen.add(id);
+  }
 }
 
 const COLUMN_KEYS = [
@@ -139,14 +182,15 @@ function checkColumn(
     return unreadableColumn("");
   }
   const reader = new Reader(json, `${path}.`, problems);
-  reader.knows(COLUMN_KEYS);
+  reader.knows(memberKeys(COLUMN_KEYS, context));
   const name = checkMemberName(reader);
   const type = reader.choice<ColumnType>("type", COLUMN_TYPE_NAMES);
   if (type === undefined) return unreadableColumn(name);
   const options = checkOptions(reader, type);
   const rules = checkRules(reader, type);
   const column = {
-    ...{ id: context.newId(), name, type, required: reader.flag("required"), unique: reader.flag("unique") },
+    id: memberId(reader, context),
+    ...{ name, type, required: reader.flag("required"), unique: reader.flag("unique") },
     ...{
       hidden: reader.flag("hidden"),
       readOnly: reader.flag("readOnly"),
@@ -311,7 +355,7 @@ function checkRelation(
     return unreadableRelation("", null);
   }
   const reader = new Reader(json, `${path}.`, problems);
-  reader.knows(RELATION_KEYS);
+  reader.knows(memberKeys(RELATION_KEYS, context));
   const name = checkMemberName(reader);
   const type = reader.choice("type", RELATION_TYPES);
   const table = checkTarget(reader, ownName, context.catalog);
@@ -324,7 +368,7 @@ function checkRelation(
     reader.problem("required", "a many-to-many relation can't be required");
   const onDelete = checkOnDelete(reader, type === "many-to-many", required);
   return {
-    ...{ id: context.newId(), name, type, table, inverse, required, onDelete },
+    ...{ id: memberId(reader, context), name, type, table, inverse, required, onDelete },
     counted: checkCounted(reader, type, inverse),
     description: reader.text("description") ?? null,
   };
@@ -349,7 +393,8 @@ function unreadableRelation(name: string, inverse: string | null): RelationDefin
 
 function checkOnDelete(reader: Reader, list: boolean, required: boolean): OnDelete {
   const given = reader.raw("onDelete");
-  if (list && given !== undefined)
+  // What a definition without it says when it is read, so that it can be sent back.
+  if (list && given !== undefined && given !== "SET NULL")
     reader.problem("onDelete", "does not apply to many-to-many: the link goes, both records stay");
   const fallback = required ? "RESTRICT" : "SET NULL";
   const onDelete =
@@ -377,7 +422,7 @@ function checkMemberNames(
   relations: readonly RelationDefinition[],
   ownName: string,
   problems: string[],
-  catalog: Catalog,
+  { catalog, existing }: DefinitionContext,
 ): void {
   if (columns.length + relations.length > MAX_MEMBERS) {
     problems.push(`columns: a table has at most ${MAX_MEMBERS} columns and relations`);
@@ -390,11 +435,21 @@ function checkMemberNames(
     if (exists || taken.has(`${table}.${name}`)) problems.push(`${path}: "${table}" has a "${name}" already`);
     taken.add(`${table}.${name}`);
   };
+  for (const inverse of existing === undefined ? [] : inversesFrom(catalog, existing.name))
+    taken.add(`${ownName}.${inverse}`);
   for (const [at, column] of columns.entries()) claim(`columns[${at}].name`, ownName, column.name);
   for (const [at, relation] of relations.entries()) claim(`relations[${at}].name`, ownName, relation.name);
   for (const [at, relation] of relations.entries()) {
     if (relation.inverse !== null) claim(`relations[${at}].inverse`, relation.table, relation.inverse);
   }
+}
+
+/** The names that relations of other tables give to their other end in this one. */
+function inversesFrom(others: Catalog, name: string): string[] {
+  return [...others.tables.values()]
+    .flatMap((table) => [...table.relations.values()])
+    .filter((relation) => relation.link.on === "self" && relation.target === name)
+    .flatMap(({ inverse }) => (inverse === null ? [] : [inverse]));
 }
 
 function hasMember(table: Table, name: string): boolean {
@@ -437,24 +492,34 @@ function bareName(name: string, key: "uniques" | "indexes"): string {
   return key === "indexes" ? name.replace(/^-/, "") : name;
 }
 
-/** Column data lies under the column's name, ids of linked records under the relation's name with Id or Ids. */
-function allocateFields(
+/**
+ * Column data lies under the column's name, ids of linked records under the relation's name with Id or Ids. Members that
+ * are there already keep their fields, and a field that held other values before is not used again.
+ */
+function storageOf(
+  name: string,
   columns: readonly ColumnDefinition[],
   relations: readonly RelationDefinition[],
-): Record<string, string> {
-  const taken = new Set<string>(["_id", "createdAt", "updatedAt"]);
-  const allocate = (wish: string): string => {
-    let field = wish;
-    for (let count = 2; taken.has(field); count += 1) field = `${wish}_${count}`;
+  existing: TableDefinition | undefined,
+): TableDefinition["storage"] {
+  const { collection = name, fields: former = {}, retired } = existing?.storage ?? {};
+  const taken = new Set<string>([
+    "_id",
+    "createdAt",
+    "updatedAt",
+    ...Object.values(former),
+    ...(retired ?? []),
+  ]);
+  const allocate = (id: string, wish: string): [string, string] => {
+    const field = former[id] ?? freeField(wish, taken);
     taken.add(field);
-    return field;
+    return [id, field];
   };
-  const wishes: [string, string][] = [
-    ...columns.map((each): [string, string] => [each.id, each.name]),
-    ...relations.map((each): [string, string] => [
-      each.id,
-      `${each.name}${each.type === "many-to-many" ? "Ids" : "Id"}`,
-    ]),
-  ];
-  return Object.fromEntries(wishes.map(([id, wish]) => [id, allocate(wish)]));
+  const fields = Object.fromEntries([
+    ...columns.map((each) => allocate(each.id, each.name)),
+    ...relations.map((each) =>
+      allocate(each.id, `${each.name}${each.type === "many-to-many" ? "Ids" : "Id"}`),
+    ),
+  ]);
+  return { collection, fields, ...(retired === undefined ? {} : { retired }) };
 }

@@ -57,5 +57,7 @@ export interface TableDefinition {
     readonly fields: Readonly<Record<string, string>>;
     /** Ids of members whose numbers or indexes are written from now on, but not yet complete for older records. */
     readonly building?: readonly string[];
+    /** Fields with values of removed or changed members: kept for undo, and never used for anything else. */
+    readonly retired?: readonly string[];
   };
 }

@@ -59,6 +59,7 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
         column("relations", "json"),
         column("uniques", "json"),
         column("indexes", "json"),
+        column("change", "json", { readOnly: true }),
       ],
     }),
     systemTable(`${prefix}role`, {

@@ -1,6 +1,9 @@
-// Table definitions in `svc_table`, those being made in `_making`, and the number that counts the changes.
-import { type Collection, type Db, ObjectId } from "mongodb";
+// Table definitions in `svc_table`, those being made in `_making`, the changes in `_changes`, and the number that counts
+// them all, in one document with the lock that lets one change at a time be made.
+import { AppError } from "@portico/shared/app-error";
+import { type Collection, type Db, ObjectId, type UpdateFilter } from "mongodb";
 import type { TableDefinition } from "../catalog/definition.js";
+import type { ChangeDocument } from "./change-store.js";
 import { isDuplicate } from "./driver-errors.js";
 
 /** A definition as stored: the record `svc_table` serves, plus what is ours. */
@@ -8,6 +11,23 @@ interface TableDocument extends Omit<TableDefinition, "id"> {
   _id: ObjectId;
   createdAt: Date;
   updatedAt: Date;
+  /** The number of the change that it was put into use by; none for a table that was never changed. */
+  revision?: number;
+  /** How far the latest change is, or how it ended. */
+  change?: ChangeProgress;
+}
+
+/** What `svc_table` shows of a change. */
+export interface ChangeProgress {
+  readonly id: string;
+  readonly state: "running" | "done" | "failed";
+  /** Records and indexes that are ready, out of `total`. */
+  readonly done: number;
+  readonly total: number;
+  readonly startedAt: Date;
+  readonly finishedAt: Date | null;
+  /** Why it failed. */
+  readonly problem: string | null;
 }
 
 /** A table until its collection and indexes are there; it does not exist for anyone yet, but its name is taken. */
@@ -21,15 +41,40 @@ interface VersionDocument {
   _id: "catalog";
   version: number;
   /**
-   * The table that the latest change puts into use. Number and table change in one write, so that nobody sees the
-   * one without the other; carrying the definition over into `svc_table` comes after, by whoever comes first.
+   * The new table, or the change of tables, that the latest number puts into use. Both change in one write, so that
+   * nobody sees the one without the other; carrying it over into `svc_table` comes after, by whoever comes first.
    */
-  latest?: { id: ObjectId; name: string };
+  latest?: Latest;
+  /** The change that is being made, and the instance that makes it. No other change begins meanwhile. */
+  lock?: Lock;
+  /** Ids of tables whose records nobody writes until the change is in use, or given up. */
+  changing?: string[];
+}
+
+type Latest = { readonly id: ObjectId; readonly name: string } | { readonly change: ObjectId };
+
+interface Lock {
+  readonly change: ObjectId;
+  readonly instance: string;
+  /** The change is in use; what is left is tidying up. */
+  readonly published?: boolean;
+}
+
+/** A change that is being made, by its id, and the instance that makes it. */
+export interface Holder {
+  readonly change: string;
+  readonly instance: string;
+}
+
+/** The number of changes so far, and what goes with it. */
+export interface CatalogState {
+  readonly version: number;
+  readonly changing: readonly string[];
 }
 
 export interface CatalogStore {
-  /** Number of schema changes so far. */
-  version(): Promise<number>;
+  /** Number of schema changes so far, and the tables whose records must not be written just now. */
+  state(): Promise<CatalogState>;
   /** All tables in use. */
   load(): Promise<TableDefinition[]>;
   /** Tables that are being made, or whose making was interrupted. */
@@ -40,27 +85,61 @@ export interface CatalogStore {
   publish(table: Pick<TableDefinition, "id" | "name">, seen: number): Promise<boolean>;
   /** Gives a reservation up. */
   release(table: Pick<TableDefinition, "id" | "name">): Promise<void>;
+
+  /** Takes the lock for a change; false while another change is being made. */
+  lock(holder: Holder): Promise<boolean>;
+  /** Who holds the lock. */
+  lockedBy(): Promise<(Holder & { readonly published: boolean }) | undefined>;
+  /** Takes the lock over from an instance that is gone; false when somebody else was faster. */
+  takeOver(from: Holder, instance: string): Promise<boolean>;
+  /** Asks everybody to leave the records of a table alone. @returns the number by which it is seen */
+  freeze(holder: Holder, table: string): Promise<number>;
+  /** Puts a change into use, and lets records be written again. @returns the number by which it is seen */
+  publishChange(holder: Holder): Promise<number>;
+  /** Numbers of children that were being counted can be asked now. @param members ids of relations of the table */
+  built(table: string, members: readonly string[]): Promise<void>;
+  /** Gives the lock back, and with it a freeze that is still on. */
+  unlock(holder: Holder): Promise<void>;
+  /** Shows in `svc_table` how far a change is. */
+  report(table: string, progress: ChangeProgress): Promise<void>;
 }
 
 export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStore {
   const tables: Collection<TableDocument> = db.collection<TableDocument>(`${systemTablePrefix}table`);
   const making = db.collection<MakingDocument>("_making");
   const versions = db.collection<VersionDocument>("_versions");
-  /** Carries the latest table over into `svc_table`. Everybody may do it, and doing it twice changes nothing. */
+  const changes = db.collection<ChangeDocument>("_changes");
+  /** Carries the latest change over into `svc_table`. Everybody may do it, and doing it twice changes nothing. */
   const settle = async (): Promise<void> => {
-    const latest = (await versions.findOne({ _id: "catalog" }))?.latest;
-    if (latest === undefined) return;
-    const reserved = await making.findOne({ _id: latest.name, "table._id": latest.id });
-    if (reserved !== null) {
-      const { _id, ...definition } = reserved.table;
-      await tables.updateOne({ _id }, { $setOnInsert: definition }, { upsert: true });
+    const state = await versions.findOne({ _id: "catalog" });
+    if (state?.latest === undefined) return;
+    const { latest, version } = state;
+    if ("change" in latest) {
+      await settleChange(tables, changes, latest.change, version);
+      await versions.updateOne(
+        { _id: "catalog", "latest.change": latest.change },
+        { $unset: { latest: "" } },
+      );
+      return;
     }
+    await settleNew(latest.id, latest.name);
     await versions.updateOne({ _id: "catalog", "latest.id": latest.id }, { $unset: { latest: "" } });
     await making.deleteOne({ _id: latest.name, "table._id": latest.id });
   };
+  const settleNew = async (id: ObjectId, name: string): Promise<void> => {
+    const reserved = await making.findOne({ _id: name, "table._id": id });
+    if (reserved === null) return;
+    const { _id, ...definition } = reserved.table;
+    const { upsertedCount } = await tables.updateOne({ _id }, { $setOnInsert: definition }, { upsert: true });
+    // Whoever was slow here may come after the table was deleted again.
+    const removed =
+      upsertedCount === 1 && (await changes.findOne({ removed: id.toHexString(), state: "done" })) !== null;
+    if (removed) await tables.deleteOne({ _id });
+  };
   return {
-    async version() {
-      return (await versions.findOne({ _id: "catalog" }))?.version ?? 0;
+    async state() {
+      const state = await versions.findOne({ _id: "catalog" });
+      return { version: state?.version ?? 0, changing: state?.changing ?? [] };
     },
     async load() {
       await settle();
@@ -93,14 +172,117 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
       await settle();
       await making.deleteOne({ _id: name, "table._id": ObjectId.createFromHexString(id) });
     },
+    ...changeParts({ tables, versions, settle }),
   };
 }
 
-/** @returns whether `seen` was still the number of changes, and nothing was left to be carried over */
+/** The part of the store that changes of tables use. */
+function changeParts({
+  tables,
+  versions,
+  settle,
+}: {
+  tables: Collection<TableDocument>;
+  versions: Collection<VersionDocument>;
+  settle: () => Promise<void>;
+}): Omit<CatalogStore, "state" | "load" | "interrupted" | "reserve" | "publish" | "release"> {
+  return {
+    async lock({ change, instance }) {
+      await settle();
+      const free = { _id: "catalog" as const, lock: { $exists: false }, latest: { $exists: false } };
+      const lock = { change: ObjectId.createFromHexString(change), instance };
+      return (await versions.updateOne(free, { $set: { lock } })).modifiedCount === 1;
+    },
+    async built(table, members) {
+      const _id = ObjectId.createFromHexString(table);
+      const left = { $setDifference: [{ $ifNull: ["$storage.building", []] }, [...members]] };
+      await tables.updateOne({ _id }, [{ $set: { "storage.building": left } }]);
+      await versions.updateOne({ _id: "catalog" }, { $inc: { version: 1 } });
+    },
+    async lockedBy() {
+      const lock = (await versions.findOne({ _id: "catalog" }))?.lock;
+      if (lock === undefined) return undefined;
+      const { change, instance, published = false } = lock;
+      return { change: change.toHexString(), instance, published };
+    },
+    async takeOver(from, instance) {
+      const taken = { $set: { "lock.instance": instance } };
+      return (await versions.updateOne(heldBy(from), taken)).modifiedCount === 1;
+    },
+    async freeze(holder, table) {
+      return advanceLocked(versions, holder, { $inc: { version: 1 }, $set: { changing: [table] } });
+    },
+    async publishChange(holder) {
+      const latest = { change: ObjectId.createFromHexString(holder.change) };
+      const version = await advanceLocked(versions, holder, {
+        ...{ $inc: { version: 1 }, $set: { latest, "lock.published": true }, $unset: { changing: "" } },
+      });
+      await settle();
+      return version;
+    },
+    async unlock(holder) {
+      await settle();
+      const frozen = { ...heldBy(holder), changing: { $exists: true } };
+      await versions.updateOne(frozen, { $inc: { version: 1 }, $unset: { changing: "", lock: "" } });
+      await versions.updateOne(heldBy(holder), { $unset: { lock: "" } });
+    },
+    async report(table, progress) {
+      await tables.updateOne({ _id: ObjectId.createFromHexString(table) }, { $set: { change: progress } });
+    },
+  };
+}
+
+function heldBy({ change, instance }: Holder) {
+  return {
+    _id: "catalog" as const,
+    "lock.change": ObjectId.createFromHexString(change),
+    "lock.instance": instance,
+  };
+}
+
+/** @throws AppError when the lock was lost, which happens only to an instance that was taken for dead */
+async function advanceLocked(
+  versions: Collection<VersionDocument>,
+  holder: Holder,
+  update: UpdateFilter<VersionDocument>,
+): Promise<number> {
+  const state = await versions.findOneAndUpdate(heldBy(holder), update, { returnDocument: "after" });
+  if (state === null) throw new AppError("CONFLICT", "Another instance has ended this change; try again.");
+  return state.version;
+}
+
+/** Puts definitions in the place of earlier ones; a slow instance never puts an older one over a newer. */
+async function settleChange(
+  tables: Collection<TableDocument>,
+  changes: Collection<ChangeDocument>,
+  id: ObjectId,
+  version: number,
+): Promise<void> {
+  const change = await changes.findOne({ _id: id });
+  if (change === null) return;
+  const older = { $or: [{ revision: { $exists: false } }, { revision: { $lt: version } }] };
+  for (const { id: table, ...definition } of change.after) {
+    const _id = ObjectId.createFromHexString(table);
+    const now = { ...definition, revision: version, updatedAt: change.at };
+    const { matchedCount } = await tables.updateOne({ _id, ...older }, { $set: now });
+    const isBack = change.before.every((each) => each.id !== table);
+    // A table that was deleted comes back; its id tells when it was made.
+    if (matchedCount === 0 && isBack)
+      await tables.updateOne(
+        { _id },
+        { $setOnInsert: { ...now, createdAt: _id.getTimestamp() } },
+        { upsert: true },
+      );
+  }
+  const gone = change.removed.map((table) => ObjectId.createFromHexString(table));
+  await tables.deleteMany({ _id: { $in: gone }, ...older });
+}
+
+/** @returns whether `seen` was still the number of changes, nothing was left to be carried over, and nobody held the lock */
 async function advance(
   versions: Collection<VersionDocument>,
   seen: number,
-  latest: { id: ObjectId; name: string },
+  latest: Latest,
 ): Promise<boolean> {
   if (seen === 0) {
     try {
@@ -112,13 +294,20 @@ async function advance(
     }
   }
   const result = await versions.updateOne(
-    { _id: "catalog", version: seen, latest: { $exists: false } },
+    { _id: "catalog", version: seen, latest: { $exists: false }, lock: { $exists: false } },
     { $inc: { version: 1 }, $set: { latest } },
   );
   return result.modifiedCount === 1;
 }
 
 function toDefinition(document: TableDocument): TableDefinition {
-  const { _id, createdAt: _createdAt, updatedAt: _updatedAt, ...definition } = document;
+  const {
+    _id,
+    createdAt: _created,
+    updatedAt: _updated,
+    revision: _revision,
+    change: _change,
+    ...definition
+  } = document;
   return { id: _id.toHexString(), ...definition };
 }

@@ -6,12 +6,12 @@ import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
 const NAMESPACE_EXISTS = 48;
 
 export async function provisionTable(db: Db, table: Table): Promise<void> {
-  await createCollection(db, table.collection);
+  await makeCollection(db, table.collection);
   const indexes = indexesOf(table).map(driverIndex);
   if (indexes.length > 0) await db.collection(table.collection).createIndexes(indexes);
 }
 
-async function createCollection(db: Db, name: string): Promise<void> {
+export async function makeCollection(db: Db, name: string): Promise<void> {
   try {
     await db.createCollection(name);
   } catch (error) {
@@ -19,7 +19,12 @@ async function createCollection(db: Db, name: string): Promise<void> {
   }
 }
 
-function driverIndex({ key, unique, present }: IndexSpec) {
+/** The name MongoDB gives an index by its keys; the same for the same index at every start. */
+export function indexName({ key }: IndexSpec): string {
+  return key.flat().join("_");
+}
+
+export function driverIndex({ key, unique, present }: IndexSpec) {
   const exists = (present ?? []).map((field): [string, { $exists: true }] => [field, { $exists: true }]);
   return {
     key: new Map(key),

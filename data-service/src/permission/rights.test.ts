@@ -20,7 +20,7 @@ const user = (isRootAdmin: boolean): Principal & { kind: "user" } => ({
 const definitions: SystemTableDefinition[] = systemTables("svc_");
 const system = buildCatalog(1, [], definitions);
 /** The library's tables beside the system's. */
-const all: Catalog = { version: 1, tables: new Map([...system.tables, ...catalog.tables]) };
+const all: Catalog = { version: 1, changing: new Set(), tables: new Map([...system.tables, ...catalog.tables]) };
 const systemTable = (name: string): Table => {
   const found = system.tables.get(name);
   if (found === undefined) throw new Error(name);

@@ -5,6 +5,7 @@ import type { LoadRights } from "../permission/load-rights.js";
 import type { QueryLimits } from "../query/bind-query.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
+import type { WriteGate } from "../schema/write-gate.js";
 import type { CountedWrites } from "./counted-writes.js";
 import type { RuleHooks } from "./rule-hooks.js";
 import type { Sealer } from "./seal.js";
@@ -16,6 +17,8 @@ export interface RecordDeps {
   readonly store: RecordStore;
   /** All writes of records that may change links. */
   readonly writes: CountedWrites;
+  /** Every write of records passes here, so that a change of a table can wait for those under way. */
+  readonly gate: WriteGate;
   readonly limits: QueryLimits;
   readonly thresholds: Thresholds;
   readonly seenQueries: SeenQueries;

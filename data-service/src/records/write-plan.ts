@@ -1,5 +1,12 @@
 // A checked body -> what to do in which order. Pure; run-write does it.
-import type { Column, Relation, Table } from "../catalog/catalog.js";
+import {
+  type Catalog,
+  type Column,
+  incomingLinks,
+  type Relation,
+  type Table,
+  targetOf,
+} from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { isText, storedTrigrams, trigramField } from "../catalog/trigrams.js";
 import type { CheckedBody, LinkSet } from "./check-body.js";
@@ -66,4 +73,24 @@ export function deleteEffects(incoming: readonly { owner: Table; relation: Relat
   });
   const order = ["restrict", "cascade", "unlink"];
   return effects.toSorted((a, b) => order.indexOf(a.effect) - order.indexOf(b.effect));
+}
+
+/** The tables whose documents a create or an update may change: its own, and those that hold its links. */
+export function tablesWritten(catalog: Catalog, table: Table): Table[] {
+  const holders = [...table.relations.values()].filter((relation) => relation.link.on === "target");
+  return [table, ...holders.map((relation) => targetOf(catalog, relation)), ...numbered(catalog, table)];
+}
+
+/** The tables whose documents a delete may change: all that link here, and all that link to what goes with it. */
+export function tablesDeletedFrom(catalog: Catalog, table: Table): ReadonlySet<Table> {
+  const reached = new Set([table]);
+  // A set can grow while it is walked.
+  for (const each of reached) for (const { owner } of incomingLinks(catalog, each)) reached.add(owner);
+  return new Set([...reached].flatMap((each) => [each, ...numbered(catalog, each)]));
+}
+
+/** The tables that keep the numbers of this one's records. */
+function numbered(catalog: Catalog, table: Table): Table[] {
+  const counted = [...table.relations.values()].filter(({ link, counter }) => link.on === "self" && counter);
+  return counted.map((relation) => targetOf(catalog, relation));
 }

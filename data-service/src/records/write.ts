@@ -8,6 +8,7 @@ import type { WriteGrant } from "../permission/compile-rules.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import type { Parameters } from "../query/parameters.js";
+import { requireSettled } from "../schema/write-gate.js";
 import { authorizeForeign } from "./authorize-foreign.js";
 import { authorizeLinks } from "./authorize-links.js";
 import { type Alternative, chooseCreate, chooseUpdate, judgeDelete, notAllowed } from "./authorize-write.js";
@@ -16,7 +17,7 @@ import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { type RecordShape, readShaped, recordShape } from "./read-one.js";
 import { runCreate, runDelete, runUpdate } from "./run-write.js";
-import { planWrite } from "./write-plan.js";
+import { planWrite, tablesDeletedFrom, tablesWritten } from "./write-plan.js";
 
 /** Records one POST may create. */
 const MAX_BULK = 1_000;
@@ -38,10 +39,21 @@ export async function create(
   body: Json,
   parameters: Parameters,
 ): Promise<Created> {
+  return deps.gate.run(() => createSettled(deps, principal, tableName, body, parameters));
+}
+
+async function createSettled(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  body: Json,
+  parameters: Parameters,
+): Promise<Created> {
   const rights = await deps.rights(principal);
   const { table, shape, bodies, catalog } = await deps.catalogs.decide((now) => {
     const found = findTable(now, tableName);
     rights.require(now, found, "create");
+    requireSettled(now, tablesWritten(now, found));
     const wish = recordShape(deps, rights, found, now, parameters);
     const grants = rights.write(now, found, "create");
     const write: BodyContext = {
@@ -154,10 +166,22 @@ export async function update(
   body: Json,
   parameters: Parameters,
 ): Promise<Json[]> {
+  return deps.gate.run(() => updateSettled(deps, principal, tableName, idText, body, parameters));
+}
+
+async function updateSettled(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  idText: string,
+  body: Json,
+  parameters: Parameters,
+): Promise<Json[]> {
   const rights = await deps.rights(principal);
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
     const found = findTable(now, tableName);
     rights.require(now, found, "update");
+    requireSettled(now, tablesWritten(now, found));
     const wish = recordShape(deps, rights, found, now, parameters);
     const grants = rights.write(now, found, "update");
     const write: BodyContext = {
@@ -205,11 +229,21 @@ export async function remove(
   tableName: string,
   idText: string,
 ): Promise<void> {
+  await deps.gate.run(() => removeSettled(deps, principal, tableName, idText));
+}
+
+async function removeSettled(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  idText: string,
+): Promise<void> {
   const rights = await deps.rights(principal);
   // What links here must be known in full: another instance may have made a table with such a link a moment ago.
   const catalog = await deps.catalogs.refresh();
   const table = findTable(catalog, tableName);
   rights.require(catalog, table, "delete");
+  requireSettled(catalog, tablesDeletedFrom(catalog, table));
   const id = parseId(table, idText);
   const grants = rights.write(catalog, table, "delete");
   const rows: AuthorizedPredicate = { kind: "or", of: grants.map((grant) => grant.rows) };

@@ -7,13 +7,17 @@ import type { Catalog, Table } from "../catalog/catalog.js";
 import { checkDefinition } from "../catalog/check-definition.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
+import { definitionJson } from "../catalog/merge-definition.js";
 import { isObject, type Json, kindOf } from "../json.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
+import type { ChangeStore } from "../mongo/change-store.js";
 import type { CurrentCatalog } from "./current-catalog.js";
+import { nameTaken, schemaError } from "./plan-change.js";
 
 export interface SchemaDeps {
   readonly catalogs: CurrentCatalog;
   readonly catalogStore: CatalogStore;
+  readonly changes: Pick<ChangeStore, "keepsCollection">;
   readonly systemTables: readonly SystemTableDefinition[];
   readonly systemTablePrefix: string;
   readonly provision: (table: Table) => Promise<void>;
@@ -22,24 +26,43 @@ export interface SchemaDeps {
 
 /** Changes that come from other instances at the same moment are let pass this often. */
 const ATTEMPTS = 50;
+/** How long a new table waits for a change of another one to end. */
+const PATIENCE_MS = 15_000;
+const LOOK_MS = 50;
 
 /**
  * Makes a table and returns its id once it is usable.
+ * @param ownIds the definition may bring ids along, as that of a schema file does
  * @throws AppError 422 with every problem of the definition, 409 for a taken name
  */
-export async function createTable(deps: SchemaDeps, body: Json): Promise<string> {
-  const definition = checkNew(deps, body, await deps.catalogs.refresh());
+export async function createTable(deps: SchemaDeps, body: Json, ownIds = false): Promise<string> {
+  const catalog = await deps.catalogs.refresh();
+  const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, ownIds));
   if (!(await deps.catalogStore.reserve(definition, deps.clock.now()))) throw nameTaken(definition.name);
-  await provisionAndPublish(deps, definition, (catalog) => void checkNew(deps, body, catalog));
+  await provisionAndPublish(deps, definition, (catalog) => void checkNew(deps, body, catalog, ownIds));
   return definition.id;
 }
 
-function checkNew(deps: SchemaDeps, body: Json, catalog: Catalog): TableDefinition {
+/** A table that was renamed or deleted keeps its collection, so a new one of its former name lies elsewhere. */
+async function withOwnCollection(
+  deps: SchemaDeps,
+  catalog: Catalog,
+  definition: TableDefinition,
+): Promise<TableDefinition> {
+  const { name, id, storage } = definition;
+  const isUsed = [...catalog.tables.values()].some((table) => table.collection === name);
+  if (!isUsed && !(await deps.changes.keepsCollection(name))) return definition;
+  // No table's name has a dot.
+  return { ...definition, storage: { ...storage, collection: `${name}.${id}` } };
+}
+
+function checkNew(deps: SchemaDeps, body: Json, catalog: Catalog, ownIds: boolean): TableDefinition {
   if (!isObject(body)) throw schemaError([`body: must be a JSON object, not ${kindOf(body)}`]);
   const checked = checkDefinition(body, {
     catalog,
     systemPrefix: deps.systemTablePrefix,
     newId: () => new ObjectId().toHexString(),
+    ownIds,
   });
   if (!checked.ok) throw schemaError(checked.problems);
   const { definition } = checked;
@@ -93,6 +116,7 @@ async function provisionAndPublish(
     await deps.provision(builtTable(deps, definition));
     await provisionCounters(deps, definition);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      await unlocked(deps);
       const catalog = await deps.catalogs.refresh();
       // An instance that started a moment ago took the table for an interrupted one and has published it.
       if (catalog.tables.get(definition.name)?.id === definition.id) return;
@@ -108,20 +132,35 @@ async function provisionAndPublish(
   }
 }
 
-/** Finishes tables whose making a crash interrupted. Called at start. */
-export async function finishInterrupted(deps: SchemaDeps): Promise<void> {
-  for (const definition of await deps.catalogStore.interrupted()) {
-    await provisionAndPublish(deps, definition, () => {});
+/** Waits until no table is being changed. @throws AppError 409 when that takes too long */
+async function unlocked({ catalogStore }: SchemaDeps): Promise<void> {
+  const began = performance.now();
+  while ((await catalogStore.lockedBy()) !== undefined) {
+    if (performance.now() - began > PATIENCE_MS)
+      throw new AppError("CONFLICT", "Another table is being changed; try again when that is done.");
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }
 
-function nameTaken(name: string): AppError {
-  return new AppError("DUPLICATE_RESOURCE", {
-    message: `name: there is a table "${name}" already`,
-    details: { fields: ["name"] },
-  });
+/** Finishes tables whose making a crash interrupted; one that no longer fits is given up. Called at start. */
+export async function finishInterrupted(deps: SchemaDeps): Promise<void> {
+  for (const definition of await deps.catalogStore.interrupted()) {
+    try {
+      await provisionAndPublish(deps, definition, (catalog) => requireStillFits(deps, definition, catalog));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+    }
+  }
 }
 
-function schemaError(problems: readonly string[]): AppError {
-  return new AppError("SCHEMA_ERROR", { message: problems });
+/** Tables may have been renamed or deleted since. */
+function requireStillFits(deps: SchemaDeps, definition: TableDefinition, catalog: Catalog): void {
+  if (catalog.tables.has(definition.name)) throw nameTaken(definition.name);
+  const checked = checkDefinition(definitionJson(definition), {
+    catalog,
+    systemPrefix: deps.systemTablePrefix,
+    newId: () => new ObjectId().toHexString(),
+    existing: definition,
+  });
+  if (!checked.ok) throw schemaError(checked.problems);
 }

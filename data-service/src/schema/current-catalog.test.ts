@@ -18,9 +18,9 @@ beforeEach(() => {
   database = { version: 1, tables: ["a"], asked: [] };
   now = 0;
   const source = {
-    async version() {
+    async state() {
       database.asked.push("version");
-      return database.version;
+      return { version: database.version, changing: [] };
     },
     async load() {
       database.asked.push("tables");

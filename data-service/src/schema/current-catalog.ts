@@ -8,7 +8,8 @@ import type { TableDefinition } from "../catalog/definition.js";
 
 /** Where definitions come from. */
 export interface CatalogSource {
-  version(): Promise<number>;
+  /** The number of changes so far, and the ids of tables whose records nobody writes just now. */
+  state(): Promise<{ readonly version: number; readonly changing: readonly string[] }>;
   load(): Promise<TableDefinition[]>;
 }
 
@@ -35,13 +36,20 @@ export class CurrentCatalog {
     return fresh ? this.#catalog : this.refresh();
   }
 
+  /** The number of changes that the catalog at hand shows. */
+  get version(): number {
+    return this.#catalog.version;
+  }
+
   /** Asks whether anything has changed and reloads if so. */
   async refresh(): Promise<Catalog> {
     const checkedAt = this.#clock.now().getTime();
     // The number is read first: a change in between makes the next check reload, never miss.
-    const version = await this.#source.version();
-    if (version !== this.#catalog.version) {
-      this.#catalog = buildCatalog(version, await this.#source.load(), this.#system);
+    const { version, changing } = await this.#source.state();
+    // Two that refresh at once may come back in either order; the older one is not to win.
+    if (version > this.#catalog.version) {
+      const catalog = buildCatalog(version, await this.#source.load(), this.#system, changing);
+      if (version > this.#catalog.version) this.#catalog = catalog;
     }
     this.#checkedAt = checkedAt;
     return this.#catalog;

@@ -162,7 +162,7 @@ describe("counted relations", () => {
     } finally {
       await second.stop();
     }
-  }, 60_000);
+  }, 180_000);
 });
 
 function atOnceEach<Each, Result>(

@@ -298,17 +298,6 @@ describe("svc_table", () => {
     expect(body.data).toEqual([{ name: "shaped" }]);
   });
 
-  it("can't be changed or deleted yet: 405 with what would do", async () => {
-    const { body } = await admin.get("/svc_table", { filter: { name: "poems" } });
-    const path = `/svc_table/${body.data[0].id}`;
-    for (const answer of [await admin.patch(path, { description: "x" }), await admin.delete(path)]) {
-      expect([answer.status, answer.body.error.code]).toEqual([405, "METHOD_NOT_ALLOWED"]);
-      expect(answer.headers.get("allow")).toMatch(/^GET\b/);
-      expect(answer.headers.get("allow")).not.toMatch(/PATCH|DELETE/);
-    }
-    expect((await admin.get(path)).body.data[0].description).toBe("short texts");
-  });
-
   it("of an unknown id is 404", async () => {
     expect((await admin.get("/svc_table/0123456789abcdef01234567")).status).toBe(404);
   });

@@ -1,0 +1,214 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { type Difference, diff, type Step, same } from "./changes.js";
+import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
+import { freeField } from "./fields.js";
+import { revertChange } from "./revert-change.js";
+
+type Member = ColumnDefinition | RelationDefinition;
+
+const column = fc
+  .record({
+    type: fc.constantFrom("string", "int", "text", "enum"),
+    required: fc.boolean(),
+    unique: fc.boolean(),
+    hidden: fc.boolean(),
+    encrypted: fc.boolean(),
+    hasDefault: fc.boolean(),
+    maxLength: fc.option(fc.integer({ min: 1, max: 3 })),
+    values: fc.uniqueArray(fc.constantFrom("a", "b", "c"), { minLength: 1 }),
+  })
+  .map(({ type, hasDefault, maxLength, values, ...flags }) => ({
+    ...{ type, ...flags, readOnly: false, searchable: false, description: null },
+    ...(hasDefault ? { default: "x" } : {}),
+    ...(maxLength === null ? {} : { rules: { maxLength } }),
+    ...(type === "enum" ? { options: { values } } : {}),
+  }));
+
+const relation = fc.record({
+  type: fc.constantFrom("many-to-one", "one-to-one", "many-to-many"),
+  table: fc.constantFrom("t", "people", "places"),
+  inverse: fc.option(fc.constantFrom("things", "others")),
+  required: fc.boolean(),
+  onDelete: fc.constantFrom("SET NULL", "CASCADE", "RESTRICT"),
+  counted: fc.boolean(),
+  description: fc.constant(null),
+});
+
+/** Members with ids out of a small set, so that two definitions share some, in any order and with other names. */
+function members<Kind>(prefix: string, kind: fc.Arbitrary<Kind>) {
+  const ids = [1, 2, 3, 4].map((at) => `${prefix}${at}`);
+  return fc
+    .tuple(
+      fc.shuffledSubarray(ids),
+      fc.shuffledSubarray(ids, { minLength: 4 }),
+      fc.array(kind, { minLength: 4, maxLength: 4 }),
+    )
+    .map(([chosen, names, kinds]) =>
+      chosen.map((id, at) => ({ id, name: `${names[at]}_name`, ...kinds[at] })),
+    );
+}
+
+const shape = fc.record({
+  name: fc.constantFrom("t", "u"),
+  description: fc.option(fc.constantFrom("x", "y")),
+  singleton: fc.boolean(),
+  columns: members("c", column),
+  relations: members("r", relation),
+});
+
+/** Generated parts are definitions by construction; the fields that are there already are kept, as in check-definition. */
+function definition(parts: object, former?: TableDefinition): TableDefinition {
+  const plain = {
+    id: "table",
+    idType: "objectId",
+    uniques: [],
+    indexes: [],
+    ...parts,
+  } as unknown as TableDefinition;
+  const taken = new Set(Object.values(former?.storage.fields ?? {}));
+  const fields = Object.fromEntries(
+    [...plain.columns, ...plain.relations].map(({ id, name }) => {
+      const field = former?.storage.fields[id] ?? freeField(name, taken);
+      taken.add(field);
+      return [id, field];
+    }),
+  );
+  return { ...plain, storage: { collection: "t", fields } };
+}
+
+const pair = fc.tuple(shape, shape).map(([one, other]) => {
+  const before = definition(one);
+  return { before, wanted: definition(other, before) };
+});
+
+/** An independent reading of what steps mean. */
+function apply(before: TableDefinition, steps: readonly Step[]): unknown {
+  const { storage: _storage, ...settings } = before;
+  const result: Record<string, unknown> = { ...settings };
+  for (const step of steps.filter(({ what }) => what === "table.set")) result[step.where] = step.to;
+  for (const key of ["columns", "relations"] as const) {
+    const kind = key.slice(0, -1);
+    const list = new Map<string, unknown>(before[key].map((each) => [each.id, each]));
+    for (const { what, from, to } of steps) {
+      if (what === `${kind}.remove`) list.delete((from as Member).id);
+      if (what === `${kind}.add` || what === `${kind}.change`) list.set((to as Member).id, to);
+    }
+    const order = steps.find(({ what, where }) => what === "order" && where === key)?.to;
+    result[key] = Array.isArray(order) ? order.map((id: string) => list.get(id)) : [...list.values()];
+  }
+  return result;
+}
+
+const check = (property: (difference: Difference, wanted: TableDefinition) => void): void => {
+  fc.assert(
+    fc.property(pair, ({ before, wanted }) => property(diff(before, wanted), wanted)),
+    { numRuns: 500 },
+  );
+};
+
+describe("the difference of two definitions", () => {
+  it("of a definition and itself is nothing", () => {
+    fc.assert(
+      fc.property(shape, (parts) => {
+        const { steps, fills, after } = diff(definition(parts), definition(parts));
+        expect([steps, fills, same(after, definition(parts))]).toEqual([[], [], true]);
+      }),
+    );
+  });
+
+  it("tells the whole truth: its steps lead from the first to the second", () => {
+    check(({ before, steps }, wanted) => {
+      const { storage: _storage, ...plain } = wanted;
+      expect(same(apply(before, steps), plain)).toBe(true);
+    });
+  });
+
+  it("takes no value away without asking the data: each former field is kept, converted or asked about", () => {
+    check(({ before, after, steps, fills }) => {
+      const asked = new Set(
+        steps.flatMap(({ risks }) =>
+          risks.map(({ question }) => ("field" in question ? question.field : "")),
+        ),
+      );
+      for (const [id, field] of Object.entries(before.storage.fields)) {
+        const isKept = after.storage.fields[id] === field;
+        const isCopied = fills.some((each) => "from" in each && each.from === field);
+        expect(isKept || isCopied || asked.has(field)).toBe(true);
+      }
+    });
+  });
+
+  it("never uses a field for two members, nor one that holds former values for new ones", () => {
+    check(({ before, after }) => {
+      const fields = Object.entries(after.storage.fields);
+      expect(new Set(fields.map(([, field]) => field)).size).toBe(fields.length);
+      for (const [id, field] of fields)
+        if (Object.values(before.storage.fields).includes(field))
+          expect(before.storage.fields[id]).toBe(field);
+      const left = Object.values(before.storage.fields).filter(
+        (field) => !fields.some(([, each]) => each === field),
+      );
+      expect(after.storage.retired ?? []).toEqual(left.toSorted());
+    });
+  });
+
+  it("is taken back by revertChange, whatever it was", () => {
+    check(({ before, after }) => {
+      const { storage, columns, relations, ...settings } = revertChange(after, { before, after });
+      const { storage: _storage, columns: _columns, relations: _relations, ...former } = before;
+      expect(settings).toEqual(former);
+      for (const each of [...before.columns, ...before.relations]) {
+        expect([...columns, ...relations]).toContainEqual(each);
+        expect(storage.fields[each.id]).toBe(before.storage.fields[each.id]);
+      }
+    });
+  });
+});
+
+describe("what is asked of the data", () => {
+  const base = { name: "t", description: null, singleton: false, columns: [], relations: [] };
+  const text = { ...plainColumn("string"), id: "c1", name: "a" };
+  const questions = (from: object, to: object) => {
+    const before = definition({ ...base, columns: [from] });
+    return diff(before, definition({ ...base, columns: [to] }, before)).steps.flatMap(({ risks }) => risks);
+  };
+
+  it.each([
+    ["hidden", { hidden: true }],
+    ["a description", { description: "x" }],
+    ["a default", { default: "x" }],
+    ["another name", { name: "b" }],
+    ["searchable", { searchable: true }],
+    ["required with a default", { required: true, default: "x" }],
+    ["encryption", { encrypted: true }],
+  ])("nothing for %s", (_what, change) => {
+    expect(questions(text, { ...text, ...change })).toEqual([]);
+  });
+
+  it.each([
+    ["another type", { type: "int" }, "unfit", "lost"],
+    ["another type of a required column", { type: "int", required: true }, "unfit", "impossible"],
+    ["tighter rules", { rules: { maxLength: 3 } }, "rules", "kept"],
+    ["required", { required: true }, "missing", "kept"],
+    ["unique", { unique: true }, "duplicates", "impossible"],
+  ])("%s", (_what, change, ask, confirmed) => {
+    const [risk] = questions(text, { ...text, ...change });
+    expect([risk?.question.ask, risk?.confirmed]).toEqual([ask, confirmed]);
+  });
+
+  it("nothing for rules that let more pass", () => {
+    const rules = (from: object, to: object) => questions({ ...text, rules: from }, { ...text, rules: to });
+    expect(rules({ maxLength: 3, pattern: "x" }, { maxLength: 4 })).toEqual([]);
+    expect(rules({ minLength: 3 }, { minLength: 2 })).toEqual([]);
+    expect(rules({ pattern: "x" }, { pattern: "y" }).length).toBe(1);
+    expect(rules({ min: 1 }, { min: 0 }).length).toBe(1);
+  });
+});
+
+function plainColumn(type: string) {
+  return {
+    ...{ type, required: false, unique: false, hidden: false, readOnly: false, encrypted: false },
+    ...{ searchable: false, description: null },
+  };
+}

@@ -1,0 +1,356 @@
+// Two definitions of one table -> the steps from the first to the second, what each may cost, and what it must write.
+import type { Json } from "../json.js";
+import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
+import { freeField } from "./fields.js";
+
+type Member = ColumnDefinition | RelationDefinition;
+
+/** One difference. `from` and `to` are the member, or the table's own setting, before and after. */
+export interface Step {
+  readonly what:
+    | "table.set"
+    | "table.remove"
+    | "table.restore"
+    | "column.add"
+    | "column.change"
+    | "column.remove"
+    | "relation.add"
+    | "relation.change"
+    | "relation.remove"
+    | "order";
+  /** Where in the definition: `name`, `columns.price`, `relations.author`, `uniques`. */
+  readonly where: string;
+  readonly from?: Json | Member;
+  readonly to?: Json | Member;
+  /** What the data must be asked; a step without one can neither lose nor fail. */
+  readonly risks: readonly Risk[];
+}
+
+/** A question to the data. The step is destructive when there are such records. */
+export type Question =
+  /** Records at all, more than `beyond`. */
+  | { readonly ask: "records"; readonly beyond: number }
+  /** Records with a value in the field. */
+  | { readonly ask: "present"; readonly field: string }
+  /** Records without one. */
+  | { readonly ask: "missing"; readonly field: string }
+  /** Records whose link list is longer than one. */
+  | { readonly ask: "longer"; readonly field: string }
+  /** Records whose value the new type or its values can't hold in full. */
+  | { readonly ask: "unfit"; readonly member: string }
+  /** Records whose value breaks the new rules. */
+  | { readonly ask: "rules"; readonly member: string }
+  /** Records that share the values of the fields with another. */
+  | { readonly ask: "duplicates"; readonly fields: readonly string[] };
+
+export interface Risk {
+  readonly question: Question;
+  /** Completes "N records …". */
+  readonly why: string;
+  /**
+   * What a confirmation does about it: `lost` takes the values away and keeps them for undo, `kept` leaves the records
+   * as they are, `impossible` means that the data must be put right first, `nonsense` that no confirmation will do.
+   */
+  readonly confirmed: "lost" | "kept" | "impossible" | "nonsense";
+}
+
+/** Values to write before the new definition is put into use, into fields that nobody reads yet. */
+export type Fill =
+  | { readonly kind: "convert"; readonly member: string; readonly from: string; readonly to: string }
+  | { readonly kind: "default"; readonly member: string; readonly field: string }
+  | { readonly kind: "wrap" | "first"; readonly from: string; readonly to: string }
+  | { readonly kind: "mark" };
+
+export interface Difference {
+  readonly before: TableDefinition;
+  /** As wanted, with new fields for what is stored otherwise from now on. */
+  readonly after: TableDefinition;
+  readonly steps: readonly Step[];
+  readonly fills: readonly Fill[];
+}
+
+/**
+ * Compares two definitions by the ids of their members.
+ * @param wanted checked; its storage still names the former field of every member that has one
+ */
+export function diff(before: TableDefinition, wanted: TableDefinition): Difference {
+  const after = withFreshFields(before, wanted);
+  const columns = memberSteps("column", before.columns, after.columns, (from, to) =>
+    columnRisks(before, after, from, to),
+  );
+  const relations = memberSteps("relation", before.relations, after.relations, (from, to) =>
+    relationRisks(before, after, from, to),
+  );
+  return {
+    before,
+    after,
+    steps: [...tableSteps(before, after), ...columns, ...relations],
+    fills: [
+      ...after.columns.flatMap((column) => columnFills(before, after, column)),
+      ...after.relations.flatMap((relation) => linkFills(before, after, relation)),
+      ...(after.singleton && !before.singleton ? [{ kind: "mark" } as const] : []),
+    ],
+  };
+}
+
+/** The one step of deleting a table. */
+export function removal(before: TableDefinition): Step {
+  const question = { ask: "records", beyond: 0 } as const;
+  const risks: Risk[] = [{ question, why: "are in the table and go with it", confirmed: "lost" }];
+  return { what: "table.remove", where: before.name, from: before.name, risks };
+}
+
+/** The one step of bringing a deleted table back. */
+export function restoration(after: TableDefinition): Step {
+  return { what: "table.restore", where: after.name, to: after.name, risks: [] };
+}
+
+const SETTINGS = ["name", "description", "singleton", "idType", "uniques", "indexes"] as const;
+
+function tableSteps(before: TableDefinition, after: TableDefinition): Step[] {
+  return SETTINGS.filter((key) => !same(before[key], after[key])).map((key) => ({
+    ...{ what: "table.set", where: key, from: before[key], to: after[key] },
+    risks: tableRisks(key, before, after),
+  }));
+}
+
+function tableRisks(
+  key: (typeof SETTINGS)[number],
+  before: TableDefinition,
+  after: TableDefinition,
+): readonly Risk[] {
+  if (key === "idType") {
+    const why = "have ids of the former type; idType can be changed only while the table has no records";
+    return [{ question: { ask: "records", beyond: 0 }, why, confirmed: "nonsense" }];
+  }
+  if (key === "singleton" && after.singleton) {
+    const why = "are in the table; it can become a singleton only while it has one record at most";
+    return [{ question: { ask: "records", beyond: 1 }, why, confirmed: "nonsense" }];
+  }
+  if (key !== "uniques") return [];
+  const former = new Set(before.uniques.map((names) => uniqueKey(before, names)));
+  return after.uniques
+    .filter((names) => !former.has(uniqueKey(after, names)))
+    .map((names) => duplicates(names.map((name) => fieldNamed(after, name))));
+}
+
+function uniqueKey(table: TableDefinition, names: readonly string[]): string {
+  return names.map((name) => fieldNamed(table, name)).join(" ");
+}
+
+/** The storage name of a column, a relation or what every table has. */
+function fieldNamed(table: TableDefinition, name: string): string {
+  const member = [...table.columns, ...table.relations].find((each) => each.name === name);
+  return member === undefined ? (name === "id" ? "_id" : name) : fieldOf(table, member.id);
+}
+
+function duplicates(fields: readonly string[]): Risk {
+  const why = "share their value with another record; make the values different first";
+  return { question: { ask: "duplicates", fields }, why, confirmed: "impossible" };
+}
+
+function memberSteps<Kind extends Member>(
+  kind: "column" | "relation",
+  before: readonly Kind[],
+  after: readonly Kind[],
+  risksOf: (from: Kind | undefined, to: Kind | undefined) => readonly Risk[],
+): Step[] {
+  const former = new Map(before.map((each) => [each.id, each]));
+  const kept = new Set(after.map((each) => each.id));
+  const removed = before.filter((each) => !kept.has(each.id)).map((from) => ({ from, to: undefined }));
+  const others = after.map((to) => ({ from: former.get(to.id), to }));
+  const steps = [...removed, ...others]
+    .filter(({ from, to }) => !same(from, to))
+    .map(({ from, to }): Step => {
+      const what = from === undefined ? "add" : to === undefined ? "remove" : "change";
+      const name = from?.name ?? to?.name ?? "";
+      const member = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+      return { what: `${kind}.${what}`, where: `${kind}s.${name}`, ...member, risks: risksOf(from, to) };
+    });
+  return [...steps, ...orderStep(kind, before, after)];
+}
+
+/** Members that stay keep their places and new ones come last, unless this says otherwise. */
+function orderStep(kind: string, before: readonly Member[], after: readonly Member[]): Step[] {
+  const former = new Set(before.map((each) => each.id));
+  const kept = new Set(after.map((each) => each.id));
+  const expected = [
+    ...before.filter((each) => kept.has(each.id)),
+    ...after.filter((each) => !former.has(each.id)),
+  ];
+  const ids = after.map((each) => each.id);
+  const asExpected = same(
+    expected.map((each) => each.id),
+    ids,
+  );
+  return asExpected ? [] : [{ what: "order", where: `${kind}s`, to: ids, risks: [] }];
+}
+
+function columnRisks(
+  before: TableDefinition,
+  after: TableDefinition,
+  from: ColumnDefinition | undefined,
+  to: ColumnDefinition | undefined,
+): Risk[] {
+  if (to === undefined) return from === undefined ? [] : [lost(before, from.id, "have a value in it")];
+  const field = fieldOf(after, to.id);
+  const risks: Risk[] = [];
+  const moved = from !== undefined && isMoved(before, after, to.id);
+  if (moved && !(from.type === to.type && same(from.options, to.options))) {
+    const impossible = to.required && to.default === undefined;
+    const remedy = impossible
+      ? "; the column is required, so give it a default, make it optional, or change the values first"
+      : "";
+    risks.push({
+      question: { ask: "unfit", member: to.id },
+      why: `have a value that does not fit${remedy}`,
+      confirmed: impossible ? "impossible" : "lost",
+    });
+  }
+  if (from !== undefined && !isLooser(from.rules ?? {}, to.rules ?? {}))
+    risks.push({
+      question: { ask: "rules", member: to.id },
+      why: "have a value that breaks the new rules",
+      confirmed: "kept",
+    });
+  if (to.required && from?.required !== true && to.default === undefined)
+    risks.push(missing(from === undefined ? field : fieldOf(before, to.id)));
+  if (to.unique && from?.unique !== true) risks.push(duplicates([field]));
+  return risks;
+}
+
+function relationRisks(
+  before: TableDefinition,
+  after: TableDefinition,
+  from: RelationDefinition | undefined,
+  to: RelationDefinition | undefined,
+): Risk[] {
+  if (to === undefined) return from === undefined ? [] : [lost(before, from.id, "have a link in it")];
+  const field = fieldOf(after, to.id);
+  const risks: Risk[] = [];
+  const retargeted = from !== undefined && isRetargeted(before, after, from, to);
+  if (retargeted) risks.push(lost(before, to.id, `link to "${from.table}"`));
+  else if (from?.type === "many-to-many" && to.type !== "many-to-many") {
+    const question = { ask: "longer", field: fieldOf(before, to.id) } as const;
+    risks.push({ question, why: "have more than one link, and would keep the first", confirmed: "lost" });
+  }
+  if (to.required && (from?.required !== true || retargeted))
+    risks.push(missing(from === undefined || retargeted ? field : fieldOf(before, to.id)));
+  if (to.type === "one-to-one" && from !== undefined && from.type !== "one-to-one" && !retargeted)
+    risks.push(duplicates([field]));
+  return risks;
+}
+
+function lost(before: TableDefinition, id: string, why: string): Risk {
+  return { question: { ask: "present", field: fieldOf(before, id) }, why, confirmed: "lost" };
+}
+
+function missing(field: string): Risk {
+  const why = "have no value where one would be required; with a confirmation they stay without";
+  return { question: { ask: "missing", field }, why, confirmed: "kept" };
+}
+
+/** Every value that the old rules let pass is let pass by the new ones. */
+function isLooser(from: RulesDefinition, to: RulesDefinition): boolean {
+  const atLeast = (key: "minLength" | "minItems") => (to[key] ?? 0) <= (from[key] ?? 0);
+  const atMost = (key: "maxLength" | "maxItems") =>
+    to[key] === undefined || (from[key] !== undefined && to[key] >= from[key]);
+  const sameOrGone = (["pattern", "format", "min", "max"] as const).every(
+    (key) => to[key] === undefined || to[key] === from[key],
+  );
+  const counts = atLeast("minLength") && atLeast("minItems") && atMost("maxLength") && atMost("maxItems");
+  return sameOrGone && counts;
+}
+
+function columnFills(before: TableDefinition, after: TableDefinition, column: ColumnDefinition): Fill[] {
+  const from = before.columns.find((each) => each.id === column.id);
+  const [member, field] = [column.id, fieldOf(after, column.id)];
+  const fills: Fill[] = [];
+  if (from !== undefined && isMoved(before, after, member))
+    fills.push({ kind: "convert", member, from: fieldOf(before, member), to: field });
+  // As in SQL a new column gives its default to the records that are there already.
+  const isNew = from === undefined || (column.required && !from.required) || fills.length > 0;
+  const needs = isNew && column.default !== undefined && (from === undefined || column.required);
+  return needs ? [...fills, { kind: "default", member, field }] : fills;
+}
+
+function linkFills(before: TableDefinition, after: TableDefinition, to: RelationDefinition): Fill[] {
+  const from = before.relations.find((each) => each.id === to.id);
+  if (from === undefined || !isMoved(before, after, to.id) || isRetargeted(before, after, from, to))
+    return [];
+  const kind = to.type === "many-to-many" ? "wrap" : "first";
+  return [{ kind, from: fieldOf(before, to.id), to: fieldOf(after, to.id) }];
+}
+
+/** The link leads to another table, and not to the same one under a new name. */
+function isRetargeted(
+  before: TableDefinition,
+  after: TableDefinition,
+  from: RelationDefinition,
+  to: RelationDefinition,
+): boolean {
+  const toItself = from.table === before.name && to.table === after.name;
+  return from.table !== to.table && !toItself;
+}
+
+function isMoved(before: TableDefinition, after: TableDefinition, id: string): boolean {
+  return before.storage.fields[id] !== after.storage.fields[id];
+}
+
+/**
+ * Values that are stored otherwise from now on get a field of their own: the former values stay as they are, for undo,
+ * and the definition that is in use decides alone which of the two is read. A field name is never used twice.
+ */
+function withFreshFields(before: TableDefinition, wanted: TableDefinition): TableDefinition {
+  const fields: Record<string, string> = { ...wanted.storage.fields };
+  const retired = new Set(before.storage.retired ?? []);
+  const taken = new Set([...Object.values(before.storage.fields), ...Object.values(fields), ...retired]);
+  const restore = (id: string, wish: string): void => {
+    fields[id] = freeField(wish, taken);
+    taken.add(fields[id]);
+  };
+  for (const to of wanted.columns) {
+    const from = before.columns.find((each) => each.id === to.id);
+    if (from !== undefined && isStoredOtherwise(from, to)) restore(to.id, to.name);
+  }
+  for (const to of wanted.relations) {
+    const from = before.relations.find((each) => each.id === to.id);
+    if (from === undefined) continue;
+    const shape = (type: string): boolean => type === "many-to-many";
+    if (shape(from.type) !== shape(to.type) || isRetargeted(before, wanted, from, to))
+      restore(to.id, `${to.name}${shape(to.type) ? "Ids" : "Id"}`);
+  }
+  const used = new Set(Object.values(fields));
+  for (const field of Object.values(before.storage.fields)) if (!used.has(field)) retired.add(field);
+  const kept = retired.size === 0 ? {} : { retired: [...retired].toSorted() };
+  return { ...wanted, storage: { collection: wanted.storage.collection, fields, ...kept } };
+}
+
+function isStoredOtherwise(from: ColumnDefinition, to: ColumnDefinition): boolean {
+  const gone = from.options?.values.some((value) => to.options?.values.includes(value) !== true) ?? false;
+  // Nulls become the default: in a field of its own, so that the nulls are still there if the change is given up.
+  const filled = to.required && !from.required && to.default !== undefined;
+  return from.type !== to.type || from.encrypted !== to.encrypted || gone || filled;
+}
+
+function fieldOf(table: TableDefinition, id: string): string {
+  const field = table.storage.fields[id];
+  if (field === undefined) throw new Error(`table "${table.name}" has no storage for member ${id}`);
+  return field;
+}
+
+/** Equal as JSON, whatever the order of keys. */
+export function same(a: unknown, b: unknown): boolean {
+  return canonical(a) === canonical(b);
+}
+
+/** JSON with its keys in order and without what is undefined: equal for what is equal. */
+export function canonical(value: unknown): string {
+  return (
+    JSON.stringify(value, (_key, inner: unknown) =>
+      typeof inner === "object" && inner !== null && !Array.isArray(inner)
+        ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+        : inner,
+    ) ?? "undefined"
+  );
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { Json } from "../json.js";
+import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "./column-types.js";
+import { convertValue } from "./convert.js";
+
+/** The JSON that comes out, or null; with a star when something of the value is missing in it. */
+function converted(json: Json, from: ColumnType, type: ColumnType, values: string[] = []): Json {
+  const { value, exact } = convertValue(json, from, { type, values });
+  const out = value === undefined ? null : COLUMN_TYPES[type].toJson(value);
+  return exact ? out : [out, "*"];
+}
+
+describe("a value whose column gets another type", () => {
+  it.each<[Json, ColumnType, ColumnType, Json]>([
+    ["12", "string", "int", 12],
+    [" 7 ", "text", "int", 7],
+    ["1.5", "string", "int", [null, "*"]],
+    ["many", "string", "int", [null, "*"]],
+    ["1.5", "string", "float", 1.5],
+    ["19.90", "string", "decimal", "19.90"],
+    ["true", "string", "boolean", true],
+    ["yes", "string", "boolean", [null, "*"]],
+    ["2024-02-30", "string", "date", [null, "*"]],
+    ["2024-02-29", "string", "datetime", "2024-02-29T00:00:00.000Z"],
+    [12, "int", "string", "12"],
+    [12, "int", "bigint", "12"],
+    [12, "int", "decimal", "12"],
+    [12, "int", "float", 12],
+    [1, "int", "boolean", true],
+    [2, "int", "boolean", [null, "*"]],
+    [true, "boolean", "int", 1],
+    [1.5, "float", "int", [null, "*"]],
+    [2, "float", "int", 2],
+    [1e21, "float", "decimal", "1000000000000000000000"],
+    [1e21, "float", "bigint", [null, "*"]],
+    ["9007199254740993", "bigint", "int", [null, "*"]],
+    ["9007199254740993", "bigint", "float", [9007199254740992, "*"]],
+    ["9007199254740993", "bigint", "string", "9007199254740993"],
+    ["19.00", "decimal", "int", 19],
+    ["19.90", "decimal", "int", [null, "*"]],
+    ["2024-05-31", "date", "datetime", "2024-05-31T00:00:00.000Z"],
+    ["2024-05-31T00:00:00.000Z", "datetime", "date", "2024-05-31"],
+    ["2024-05-31T12:00:00.000Z", "datetime", "date", ["2024-05-31", "*"]],
+    ["0190163d-8694-739b-aea5-966c26f8ad91", "uuid", "string", "0190163d-8694-739b-aea5-966c26f8ad91"],
+    ["0190163D-8694-739B-AEA5-966C26F8AD91", "string", "uuid", "0190163d-8694-739b-aea5-966c26f8ad91"],
+    [{ a: [1] }, "json", "string", '{"a":[1]}'],
+    ["x", "string", "json", "x"],
+    [5, "json", "int", 5],
+    [["x"], "json", "int", [null, "*"]],
+  ])("%j of %s becomes as %s %j", (json, from, to, expected) => {
+    expect(converted(json, from, to)).toEqual(expected);
+  });
+
+  it("is kept by an enum that has it, and by a list of enums as far as it has it", () => {
+    expect(converted("a", "string", "enum", ["a"])).toBe("a");
+    expect(converted("b", "enum", "enum", ["a"])).toEqual([null, "*"]);
+    expect(converted("a", "enum", "enumList", ["a"])).toEqual(["a"]);
+    expect(converted(["a", "b"], "enumList", "enumList", ["a"])).toEqual([["a"], "*"]);
+    expect(converted(["a"], "enumList", "enum", ["a"])).toBe("a");
+    expect(converted(["a", "b"], "enumList", "enum", ["a", "b"])).toEqual([null, "*"]);
+  });
+
+  it("is itself in its own type, and comes back from text, whatever it is", () => {
+    const json: Record<string, fc.Arbitrary<Json>> = {
+      int: fc.maxSafeInteger(),
+      float: fc.double({ noNaN: true, noDefaultInfinity: true, noInteger: true }),
+      bigint: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
+      boolean: fc.boolean(),
+      datetime: fc
+        .date({ min: new Date("0001-01-01"), max: new Date("9999-12-31"), noInvalidDate: true })
+        .map((date) => date.toISOString()),
+      string: fc.string({ unit: "grapheme" }),
+    };
+    for (const [type, values] of Object.entries(json)) {
+      const name = COLUMN_TYPE_NAMES.find((each) => each === type) ?? "json";
+      fc.assert(
+        fc.property(values, (value) => {
+          expect(converted(value, name, name)).toEqual(value);
+          const { value: asText } = convertValue(value, name, { type: "text", values: [] });
+          expect(converted(String(asText), "text", name)).toEqual(value);
+        }),
+        { numRuns: 200 },
+      );
+    }
+  });
+});

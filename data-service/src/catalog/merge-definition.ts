@@ -1,0 +1,84 @@
+// What a client wants changed + the definition as it is -> the whole definition the client wants, as JSON.
+import { isArray, isObject, type Json, type JsonObject } from "../json.js";
+import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
+
+type Member = ColumnDefinition | RelationDefinition;
+
+/** Set by the service alone; a client that sends a whole record back sends these too. */
+const SERVICE_KEYS = ["id", "createdAt", "updatedAt", "change"];
+
+/**
+ * Keys that are not named stay as they are. A list is the full set: a member with an id is the one that has it, and
+ * what it does not name stays; a member without is new, and one that is left out is removed.
+ */
+export function mergeDefinition(existing: TableDefinition, patch: JsonObject): JsonObject {
+  const given = Object.fromEntries(Object.entries(patch).filter(([key]) => !SERVICE_KEYS.includes(key)));
+  const base = definitionJson(existing);
+  const merged: Record<string, Json> = {
+    ...base,
+    ...given,
+    columns: mergeMembers(existing.columns, given.columns),
+    relations: mergeMembers(existing.relations, given.relations),
+  };
+  merged.relations = leadToNewName(merged.relations ?? [], existing.name, merged.name ?? null);
+  for (const key of ["uniques", "indexes"] as const)
+    if (given[key] === undefined) merged[key] = renamedKeys(existing, existing[key], merged);
+  return merged;
+}
+
+/** A definition as a client would write it, with the ids of its members. */
+export function definitionJson({ id: _id, storage: _storage, ...plain }: TableDefinition): JsonObject {
+  const json: JsonObject = JSON.parse(JSON.stringify(plain));
+  return json;
+}
+
+function mergeMembers(existing: readonly Member[], given: Json | undefined): Json {
+  const former: Json = JSON.parse(JSON.stringify(existing));
+  if (given === undefined || given === null) return former;
+  if (!isArray(given) || !isArray(former)) return given;
+  const byId = new Map(former.map((each) => [isObject(each) ? each.id : undefined, each]));
+  return given.map((each) => {
+    const known = isObject(each) && each.id !== undefined ? byId.get(each.id) : undefined;
+    return isObject(each) && isObject(known) ? { ...known, ...each } : each;
+  });
+}
+
+/** A relation of the table to itself goes with it when it is renamed. */
+function leadToNewName(relations: Json, formerName: string, name: Json): Json {
+  if (!isArray(relations)) return relations;
+  return relations.map((each) =>
+    isObject(each) && each.table === formerName ? { ...each, table: name } : each,
+  );
+}
+
+/** Uniques and indexes follow their members' new names, and go with members that are removed. */
+function renamedKeys(
+  existing: TableDefinition,
+  keys: readonly (readonly string[])[],
+  merged: JsonObject,
+): Json {
+  const names = newNames(existing, merged);
+  const rename = (name: string): string | undefined => {
+    const bare = name.replace(/^-/, "");
+    const renamed = names.has(bare) ? names.get(bare) : bare;
+    return renamed === undefined ? undefined : name.slice(0, name.length - bare.length) + renamed;
+  };
+  return keys.flatMap((key) => {
+    const renamed = key.map(rename);
+    return renamed.includes(undefined) ? [] : [renamed.filter((name) => name !== undefined)];
+  });
+}
+
+/** Former name -> new name, undefined for a member that is removed. */
+function newNames(existing: TableDefinition, merged: JsonObject): Map<string, string | undefined> {
+  const wanted = [merged.columns ?? [], merged.relations ?? []].flatMap((list) =>
+    isArray(list) ? list : [],
+  );
+  const byId = new Map(wanted.filter(isObject).map((each) => [each.id, each.name]));
+  return new Map(
+    [...existing.columns, ...existing.relations].map(({ id, name }) => {
+      const renamed = byId.get(id);
+      return [name, typeof renamed === "string" ? renamed : undefined];
+    }),
+  );
+}

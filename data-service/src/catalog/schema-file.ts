@@ -1,0 +1,123 @@
+// Tables as code: the JSON of a schema file, {"tables":[…]}, read, matched with the tables that are there, and written.
+import { isArray, isObject, type Json, type JsonObject, kindOf } from "../json.js";
+import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
+import { definitionJson } from "./merge-definition.js";
+
+/** A table of a schema file. Whatever it leaves out has its default. */
+export interface FileTable {
+  readonly name: string;
+  /** The table's id, where the file has one: then a table is the same under another name. */
+  readonly id: string | undefined;
+  readonly json: JsonObject;
+}
+
+/** Reads the text of a file. @returns its tables, or every problem it has */
+export function readSchemaFile(text: string): { tables: readonly FileTable[]; problems: readonly string[] } {
+  const json = parse(text);
+  if (json === undefined) return { tables: [], problems: ["is not valid JSON"] };
+  if (!isObject(json) || !isArray(json.tables))
+    return { tables: [], problems: ['must be an object {"tables":[…]}'] };
+  const problems = Object.keys(json)
+    .filter((key) => key !== "tables")
+    .map((key) => `${key}: is not known here`);
+  const tables = json.tables.flatMap((each, at) => {
+    const name = isObject(each) ? each.name : undefined;
+    if (isObject(each) && typeof name === "string")
+      return [{ name, id: typeof each.id === "string" ? each.id : undefined, json: each }];
+    problems.push(`tables[${at}]: must be an object with a name, not ${kindOf(each)}`);
+    return [];
+  });
+  const names = tables.map(({ name }) => name);
+  for (const name of new Set(names.filter((each, at) => names.indexOf(each) !== at)))
+    problems.push(`tables: "${name}" is there more than once`);
+  return { tables, problems };
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    const json: Json = JSON.parse(text);
+    return json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The table that a file's table describes: by its id, else by its name. */
+export function matchTable(
+  { id, name }: FileTable,
+  definitions: readonly TableDefinition[],
+): TableDefinition | undefined {
+  return definitions.find((each) => each.id === id) ?? definitions.find((each) => each.name === name);
+}
+
+const TABLE_KEYS = ["description", "singleton", "idType", "columns", "relations", "uniques", "indexes"];
+const COLUMN_KEYS = [
+  ...["required", "default", "unique", "hidden", "readOnly", "encrypted", "searchable", "options", "rules"],
+  "description",
+];
+const RELATION_KEYS = ["inverse", "required", "onDelete", "counted", "description"];
+
+/**
+ * The body of the change that makes a table what the file says: the file is the whole truth, so what it leaves out is
+ * named as null, and its members get the ids of the table's members, by id, else by name.
+ */
+export function changeBody(table: FileTable, existing: TableDefinition): JsonObject {
+  const { id: _id, ...json } = table.json;
+  return {
+    ...nulls(TABLE_KEYS),
+    ...json,
+    columns: withIds(json.columns, existing.columns, COLUMN_KEYS),
+    relations: withIds(json.relations, existing.relations, RELATION_KEYS),
+    uniques: json.uniques ?? [],
+    indexes: json.indexes ?? [],
+  };
+}
+
+function nulls(keys: readonly string[]): Record<string, null> {
+  return Object.fromEntries(keys.map((key) => [key, null]));
+}
+
+function withIds(
+  given: Json | undefined,
+  existing: readonly (ColumnDefinition | RelationDefinition)[],
+  keys: readonly string[],
+): Json {
+  if (!isArray(given)) return given ?? [];
+  const known = new Set(existing.map(({ id }) => id));
+  const named = new Set(
+    given.flatMap((each) => (isObject(each) && typeof each.id === "string" ? [each.id] : [])),
+  );
+  return given.map((each) => {
+    if (!isObject(each)) return each;
+    const whole = { ...nulls(keys), ...each };
+    if (typeof each.id === "string" && known.has(each.id)) return whole;
+    const same = existing.find((member) => member.name === each.name && !named.has(member.id));
+    return same === undefined ? whole : { ...whole, id: same.id };
+  });
+}
+
+/** Definitions as the text of a schema file, without what is a default anyway. */
+export function writeSchemaFile(definitions: readonly TableDefinition[]): string {
+  const tables = definitions
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map((definition) => ({ id: definition.id, ...short(definitionJson(definition)) }));
+  return `${JSON.stringify({ tables }, null, 2)}\n`;
+}
+
+const FLAGS = ["singleton", "required", "unique", "hidden", "readOnly", "encrypted", "searchable", "counted"];
+
+function short(json: JsonObject): JsonObject {
+  const isDefault = ([key, value]: [string, Json]): boolean =>
+    value === null ||
+    (value === false && FLAGS.includes(key)) ||
+    (key === "idType" && value === "objectId") ||
+    (key === "onDelete" && value === "SET NULL") ||
+    (isArray(value) && value.length === 0);
+  const kept = Object.entries(json).filter((entry) => !isDefault(entry));
+  return Object.fromEntries(
+    kept.map(([key, value]) => {
+      const isMembers = (key === "columns" || key === "relations") && isArray(value);
+      return [key, isMembers ? value.map((each) => (isObject(each) ? short(each) : each)) : value];
+    }),
+  );
+}

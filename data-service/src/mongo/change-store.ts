@@ -1,0 +1,95 @@
+// What was changed in tables, and what was there before: `_changes`, from the beginning of a change until what it took
+// away is swept up.
+import { type Collection, type Db, ObjectId } from "mongodb";
+import type { TableDefinition } from "../catalog/definition.js";
+
+/** A change of tables. */
+export interface Change {
+  readonly id: string;
+  /** The table it was asked of. */
+  readonly table: string;
+  /** Definitions as they were, the table's own first; empty for one that comes back. */
+  readonly before: readonly TableDefinition[];
+  /** Definitions as they are to be. */
+  readonly after: readonly TableDefinition[];
+  /** Ids of tables that go. */
+  readonly removed: readonly string[];
+  /** It took something away that `undo` can bring back. */
+  readonly undoable: boolean;
+  /** The change that this one undoes. */
+  readonly undoes: string | null;
+  readonly at: Date;
+}
+
+export interface ChangeDocument extends Omit<Change, "id"> {
+  _id: ObjectId;
+  /**
+   * `preparing`: nobody sees it, and after a crash it is given up. `done`: it is in use. `undone`: and was brought back.
+   * `sweeping`: what it took away is being removed for good.
+   */
+  state: "preparing" | "done" | "undone" | "sweeping";
+}
+
+export interface ChangeStore {
+  /** Notes a change before anything of it is written. */
+  begin(change: Change): Promise<void>;
+  /** The change that a lock names; none when its making had only begun. */
+  find(id: string): Promise<Change | undefined>;
+  /** Notes that a change is in use, and that the one it undoes is undone. */
+  finish(change: Pick<Change, "id" | "undoes">): Promise<void>;
+  /** Forgets a change that was given up. */
+  forget(id: string): Promise<void>;
+  /** The last change of a table since `since` that can be undone. */
+  lastUndoable(table: string, since: Date): Promise<Change | undefined>;
+  /** Is the collection kept for a deleted table? */
+  keepsCollection(collection: string): Promise<boolean>;
+  /**
+   * Takes one change from before `until` whose remains are to be swept up, also one whose sweeping was interrupted.
+   * Changes that were undone are forgotten: what they took away is in use, or belongs to a later change.
+   */
+  takeForSweeping(until: Date): Promise<Change | undefined>;
+}
+
+export function makeChangeStore(db: Db): ChangeStore {
+  const changes: Collection<ChangeDocument> = db.collection<ChangeDocument>("_changes");
+  const byId = (id: string) => ({ _id: ObjectId.createFromHexString(id) });
+  const toChange = ({ _id, state: _state, ...change }: ChangeDocument): Change => ({
+    id: _id.toHexString(),
+    ...change,
+  });
+  return {
+    async begin({ id, ...change }) {
+      await changes.insertOne({ ...byId(id), ...change, state: "preparing" });
+    },
+    async find(id) {
+      const found = await changes.findOne(byId(id));
+      return found === null ? undefined : toChange(found);
+    },
+    async finish({ id, undoes }) {
+      if (undoes !== null) await changes.updateOne(byId(undoes), { $set: { state: "undone" } });
+      await changes.updateOne(byId(id), { $set: { state: "done" } });
+    },
+    async forget(id) {
+      await changes.deleteOne(byId(id));
+    },
+    async lastUndoable(table, since) {
+      const wanted = { table, undoable: true, state: "done", at: { $gt: since } } as const;
+      const found = await changes.findOne(wanted, { sort: { _id: -1 } });
+      return found === null ? undefined : toChange(found);
+    },
+    async keepsCollection(collection) {
+      const kept = { removed: { $ne: [] }, "before.storage.collection": collection } as const;
+      return (await changes.findOne({ ...kept, state: { $in: ["done", "sweeping"] } })) !== null;
+    },
+    async takeForSweeping(until) {
+      await changes.deleteMany({ state: "undone", at: { $lte: until } });
+      const old = { state: { $in: ["done", "sweeping"] }, at: { $lte: until } } as const;
+      const found = await changes.findOneAndUpdate(
+        old,
+        { $set: { state: "sweeping" } },
+        { sort: { _id: 1 } },
+      );
+      return found === null ? undefined : toChange(found);
+    },
+  };
+}

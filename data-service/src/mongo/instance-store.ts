@@ -1,0 +1,52 @@
+// Which data services run on this database, and by which number of schema changes each of them works: `_instances`.
+import type { Db } from "mongodb";
+
+/** An instance that has not been heard of for so long is gone, and does nothing any more without asking first. */
+export const LEASE_MS = 5_000;
+
+interface InstanceDocument {
+  _id: string;
+  version: number;
+  /** By the database's clock, the one that all instances share. */
+  at: Date;
+}
+
+export interface InstanceStore {
+  /** Says that this instance is alive and has finished everything it began by an earlier number. */
+  announce(instance: string, version: number): Promise<void>;
+  /** Takes this instance out of the list. */
+  leave(instance: string): Promise<void>;
+  /** Instances that live and still work by an earlier number. */
+  behind(version: number, except: string): Promise<string[]>;
+  /** Is this instance alive? */
+  lives(instance: string): Promise<boolean>;
+  /** Nobody else can have this database open: all that are listed are gone. */
+  clear(): Promise<void>;
+}
+
+export function makeInstanceStore(db: Db): InstanceStore {
+  // A crash of the database may forget these: then nobody is waited for, and everybody asks anew.
+  const instances = db.collection<InstanceDocument>("_instances", { writeConcern: { w: 1, journal: false } });
+  const alive = { $expr: { $gt: ["$at", { $subtract: ["$$NOW", LEASE_MS] }] } };
+  return {
+    async announce(instance, version) {
+      const now = { $set: { version }, $currentDate: { at: true } } as const;
+      await instances.updateOne({ _id: instance }, now, { upsert: true });
+    },
+    async leave(instance) {
+      await instances.deleteOne({ _id: instance });
+    },
+    async behind(version, except) {
+      const found = await instances
+        .find({ version: { $lt: version }, _id: { $ne: except }, ...alive })
+        .toArray();
+      return found.map(({ _id }) => _id);
+    },
+    async lives(instance) {
+      return (await instances.findOne({ _id: instance, ...alive })) !== null;
+    },
+    async clear() {
+      await instances.deleteMany({});
+    },
+  };
+}

@@ -1,0 +1,209 @@
+// The records of a table as a change of the table sees them: counted, read and written by storage field, in batches.
+import { type Document as BsonDocument, type Db, MongoServerError } from "mongodb";
+import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import type { IndexSpec } from "../catalog/indexes.js";
+import { driverIndex, indexName, makeCollection } from "./provision.js";
+
+/** Records written at once: small enough to leave others room, large enough not to wait for every round trip. */
+const BATCH = 1_000;
+const EXAMPLES = 5;
+
+export interface Found {
+  readonly records: number;
+  /** Some of their ids, as stored. */
+  readonly examples: readonly unknown[];
+}
+
+/** A value to store, or nothing to leave the record as it is. */
+export type Rewrite = (value: unknown) => Stored | undefined;
+
+export interface TableData {
+  /** All records. */
+  count(table: Table): Promise<number>;
+  /** Records that have the field, or have not. */
+  withField(table: Table, field: string, present: boolean): Promise<Found>;
+  /** Records whose list in the field has more than one member. */
+  longerThanOne(table: Table, field: string): Promise<Found>;
+  /** Records that share the values of all fields with another one. */
+  duplicates(table: Table, fields: readonly string[]): Promise<Found>;
+  /** Records whose value in the field the test picks out. */
+  matching(table: Table, field: string, test: (value: unknown) => boolean): Promise<Found>;
+  /** Writes what `rewrite` makes of one field into another that has no value yet. @param report of each batch */
+  copy(table: Table, from: string, to: string, rewrite: Rewrite, report: Report): Promise<void>;
+  /** Gives the field a value where it has none. */
+  setMissing(table: Table, field: string, value: () => Stored, report: Report): Promise<void>;
+  /** Takes a link away that leads to no record of the target any more. */
+  unlinkLost(table: Table, field: string, list: boolean, target: string): Promise<void>;
+  /** Takes fields away, in batches. */
+  unset(collection: string, fields: readonly string[]): Promise<void>;
+  /** Builds indexes. @throws AppError never; a duplicate is told by `false` */
+  build(table: Table, indexes: readonly IndexSpec[]): Promise<boolean>;
+  /** Drops indexes that are there. */
+  dropIndexes(table: Table, indexes: readonly IndexSpec[]): Promise<void>;
+  /** Drops a collection with all records, and the sequence of its table. */
+  dropCollection(collection: string, table: string): Promise<void>;
+}
+
+/** Told how many records a batch has brought further. */
+export type Report = (records: number) => Promise<void>;
+
+const DUPLICATE_KEY = 11_000;
+const INDEX_NOT_FOUND = 27;
+const NAMESPACE_NOT_FOUND = 26;
+
+export function makeTableData(db: Db): TableData {
+  const of = (table: Table) => db.collection<BsonDocument>(table.collection);
+  const found = async (table: Table, filter: BsonDocument): Promise<Found> => {
+    const records = await of(table).countDocuments(filter);
+    const few =
+      records === 0
+        ? []
+        : await of(table)
+            .find(filter, { projection: { _id: 1 }, limit: EXAMPLES })
+            .toArray();
+    return { records, examples: few.map(({ _id }) => _id) };
+  };
+  const inBatches = async (
+    collection: string,
+    filter: BsonDocument,
+    projection: BsonDocument,
+    each: (batch: BsonDocument[]) => Promise<void>,
+  ): Promise<void> => {
+    let after: unknown;
+    for (;;) {
+      const rest = after === undefined ? filter : { $and: [filter, { _id: { $gt: after } }] };
+      const cursor = db
+        .collection<BsonDocument>(collection)
+        .find(rest, { projection, sort: { _id: 1 }, limit: BATCH });
+      const batch = await cursor.toArray();
+      if (batch.length === 0) return;
+      after = batch.at(-1)?._id;
+      await each(batch);
+    }
+  };
+  return {
+    count: (table) => of(table).countDocuments({}),
+    withField: (table, field, present) => found(table, { [field]: { $exists: present } }),
+    longerThanOne: (table, field) => found(table, { [`${field}.1`]: { $exists: true } }),
+    duplicates: (table, fields) => duplicates(of(table), fields),
+    async matching(table, field, test) {
+      const examples: unknown[] = [];
+      let records = 0;
+      const cursor = of(table).find(
+        { [field]: { $exists: true } },
+        { projection: { [field]: 1 }, batchSize: 5 * BATCH },
+      );
+      for await (const document of cursor) {
+        if (!test(document[field])) continue;
+        records += 1;
+        if (examples.length < EXAMPLES) examples.push(document._id);
+      }
+      return { records, examples };
+    },
+    async copy(table, from, to, rewrite, report) {
+      const waiting = { [from]: { $exists: true }, [to]: { $exists: false } };
+      await inBatches(table.collection, waiting, { [from]: 1 }, async (batch) => {
+        const writes = batch.flatMap((document) => {
+          const value = rewrite(document[from]);
+          return value === undefined ? [] : [setOne(document, to, value)];
+        });
+        if (writes.length > 0) await of(table).bulkWrite(writes, { ordered: false });
+        await report(batch.length);
+      });
+    },
+    async setMissing(table, field, value, report) {
+      await inBatches(table.collection, { [field]: { $exists: false } }, { _id: 1 }, async (batch) => {
+        await of(table).bulkWrite(
+          batch.map((document) => setOne(document, field, value())),
+          { ordered: false },
+        );
+        await report(batch.length);
+      });
+    },
+    async unlinkLost(table, field, list, target) {
+      const lost = await lostLinks(of(table), field, target);
+      for (let at = 0; at < lost.length; at += BATCH) {
+        const some = lost.slice(at, at + BATCH);
+        const linked = { [field]: { $in: some } };
+        const others = { $filter: { input: `$${field}`, cond: { $not: { $in: ["$$this", some] } } } };
+        await of(table).updateMany(
+          linked,
+          list ? [{ $set: { [field]: others } }] : { $unset: { [field]: "" } },
+        );
+      }
+    },
+    async unset(collection, fields) {
+      const filter = { $or: fields.map((field) => ({ [field]: { $exists: true } })) };
+      if (fields.length === 0) return;
+      await inBatches(collection, filter, { _id: 1 }, async (batch) => {
+        const which = { _id: { $in: batch.map(({ _id }) => _id) } };
+        const change = { $unset: Object.fromEntries(fields.map((field) => [field, ""])) };
+        await db.collection<BsonDocument>(collection).updateMany(which, change);
+      });
+    },
+    async build(table, indexes) {
+      try {
+        await makeCollection(db, table.collection);
+        if (indexes.length > 0) await of(table).createIndexes(indexes.map(driverIndex));
+        return true;
+      } catch (error) {
+        if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return false;
+        throw error;
+      }
+    },
+    async dropIndexes(table, indexes) {
+      for (const index of indexes) await of(table).dropIndex(indexName(index)).catch(unlessMissing);
+    },
+    async dropCollection(collection, table) {
+      await db.dropCollection(collection).catch(unlessMissing);
+      await db.collection<{ _id: string }>("_sequences").deleteOne({ _id: table });
+    },
+  };
+}
+
+function setOne({ _id }: BsonDocument, field: string, value: Stored) {
+  return {
+    updateOne: { filter: { _id, [field]: { $exists: false } }, update: { $set: { [field]: value } } },
+  };
+}
+
+function unlessMissing(error: unknown): void {
+  const missing =
+    error instanceof MongoServerError && [INDEX_NOT_FOUND, NAMESPACE_NOT_FOUND].includes(Number(error.code));
+  if (!missing) throw error;
+}
+
+type Records = ReturnType<Db["collection"]>;
+
+async function duplicates(records: Records, fields: readonly string[]): Promise<Found> {
+  const all = Object.fromEntries(fields.map((field) => [field, { $exists: true }]));
+  const key = fields.map((field) => `$${field}`);
+  const groups = [
+    { $match: all },
+    { $group: { _id: key, count: { $sum: 1 }, one: { $min: "$_id" }, other: { $max: "$_id" } } },
+    { $match: { count: { $gt: 1 } } },
+  ];
+  const options = { allowDiskUse: true };
+  const [sum] = await records
+    .aggregate([...groups, { $group: { _id: null, records: { $sum: "$count" } } }], options)
+    .toArray();
+  const few = await records.aggregate([...groups, { $limit: 2 }], options).toArray();
+  return { records: Number(sum?.records ?? 0), examples: few.flatMap(({ one, other }) => [one, other]) };
+}
+
+/** Linked ids that no record of the target has. */
+async function lostLinks(records: Records, field: string, target: string): Promise<unknown[]> {
+  const lost = records.aggregate(
+    [
+      { $match: { [field]: { $exists: true } } },
+      { $unwind: `$${field}` },
+      { $group: { _id: `$${field}` } },
+      { $lookup: { from: target, localField: "_id", foreignField: "_id", as: "found" } },
+      { $match: { found: [] } },
+      { $project: { _id: 1 } },
+    ],
+    { allowDiskUse: true },
+  );
+  return (await lost.toArray()).map(({ _id }): unknown => _id);
+}

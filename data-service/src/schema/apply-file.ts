@@ -1,0 +1,142 @@
+// Makes the tables what a schema file says: compares everything first, and changes nothing when something would be lost.
+import { AppError } from "@portico/shared/app-error";
+import { ObjectId } from "bson";
+import type { TableDefinition } from "../catalog/definition.js";
+import { changeBody, type FileTable, matchTable } from "../catalog/schema-file.js";
+import type { Json } from "../json.js";
+import { costsOf, requireAllowed } from "./ask-data.js";
+import type { ChangeDeps } from "./change-deps.js";
+import { changeTable } from "./change-table.js";
+import { createTable, type SchemaDeps } from "./create-table.js";
+import { type Plan, planChange } from "./plan-change.js";
+
+/** What is to be done about one table. */
+export interface TableDifference {
+  readonly name: string;
+  /** `create`, or the places that change. */
+  readonly changes: readonly string[];
+  /** Why it is not done without asking: what would be lost, or what is wrong with the definition. */
+  readonly problems: readonly string[];
+  /** A confirmation would let it pass. */
+  readonly confirmable: boolean;
+}
+
+/** Compares a file with the tables; changes nothing. */
+export async function compareFile(
+  deps: ChangeDeps,
+  tables: readonly FileTable[],
+): Promise<TableDifference[]> {
+  const stored = await deps.catalogStore.load();
+  const fresh = tables.filter((each) => matchTable(each, stored) === undefined).map(stubOf);
+  let definitions: readonly TableDefinition[] = [...stored, ...fresh];
+  const differences: TableDifference[] = [];
+  for (const table of tables) {
+    const existing = matchTable(table, definitions);
+    if (existing === undefined) throw new Error(`no table "${table.name}"`);
+    const isNew = fresh.some(({ id }) => id === existing.id);
+    const { plan, ...found } = await differenceOf(deps, definitions, existing, table, isNew);
+    if (found.changes.length + found.problems.length > 0) differences.push(found);
+    // The next one is compared with what this one will be.
+    if (plan !== undefined) definitions = replaced(definitions, plan);
+  }
+  return differences;
+}
+
+async function differenceOf(
+  deps: ChangeDeps,
+  definitions: readonly TableDefinition[],
+  existing: TableDefinition,
+  table: FileTable,
+  isNew: boolean,
+): Promise<TableDifference & { plan: Plan | undefined }> {
+  const { name } = table;
+  const base = { name, changes: isNew ? ["create"] : [], confirmable: false };
+  try {
+    const plan = planChange(deps, definitions, existing.id, changeBody(table, existing), true);
+    const changes = isNew ? ["create"] : plan.steps.map(({ what, where }) => `${what} ${where}`);
+    const refusal = isNew ? undefined : await refusalOf(deps, plan);
+    const confirmable = refusal?.code === "DESTRUCTIVE_CHANGE" && refusal.details?.confirmHash !== null;
+    return {
+      name,
+      changes,
+      problems: refusal === undefined ? [] : [refusal.messages].flat(),
+      confirmable,
+      plan,
+    };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { ...base, problems: [error.messages].flat(), plan: undefined };
+  }
+}
+
+async function refusalOf(deps: ChangeDeps, plan: Plan): Promise<AppError | undefined> {
+  try {
+    requireAllowed(plan, await costsOf(deps, plan), undefined);
+    return undefined;
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+}
+
+function replaced(definitions: readonly TableDefinition[], plan: Plan): TableDefinition[] {
+  const after = new Map(
+    plan.definitions.flatMap(({ to }) => (to === undefined ? [] : [[to.id, to] as const])),
+  );
+  return definitions.map((each) => after.get(each.id) ?? each);
+}
+
+/** A new table before it has any members: relations of the others may lead to it already. */
+function stubOf({ name }: FileTable): TableDefinition {
+  return {
+    ...{ id: new ObjectId().toHexString(), name, description: null, singleton: false, idType: "objectId" },
+    ...{ columns: [], relations: [], uniques: [], indexes: [], storage: { collection: name, fields: {} } },
+  };
+}
+
+/**
+ * Applies a file; doing it again changes nothing. New tables are made bare first, so that relations can lead anywhere.
+ * @param confirmed also what loses data
+ * @returns what was done; when it has problems, nothing was
+ */
+export async function applyFile(
+  deps: ChangeDeps & SchemaDeps,
+  tables: readonly FileTable[],
+  confirmed = false,
+): Promise<TableDifference[]> {
+  const differences = await compareFile(deps, tables);
+  const stops = differences.some(
+    ({ problems, confirmable }) => problems.length > 0 && !(confirmed && confirmable),
+  );
+  if (stops) return differences;
+  const stored = await deps.catalogStore.load();
+  for (const table of tables) if (matchTable(table, stored) === undefined) await createBare(deps, table);
+  for (const table of tables) await changeToFile(deps, table, confirmed);
+  return differences.map((each) => ({ ...each, problems: [] }));
+}
+
+async function createBare(deps: ChangeDeps & SchemaDeps, { name, id, json }: FileTable): Promise<void> {
+  // The id of a deleted table stays its own, so that it can come back.
+  const isFree = id !== undefined && (await deps.changes.lastUndoable(id, new Date(0))) === undefined;
+  const bare: Json = { ...(isFree ? { id } : {}), name, idType: json.idType ?? null };
+  await createTable(deps, bare, true).catch((error: unknown) => {
+    // Another instance applies the same file at this moment.
+    if (!(error instanceof AppError && error.code === "DUPLICATE_RESOURCE")) throw error;
+  });
+}
+
+async function changeToFile(deps: ChangeDeps, table: FileTable, confirmed: boolean): Promise<void> {
+  const existing = matchTable(table, await deps.catalogStore.load());
+  if (existing === undefined)
+    throw new AppError("CONFLICT", `The table "${table.name}" was removed meanwhile.`);
+  const body = changeBody(table, existing);
+  const change = async (hash: string | undefined): Promise<void> =>
+    (await changeTable(deps, existing.id, body, hash, true)).done;
+  try {
+    await change(undefined);
+  } catch (error) {
+    const hash = error instanceof AppError ? error.details?.confirmHash : undefined;
+    if (!confirmed || typeof hash !== "string") throw error;
+    await change(hash);
+  }
+}

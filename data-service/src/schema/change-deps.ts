@@ -1,0 +1,28 @@
+// What changing a table may touch.
+import type { Clock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
+import type { SystemTableDefinition } from "../catalog/build-catalog.js";
+import type { CatalogStore } from "../mongo/catalog-store.js";
+import type { ChangeStore } from "../mongo/change-store.js";
+import type { InstanceStore } from "../mongo/instance-store.js";
+import type { TableData } from "../mongo/table-data.js";
+import type { Sealer } from "../records/seal.js";
+import type { CurrentCatalog } from "./current-catalog.js";
+import type { BackfillDerived } from "./newly-derived.js";
+import type { Presence } from "./presence.js";
+
+export interface ChangeDeps {
+  readonly catalogs: CurrentCatalog;
+  readonly catalogStore: CatalogStore;
+  readonly changes: ChangeStore;
+  readonly instances: InstanceStore;
+  readonly presence: Presence;
+  readonly data: TableData;
+  /** What `searchable` and `counted` need for records that are there already. */
+  readonly backfillDerived: BackfillDerived;
+  readonly sealer: Sealer;
+  readonly systemTables: readonly SystemTableDefinition[];
+  readonly systemTablePrefix: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}

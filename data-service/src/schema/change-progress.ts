@@ -1,0 +1,44 @@
+// How far a change is, for the record of its table; and the check that the change is still ours to make.
+import { AppError } from "@portico/shared/app-error";
+import type { ChangeProgress, Holder } from "../mongo/catalog-store.js";
+import type { Change } from "../mongo/change-store.js";
+import type { ChangeDeps } from "./change-deps.js";
+import { indexChanges, type Plan } from "./plan-change.js";
+
+export interface Progress {
+  /** So many records or indexes more are ready. @throws AppError when another instance has ended the change */
+  readonly add: (count: number) => Promise<void>;
+  readonly end: (state: "done" | "failed", problem: string | null) => Promise<void>;
+}
+
+/** Counts what there is to do, and begins to report. */
+export async function progressOf(
+  { catalogStore, clock, data }: ChangeDeps,
+  holder: Holder,
+  plan: Plan,
+  change: Change,
+): Promise<Progress> {
+  const { before } = plan;
+  const records = before === undefined || plan.fills.length === 0 ? 0 : await data.count(before);
+  const total = records * plan.fills.length + indexChanges(plan).build.length;
+  let done = 0;
+  const report = (state: ChangeProgress["state"], problem: string | null): Promise<void> =>
+    catalogStore.report(plan.table, {
+      ...{ id: change.id, state, done: Math.min(done, total), total, startedAt: change.at, problem },
+      finishedAt: state === "running" ? null : clock.now(),
+    });
+  if (total > 0) await report("running", null);
+  return {
+    async add(count) {
+      const lock = await catalogStore.lockedBy();
+      if (lock?.change !== holder.change || lock.instance !== holder.instance)
+        throw new AppError("CONFLICT", "Another instance has ended this change; try again.");
+      done += count;
+      await report("running", null);
+    },
+    async end(state, problem) {
+      if (state === "done") done = total;
+      await report(state, problem);
+    },
+  };
+}

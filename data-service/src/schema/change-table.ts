@@ -1,0 +1,85 @@
+// PATCH and DELETE of a table, undo, and the sweeping up of what is no longer kept.
+import { AppError } from "@portico/shared/app-error";
+import type { Json } from "../json.js";
+import type { Change } from "../mongo/change-store.js";
+import type { ChangeDeps } from "./change-deps.js";
+import { planChange, planRemoval, planUndo } from "./plan-change.js";
+import { type Started, startChange } from "./run-change.js";
+
+/** How long what a change took away is kept: 30 days. */
+const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+/** How often it is looked for what is older. */
+const SWEEP_EVERY_MS = 60 * 60 * 1000;
+
+/**
+ * Changes a table; the change is in use on every instance when `done` resolves.
+ * @param confirmed `?confirm=` of the call
+ * @throws AppError 404, 422 with every problem, 409 DUPLICATE_RESOURCE, DESTRUCTIVE_CHANGE or CONFLICT
+ */
+export function changeTable(
+  deps: ChangeDeps,
+  id: string,
+  body: Json,
+  confirmed: string | undefined,
+  ownIds = false,
+): Promise<Started> {
+  return startChange(deps, (definitions) => planChange(deps, definitions, id, body, ownIds), confirmed);
+}
+
+/** Deletes a table; its records are kept for `undo`. */
+export function deleteTable(deps: ChangeDeps, id: string, confirmed: string | undefined): Promise<Started> {
+  return startChange(deps, (definitions) => planRemoval(deps, definitions, id), confirmed);
+}
+
+/** Brings back what the last destructive change of a table took away. @throws AppError 404, 409 */
+export async function undoChange(deps: ChangeDeps, id: string): Promise<Started> {
+  const since = new Date(deps.clock.now().getTime() - KEPT_MS);
+  const change = await deps.changes.lastUndoable(id, since);
+  if (change === undefined) throw await nothingToUndo(deps, id);
+  return startChange(deps, (definitions) => planUndo(deps, definitions, change), undefined);
+}
+
+async function nothingToUndo(deps: ChangeDeps, id: string): Promise<AppError> {
+  const exists = (await deps.catalogStore.load()).some((each) => each.id === id);
+  if (!exists)
+    return new AppError(
+      "NOT_FOUND",
+      "There is no such table, and none that was deleted in the last 30 days.",
+    );
+  return new AppError("CONFLICT", "No change of this table in the last 30 days took anything away.");
+}
+
+/** Removes for good what is no longer kept, a change at a time, at most once an hour. */
+export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
+  let sweptAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    const now = deps.clock.now().getTime();
+    if (now - sweptAt < SWEEP_EVERY_MS) return;
+    sweptAt = now;
+    for (;;) {
+      const change = await deps.changes.takeForSweeping(new Date(now - KEPT_MS));
+      if (change === undefined) return;
+      await sweep(deps, change);
+      await deps.changes.forget(change.id);
+    }
+  };
+}
+
+/** Only what this very change took out of use: anything else belongs to another change, and is kept as long as that. */
+async function sweep(deps: ChangeDeps, { before, after, removed }: Change): Promise<void> {
+  const definitions = await deps.catalogStore.load();
+  for (const { id, storage } of before) {
+    const current = definitions.find((each) => each.id === id);
+    if (removed.includes(id)) {
+      if (current === undefined) await deps.data.dropCollection(storage.collection, id);
+      continue;
+    }
+    const kept = [after.find((each) => each.id === id), current].flatMap((table) =>
+      Object.values(table?.storage.fields ?? {}),
+    );
+    await deps.data.unset(
+      storage.collection,
+      Object.values(storage.fields).filter((field) => !kept.includes(field)),
+    );
+  }
+}

@@ -1,0 +1,132 @@
+// The end of a change: tidying up after one that is in use, taking back one that is not, for ourselves and for the dead.
+import type { Table } from "../catalog/catalog.js";
+import type { TableDefinition } from "../catalog/definition.js";
+import type { IndexSpec } from "../catalog/indexes.js";
+import type { Holder } from "../mongo/catalog-store.js";
+import type { Change } from "../mongo/change-store.js";
+import type { Report } from "../mongo/table-data.js";
+import type { ChangeDeps } from "./change-deps.js";
+import { newlyDerived } from "./newly-derived.js";
+import { builtTables, indexChanges, type Plan } from "./plan-change.js";
+
+/** Changes that this process is making; a lock of ours that is not among them was left behind by a failure. */
+export const running = new Set<string>();
+
+/** The change is in use: everybody follows, then what only the former definition needed goes. */
+export async function finish(
+  deps: ChangeDeps,
+  change: Change,
+  version: number,
+  plan: Pick<Plan, "before" | "after">,
+  report: Report = async () => {},
+): Promise<void> {
+  await deps.changes.finish(change);
+  await deps.presence.everyone(version);
+  const { before, after } = plan;
+  if (after === undefined) return;
+  if (before !== undefined)
+    await deps.data.dropIndexes(after, indexChanges(plan).drop.filter(keepsNoName(plan)));
+  if (change.undoes !== null) await unlinkLost(deps, after);
+  const derived = newlyDerived(before, after);
+  if (derived !== undefined) await deps.backfillDerived(derived, report);
+}
+
+/** MongoDB tells indexes apart by their keys. */
+export function sameKeys(a: IndexSpec, b: IndexSpec): boolean {
+  return a.key.flat().join(" ") === b.key.flat().join(" ");
+}
+
+/** Not one whose name the new definition uses for another index. */
+function keepsNoName(plan: Pick<Plan, "before" | "after">): (spec: IndexSpec) => boolean {
+  const { build } = indexChanges(plan);
+  return (spec) => !build.some((other) => sameKeys(spec, other));
+}
+
+/** Links that came back may lead to records that were deleted meanwhile. */
+async function unlinkLost(deps: ChangeDeps, table: Table): Promise<void> {
+  const catalog = await deps.catalogs.refresh();
+  for (const { link, target } of table.relations.values()) {
+    const collection = catalog.tables.get(target)?.collection;
+    if (link.on === "self" && collection !== undefined)
+      await deps.data.unlinkLost(table, link.field, link.list, collection);
+  }
+}
+
+/**
+ * Ends a change whose maker is gone or has failed: given up when it was not in use yet, tidied up when it was.
+ * @param holder who holds the lock now: this instance
+ * @returns what became of it
+ */
+export async function endInterrupted(
+  deps: ChangeDeps,
+  holder: Holder,
+): Promise<{ change: Change; done: boolean } | undefined> {
+  const lock = await deps.catalogStore.lockedBy();
+  if (lock?.change !== holder.change || lock.instance !== holder.instance) return undefined;
+  const change = await deps.changes.find(holder.change);
+  if (change !== undefined) {
+    const tables = await tablesOf(deps, change);
+    if (lock.published) await finish(deps, change, (await deps.catalogs.refresh()).version, tables);
+    else await giveUp(deps, change, tables);
+  }
+  await deps.catalogStore.unlock(holder);
+  return change && { change, done: lock.published };
+}
+
+async function tablesOf(
+  deps: ChangeDeps,
+  { before, after }: Change,
+): Promise<Pick<Plan, "before" | "after">> {
+  const ids = [...new Set([...before, ...after].map((each) => each.id))];
+  const find = (list: readonly TableDefinition[], id: string) => list.find((each) => each.id === id);
+  const changed = ids.map((id) => {
+    const [from, to] = [find(before, id), find(after, id)];
+    return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+  });
+  return builtTables(deps, await deps.catalogStore.load(), changed);
+}
+
+/** Fields that the new definition is the first to use: whatever lies there was never seen. */
+export function freshFields(from: TableDefinition, to: TableDefinition): string[] {
+  const former = new Set([...Object.values(from.storage.fields), ...(from.storage.retired ?? [])]);
+  return Object.values(to.storage.fields).filter((field) => !former.has(field));
+}
+
+/** Takes back what nobody has seen: indexes and values of the new definition. */
+async function giveUp(deps: ChangeDeps, change: Change, plan: Pick<Plan, "before" | "after">): Promise<void> {
+  const { before, after } = plan;
+  const [from, to] = [change.before[0], change.after[0]];
+  if (before !== undefined && after !== undefined && from !== undefined && to !== undefined) {
+    const { build, drop } = indexChanges(plan);
+    await deps.data.dropIndexes(before, build);
+    await deps.data.build(before, drop);
+    await deps.data.unset(before.collection, freshFields(from, to));
+  }
+  await deps.changes.forget(change.id);
+}
+
+async function reportEnd({ catalogStore, clock }: ChangeDeps, change: Change, done: boolean): Promise<void> {
+  await catalogStore.report(change.table, {
+    ...{ id: change.id, state: done ? "done" : "failed", done: 0, total: 0, startedAt: change.at },
+    ...{ finishedAt: clock.now(), problem: done ? null : "it was interrupted and has been taken back" },
+  });
+}
+
+/** Ends what an instance that is gone has left. @returns whether nothing is left to wait for */
+export async function recoverChanges(deps: ChangeDeps): Promise<boolean> {
+  const lock = await deps.catalogStore.lockedBy();
+  if (lock === undefined) return true;
+  const { change, instance } = lock;
+  const isOurs = instance === deps.presence.id;
+  if (isOurs ? running.has(change) : await deps.instances.lives(instance)) return false;
+  if (!isOurs && !(await deps.catalogStore.takeOver({ change, instance }, deps.presence.id))) return false;
+  deps.logger.warn({ change, instance }, "ending an interrupted change of a table");
+  running.add(change);
+  try {
+    const ended = await endInterrupted(deps, { change, instance: deps.presence.id });
+    if (ended !== undefined) await reportEnd(deps, ended.change, ended.done);
+  } finally {
+    running.delete(change);
+  }
+  return true;
+}

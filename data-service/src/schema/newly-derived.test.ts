@@ -1,0 +1,62 @@
+import { describe, expect, it } from "@jest/globals";
+import { buildCatalog } from "../catalog/build-catalog.js";
+import type { Table } from "../catalog/catalog.js";
+import type { TableDefinition } from "../catalog/definition.js";
+import { newlyDerived } from "./newly-derived.js";
+
+function table({
+  searchable,
+  counted,
+  field,
+}: {
+  searchable: boolean;
+  counted: boolean;
+  field: string;
+}): Table {
+  const flags = { required: false, unique: false, hidden: false, readOnly: false, encrypted: false };
+  const definition: TableDefinition = {
+    ...{
+      id: "t",
+      name: "t",
+      description: null,
+      singleton: false,
+      idType: "objectId",
+      uniques: [],
+      indexes: [],
+    },
+    columns: [{ id: "c", name: "title", type: "text", ...flags, searchable, description: null }],
+    relations: [
+      {
+        ...{ id: "r", name: "parent", type: "many-to-one", table: "t", inverse: null, required: false },
+        ...{ onDelete: "SET NULL", counted, description: null },
+      },
+    ],
+    storage: { collection: "t", fields: { c: field, r: "parentId" } },
+  };
+  const built = buildCatalog(1, [definition], []).tables.get("t");
+  if (built === undefined) throw new Error("no table");
+  return built;
+}
+
+const names = (before: Table | undefined, after: Table) => {
+  const derived = newlyDerived(before, after);
+  return derived && [...derived.searchable, ...derived.counted].map(({ name }) => name);
+};
+
+describe("what a change has to compute for records that are there", () => {
+  const off = table({ searchable: false, counted: false, field: "title" });
+  const on = table({ searchable: true, counted: true, field: "title" });
+
+  it("is what was switched on, also in a table that comes back", () => {
+    expect(names(off, on)).toEqual(["title", "parent"]);
+    expect(names(undefined, on)).toEqual(["title", "parent"]);
+  });
+
+  it("is what lies in another field since", () => {
+    expect(names(on, table({ searchable: true, counted: true, field: "title_2" }))).toEqual(["title"]);
+  });
+
+  it("is nothing when nothing was switched on", () => {
+    expect([names(off, off), names(on, on), names(on, off)]).toEqual([undefined, undefined, undefined]);
+  });
+});

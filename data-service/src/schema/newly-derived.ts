@@ -1,0 +1,33 @@
+// Which members of a changed table need values that are computed from the records that are there already.
+import type { Column, Relation, Table } from "../catalog/catalog.js";
+
+/** Members that were switched on, or whose values lie elsewhere now. */
+export interface Derived {
+  readonly table: Table;
+  /** Columns whose text is to be searchable. */
+  readonly searchable: readonly Column[];
+  /** Relations whose links are to be counted. */
+  readonly counted: readonly Relation[];
+}
+
+/**
+ * Computes what records need that were written before. Called once every instance works by the new definition, so every
+ * later write computes its own; called again after a crash, so it must go on where it ended.
+ */
+export type BackfillDerived = (derived: Derived, report: (records: number) => Promise<void>) => Promise<void>;
+
+/** @returns undefined when there is nothing to compute */
+export function newlyDerived(before: Table | undefined, after: Table): Derived | undefined {
+  const formerColumns = new Map([...(before?.columns.values() ?? [])].map((each) => [each.id, each]));
+  const formerRelations = new Map([...(before?.relations.values() ?? [])].map((each) => [each.id, each]));
+  const searchable = [...after.columns.values()].filter((column) => {
+    const former = formerColumns.get(column.id);
+    return column.searchable && !(former?.searchable === true && former.field === column.field);
+  });
+  const counted = [...after.relations.values()].filter((relation) => {
+    const former = formerRelations.get(relation.id);
+    const isOwn = relation.link.on === "self" && relation.counter !== undefined;
+    return isOwn && !(former?.counter !== undefined && former.link.field === relation.link.field);
+  });
+  return searchable.length + counted.length === 0 ? undefined : { table: after, searchable, counted };
+}

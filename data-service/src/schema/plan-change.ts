@@ -1,0 +1,265 @@
+// What a client wants of a table + all definitions as they are -> the change to make, or the refusal. Asks no records.
+import { createHash } from "node:crypto";
+import { AppError } from "@portico/shared/app-error";
+import { ObjectId } from "bson";
+import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
+import type { Catalog, Table } from "../catalog/catalog.js";
+import { canonical, diff, type Fill, removal, restoration, type Step } from "../catalog/changes.js";
+import { checkDefinition } from "../catalog/check-definition.js";
+import type { TableDefinition } from "../catalog/definition.js";
+import { type IndexSpec, indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
+import { definitionJson, mergeDefinition } from "../catalog/merge-definition.js";
+import { revertChange } from "../catalog/revert-change.js";
+import { isObject, type Json, kindOf } from "../json.js";
+import type { Change } from "../mongo/change-store.js";
+import { indexName } from "../mongo/provision.js";
+
+/** A change of one table, ready to be made. */
+export interface Plan {
+  /** The table's id. */
+  readonly table: string;
+  readonly steps: readonly Step[];
+  readonly fills: readonly Fill[];
+  /** Definitions that change, the table's own first; without `from` the table comes back, without `to` it goes. */
+  readonly definitions: readonly { readonly from?: TableDefinition; readonly to?: TableDefinition }[];
+  readonly before: Table | undefined;
+  readonly after: Table | undefined;
+  /** The earlier change that this one undoes. */
+  readonly undoes: Change | undefined;
+}
+
+export interface PlanDeps {
+  readonly systemTables: readonly SystemTableDefinition[];
+  readonly systemTablePrefix: string;
+}
+
+/** MongoDB's own limit: while a change is made, former and new indexes are there. */
+const MAX_INDEXES_MEANWHILE = 64;
+
+/**
+ * Plans `PATCH /svc_table/{id}`.
+ * @throws AppError 404, 422 with every problem, 409 for a taken name
+ */
+export function planChange(
+  deps: PlanDeps,
+  definitions: readonly TableDefinition[],
+  id: string,
+  body: Json,
+  ownIds = false,
+): Plan {
+  if (!isObject(body)) throw schemaError([`body: must be a JSON object, not ${kindOf(body)}`]);
+  const existing = existingTable(definitions, id);
+  const wanted = checked(deps, definitions, existing, mergeDefinition(existing, body), ownIds);
+  const { after, steps, fills } = diff(existing, wanted);
+  return complete(deps, definitions, { existing, after, steps, fills, undoes: undefined });
+}
+
+/** Plans `DELETE /svc_table/{id}`. @throws AppError 404, 409 when other tables have relations to it */
+export function planRemoval(deps: PlanDeps, definitions: readonly TableDefinition[], id: string): Plan {
+  const existing = existingTable(definitions, id);
+  const leading = definitions.flatMap((table) =>
+    table.relations
+      .filter((relation) => relation.table === existing.name && table.id !== id)
+      .map((relation) => `${table.name}.${relation.name}`),
+  );
+  if (leading.length > 0)
+    throw new AppError("CONFLICT", {
+      message: `Relations of other tables lead to "${existing.name}": ${leading.join(", ")}; remove them first.`,
+      details: { relations: leading },
+    });
+  const steps = [removal(existing)];
+  return complete(deps, definitions, { existing, after: undefined, steps, fills: [], undoes: undefined });
+}
+
+/**
+ * Plans `POST /svc_table/{id}/undo`.
+ * @param change the last change of the table that can be undone
+ * @throws AppError 409 or 422 when something else stands in its place now
+ */
+export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[], change: Change): Plan {
+  const [before] = change.before;
+  if (before === undefined) throw new Error(`change ${change.id} has nothing to bring back`);
+  const existing = definitions.find((each) => each.id === change.table);
+  const then = change.after.find((each) => each.id === change.table);
+  const wanted =
+    existing === undefined || then === undefined ? before : revertChange(existing, { before, after: then });
+  const others = definitions.filter((each) => each.id !== change.table);
+  const after = checked(deps, others, wanted, definitionJson(wanted), false);
+  const fills = existing === undefined ? [] : restoringFills(existing, after);
+  const steps =
+    existing === undefined
+      ? [restoration(after)]
+      : diff(existing, after).steps.map((step) => ({ ...step, risks: [] }));
+  return complete(deps, definitions, { existing, after, steps, fills, undoes: change });
+}
+
+/** Records written since the change have their values in the later field only: what converts goes back. */
+function restoringFills(now: TableDefinition, after: TableDefinition): Fill[] {
+  const moved = <Member extends { readonly id: string }>(
+    then: readonly Member[],
+    current: readonly Member[],
+  ) =>
+    then.flatMap((to) => {
+      const from = current.find((each) => each.id === to.id);
+      const [source, target] = [now.storage.fields[to.id], after.storage.fields[to.id]];
+      const isMoved = from !== undefined && source !== undefined && target !== undefined && source !== target;
+      return isMoved ? [{ from, to, source, target }] : [];
+    });
+  const columns = moved(after.columns, now.columns).map(
+    ({ to, source, target }): Fill => ({ kind: "convert", member: to.id, from: source, to: target }),
+  );
+  const links = moved(after.relations, now.relations)
+    .filter(({ from, to }) => from.table === to.table && from.type !== to.type)
+    .map(({ to, source, target }): Fill => {
+      return { kind: to.type === "many-to-many" ? "wrap" : "first", from: source, to: target };
+    });
+  return [...columns, ...links];
+}
+
+/** @throws AppError 404 */
+function existingTable(definitions: readonly TableDefinition[], id: string): TableDefinition {
+  const existing = definitions.find((each) => each.id === id);
+  if (existing === undefined)
+    throw new AppError("NOT_FOUND", "There is no such table that could be changed.");
+  return existing;
+}
+
+function checked(
+  deps: PlanDeps,
+  definitions: readonly TableDefinition[],
+  existing: TableDefinition,
+  body: Readonly<Record<string, Json>>,
+  ownIds: boolean,
+): TableDefinition {
+  const others = definitions.filter((each) => each.id !== existing.id);
+  const result = checkDefinition(body, {
+    catalog: buildCatalog(0, others, deps.systemTables),
+    systemPrefix: deps.systemTablePrefix,
+    newId: () => new ObjectId().toHexString(),
+    ...{ existing, ownIds },
+  });
+  if (!result.ok) throw schemaError(result.problems);
+  if (others.some((each) => each.name === result.definition.name)) throw nameTaken(result.definition.name);
+  return result.definition;
+}
+
+interface Parts {
+  readonly existing: TableDefinition | undefined;
+  readonly after: TableDefinition | undefined;
+  readonly steps: readonly Step[];
+  readonly fills: readonly Fill[];
+  readonly undoes: Change | undefined;
+}
+
+function complete(
+  deps: PlanDeps,
+  definitions: readonly TableDefinition[],
+  { existing, after, steps, fills, undoes }: Parts,
+): Plan {
+  const own = {
+    ...(existing === undefined ? {} : { from: existing }),
+    ...(after === undefined ? {} : { to: after }),
+  };
+  const followers = existing === undefined || after === undefined ? [] : follow(definitions, existing, after);
+  const changed = [own, ...followers];
+  const plan = {
+    ...{ steps, fills, undoes, table: (existing ?? after)?.id ?? "", definitions: changed },
+    ...builtTables(deps, definitions, changed),
+  };
+  requireRoomForIndexes(plan);
+  return plan;
+}
+
+/** Relations of other tables name the table by its name, so they follow when it changes. */
+function follow(definitions: readonly TableDefinition[], from: TableDefinition, to: TableDefinition) {
+  if (from.name === to.name) return [];
+  const leads = (table: TableDefinition): boolean =>
+    table.id !== from.id && table.relations.some((relation) => relation.table === from.name);
+  return definitions.filter(leads).map((table) => ({
+    from: table,
+    to: {
+      ...table,
+      relations: table.relations.map((relation) =>
+        relation.table === from.name ? { ...relation, table: to.name } : relation,
+      ),
+    },
+  }));
+}
+
+/** The table as it is and as it will be, with both ends of all relations. */
+export function builtTables(
+  { systemTables }: Pick<PlanDeps, "systemTables">,
+  definitions: readonly TableDefinition[],
+  changed: Plan["definitions"],
+): { before: Table | undefined; after: Table | undefined } {
+  const ids = new Set(changed.map(({ from, to }) => (from ?? to)?.id));
+  const rest = definitions.filter((each) => !ids.has(each.id));
+  const [own] = changed;
+  const build = (which: "from" | "to"): Catalog =>
+    buildCatalog(0, [...rest, ...changed.flatMap((each) => each[which] ?? [])], systemTables);
+  return {
+    before: own?.from && build("from").tables.get(own.from.name),
+    after: own?.to && build("to").tables.get(own.to.name),
+  };
+}
+
+/** The indexes to build and to drop. */
+export function indexChanges({ before, after }: Pick<Plan, "before" | "after">): {
+  readonly build: readonly IndexSpec[];
+  readonly drop: readonly IndexSpec[];
+} {
+  const key = (spec: IndexSpec): string => `${indexName(spec)} ${spec.unique}`;
+  const [former, wanted] = [before, after].map((table) => (table === undefined ? [] : indexesOf(table)));
+  const without = (list: readonly IndexSpec[] = [], other: readonly IndexSpec[] = []): IndexSpec[] => {
+    const known = new Set(other.map(key));
+    return list.filter((spec) => !known.has(key(spec)));
+  };
+  // A deleted table keeps its indexes: it may come back.
+  return { build: without(wanted, former), drop: after === undefined ? [] : without(former, wanted) };
+}
+
+function requireRoomForIndexes(plan: Pick<Plan, "before" | "after">): void {
+  if (plan.after === undefined) return;
+  const needed = indexesOf(plan.after).length;
+  if (needed > MAX_INDEXES)
+    throw schemaError([`indexes: the table needs ${needed} indexes; ${MAX_INDEXES} is the most`]);
+  const meanwhile = needed + indexChanges(plan).drop.length;
+  // One more is the index on `_id`.
+  if (meanwhile + 1 > MAX_INDEXES_MEANWHILE)
+    throw schemaError([`indexes: too many change at once; remove some first, then add the new ones`]);
+}
+
+/**
+ * What a client confirms: this change of this definition with these costs. The ids that new members would get are no
+ * part of it, and neither are the numbers of records, which go on changing.
+ * @param costs what is lost or may fail
+ */
+export function confirmHash(
+  plan: Plan,
+  costs: readonly { what: string; where: string; why: string }[],
+): string {
+  const [own] = plan.definitions;
+  const known = new Set(
+    [...(own?.from?.columns ?? []), ...(own?.from?.relations ?? [])].map((each) => each.id),
+  );
+  const added = [...(own?.to?.columns ?? []), ...(own?.to?.relations ?? [])].filter(
+    ({ id }) => !known.has(id),
+  );
+  const kinds = costs.map(({ what, where, why }) => ({ what, where, why }));
+  let text = canonical({ before: own?.from, steps: plan.steps, kinds });
+  for (const { id, name } of added) text = text.replaceAll(id, `new ${name}`);
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** 409 for a name that another table has. */
+export function nameTaken(name: string): AppError {
+  return new AppError("DUPLICATE_RESOURCE", {
+    message: `name: there is a table "${name}" already`,
+    details: { fields: ["name"] },
+  });
+}
+
+/** 422 with every problem. */
+export function schemaError(problems: readonly string[]): AppError {
+  return new AppError("SCHEMA_ERROR", { message: problems });
+}

@@ -1,0 +1,110 @@
+// Tells the other instances that this one is there and by which schema it works, and waits until all of them follow.
+import { randomUUID } from "node:crypto";
+import { AppError } from "@portico/shared/app-error";
+import type { Logger } from "@portico/shared/logger";
+import { type InstanceStore, LEASE_MS } from "../mongo/instance-store.js";
+import type { CurrentCatalog } from "./current-catalog.js";
+import type { WriteGate } from "./write-gate.js";
+
+/** How often an idle instance looks for changes: what a change of a table waits for at most. */
+const BEAT_MS = 200;
+/** How often it says that it lives, when nothing has changed. */
+const ANNOUNCE_MS = LEASE_MS / 5;
+const LOOK_MS = 20;
+
+export class Presence {
+  readonly id = randomUUID();
+  readonly #instances: InstanceStore;
+  readonly #catalogs: CurrentCatalog;
+  readonly #gate: WriteGate;
+  readonly #logger: Logger;
+  #told: { version: number; at: number } | undefined;
+  #beating: Promise<void> | undefined;
+  #working: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+  #failing = false;
+
+  constructor(instances: InstanceStore, catalogs: CurrentCatalog, gate: WriteGate, logger: Logger) {
+    this.#instances = instances;
+    this.#catalogs = catalogs;
+    this.#gate = gate;
+    this.#logger = logger;
+  }
+
+  /**
+   * Announces this instance before it does anything, and goes on until `stop`.
+   * @param chores done after each beat, unless they are still being done; a beat never waits for them
+   */
+  async start(chores: () => Promise<void>): Promise<void> {
+    await this.#instances.announce(this.id, -1);
+    await this.#beat();
+    this.#schedule(chores);
+  }
+
+  /** Lets go of the list, once what is under way has ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#beating;
+    await this.#working;
+    if (this.#told !== undefined) await this.#instances.leave(this.id).catch(() => {});
+  }
+
+  /**
+   * Waits until every instance that lives works by this number of changes, this one included.
+   * @throws AppError 409 when writes that are under way do not end
+   */
+  async everyone(version: number, patienceMs = Number.POSITIVE_INFINITY): Promise<void> {
+    const began = performance.now();
+    await this.#catalogs.refresh();
+    while (this.#gate.version < version || (await this.#instances.behind(version, this.id)).length > 0) {
+      if (performance.now() - began > patienceMs)
+        throw new AppError(
+          "CONFLICT",
+          "Writes of the table's records take too long to end; try again later.",
+        );
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  }
+
+  #schedule(chores: () => Promise<void>): void {
+    if (this.#stopped) return;
+    const beat = async (): Promise<void> => {
+      try {
+        await this.#beat();
+        this.#failing = false;
+        this.#work(chores);
+      } catch (error) {
+        this.#warn(error);
+      }
+      this.#schedule(chores);
+    };
+    this.#timer = setTimeout(() => {
+      this.#beating = beat();
+    }, BEAT_MS).unref();
+  }
+
+  #work(chores: () => Promise<void>): void {
+    this.#working ??= chores()
+      .catch((error: unknown) => this.#warn(error))
+      .then(() => {
+        this.#working = undefined;
+      });
+  }
+
+  /** Once until it works again: a database that is away would say so five times a second. */
+  #warn(error: unknown): void {
+    if (!this.#failing) this.#logger.warn({ err: error }, "can't follow schema changes");
+    this.#failing = true;
+  }
+
+  async #beat(): Promise<void> {
+    await this.#catalogs.refresh();
+    const { version } = this.#gate;
+    const now = performance.now();
+    if (this.#told?.version === version && now - this.#told.at < ANNOUNCE_MS) return;
+    await this.#instances.announce(this.id, version);
+    this.#told = { version, at: now };
+  }
+}

@@ -1,0 +1,211 @@
+// Makes a planned change of a table, exactly once and as a whole: see docs/decisions/011-changing-tables.md.
+// lock → quiet → ask → note → fill → index → publish → everybody follows → tidy up → unlock
+import { AppError } from "@portico/shared/app-error";
+import { ObjectId } from "bson";
+import type { Table } from "../catalog/catalog.js";
+import type { TableDefinition } from "../catalog/definition.js";
+import type { IndexSpec } from "../catalog/indexes.js";
+import type { Holder } from "../mongo/catalog-store.js";
+import type { Change } from "../mongo/change-store.js";
+import { idText } from "../mongo/record-store.js";
+import { type Cost, costsOf, destructive, fill, requireAllowed } from "./ask-data.js";
+import type { ChangeDeps } from "./change-deps.js";
+import { type Progress, progressOf } from "./change-progress.js";
+import { endInterrupted, finish, freshFields, running, sameKeys } from "./end-change.js";
+import { newlyDerived } from "./newly-derived.js";
+import { indexChanges, type Plan } from "./plan-change.js";
+
+/** Plans the change by the definitions of the moment; called again once nobody else can change them. */
+export type Planner = (definitions: readonly TableDefinition[]) => Plan;
+
+/** How long a change waits for another one to end. */
+const PATIENCE_MS = 10_000;
+const LOOK_MS = 50;
+/** How long it waits for writes that are under way. */
+const QUIET_MS = 10_000;
+
+/** A change that was accepted and is being made. */
+export interface Started {
+  /** Resolves when the change is in use on every instance; rejects when the records were against it after all. */
+  readonly done: Promise<void>;
+}
+
+/**
+ * Begins a change; resolves once it is accepted, so that a refusal is always told.
+ * @param confirmed the hash that the client was shown, or undefined
+ * @throws AppError 409 DESTRUCTIVE_CHANGE, 409 CONFLICT while another change is being made; nothing is changed then
+ */
+export function startChange(
+  deps: ChangeDeps,
+  planner: Planner,
+  confirmed: string | undefined,
+): Promise<Started> {
+  return new Promise((resolve, reject) => {
+    const done = runChange(deps, planner, { confirmed, accepted: () => resolve({ done }) });
+    done.then(() => resolve({ done }), reject);
+  });
+}
+
+/** How a change is made. */
+interface Order {
+  readonly confirmed: string | undefined;
+  /** Called when nothing but the values of the records can be against it any more. */
+  readonly accepted: () => void;
+}
+
+async function runChange(deps: ChangeDeps, planner: Planner, order: Order): Promise<void> {
+  // Asked before anybody is held up: most refusals come from here.
+  const first = planner(await deps.catalogStore.load());
+  if (first.steps.length === 0) return;
+  requireAllowed(first, await costsOf(deps, first), order.confirmed);
+  const holder = { change: new ObjectId().toHexString(), instance: deps.presence.id };
+  running.add(holder.change);
+  try {
+    await takeLock(deps, holder);
+    await whileLocked(deps, holder, planner, order);
+  } finally {
+    running.delete(holder.change);
+  }
+}
+
+async function takeLock({ catalogStore }: ChangeDeps, holder: Holder): Promise<void> {
+  const began = performance.now();
+  while (!(await catalogStore.lock(holder))) {
+    if (performance.now() - began > PATIENCE_MS)
+      throw new AppError("CONFLICT", "Another change of a table is being made; try again when it is done.");
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+async function whileLocked(deps: ChangeDeps, holder: Holder, planner: Planner, order: Order): Promise<void> {
+  try {
+    const plan = planner(await deps.catalogStore.load());
+    if (plan.undoes !== undefined) await requireNotUndone(deps, plan.undoes);
+    if (plan.steps.length > 0) await make(deps, holder, plan, order);
+    await deps.catalogStore.unlock(holder);
+  } catch (error) {
+    // If this fails too, the lock stays, and the next beat of any instance ends what is left.
+    await endInterrupted(deps, holder);
+    throw error;
+  }
+}
+
+/** Two that undo at once must not both bring the same change back. */
+async function requireNotUndone({ changes }: ChangeDeps, { id, table, at }: Change): Promise<void> {
+  const last = await changes.lastUndoable(table, new Date(at.getTime() - 1));
+  if (last?.id !== id)
+    throw new AppError("CONFLICT", "Another request has changed or brought back the same table.");
+}
+
+async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Order): Promise<void> {
+  const needsQuiet =
+    plan.fills.length > 0 || plan.undoes !== undefined || plan.steps.some((each) => each.risks.length > 0);
+  if (needsQuiet) await deps.presence.everyone(await deps.catalogStore.freeze(holder, plan.table), QUIET_MS);
+  const costs = await costsOf(deps, plan);
+  requireAllowed(plan, costs, order.confirmed);
+  const met = withBuilding(await withoutUnmetNeeds(deps, plan));
+  const change = changeOf(holder, deps.clock.now(), met, costs.length > 0);
+  await deps.changes.begin(change);
+  order.accepted();
+  const progress = await progressOf(deps, holder, plan, change);
+  try {
+    await prepare(deps, plan, progress);
+  } catch (error) {
+    await progress.end(
+      "failed",
+      error instanceof AppError ? error.message : "an unforeseen error; see the log",
+    );
+    throw error;
+  }
+  const version = await deps.catalogStore.publishChange(holder);
+  await finish(deps, change, version, plan, progress.add);
+  await progress.end("done", null);
+}
+
+/**
+ * Records that were written while a required column was gone have no value for it: it comes back optional then.
+ * Nothing of this can happen to a change that is not an undo, whose costs were confirmed.
+ */
+async function withoutUnmetNeeds(deps: ChangeDeps, plan: Plan): Promise<Plan> {
+  const [own] = plan.definitions;
+  const { before } = plan;
+  if (plan.undoes === undefined || before === undefined || own?.to === undefined) return plan;
+  const { to } = own;
+  const converted = new Set(plan.fills.flatMap((each) => ("to" in each ? [each.to] : [])));
+  const unmet = async <Member extends { readonly id: string; readonly required: boolean }>(
+    member: Member,
+  ) => {
+    const field = to.storage.fields[member.id];
+    const isBack = field !== undefined && own.from?.storage.fields[member.id] !== field;
+    if (!member.required || !isBack || converted.has(field)) return member;
+    const { records } = await deps.data.withField(before, field, false);
+    return records === 0 ? member : { ...member, required: false };
+  };
+  const columns = await Promise.all(to.columns.map(unmet));
+  const relations = await Promise.all(to.relations.map(unmet));
+  const [, ...others] = plan.definitions;
+  return { ...plan, definitions: [{ ...own, to: { ...to, columns, relations } }, ...others] };
+}
+
+/** Numbers of children that begin to be kept must not be asked before all of them are counted. */
+function withBuilding(plan: Plan): Plan {
+  const [own, ...others] = plan.definitions;
+  const counted = plan.after && newlyDerived(plan.before, plan.after)?.counted.map(({ id }) => id);
+  if (own?.to === undefined || counted === undefined || counted.length === 0) return plan;
+  const building = [...new Set([...(own.to.storage.building ?? []), ...counted])];
+  const to = { ...own.to, storage: { ...own.to.storage, building } };
+  return { ...plan, definitions: [{ ...own, to }, ...others] };
+}
+
+function changeOf({ change }: Holder, at: Date, plan: Plan, hasCosts: boolean): Change {
+  const { definitions, table, undoes } = plan;
+  const removed = definitions.flatMap(({ from, to }) =>
+    from !== undefined && to === undefined ? [from.id] : [],
+  );
+  return {
+    ...{ id: change, table, removed, at },
+    before: definitions.flatMap(({ from }) => from ?? []),
+    after: definitions.flatMap(({ to }) => to ?? []),
+    undoable: undoes === undefined && (hasCosts || removed.length > 0),
+    undoes: undoes?.id ?? null,
+  };
+}
+
+/** Everything that can be there before anybody knows of it. @throws AppError 409 for values that are not unique */
+async function prepare(deps: ChangeDeps, plan: Plan, progress: Progress): Promise<void> {
+  const { after } = plan;
+  const [own] = plan.definitions;
+  if (after === undefined) return;
+  // An instance that was taken for dead may have left something there.
+  if (own?.from !== undefined && own.to !== undefined)
+    await deps.data.unset(after.collection, freshFields(own.from, own.to));
+  for (const each of plan.fills) await fill(deps, plan, after, each, progress.add);
+  const { build, drop } = indexChanges(plan);
+  // MongoDB tells indexes apart by their keys: one that becomes unique must make room first.
+  const replaced = drop.filter((spec) => build.some((other) => sameKeys(spec, other)));
+  await deps.data.dropIndexes(after, replaced);
+  for (const spec of build) {
+    if (!(await deps.data.build(after, [spec]))) throw await notUnique(deps, plan, after, spec);
+    await progress.add(1);
+  }
+}
+
+async function notUnique(deps: ChangeDeps, plan: Plan, table: Table, spec: IndexSpec): Promise<AppError> {
+  const fields = spec.key.map(([field]) => field);
+  const { records, examples } = await deps.data.duplicates(table, fields);
+  const names = fields.map((field) => nameOf(table, field)).join(", ");
+  const cost: Cost = {
+    ...{ what: plan.steps[0]?.what ?? "table.set", where: names, rows: records },
+    why: "would share their value with another record; make the values different first",
+    ...{ examples: examples.map((id) => idText(table, id)), confirmed: "impossible" },
+  };
+  return destructive([cost], null, false);
+}
+
+function nameOf(table: Table, field: string): string {
+  const column = [...table.columns.values()].find((each) => each.field === field);
+  const relation = [...table.relations.values()].find(
+    (each) => each.link.on === "self" && each.link.field === field,
+  );
+  return column?.name ?? relation?.name ?? field;
+}

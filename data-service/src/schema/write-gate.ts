@@ -1,0 +1,74 @@
+// Knows which writes of this instance are under way, and by which catalog each began; a change of a table waits for them.
+import { AppError } from "@portico/shared/app-error";
+import type { Catalog, Table } from "../catalog/catalog.js";
+import type { CurrentCatalog } from "./current-catalog.js";
+
+/** How long a write waits for a table that is being changed, and how often it looks. */
+const PATIENCE_MS = 10_000;
+const LOOK_MS = 50;
+
+/** The write touches a table that is being changed; nothing was written yet. */
+class TableChanging extends Error {
+  readonly table: string;
+  constructor(table: string) {
+    super(`"${table}" is being changed`);
+    this.table = table;
+  }
+}
+
+export class WriteGate {
+  readonly #catalogs: CurrentCatalog;
+  readonly #running = new Map<symbol, number>();
+
+  constructor(catalogs: CurrentCatalog) {
+    this.#catalogs = catalogs;
+  }
+
+  /**
+   * Runs a write. While a table it touches is being changed it waits, and then begins again by the new catalog.
+   * @param write calls `requireSettled` before its first effect
+   * @throws AppError 503 when the change takes longer than a request may wait
+   */
+  async run<Result>(write: () => Promise<Result>): Promise<Result> {
+    const began = performance.now();
+    for (;;) {
+      try {
+        return await this.#attempt(write);
+      } catch (error) {
+        if (!(error instanceof TableChanging)) throw error;
+        if (performance.now() - began > PATIENCE_MS) throw stillChanging(error.table);
+      }
+      // Outside of the attempt: the change waits for those that are under way.
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await this.#catalogs.refresh();
+    }
+  }
+
+  /** The number of changes that everything this instance does is at least based on. */
+  get version(): number {
+    return Math.min(this.#catalogs.version, ...this.#running.values());
+  }
+
+  async #attempt<Result>(write: () => Promise<Result>): Promise<Result> {
+    const key = Symbol();
+    this.#running.set(key, this.#catalogs.version);
+    try {
+      return await write();
+    } finally {
+      this.#running.delete(key);
+    }
+  }
+}
+
+/** Lets a write pass that touches none of the tables which are being changed. */
+export function requireSettled(catalog: Catalog, tables: Iterable<Table>): void {
+  if (catalog.changing.size === 0) return;
+  for (const table of tables) if (catalog.changing.has(table.id)) throw new TableChanging(table.name);
+}
+
+function stillChanging(table: string): AppError {
+  return new AppError("SERVICE_UNAVAILABLE", {
+    message: `"${table}" is being changed; try again shortly.`,
+    headers: { "Retry-After": "5" },
+  });
+}

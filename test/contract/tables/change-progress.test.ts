@@ -1,0 +1,165 @@
+// Contract 6: a change that takes long is answered before it is done; what it took away goes for good after 30 days.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { MongoClient, ObjectId } from "mongodb";
+import { type Api, asAdmin } from "../../support/api.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { makeTable, type Row, valuesOf } from "../records/make.js";
+import { columnsWith, tableNamed } from "./change.js";
+
+let stack: Stack;
+let admin: Api;
+let client: MongoClient;
+
+beforeAll(async () => {
+  stack = await startStack({ env: { SCHEMA_CHANGE_WAIT_MS: "0" } });
+  admin = await asAdmin(stack);
+  client = await MongoClient.connect(stack.mongodbUrl);
+});
+
+afterAll(async () => {
+  await client.close();
+  await stack.stop();
+});
+
+const TEXT = { columns: [{ name: "a", type: "string" }] };
+
+async function table(name: string, records: readonly object[]): Promise<Row> {
+  const made = await makeTable(admin, { name, ...TEXT });
+  await admin.post(`/${name}`, records, { fields: "id" });
+  return made;
+}
+
+/** The record of the table once no change of it is going on. */
+async function settled(name: string): Promise<Row> {
+  for (;;) {
+    const row = await tableNamed(admin, name);
+    if (row !== undefined && row.change !== null && row.change.state !== "running") return row;
+  }
+}
+
+describe("a change that takes longer than its answer waits", () => {
+  it("is answered with 202; the table's record shows how far it is, and then that it is done", async () => {
+    const records = Array.from({ length: 1000 }, (_, at) => ({ a: String(at) }));
+    const made = await table("slow", records);
+    await admin.post("/slow", records, { fields: "id" });
+    const seen: Row[] = [];
+    const { status } = await admin.patch(`/svc_table/${made.id}`, {
+      columns: columnsWith(made, "a", { type: "int" }),
+    });
+    expect(status).toBe(202);
+    while (seen.at(-1)?.state !== "done") {
+      const { change } = await tableNamed(admin, "slow");
+      if (change !== null) seen.push(change);
+    }
+    const running = seen.filter(({ state }) => state === "running");
+    expect(running.length).toBeGreaterThan(0);
+    for (const { done, total, finishedAt } of running) {
+      expect([done <= total, total, finishedAt]).toEqual([true, 2000, null]);
+    }
+    expect(running.map(({ done }) => done)).toEqual(
+      running.map(({ done }) => done).toSorted((a, b) => a - b),
+    );
+    expect(seen.at(-1)).toMatchObject({ state: "done", done: 2000, total: 2000, problem: null });
+    expect((await valuesOf(admin, "slow", "a")).length).toBe(2000);
+  });
+
+  it("that fails says why, and has changed nothing", async () => {
+    const made = await table("failing", [{ a: "1" }, { a: "01" }]);
+    const columns = columnsWith(made, "a", { type: "int", unique: true });
+    expect((await admin.patch(`/svc_table/${made.id}`, { columns })).status).toBe(202);
+    const { change, columns: now } = await settled("failing");
+    expect([change.state, now]).toEqual(["failed", made.columns]);
+    expect(change.problem).toMatch(/^a: 2 of the records would share their value/);
+  });
+});
+
+const restart = async (): Promise<void> => {
+  await stack.dataService.stop();
+  await stack.restartDataService();
+};
+
+describe("a table whose making was interrupted", () => {
+  it("is given up at the next start when a rename has taken its name since", async () => {
+    const made = await table("renamed", [{ a: "x" }]);
+    const { id: _id, createdAt: _createdAt, updatedAt: _updatedAt, change: _change, ...definition } = made;
+    const storage = {
+      collection: "wanted",
+      fields: Object.fromEntries(made.columns.map(({ id }: Row) => [id, "a"])),
+    };
+    const reserved = { _id: new ObjectId(), ...definition, name: "wanted", storage };
+    const making = client.db().collection<{ _id: string; table: object }>("_making");
+    await making.insertOne({
+      _id: "wanted",
+      table: { ...reserved, createdAt: new Date(), updatedAt: new Date() },
+    });
+    await admin.patch(`/svc_table/${made.id}`, { name: "wanted" });
+    await settled("wanted");
+    await restart();
+    expect((await tableNamed(admin, "wanted")).id).toBe(made.id);
+    expect(await valuesOf(admin, "wanted", "a")).toEqual(["x"]);
+    expect(await making.countDocuments()).toBe(0);
+  }, 60_000);
+});
+
+describe("what a change took away", () => {
+  const days = (count: number) => new Date(Date.now() - count * 24 * 60 * 60 * 1000);
+  /** As if all changes of a table had been made so long ago. */
+  const age = (id: string, at: Date) =>
+    client.db().collection("_changes").updateMany({ table: id }, { $set: { at } });
+  /** The documents of a collection, with all that lies in them. */
+  const stored = (name: string) => client.db().collection(name).find().toArray();
+  const until = async (holds: () => Promise<boolean>): Promise<void> => {
+    while (!(await holds()));
+  };
+
+  async function confirmed(id: string, body: object, name: string): Promise<void> {
+    const { body: refused } = await admin.patch(`/svc_table/${id}`, body);
+    const confirm = refused.error.details.confirmHash;
+    expect((await admin.patch(`/svc_table/${id}`, body, { confirm })).status).toBe(202);
+    await settled(name);
+  }
+
+  it("lies there for 30 days, and is gone afterwards, the rest untouched", async () => {
+    const [recent, old] = [await table("recent", [{ a: "x" }]), await table("old", [{ a: "x" }])];
+    for (const { id, name } of [recent, old]) {
+      await confirmed(id, { columns: [] }, name);
+    }
+    await age(recent.id, days(29));
+    await age(old.id, days(31));
+    await restart();
+    await until(async () => (await stored("old"))[0]?.a === undefined);
+    expect((await stored("recent"))[0]?.a).toBe("x");
+    expect((await admin.send("POST", `/svc_table/${old.id}/undo`)).status).toBe(409);
+    expect((await admin.send("POST", `/svc_table/${recent.id}/undo`)).status).toBe(202);
+    await until(async () => (await tableNamed(admin, "recent")).columns.length === 1);
+    expect(await valuesOf(admin, "recent", "a")).toEqual(["x"]);
+    expect((await stored("old")).length).toBe(1);
+  }, 60_000);
+
+  it("is not taken from a table where it is in use again", async () => {
+    const made = await table("again", [{ a: "x" }]);
+    await confirmed(made.id, { columns: [] }, "again");
+    await admin.send("POST", `/svc_table/${made.id}/undo`);
+    await until(async () => (await tableNamed(admin, "again")).columns.length === 1);
+    await settled("again");
+    await age(made.id, days(31));
+    await restart();
+    await until(
+      async () => (await client.db().collection("_changes").countDocuments({ table: made.id })) === 0,
+    );
+    expect(await valuesOf(admin, "again", "a")).toEqual(["x"]);
+  }, 60_000);
+
+  it("is a deleted table's collection, also when a new table has its name", async () => {
+    const made = await table("dropped", [{ a: "old" }]);
+    const { body } = await admin.delete(`/svc_table/${made.id}`);
+    await admin.delete(`/svc_table/${made.id}?confirm=${body.error.details.confirmHash}`);
+    await until(async () => (await tableNamed(admin, "dropped")) === undefined);
+    const next = await table("dropped", [{ a: "new" }]);
+    expect(next.id).not.toBe(made.id);
+    await age(made.id, days(31));
+    await restart();
+    await until(async () => (await stored("dropped")).length === 0);
+    expect(await valuesOf(admin, "dropped", "a")).toEqual(["new"]);
+  }, 60_000);
+});

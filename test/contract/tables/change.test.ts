@@ -1,0 +1,530 @@
+// Contract 6: PATCH /svc_table/{id}. What keeps data, what is refused until it is confirmed, what never makes sense.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Answer, type Api, apiOf, asAdmin } from "../../support/api.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { make, makeTable, type Row, valuesOf } from "../records/make.js";
+import { columnsWith, expectDestructive, patchConfirmed, tableNamed } from "./change.js";
+
+let stack: Stack;
+let admin: Api;
+
+beforeAll(async () => {
+  stack = await startStack();
+  admin = await asAdmin(stack);
+  await makeTable(admin, { name: "people", columns: [{ name: "name", type: "string" }] });
+});
+
+afterAll(() => stack.stop());
+
+let count = 0;
+/** A fresh table with these columns and records. */
+async function table(definition: object, records: readonly object[] = []): Promise<Row> {
+  count += 1;
+  const made = await makeTable(admin, { name: `t${count}`, ...definition });
+  if (records.length > 0) expect((await admin.post(`/${made.name}`, records)).status).toBe(201);
+  return made;
+}
+const patch = (id: string, body: object, query = {}): Promise<Answer> =>
+  admin.patch(`/svc_table/${id}`, body, query);
+const texts = (...values: (string | null)[]) => values.map((a) => ({ a }));
+const TEXT = { columns: [{ name: "a", type: "string" }] };
+
+async function apply(id: string, body: object): Promise<Row> {
+  const { status, body: answer } = await patch(id, body);
+  expect([status, answer.message]).toEqual([200, "Success"]);
+  return answer.data[0];
+}
+
+describe("a rename keeps the data", () => {
+  it("of a table: the new address answers, the old one is 404, the id stays", async () => {
+    const { id, name } = await table(TEXT, texts("x"));
+    const renamed = await apply(id, { name: `${name}_new` });
+    expect([renamed.id, renamed.name]).toEqual([id, `${name}_new`]);
+    expect(await valuesOf(admin, `${name}_new`, "a")).toEqual(["x"]);
+    expect((await admin.get(`/${name}`)).status).toBe(404);
+  });
+
+  it("of a table that others link to, and of one that links to itself", async () => {
+    const parent = await table({
+      relations: [{ name: "up", type: "many-to-one", table: `t${count + 1}`, inverse: "down" }],
+    });
+    const child = await table({
+      relations: [{ name: "parent", type: "many-to-one", table: parent.name, inverse: "children" }],
+    });
+    const top = await make(admin, parent.name, {});
+    const below = await make(admin, parent.name, { up: top.id });
+    const kid = await make(admin, child.name, { parent: below.id });
+    await apply(parent.id, { name: `${parent.name}_new` });
+    const { body } = await admin.get(`/${parent.name}_new/${below.id}`, { fields: "up,children" });
+    expect(body.data).toEqual([{ up: { id: top.id }, children: [{ id: kid.id }] }]);
+    expect((await tableNamed(admin, child.name)).relations[0].table).toBe(`${parent.name}_new`);
+  });
+
+  it("of a column, in uniques and indexes too", async () => {
+    const made = await table(
+      {
+        columns: [
+          { name: "a", type: "string" },
+          { name: "b", type: "string" },
+        ],
+        uniques: [["a", "b"]],
+        indexes: [["-a"]],
+      },
+      [{ a: "x", b: "y" }],
+    );
+    const renamed = await apply(made.id, { columns: columnsWith(made, "a", { name: "first" }) });
+    expect([renamed.uniques, renamed.indexes]).toEqual([[["first", "b"]], [["-first"]]]);
+    expect(await valuesOf(admin, made.name, "first")).toEqual(["x"]);
+    expect((await admin.get(`/${made.name}`, { fields: "a" })).status).toBe(400);
+    expect((await admin.post(`/${made.name}`, { first: "x", b: "y" })).status).toBe(409);
+  });
+
+  it("of two columns that swap their names", async () => {
+    const made = await table(
+      {
+        columns: [
+          { name: "a", type: "string" },
+          { name: "b", type: "string" },
+        ],
+      },
+      [{ a: "1", b: "2" }],
+    );
+    const [a, b] = made.columns;
+    await apply(made.id, {
+      columns: [
+        { id: a.id, name: "b" },
+        { id: b.id, name: "a" },
+      ],
+    });
+    const { body } = await admin.get(`/${made.name}`, { fields: "a,b" });
+    expect(body.data[0]).toMatchObject({ a: "2", b: "1" });
+  });
+
+  it("of a relation and of its other end", async () => {
+    const person = await make(admin, "people", { name: "Ann" });
+    const made = await table({
+      relations: [{ name: "author", type: "many-to-one", table: "people", inverse: "texts" }],
+    });
+    const text = await make(admin, made.name, { author: person.id });
+    const [relation] = made.relations;
+    await apply(made.id, { relations: [{ id: relation.id, name: "writer", inverse: "writings" }] });
+    expect((await admin.get(`/${made.name}/${text.id}`, { fields: "writer" })).body.data).toEqual([
+      { writer: { id: person.id } },
+    ]);
+    expect((await admin.get(`/people/${person.id}`, { fields: "writings" })).body.data).toEqual([
+      { writings: [{ id: text.id }] },
+    ]);
+  });
+
+  it("leaves the former name free for a new table, with records of its own", async () => {
+    const { id, name } = await table(TEXT, texts("old"));
+    await apply(id, { name: `${name}_moved` });
+    await makeTable(admin, { name, ...TEXT });
+    await make(admin, name, { a: "new" });
+    expect([await valuesOf(admin, name, "a"), await valuesOf(admin, `${name}_moved`, "a")]).toEqual([
+      ["new"],
+      ["old"],
+    ]);
+  });
+});
+
+describe("an additive change applies at once", () => {
+  it("a new column without an id; members keep theirs, and what a member does not name stays", async () => {
+    const made = await table({ columns: [{ name: "a", type: "string", description: "first" }] }, texts("x"));
+    const [a] = made.columns;
+    const changed = await apply(made.id, { columns: [{ id: a.id }, { name: "b", type: "int" }] });
+    expect(changed.columns[0]).toEqual(a);
+    expect(changed.columns.map(({ name }: Row) => name)).toEqual(["a", "b"]);
+    await make(admin, made.name, { a: "y", b: 1 });
+    expect(await valuesOf(admin, made.name, "b")).toEqual([null, 1]);
+  });
+
+  it("a record that is sent back as it was read changes nothing", async () => {
+    const made = await table({
+      ...TEXT,
+      relations: [
+        { name: "author", type: "many-to-one", table: "people", required: true },
+        { name: "readers", type: "many-to-many", table: "people" },
+      ],
+      uniques: [["a", "author"]],
+    });
+    const again = await apply(made.id, made);
+    expect(again).toEqual(made);
+  });
+
+  it("a new column's default is given to the records that are there, required or not", async () => {
+    const made = await table(TEXT, texts("x", "y"));
+    const added = [
+      { name: "stars", type: "int", required: true, default: 3 },
+      { name: "note", type: "text", default: "none" },
+    ];
+    await apply(made.id, { columns: [...made.columns, ...added] });
+    expect(await valuesOf(admin, made.name, "stars")).toEqual([3, 3]);
+    expect(await valuesOf(admin, made.name, "note")).toEqual(["none", "none"]);
+  });
+
+  it("a column that becomes required gives its default to records without a value", async () => {
+    const made = await table(TEXT, texts("x", null));
+    await apply(made.id, { columns: columnsWith(made, "a", { required: true, default: "none" }) });
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["none", "x"]);
+  });
+
+  it("flags, descriptions, enum values, looser rules, indexes, a unique that holds", async () => {
+    const made = await table(
+      {
+        columns: [
+          { name: "a", type: "string", rules: { maxLength: 5 } },
+          { name: "e", type: "enum", options: { values: ["red"] } },
+        ],
+      },
+      [
+        { a: "x", e: "red" },
+        { a: "y", e: "red" },
+      ],
+    );
+    const [a, e] = made.columns;
+    const changed = await apply(made.id, {
+      description: "letters",
+      columns: [
+        { id: a.id, rules: { maxLength: 9 }, unique: true, description: "one" },
+        { id: e.id, options: { values: ["red", "blue"] }, hidden: true },
+      ],
+      indexes: [["e", "-a"]],
+    });
+    expect(changed.description).toBe("letters");
+    expect((await admin.post(`/${made.name}`, { a: "x" })).status).toBe(409);
+    expect((await admin.post(`/${made.name}`, { a: "123456", e: "blue" })).status).toBe(201);
+    const { body } = await admin.get(`/${made.name}`, { fields: "a", filter: { e: "blue" } });
+    expect(body.data).toEqual([{ a: "123456" }]);
+  });
+
+  it("a relation of each type onto tables that are there shows at both ends", async () => {
+    const made = await table(TEXT, texts("x"));
+    const relations = [
+      { name: "one", type: "one-to-one", table: "people", inverse: `one_${made.name}` },
+      { name: "owner", type: "many-to-one", table: "people", inverse: `owned_${made.name}` },
+      { name: "fans", type: "many-to-many", table: "people", inverse: `fan_of_${made.name}` },
+    ];
+    await apply(made.id, { relations });
+    const { id: person } = await make(admin, "people", { name: "Ann" });
+    const { id } = await make(admin, made.name, { one: person, owner: person, fans: [person] });
+    const fields = relations.map(({ inverse }) => inverse).join(",");
+    expect((await admin.get(`/people/${person}`, { fields })).body.data).toEqual([
+      {
+        [`one_${made.name}`]: { id },
+        [`owned_${made.name}`]: [{ id }],
+        [`fan_of_${made.name}`]: [{ id }],
+      },
+    ]);
+    expect((await admin.post(`/${made.name}`, { one: person })).status).toBe(409);
+  });
+
+  it("onDelete of a relation holds for the next delete", async () => {
+    const made = await table({ relations: [{ name: "owner", type: "many-to-one", table: "people" }] });
+    const { id: person } = await make(admin, "people", {});
+    const { id } = await make(admin, made.name, { owner: person });
+    await apply(made.id, { relations: [{ id: made.relations[0].id, onDelete: "RESTRICT" }] });
+    expect((await admin.delete(`/people/${person}`)).status).toBe(409);
+    await apply(made.id, { relations: [{ id: made.relations[0].id, onDelete: "CASCADE" }] });
+    expect((await admin.delete(`/people/${person}`)).status).toBe(200);
+    expect((await admin.get(`/${made.name}/${id}`)).status).toBe(404);
+  });
+
+  it("a column or a table without any value loses nothing when it goes", async () => {
+    const made = await table({ columns: [...TEXT.columns, { name: "b", type: "int" }] }, texts("x"));
+    await apply(made.id, { columns: [{ id: made.columns[0].id }] });
+    const empty = await table(TEXT);
+    expect((await admin.delete(`/svc_table/${empty.id}`)).status).toBe(200);
+    expect((await admin.get(`/${empty.name}`)).status).toBe(404);
+  });
+
+  it("a column of a former one's name begins empty", async () => {
+    const made = await table(TEXT, texts("secret"));
+    await patchConfirmed(admin, made.id, { columns: [] });
+    await apply(made.id, TEXT);
+    expect(await valuesOf(admin, made.name, "a")).toEqual([null]);
+  });
+});
+
+describe("a change that loses data or may fail is refused with what it would cost, and applied when confirmed", () => {
+  it("removing a column that has values", async () => {
+    const made = await table(TEXT, texts("x", "y", null));
+    const answer = await patch(made.id, { columns: [] });
+    const { confirmHash } = expectDestructive(answer, [
+      { what: "column.remove", where: "columns.a", rows: 2 },
+    ]);
+    expect(await valuesOf(admin, made.name, "a")).toEqual([null, "x", "y"]);
+    const { status } = await patch(made.id, { columns: [] }, { confirm: confirmHash });
+    expect(status).toBe(200);
+    expect((await admin.get(`/${made.name}`, { fields: "a" })).status).toBe(400);
+  });
+
+  it("removing a relation that has links, and leading it to another table", async () => {
+    const made = await table({
+      relations: [{ name: "owner", type: "many-to-one", table: "people", inverse: `things_t${count + 1}` }],
+    });
+    const { id: person } = await make(admin, "people", {});
+    await make(admin, made.name, { owner: person });
+    const elsewhere = await table(TEXT);
+    const relations = [{ id: made.relations[0].id, table: elsewhere.name }];
+    expectDestructive(await patch(made.id, { relations }), [
+      { what: "relation.change", where: "relations.owner", rows: 1 },
+    ]);
+    await patchConfirmed(admin, made.id, { relations });
+    expect((await admin.get(`/${made.name}`, { fields: "owner" })).body.data).toEqual([{ owner: null }]);
+    const again = await make(admin, made.name, { owner: (await make(admin, elsewhere.name, {})).id });
+    expectDestructive(await patch(made.id, { relations: [] }), [
+      { what: "relation.remove", where: "relations.owner", rows: 1 },
+    ]);
+    await patchConfirmed(admin, made.id, { relations: [] });
+    expect((await admin.get(`/${made.name}/${again.id}`, { fields: "owner" })).status).toBe(400);
+    expect((await admin.get(`/people/${person}`, { fields: `things_${made.name}` })).status).toBe(400);
+  });
+
+  it("a type change keeps what converts; the rest becomes null", async () => {
+    const made = await table(TEXT, texts("12", " 7 ", "many", null));
+    const columns = columnsWith(made, "a", { type: "int" });
+    expectDestructive(await patch(made.id, { columns }), [
+      { what: "column.change", where: "columns.a", rows: 1 },
+    ]);
+    await patchConfirmed(admin, made.id, { columns });
+    expect(await valuesOf(admin, made.name, "a")).toEqual([null, null, 7, 12]);
+  });
+
+  it("a type change that loses nothing needs no confirmation", async () => {
+    const made = await table({ columns: [{ name: "a", type: "int", unique: true }] }, [{ a: 1 }, { a: 22 }]);
+    await apply(made.id, { columns: columnsWith(made, "a", { type: "string" }) });
+    expect(await valuesOf(admin, made.name, "a", { a: { _starts_with: "2" } })).toEqual(["22"]);
+    expect((await admin.post(`/${made.name}`, { a: "1" })).status).toBe(409);
+  });
+
+  it("a required column can't lose values: there is no hash to confirm it with", async () => {
+    const made = await table({ columns: [{ name: "a", type: "string", required: true }] }, texts("1", "x"));
+    const answer = await patch(made.id, { columns: columnsWith(made, "a", { type: "int" }) });
+    const { confirmHash, changes } = expectDestructive(answer, [{ where: "columns.a", rows: 1 }]);
+    expect([confirmHash, changes[0].confirmable]).toEqual([null, false]);
+    expect(changes[0].why).toContain("required");
+    await patchConfirmed(admin, made.id, { columns: columnsWith(made, "a", { type: "int", default: 0 }) });
+    expect(await valuesOf(admin, made.name, "a")).toEqual([0, 1]);
+  });
+
+  it("removing enum values that are in use", async () => {
+    const made = await table(
+      {
+        columns: [
+          { name: "e", type: "enum", options: { values: ["red", "blue"] } },
+          { name: "l", type: "enumList", options: { values: ["x", "y"] } },
+        ],
+      },
+      [
+        { e: "red", l: ["x", "y"] },
+        { e: "blue", l: ["x"] },
+      ],
+    );
+    const [e, l] = made.columns;
+    const columns = [
+      { id: e.id, options: { values: ["blue"] } },
+      { id: l.id, options: { values: ["x"] } },
+    ];
+    expectDestructive(await patch(made.id, { columns }), [
+      { where: "columns.e", rows: 1 },
+      { where: "columns.l", rows: 1 },
+    ]);
+    await patchConfirmed(admin, made.id, { columns });
+    const { body } = await admin.get(`/${made.name}`, { fields: "e,l", sort: "e" });
+    expect(body.data).toEqual([
+      { e: null, l: ["x"] },
+      { e: "blue", l: ["x"] },
+    ]);
+  });
+
+  it("required without a default where records have no value: confirmed, they stay as they are", async () => {
+    const made = await table(TEXT, texts("x", null));
+    const columns = columnsWith(made, "a", { required: true });
+    expectDestructive(await patch(made.id, { columns }), [{ where: "columns.a", rows: 1 }]);
+    await patchConfirmed(admin, made.id, { columns });
+    expect(await valuesOf(admin, made.name, "a")).toEqual([null, "x"]);
+    expect((await admin.post(`/${made.name}`, {})).status).toBe(400);
+  });
+
+  it("tighter rules that records break: confirmed, they stay as they are", async () => {
+    const made = await table(TEXT, texts("long enough", "x"));
+    const columns = columnsWith(made, "a", { rules: { minLength: 3 } });
+    expectDestructive(await patch(made.id, { columns }), [{ where: "columns.a", rows: 1 }]);
+    await patchConfirmed(admin, made.id, { columns });
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["long enough", "x"]);
+    expect((await admin.post(`/${made.name}`, { a: "y" })).status).toBe(400);
+  });
+
+  it("a new unique over repeated values names how many and some of them, and can't be confirmed", async () => {
+    const made = await table(TEXT, texts("x", "x", "y", "y", "z", null, null));
+    const answer = await patch(made.id, { columns: columnsWith(made, "a", { unique: true }) });
+    const { confirmHash, changes } = expectDestructive(answer, [{ where: "columns.a", rows: 4 }]);
+    expect(confirmHash).toBe(null);
+    expect(changes[0].examples.length).toBeGreaterThanOrEqual(2);
+    for (const id of changes[0].examples)
+      expect((await admin.get(`/${made.name}/${id}`)).body.data[0].a).toMatch(/^[xy]$/);
+    await apply(made.id, { uniques: [["a", "id"]] });
+  });
+
+  it("values that become equal by conversion are found, and nothing is changed", async () => {
+    const made = await table({ columns: [{ name: "a", type: "string", unique: true }] }, texts("1", "01"));
+    const answer = await patch(made.id, { columns: columnsWith(made, "a", { type: "int" }) });
+    expect(expectDestructive(answer, [{ where: "a", rows: 2 }]).confirmHash).toBe(null);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["01", "1"]);
+    expect((await admin.post(`/${made.name}`, { a: "2" })).status).toBe(201);
+    expect((await tableNamed(admin, made.name)).change).toMatchObject({ state: "failed" });
+  });
+
+  it("a to-many relation that becomes to-one keeps the first link, and the other way round all", async () => {
+    const made = await table({ relations: [{ name: "r", type: "many-to-many", table: "people" }] });
+    const people = [await make(admin, "people", {}), await make(admin, "people", {})].map(({ id }) => id);
+    const { id } = await make(admin, made.name, { r: people });
+    const relations = [{ id: made.relations[0].id, type: "many-to-one" }];
+    expectDestructive(await patch(made.id, { relations }), [{ where: "relations.r", rows: 1 }]);
+    await patchConfirmed(admin, made.id, { relations });
+    const read = async () => (await admin.get(`/${made.name}/${id}`, { fields: "r" })).body.data[0].r;
+    expect(await read()).toEqual({ id: people[0] });
+    await apply(made.id, { relations: [{ id: made.relations[0].id, type: "many-to-many" }] });
+    expect(await read()).toEqual([{ id: people[0] }]);
+  });
+
+  it("encryption on and off keeps every value", async () => {
+    const made = await table(TEXT, texts("secret"));
+    await apply(made.id, { columns: columnsWith(made, "a", { encrypted: true }) });
+    const { body } = await admin.get(`/${made.name}`, { fields: "a" });
+    expect(body.data).toEqual([{ a: "secret" }]);
+    expect((await admin.get(`/${made.name}`, { filter: { a: "secret" } })).status).toBe(400);
+    await apply(made.id, { columns: columnsWith(made, "a", { encrypted: false }) });
+    expect(await valuesOf(admin, made.name, "a", { a: "secret" })).toEqual(["secret"]);
+  });
+
+  it("deleting a table that has records", async () => {
+    const made = await table(TEXT, texts("x"));
+    const answer = await admin.delete(`/svc_table/${made.id}`);
+    const { confirmHash } = expectDestructive(answer, [{ what: "table.remove", where: made.name, rows: 1 }]);
+    expect((await admin.delete(`/svc_table/${made.id}?confirm=${confirmHash}`)).status).toBe(200);
+    expect((await admin.get(`/${made.name}`)).status).toBe(404);
+    expect((await admin.get(`/svc_table/${made.id}`)).status).toBe(404);
+  });
+});
+
+describe("a confirmation", () => {
+  it("is good for the change that was shown, and for no other", async () => {
+    const made = await table({ columns: [...TEXT.columns, { name: "b", type: "string" }] }, [
+      { a: "x", b: "y" },
+    ]);
+    const [a, b] = made.columns;
+    const shown = expectDestructive(await patch(made.id, { columns: [{ id: b.id }] }), [
+      { where: "columns.a" },
+    ]);
+    const other = await patch(made.id, { columns: [{ id: a.id }] }, { confirm: shown.confirmHash });
+    expectDestructive(other, [{ where: "columns.b" }]);
+    expect(other.body.message[0]).toContain("confirm: ");
+  });
+
+  it("is stale once the table was changed", async () => {
+    const made = await table(TEXT, texts("x"));
+    const shown = expectDestructive(await patch(made.id, { columns: [] }), [{ where: "columns.a" }]);
+    await apply(made.id, { description: "changed meanwhile" });
+    const late = await patch(made.id, { columns: [] }, { confirm: shown.confirmHash });
+    expectDestructive(late, [{ where: "columns.a" }]);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
+  });
+
+  it("holds for a change with new members too", async () => {
+    const made = await table(TEXT, texts("x"));
+    await patchConfirmed(admin, made.id, {
+      columns: [{ name: "b", type: "int", required: true, default: 1 }],
+    });
+    expect(await valuesOf(admin, made.name, "b")).toEqual([1]);
+  });
+});
+
+describe("refused", () => {
+  const unprocessable = async (id: string, body: object, path: string): Promise<void> => {
+    const answer = await patch(id, body);
+    expect([answer.status, answer.body.error.code]).toEqual([422, "SCHEMA_ERROR"]);
+    expect(answer.body.message.join("\n")).toContain(`${path}: `);
+  };
+
+  it("a definition that makes no sense, with every problem", async () => {
+    const made = await table({ ...TEXT, singleton: true });
+    const [a] = made.columns;
+    const { status, body } = await patch(made.id, {
+      name: "Bad",
+      columns: [
+        { id: a.id, type: "nope" },
+        { id: "5f5f5f5f5f5f5f5f5f5f5f5f", name: "b", type: "int" },
+        { name: "id", type: "int" },
+      ],
+      indexes: [["gone"]],
+    });
+    expect(status).toBe(422);
+    const text = body.message.join("\n");
+    for (const path of ["name", "columns[0].type", "columns[1].id", "columns[2].name", "indexes[0]"])
+      expect(text).toContain(`${path}: `);
+  });
+
+  it("a taken name: 409", async () => {
+    const [one, other] = [await table(TEXT), await table(TEXT)];
+    const { status, body } = await patch(one.id, { name: other.name });
+    expect([status, body.error.code]).toEqual([409, "DUPLICATE_RESOURCE"]);
+  });
+
+  it("a name that the other end of somebody's relation has", async () => {
+    const made = await table(TEXT);
+    await table({ relations: [{ name: "r", type: "many-to-one", table: made.name, inverse: "others" }] });
+    await unprocessable(
+      made.id,
+      { columns: [...made.columns, { name: "others", type: "int" }] },
+      "columns[1].name",
+    );
+  });
+
+  it("another idType, or a singleton, where records are against it", async () => {
+    const made = await table(TEXT, texts("x", "y"));
+    await unprocessable(made.id, { idType: "int" }, "idType");
+    await unprocessable(made.id, { singleton: true }, "singleton");
+    const empty = await table(TEXT);
+    await apply(empty.id, { idType: "int" });
+    expect((await make(admin, empty.name, {})).id).toBe(1);
+  });
+
+  it("deleting a table that relations of others lead to: 409 naming them", async () => {
+    const made = await table(TEXT);
+    const other = await table({ relations: [{ name: "r", type: "many-to-one", table: made.name }] });
+    const { status, body } = await admin.delete(`/svc_table/${made.id}`);
+    expect([status, body.error.code]).toEqual([409, "CONFLICT"]);
+    expect(body.error.details.relations).toEqual([`${other.name}.r`]);
+  });
+
+  it("unknown ids: 404; ids of system tables are unknown; no body: 422", async () => {
+    const unknown = "5f5f5f5f5f5f5f5f5f5f5f5f";
+    expect((await patch(unknown, {})).status).toBe(404);
+    expect((await patch("svc_user", {})).status).toBe(404);
+    expect((await admin.delete(`/svc_table/${unknown}`)).status).toBe(404);
+    expect((await admin.post(`/svc_table/${unknown}/undo`)).status).toBe(404);
+    const made = await table(TEXT);
+    expect((await patch(made.id, [])).status).toBe(422);
+  });
+
+  it("for anybody but root admins", async () => {
+    const made = await table(TEXT);
+    await make(admin, "svc_user", { email: "reader@example.com", password: "reader's password" });
+    const { body } = await apiOf(`${stack.appUrl}/api`).post("/auth/login", {
+      email: "reader@example.com",
+      password: "reader's password",
+    });
+    const reader = apiOf(`${stack.appUrl}/api`, { Authorization: `Bearer ${body.accessToken}` });
+    const anonymous = apiOf(`${stack.appUrl}/api`);
+    for (const [api, status] of [
+      [reader, 403],
+      [anonymous, 401],
+    ] as const) {
+      expect((await api.patch(`/svc_table/${made.id}`, { name: "mine" })).status).toBe(status);
+      expect((await api.delete(`/svc_table/${made.id}`)).status).toBe(status);
+      expect((await api.post(`/svc_table/${made.id}/undo`)).status).toBe(status);
+    }
+  });
+});

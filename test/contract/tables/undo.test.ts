@@ -1,0 +1,169 @@
+// Contract 6: POST /svc_table/{id}/undo brings back what the last destructive change took away.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Api, asAdmin } from "../../support/api.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { make, makeTable, type Row, valuesOf } from "../records/make.js";
+import { columnsWith, patchConfirmed } from "./change.js";
+
+let stack: Stack;
+let admin: Api;
+
+beforeAll(async () => {
+  stack = await startStack();
+  admin = await asAdmin(stack);
+});
+
+afterAll(() => stack.stop());
+
+let count = 0;
+async function table(definition: object, records: readonly object[] = []): Promise<Row> {
+  count += 1;
+  const made = await makeTable(admin, { name: `t${count}`, ...definition });
+  for (const record of records) await make(admin, made.name, record);
+  return made;
+}
+const undo = (id: string) => admin.send("POST", `/svc_table/${id}/undo`);
+const deleteConfirmed = async (id: string): Promise<void> => {
+  const { body } = await admin.delete(`/svc_table/${id}`);
+  const confirm = body.error.details.confirmHash;
+  expect((await admin.delete(`/svc_table/${id}?confirm=${confirm}`)).status).toBe(200);
+};
+const undone = async (id: string): Promise<Row> => {
+  const { status, body } = await undo(id);
+  expect([status, body.message]).toEqual([200, "Success"]);
+  return body.data[0];
+};
+const TEXT = { columns: [{ name: "a", type: "string" }] };
+
+describe("undo", () => {
+  it("brings a removed column back with its values; records written since have none", async () => {
+    const made = await table({ columns: [{ name: "a", type: "string", required: true }] }, [{ a: "x" }]);
+    await patchConfirmed(admin, made.id, { columns: [] });
+    await make(admin, made.name, {});
+    const back = await undone(made.id);
+    expect(await valuesOf(admin, made.name, "a")).toEqual([null, "x"]);
+    // A record without a value is there now, so the column is back as an optional one.
+    expect(back.columns[0]).toMatchObject({ id: made.columns[0].id, name: "a", required: false });
+  });
+
+  it("brings a required column back as required when nothing was written since", async () => {
+    const made = await table({ columns: [{ name: "a", type: "string", required: true }] }, [{ a: "x" }]);
+    await patchConfirmed(admin, made.id, { columns: [] });
+    expect((await undone(made.id)).columns).toEqual(made.columns);
+  });
+
+  it("brings the former type back with the values as they were; newer ones are converted", async () => {
+    const made = await table(TEXT, [{ a: "12" }, { a: "many" }]);
+    await patchConfirmed(admin, made.id, { columns: columnsWith(made, "a", { type: "int" }) });
+    await make(admin, made.name, { a: 5 });
+    await undone(made.id);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["12", "5", "many"]);
+  });
+
+  it("brings a relation back, without links to records that were deleted meanwhile", async () => {
+    const people = await table(TEXT, [{ a: "Ann" }, { a: "Bob" }]);
+    const [ann, bob] = (await admin.get(`/${people.name}`)).body.data;
+    const made = await table({
+      relations: [
+        { name: "owner", type: "many-to-one", table: people.name, inverse: "things" },
+        { name: "fans", type: "many-to-many", table: people.name },
+      ],
+    });
+    const { id } = await make(admin, made.name, { owner: ann.id, fans: [ann.id, bob.id] });
+    const other = await make(admin, made.name, { owner: bob.id });
+    await patchConfirmed(admin, made.id, { relations: [] });
+    await admin.delete(`/${people.name}/${ann.id}`);
+    await undone(made.id);
+    const { body } = await admin.get(`/${made.name}`, { fields: "id,owner,fans" });
+    expect(body.data).toEqual([
+      { id, owner: null, fans: [{ id: bob.id }] },
+      { id: other.id, owner: { id: bob.id }, fans: [] },
+    ]);
+    expect((await admin.get(`/${people.name}/${bob.id}`, { fields: "things" })).body.data[0].things).toEqual([
+      { id: other.id },
+    ]);
+  });
+
+  it("brings a deleted table back by its id, with its records, links and uniques", async () => {
+    const people = await table(TEXT, [{ a: "Ann" }]);
+    const [ann] = (await admin.get(`/${people.name}`)).body.data;
+    const made = await table(
+      {
+        columns: [{ name: "a", type: "string", unique: true }],
+        relations: [{ name: "owner", type: "many-to-one", table: people.name, inverse: "things" }],
+      },
+      [{ a: "x", owner: ann.id }],
+    );
+    const before = (await admin.get(`/${made.name}`)).body.data;
+    await deleteConfirmed(made.id);
+    const back = await undone(made.id);
+    const { createdAt: _created, updatedAt: _updated, change: _change, ...definition } = made;
+    expect(back).toMatchObject(definition);
+    expect((await admin.get(`/${made.name}`)).body.data).toEqual(before);
+    expect((await admin.post(`/${made.name}`, { a: "x" })).status).toBe(409);
+    expect(
+      (await admin.get(`/${people.name}/${ann.id}`, { fields: "things" })).body.data[0].things.length,
+    ).toBe(1);
+  });
+
+  it("of a deleted table whose name was taken since is 409, and works once the name is free", async () => {
+    const made = await table(TEXT, [{ a: "old" }]);
+    await deleteConfirmed(made.id);
+    const next = await makeTable(admin, { name: made.name, ...TEXT });
+    await make(admin, made.name, { a: "new" });
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["new"]);
+    const { status, body } = await undo(made.id);
+    expect([status, body.error.code]).toEqual([409, "DUPLICATE_RESOURCE"]);
+    await admin.patch(`/svc_table/${next.id}`, { name: `${made.name}_next` });
+    await undone(made.id);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["old"]);
+    expect(await valuesOf(admin, `${made.name}_next`, "a")).toEqual(["new"]);
+  });
+
+  it("keeps what was changed since, and goes back one change at a time", async () => {
+    const made = await table(
+      { columns: [...TEXT.columns, { name: "b", type: "int" }, { name: "c", type: "string" }] },
+      [{ a: "x", b: 1, c: "z" }],
+    );
+    const [a, b, c] = made.columns;
+    await patchConfirmed(admin, made.id, { columns: [{ id: b.id }, { id: c.id }] });
+    await patchConfirmed(admin, made.id, { columns: [{ id: c.id }] });
+    const added = [
+      { id: c.id, name: "renamed" },
+      { name: "d", type: "int" },
+    ];
+    expect((await admin.patch(`/svc_table/${made.id}`, { columns: added })).status).toBe(200);
+    const names = (row: Row): string[] => row.columns.map(({ name }: Row) => name);
+    expect(names(await undone(made.id))).toEqual(["renamed", "d", "b"]);
+    const twice = await undone(made.id);
+    expect(names(twice)).toEqual(["renamed", "d", "b", "a"]);
+    expect(twice.columns[3]).toEqual(a);
+    const { body } = await admin.get(`/${made.name}`, { fields: "a,b,renamed,d" });
+    expect(body.data).toEqual([{ a: "x", b: 1, renamed: "z", d: null }]);
+    expect((await undo(made.id)).status).toBe(409);
+  });
+
+  it("is refused where values have become equal since: 409 with some of them, nothing changed", async () => {
+    const made = await table({ columns: [{ name: "a", type: "string", unique: true }] }, [
+      { a: "1" },
+      { a: "x" },
+    ]);
+    await patchConfirmed(admin, made.id, { columns: columnsWith(made, "a", { type: "int", unique: false }) });
+    await make(admin, made.name, { a: 1 });
+    const { status, body } = await undo(made.id);
+    expect([status, body.error.code, body.error.details.confirmHash]).toEqual([
+      409,
+      "DESTRUCTIVE_CHANGE",
+      null,
+    ]);
+    expect(await valuesOf(admin, made.name, "a")).toEqual([null, 1, 1]);
+  });
+
+  it("of a table where nothing was taken away is 409, of an unknown one 404, other methods 405", async () => {
+    const made = await table(TEXT, [{ a: "x" }]);
+    await admin.patch(`/svc_table/${made.id}`, { description: "harmless" });
+    expect((await undo(made.id)).status).toBe(409);
+    const answer = await admin.get(`/svc_table/${made.id}/undo`);
+    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
+  });
+});

@@ -1,0 +1,228 @@
+// Contract 6: tables as code. SCHEMA_FILE is applied at start, and `npm run schema` compares by hand.
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { MongoClient } from "mongodb";
+import { type Api, signIn } from "../support/api.js";
+import { fileOf } from "../support/run-state.js";
+import { ADMIN, freshDatabase, type RunningService, startService } from "../support/stack.js";
+
+const LIBRARY = [
+  {
+    name: "books",
+    columns: [{ name: "title", type: "string", required: true }],
+    relations: [{ name: "author", type: "many-to-one", table: "authors", inverse: "books" }],
+    uniques: [["title", "author"]],
+  },
+  {
+    name: "authors",
+    columns: [{ name: "name", type: "string" }],
+    // Each of the two leads to the other: neither can be made first.
+    relations: [{ name: "debut", type: "one-to-one", table: "books" }],
+  },
+];
+
+let directory: string;
+let file: string;
+let mongodbUrl: string;
+let running: RunningService[];
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "portico-schema-"));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+beforeEach(() => {
+  mongodbUrl = freshDatabase();
+  file = join(directory, "schema.json");
+  running = [];
+});
+afterEach(async () => {
+  for (const service of running) await service.stop();
+  const client = new MongoClient(mongodbUrl);
+  await client.db().dropDatabase();
+  await client.close();
+});
+
+const env = () => ({
+  ...{ MONGODB_URL: mongodbUrl, DATA_DIR: directory, DATA_SERVICE_PORT: "0", NODE_ENV: "test", DEMO: "off" },
+  ...{ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password, LOG_LEVEL: "info", SCHEMA_FILE: file },
+});
+const write = (tables: unknown): Promise<void> => writeFile(file, JSON.stringify({ tables }));
+
+async function start(): Promise<RunningService> {
+  const service = await startService("@portico/data-service/main", env());
+  running.push(service);
+  return service;
+}
+
+/** Starts, looks, and stops again. */
+async function startAnd<Result>(look: (admin: Api) => Promise<Result>): Promise<Result> {
+  const service = await start();
+  const result = await look(await signIn(service.url, ADMIN));
+  await service.stop();
+  return result;
+}
+
+const tables = async (admin: Api) => (await admin.get("/svc_table", { sort: "name", limit: "0" })).body.data;
+
+async function command(...words: string[]): Promise<{ code: number | null; output: string; errors: string }> {
+  const child = spawn(process.execPath, [fileOf("@portico/data-service/schema-main"), ...words], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env() },
+  });
+  const [output, errors, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.once("close", resolve)),
+  ]);
+  return { code, output, errors };
+}
+
+describe("SCHEMA_FILE", () => {
+  it("makes the tables at the first start, whatever their relations; the next starts change nothing", async () => {
+    await write(LIBRARY);
+    const made = await startAnd(async (admin) => {
+      const author = (await admin.post("/authors", { name: "Ann" })).body.data[0].id;
+      expect((await admin.post("/books", { title: "One", author })).status).toBe(201);
+      expect((await admin.post("/books", { title: "One", author })).status).toBe(409);
+      return tables(admin);
+    });
+    expect(made.map(({ name }: { name: string }) => name)).toEqual(["authors", "books"]);
+    expect(await startAnd(tables)).toEqual(made);
+  });
+
+  it("applies what is new in it, and leaves tables alone that it does not name", async () => {
+    await write(LIBRARY);
+    await startAnd(async (admin) => {
+      await admin.post("/svc_table", { name: "others" });
+      await admin.post("/authors", { name: "Ann" });
+    });
+    const [books, authors] = LIBRARY;
+    const columns = [
+      { name: "name", type: "text" },
+      { name: "born", type: "date" },
+    ];
+    await write([books, { ...authors, columns }]);
+    await startAnd(async (admin) => {
+      expect((await tables(admin)).length).toBe(3);
+      expect((await admin.get("/authors", { fields: "name,born" })).body.data).toEqual([
+        { name: "Ann", born: null },
+      ]);
+    });
+  });
+
+  it("stops the start where data would be lost, with the list, and nothing is changed", async () => {
+    await write(LIBRARY);
+    const before = await startAnd(async (admin) => {
+      await admin.post("/authors", { name: "Ann" });
+      await admin.post("/books", { title: "One" });
+      return tables(admin);
+    });
+    const [books, authors] = LIBRARY;
+    await write([
+      { ...books, columns: [{ name: "title", type: "int", required: true }] },
+      { ...authors, columns: [{ name: "born", type: "date" }] },
+    ]);
+    const refusal = await start().then(
+      () => "started",
+      (error: Error) => error.message,
+    );
+    expect(refusal).toMatch(/SCHEMA_FILE can't be applied/);
+    expect(refusal).toMatch(/^books: columns\.title: 1 of the records/m);
+    expect(refusal).toMatch(/^authors: columns\.name: 1 of the records have a value in it/m);
+    await write(LIBRARY);
+    expect(await startAnd(tables)).toEqual(before);
+  }, 60_000);
+
+  it.each([
+    ["that is not there", undefined, /SCHEMA_FILE .* can't be read \(ENOENT\)/],
+    ["that is no JSON", "{", /is not valid JSON/],
+    [
+      "with a table that makes no sense",
+      '{"tables":[{"name":"a","columns":[{"name":"b","type":"c"}]}]}',
+      /columns\[0\]\.type/,
+    ],
+  ])("%s stops the start with a sentence", async (_case, content, sentence) => {
+    if (content === undefined) file = join(directory, "missing.json");
+    else await writeFile(file, content);
+    await expect(start()).rejects.toThrow(sentence);
+  });
+
+  it("is applied by two instances that start at once", async () => {
+    await write(LIBRARY);
+    const [one, two] = await Promise.all([start(), start()]);
+    const seen = await Promise.all([one, two].map(async ({ url }) => tables(await signIn(url, ADMIN))));
+    expect(seen[0]).toEqual(seen[1]);
+    expect(seen[0].length).toBe(2);
+  }, 60_000);
+});
+
+describe("npm run schema", () => {
+  it("pull writes a file that makes the same tables elsewhere, with the same ids", async () => {
+    await write(LIBRARY);
+    const made = await startAnd(tables);
+    expect((await command("pull", file)).code).toBe(0);
+    expect((await command("diff", file)).output).toBe("no difference\n");
+    const pulled = await readFile(file, "utf8");
+    mongodbUrl = freshDatabase();
+    const again = await startAnd(tables);
+    const ids = (list: { id: string; columns: { id: string }[] }[]) =>
+      list.map(({ id, columns }) => [id, columns.map((each) => each.id)]);
+    expect(ids(again)).toEqual(ids(made));
+    await command("pull", file);
+    expect(await readFile(file, "utf8")).toBe(pulled);
+  }, 60_000);
+
+  it("tells a rename by the ids of a pulled file, also while the service runs on the same database", async () => {
+    await write(LIBRARY);
+    const service = await start();
+    const admin = await signIn(service.url, ADMIN);
+    await admin.post("/authors", { name: "Ann" });
+    await command("pull", file);
+    const renamed = (await readFile(file, "utf8"))
+      .replaceAll('"authors"', '"writers"')
+      .replace('"name": "name"', '"name": "called"');
+    await writeFile(file, renamed);
+    const { code, output } = await command("diff", file);
+    expect([code, output.split("\n").toSorted()]).toEqual([
+      1,
+      ["", "writers: column.change columns.name", "writers: table.set name"],
+    ]);
+    expect((await command("apply", file)).code).toBe(0);
+    expect((await admin.get("/writers", { fields: "called" })).body.data).toEqual([{ called: "Ann" }]);
+  }, 60_000);
+
+  it("apply loses nothing without --confirm", async () => {
+    await write(LIBRARY);
+    const service = await start();
+    const admin = await signIn(service.url, ADMIN);
+    await admin.post("/authors", { name: "Ann" });
+    const [books, authors] = LIBRARY;
+    await write([books, { ...authors, columns: [] }]);
+    const refused = await command("apply", file);
+    expect([refused.code, refused.output]).toEqual([
+      1,
+      "authors: column.remove columns.name\nauthors: LOSES columns.name: 1 of the records have a value in it\n",
+    ]);
+    expect((await admin.get("/authors", { fields: "name" })).body.data).toEqual([{ name: "Ann" }]);
+    expect((await command("apply", file, "--confirm")).code).toBe(0);
+    expect((await admin.get("/authors", { fields: "name" })).status).toBe(400);
+  });
+
+  it("says what to do when the service has the embedded database open, and how it is used", async () => {
+    mongodbUrl = `mongodb_embedded://${directory}/mongodb`;
+    await write(LIBRARY);
+    await start();
+    const { code, errors } = await command("pull", file);
+    expect(code).toBe(1);
+    expect(errors).toMatch(/in use by another process: stop that process/);
+    expect(errors).toMatch(/stop the service first/);
+    await running[0]?.stop();
+    expect((await command("diff", file)).output).toBe("no difference\n");
+    expect((await command("nonsense")).errors).toMatch(/^usage: /);
+    mongodbUrl = freshDatabase();
+  }, 60_000);
+});
