@@ -50,6 +50,13 @@ describe("deep", () => {
   );
 });
 
+describe("deep beside fields that say all but", () => {
+  it("loads the whole record of a relation that fields also names, for such names are ignored", async () => {
+    const parameters = { fields: "chief,-partner", deep: { chief: {} } };
+    expect(await differenceIn(people, listPeople(parameters))).toBeUndefined();
+  });
+});
+
 describe("an empty list directly on a relation", () => {
   it.each(["chief", "partner", "partnerOf", "staff"])(
     "matches nothing, and its opposite everything: %s",

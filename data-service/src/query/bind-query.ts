@@ -149,7 +149,8 @@ function selectRelations(
   for (const name of fields?.excluded ?? []) wanted.delete(name);
   // deep loads a relation whatever `fields` says.
   for (const name of deep.keys()) {
-    const onlyId = asked.has(name) && fields?.names.has(name) && !fields.nested.has(name);
+    const named = !excludes && fields?.names.has(name);
+    const onlyId = asked.has(name) && named && !fields?.nested.has(name);
     wanted.set(name, onlyId ? "id" : fields?.nested.get(name));
   }
   return [...wanted].map(([name, inner]) => ({ ...requireRelation(name, scope, path, "show"), inner }));
