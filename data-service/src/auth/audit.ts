@@ -13,6 +13,7 @@ export type AuditEventName =
   | "session.ended"
   | "refresh.reuse"
   | "password.changed"
+  | "email.changed"
   | "role.changed"
   | "user.activated"
   | "user.deactivated"

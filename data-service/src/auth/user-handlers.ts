@@ -47,13 +47,14 @@ function actorOf(request: Request): Readonly<Record<string, string>> {
 /** The events of an accepted change. The password itself is not looked at. */
 function eventsOf(change: Json, userId: string, by: Readonly<Record<string, string>>): AuditEvent[] {
   if (!isObject(change)) return [];
-  const { password, role, isRootAdmin, isActive } = change;
+  const { email, password, role, isRootAdmin, isActive } = change;
   const power = {
     ...(role === undefined ? {} : { role: typeof role === "string" ? role : JSON.stringify(role) }),
     ...(isRootAdmin === undefined ? {} : { isRootAdmin: String(isRootAdmin) }),
   };
   return [
     ...(password === undefined ? [] : [{ event: "password.changed", userId, details: by } as const]),
+    ...(email === undefined ? [] : [{ event: "email.changed", userId, details: by } as const]),
     ...(Object.keys(power).length === 0
       ? []
       : [{ event: "role.changed", userId, details: { ...by, ...power } } as const]),

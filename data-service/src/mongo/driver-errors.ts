@@ -14,8 +14,8 @@ const DUPLICATE_KEY = 11_000;
 const TIME_LIMIT = 50;
 /** The server is going, or has lost its place: shutting down, stepping down, host unreachable. */
 const AWAY = [6, 7, 89, 91, 189, 10_107, 11_600, 11_602, 13_435, 13_436];
-/** A document, or a parent with its children, beyond 16 MB. */
-const TOO_LARGE = [10_334, 17_419, 17_420];
+/** A document, a parent with its children, or all children of a join, beyond what the server holds at once. */
+const TOO_LARGE = [4_568, 10_334, 17_419, 17_420];
 
 /** The refusal for a failed database call; anything unforeseen stays what it is and becomes a 500. */
 export function asRefusal(error: unknown, table?: Table): unknown {

@@ -16,6 +16,9 @@ export function idText(table: Table, id: unknown): string {
   return String(COLUMN_TYPES[table.idColumn.type].toJson(id));
 }
 
+/** Tells documents apart that have no id yet. */
+const POSITION = "__at";
+
 /** Documents of a list call, small enough to be sent at once or to be streamed. */
 const BATCH_SIZE = 500;
 
@@ -85,13 +88,18 @@ export class RecordStore {
     return new Set(found.map((document) => idText(table, document._id)));
   }
 
-  /** Would this document, which is not stored, pass the stages? */
-  async wouldMatch(table: Table, document: Document, stages: readonly Stage[]): Promise<boolean> {
-    const pipeline = [{ $documents: { $literal: [document] } }, ...stages, { $project: { _id: 1 } }];
+  /** Which of these documents, which are not stored, would pass the stages? @returns their positions */
+  async wouldMatch(
+    table: Table,
+    documents: readonly Document[],
+    stages: readonly Stage[],
+  ): Promise<ReadonlySet<number>> {
+    const numbered = documents.map((document, at) => ({ ...document, [POSITION]: at }));
+    const pipeline = [{ $documents: { $literal: numbered } }, ...stages, { $project: { [POSITION]: 1 } }];
     const found = await this.#refusing(table, () =>
       this.#db.aggregate(pipeline, { maxTimeMS: this.#timeoutMs }).toArray(),
     );
-    return found.length > 0;
+    return new Set(found.map((document) => Number(document[POSITION])));
   }
 
   /** Inserts documents, all of them or (on a duplicate) none after the first that collides. */

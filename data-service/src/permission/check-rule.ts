@@ -1,17 +1,18 @@
 // Does a permission rule fit the table it is about? Pure.
 import { AppError } from "@portico/shared/app-error";
-import type { Catalog, Column, Table } from "../catalog/catalog.js";
+import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
 import { isObject, type Json, type JsonObject, kindOf } from "../json.js";
+import type { AuthorizedPredicate } from "../query/ast.js";
 import { compileRule, presetColumn, type RuleContext } from "./compile-rules.js";
+import type { ProtectedTables } from "./rights.js";
 import { ACTIONS, type Action, type Rule } from "./rule.js";
 import { isVariable, type Variables, variablesOf } from "./variables.js";
 
 interface CheckContext {
   readonly catalog: Catalog;
-  /** Name of the users' table. */
-  readonly users: string;
+  readonly protected: ProtectedTables;
   readonly maxDepth: number;
 }
 
@@ -19,19 +20,60 @@ interface CheckContext {
 export function ruleProblems(rule: JsonObject, context: CheckContext): string[] {
   const { catalog } = context;
   const table = catalog.tables.get(String(rule.table));
-  const users = catalog.tables.get(context.users);
+  const users = catalog.tables.get(context.protected.users);
   const action = ACTIONS.find((each): each is Action => each === rule.action);
   // What is missing or of a wrong type has been reported by the check of the body.
   if (action === undefined || users === undefined || typeof rule.table !== "string") return [];
   if (table === undefined)
     return [`table: there is no table "${rule.table}"${suggestion(rule.table, catalog.tables.keys())}`];
   const full: RuleContext = { catalog, maxDepth: context.maxDepth, variables: sampleVariables(users) };
+  if (grantsNothing(table, action, context.protected))
+    return [`table: "${table.name}" is for root admins; no rule can let anybody else ${action} it`];
   return [
     ...shapeProblems(rule, action),
     ...["fields", "filter", "check"].flatMap((member) => compileProblem(rule, member, table, full)),
-    ...presetProblems(rule.presets, table, full),
+    ...presetProblems(rule.presets, table, full, context.protected),
+    ...checkedElsewhere(rule, table, full),
   ];
 }
+
+/** A rule that can never help anybody is a mistake of whoever wrote it. */
+function grantsNothing(
+  table: Table,
+  action: Action,
+  { roles, permissions, tables }: ProtectedTables,
+): boolean {
+  return table.journal === true || (action !== "read" && [roles, permissions, tables].includes(table.name));
+}
+
+/** Links in other tables' records are written after the record is judged, so a check can't speak of them. */
+function checkedElsewhere(rule: JsonObject, table: Table, context: RuleContext): string[] {
+  if (rule.check === undefined || rule.check === null) return [];
+  try {
+    const { check } = compileRule({ ...BARE, table: table.name, check: rule.check }, table, context);
+    return relationsIn(check)
+      .filter(({ link }) => link.on === "target")
+      .map(
+        ({ name }) =>
+          `check.${name}: lies in the records of another table, which are written later; check there`,
+      );
+  } catch (error) {
+    if (error instanceof AppError) return [];
+    throw error;
+  }
+}
+
+/** The relations of the checked table itself that a predicate goes through. */
+function relationsIn(predicate: AuthorizedPredicate): Relation[] {
+  if (predicate.kind === "and" || predicate.kind === "or") return predicate.of.flatMap(relationsIn);
+  if (predicate.kind === "not") return relationsIn(predicate.of);
+  return predicate.kind === "related" || predicate.kind === "exists" ? [predicate.relation] : [];
+}
+
+const BARE: Rule = {
+  ...{ id: "", roleId: null, table: "", action: "read", filter: null, presets: null, check: null },
+  fields: null,
+};
 
 /** Members that mean nothing with the action: a rule that seems to restrict and does not is worse than a refusal. */
 function shapeProblems(rule: JsonObject, action: Action): string[] {
@@ -50,12 +92,8 @@ function shapeProblems(rule: JsonObject, action: Action): string[] {
 function compileProblem(rule: JsonObject, member: string, table: Table, context: RuleContext): string[] {
   const value = rule[member];
   if (value === undefined || value === null) return [];
-  const bare: Rule = {
-    ...{ id: "", roleId: null, table: table.name, action: "read", filter: null, presets: null, check: null },
-    fields: null,
-  };
   try {
-    compileRule({ ...bare, [member]: value }, table, context);
+    compileRule({ ...BARE, table: table.name, [member]: value }, table, context);
     return [];
   } catch (error) {
     if (error instanceof AppError) return [error.messages].flat().map(String);
@@ -63,11 +101,19 @@ function compileProblem(rule: JsonObject, member: string, table: Table, context:
   }
 }
 
-function presetProblems(presets: Json | undefined, table: Table, context: RuleContext): string[] {
+function presetProblems(
+  presets: Json | undefined,
+  table: Table,
+  context: RuleContext,
+  { users }: ProtectedTables,
+): string[] {
   if (presets === undefined || presets === null) return [];
   if (!isObject(presets))
     return [`presets: must be an object such as {"status":"draft"}, not ${kindOf(presets)}`];
   return Object.entries(presets).flatMap(([name, json]) => {
+    if (table.name === users && name === "isRootAdmin")
+      return ["presets.isRootAdmin: no rule can make a root admin"];
+    if (table.columns.get(name)?.readOnly) return [`presets.${name}: is read-only`];
     const column = presetColumn(name, table, context.catalog);
     if (column === undefined) {
       const known = [...table.columns.keys(), ...table.relations.keys()];

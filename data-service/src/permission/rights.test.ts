@@ -20,7 +20,11 @@ const user = (isRootAdmin: boolean): Principal & { kind: "user" } => ({
 const definitions: SystemTableDefinition[] = systemTables("svc_");
 const system = buildCatalog(1, [], definitions);
 /** The library's tables beside the system's. */
-const all: Catalog = { version: 1, changing: new Set(), tables: new Map([...system.tables, ...catalog.tables]) };
+const all: Catalog = {
+  version: 1,
+  changing: new Set(),
+  tables: new Map([...system.tables, ...catalog.tables]),
+};
 const systemTable = (name: string): Table => {
   const found = system.tables.get(name);
   if (found === undefined) throw new Error(name);
@@ -236,7 +240,7 @@ describe("a rule that is saved", () => {
   const problems = (parts: JsonObject): string[] =>
     ruleProblems(
       { table: "books", action: "read", ...parts },
-      { catalog: all, users: "svc_user", maxDepth: 7 },
+      { catalog: all, protected: tables, maxDepth: 7 },
     );
 
   it.each<[JsonObject, string[]]>([
@@ -268,6 +272,19 @@ describe("a rule that is saved", () => {
       ],
     ],
     [{ action: "create", presets: { title: "$user.id", author: 1 }, check: { pages: { _gt: 1 } } }, []],
+    [
+      { action: "update", check: { reviews: { _is_null: true } } },
+      ["check.reviews: lies in the records of another table, which are written later; check there"],
+    ],
+    [
+      { table: "svc_role", action: "update" },
+      ['table: "svc_role" is for root admins; no rule can let anybody else update it'],
+    ],
+    [{ table: "svc_audit" }, ['table: "svc_audit" is for root admins; no rule can let anybody else read it']],
+    [
+      { table: "svc_user", action: "create", presets: { isRootAdmin: true } },
+      ["presets.isRootAdmin: no rule can make a root admin"],
+    ],
   ])("%j", (parts, expected) => {
     expect(problems(parts)).toEqual(expected);
   });

@@ -1,12 +1,12 @@
 // Who may do what: a caller and the rules that concern them -> policies for every road. Pure.
 import { AppError } from "@portico/shared/app-error";
-import type { Catalog, Table } from "../catalog/catalog.js";
+import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import type { JsonObject } from "../json.js";
 import type { Principal, SignedIn } from "../principal.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
 import { compileRules, readPolicy, type WriteGrant } from "./compile-rules.js";
-import type { ReadPolicies, ReadPolicy } from "./read-view.js";
+import type { ReadGrant, ReadPolicies, ReadPolicy } from "./read-view.js";
 import type { Action, Rule } from "./rule.js";
 import { type Caller, variablesOf } from "./variables.js";
 
@@ -32,10 +32,8 @@ export interface RightsContext {
 
 const EVERYTHING: WriteGrant = { rows: ALWAYS, members: () => true, presets: {}, check: ALWAYS };
 const READ_EVERYTHING: ReadPolicy = { rows: ALWAYS, grants: [EVERYTHING] };
-const OPEN: ReadPolicy = {
-  rows: ALWAYS,
-  grants: [{ rows: ALWAYS, members: (member) => !("hidden" in member && member.hidden) }],
-};
+/** What one's own record shows. */
+const isOpen = (member: Column | Relation): boolean => !("hidden" in member && member.hidden);
 
 export class Rights {
   readonly #context: RightsContext;
@@ -59,10 +57,10 @@ export class Rights {
     const others = this.read(catalog);
     const { users, roles } = this.#context.tables;
     return (table) => {
-      if (table.name === roles) return OPEN;
-      if (table.name !== users) return others(table);
-      const rows = ownRow(table, principal);
-      return { rows, grants: [{ rows, members: OPEN.grants[0]?.members ?? (() => false) }] };
+      const ownId = table.name === users ? principal.userId : table.name === roles ? principal.roleId : null;
+      if (ownId === null) return others(table);
+      const own: ReadGrant = { rows: rowOf(table, ownId), members: isOpen };
+      return readPolicy([own, ...(others(table)?.grants ?? [])]);
     };
   }
 
@@ -117,10 +115,16 @@ function isRootOnly({ name }: Table, { roles, permissions, tables }: ProtectedTa
   return name === roles || name === permissions || name === tables;
 }
 
-/** No rule reaches a root admin's account or makes one, and nobody changes their own role or state. */
+/**
+ * No rule reaches a root admin's account or makes one, and nobody changes their own role or state. One's own password
+ * goes by PATCH /me, where the present one must be known: else a stolen token would become the account.
+ */
 function sparing(grant: WriteGrant, users: Table, principal: Principal): WriteGrant[] {
   const isRootAdmin = users.columns.get("isRootAdmin");
-  const [role, isActive] = [users.relations.get("role"), users.columns.get("isActive")];
+  const [role, isActive]: (Column | Relation | undefined)[] = [
+    users.relations.get("role"),
+    users.columns.get("isActive"),
+  ];
   if (isRootAdmin === undefined) return [];
   const { isRootAdmin: _never, ...presets } = grant.presets;
   const isRoot: AuthorizedPredicate = { kind: "test", column: isRootAdmin, test: { op: "eq", value: true } };
@@ -131,10 +135,13 @@ function sparing(grant: WriteGrant, users: Table, principal: Principal): WriteGr
     rows: { kind: "and", of: [grant.rows, not(isRoot), not(isOneself)] },
     members: (member) => member !== isRootAdmin && grant.members(member),
   };
+  const { role: _role, isActive: _state, email: _email, password: _password, ...ownPresets } = presets;
+  const kept = [role, isActive, users.columns.get("email"), users.columns.get("password")];
   const oneself: WriteGrant = {
     ...others,
+    presets: ownPresets,
     rows: { kind: "and", of: [grant.rows, not(isRoot)] },
-    members: (member) => member !== role && member !== isActive && others.members(member),
+    members: (member) => !kept.includes(member) && others.members(member),
   };
   return [oneself, others];
 }
@@ -144,9 +151,12 @@ function not(of: AuthorizedPredicate): AuthorizedPredicate {
 }
 
 function ownRow(users: Table, principal: Principal): AuthorizedPredicate {
-  const id = principal.kind === "user" ? principal.userId : "";
-  const value = COLUMN_TYPES[users.idColumn.type].parse(id, []);
-  return value === undefined ? NEVER : { kind: "test", column: users.idColumn, test: { op: "eq", value } };
+  return principal.kind === "user" ? rowOf(users, principal.userId) : NEVER;
+}
+
+function rowOf(table: Table, id: string): AuthorizedPredicate {
+  const value = COLUMN_TYPES[table.idColumn.type].parse(id, []);
+  return value === undefined ? NEVER : { kind: "test", column: table.idColumn, test: { op: "eq", value } };
 }
 
 function callerRecord(principal: Principal, user: JsonObject | null): JsonObject | null {

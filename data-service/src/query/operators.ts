@@ -63,9 +63,9 @@ function flag(operand: Json, path: Path): boolean {
 
 /** The needle of a text search: literal, never a pattern. An empty one is in every text. */
 function needle(operand: Json, path: Path): string {
-  if (typeof operand !== "string" || !operand.isWellFormed()) {
-    throw refuse(path, `must be text, not ${kindOf(operand)}`);
-  }
+  if (typeof operand !== "string") throw refuse(path, `must be text, not ${kindOf(operand)}`);
+  if (!operand.isWellFormed())
+    throw refuse(path, "must be text, not text with half a character (an unpaired surrogate)");
   checkLength(operand, path);
   return operand;
 }

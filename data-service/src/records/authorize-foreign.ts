@@ -44,14 +44,19 @@ function owningRelation({ target, relation }: LinkSet): Relation | undefined {
   return [...target.relations.values()].find(({ link }) => link.on === "self" && link.field === field);
 }
 
-/** A rule with a check could be broken by the new link, and there is no single record to judge: it does not help here. */
+/**
+ * A rule with a check could be broken by the new link, and one with presets wants more than a link to be written: they
+ * do not help here.
+ */
 async function allAllowed(
   { store }: Pick<RecordDeps, "store">,
   table: Table,
   which: Document,
   grants: readonly WriteGrant[],
 ): Promise<boolean> {
-  const usable = grants.filter(({ check }) => check.kind === "always");
+  const usable = grants.filter(
+    ({ check, presets }) => check.kind === "always" && Object.keys(presets).length === 0,
+  );
   if (usable.length === 0) return false;
   const rows: AuthorizedPredicate = usable.some((grant) => grant.rows.kind === "always")
     ? ALWAYS

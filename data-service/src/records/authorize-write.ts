@@ -17,18 +17,43 @@ export interface Alternative {
   readonly plan: WritePlan;
 }
 
-/** The first alternative whose check the new record satisfies. @throws AppError 403 */
-export async function chooseCreate(
+/**
+ * For each new record the first of its alternatives whose check it satisfies. One question a rule, however many records.
+ * @throws AppError 403 when one satisfies none
+ */
+export async function chooseCreates(
   deps: Pick<RecordDeps, "store" | "clock">,
   table: Table,
-  alternatives: readonly Alternative[],
-): Promise<WritePlan> {
+  records: readonly (readonly Alternative[])[],
+): Promise<WritePlan[]> {
   const now = deps.clock.now();
-  for (const { plan, check } of alternatives) {
-    const document = { ...Object.fromEntries(plan.own.set), createdAt: now, updatedAt: now };
-    if (await satisfies(deps, table, document, check)) return plan;
+  const chosen = new Map<number, WritePlan>();
+  const most = Math.max(...records.map((alternatives) => alternatives.length));
+  for (let turn = 0; turn < most && chosen.size < records.length; turn += 1) {
+    const open = records.flatMap((alternatives, at) => {
+      const alternative = alternatives[turn];
+      return alternative === undefined || chosen.has(at) ? [] : [{ at, ...alternative }];
+    });
+    // Rules are the same for all records of a request, so few different checks come in a turn.
+    for (const [check, group] of byCheck(open)) {
+      const documents = group.map(({ plan }) => ({
+        ...{ ...Object.fromEntries(plan.own.set), createdAt: now, updatedAt: now },
+      }));
+      const passing = await satisfying(deps, table, documents, check);
+      for (const [index, { at, plan }] of group.entries()) if (passing.has(index)) chosen.set(at, plan);
+    }
   }
-  throw checkFailed(table, "create");
+  return records.map((_, at) => {
+    const plan = chosen.get(at);
+    if (plan === undefined) throw checkFailed(table, "create");
+    return plan;
+  });
+}
+
+function byCheck<Each extends Alternative>(open: readonly Each[]): Map<AuthorizedPredicate, Each[]> {
+  const groups = new Map<AuthorizedPredicate, Each[]>();
+  for (const each of open) groups.set(each.check, [...(groups.get(each.check) ?? []), each]);
+  return groups;
 }
 
 export interface JudgedUpdate {
@@ -61,7 +86,7 @@ export async function chooseUpdate(
       ...Object.fromEntries(plan.own.set),
       updatedAt: deps.clock.now(),
     };
-    if (await satisfies(deps, table, result as Document, check)) {
+    if ((await satisfying(deps, table, [result as Document], check)).has(0)) {
       return { plan, guard: unchanged(record, [...fieldsOf(rows), ...fieldsOf(check)]) };
     }
   }
@@ -101,15 +126,15 @@ async function readMatching(
   return record;
 }
 
-/** Asks MongoDB about a record that is not written yet, so that rules mean the same everywhere. */
-async function satisfies(
+/** Asks MongoDB about records that are not written yet, so that rules mean the same everywhere. @returns positions */
+async function satisfying(
   { store }: Pick<RecordDeps, "store">,
   table: Table,
-  document: Document,
+  documents: readonly Document[],
   check: AuthorizedPredicate,
-): Promise<boolean> {
-  if (check.kind === "always") return true;
-  return store.wouldMatch(table, document, matchStages([check], new Names()));
+): Promise<ReadonlySet<number>> {
+  if (check.kind === "always") return new Set(documents.keys());
+  return store.wouldMatch(table, documents, matchStages([check], new Names()));
 }
 
 /** The fields of the record itself that a predicate reads. */

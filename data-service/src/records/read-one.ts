@@ -81,6 +81,15 @@ export async function readShaped(
   shape: RecordShape,
   ids: readonly Stored[],
 ): Promise<Json[]> {
+  return (await readEach(deps, shape, ids)).filter((record) => record !== undefined);
+}
+
+/** The same, with undefined in the place of each that the caller may not see. */
+export async function readEach(
+  deps: RecordDeps,
+  shape: RecordShape,
+  ids: readonly Stored[],
+): Promise<(Json | undefined)[]> {
   const { node, view } = shape;
   const toJson = shaper(node, deps.sealer.unseal);
   const pipeline = lowerRecord(
@@ -90,8 +99,8 @@ export async function readShaped(
   );
   const documents = await deps.store.read(node.table, pipeline);
   const byId = new Map(documents.map((document) => [String(document._id), document]));
-  return ids.flatMap((id) => {
+  return ids.map((id) => {
     const document = byId.get(String(id));
-    return document === undefined ? [] : [toJson(document)];
+    return document === undefined ? undefined : toJson(document);
   });
 }

@@ -4,9 +4,10 @@ import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { isObject, type Json, type JsonObject } from "../json.js";
 import { ruleProblems } from "../permission/check-rule.js";
+import type { ProtectedTables } from "../permission/rights.js";
 
 export interface RuleHooksDeps {
-  readonly tables: { readonly permissions: string; readonly roles: string; readonly users: string };
+  readonly tables: ProtectedTables;
   readonly maxDepth: number;
   /** Forgets what is kept of rules. */
   readonly forget: () => void;
@@ -24,7 +25,7 @@ export interface RuleHooks {
 export function makeRuleHooks({ tables, maxDepth, forget, read }: RuleHooksDeps): RuleHooks {
   const check = (catalog: Catalog, rules: readonly Json[]): void => {
     const problems = rules.flatMap((rule, at) =>
-      ruleProblems(isObject(rule) ? rule : {}, { catalog, users: tables.users, maxDepth }).map((problem) =>
+      ruleProblems(isObject(rule) ? rule : {}, { catalog, protected: tables, maxDepth }).map((problem) =>
         rules.length === 1 ? problem : `[${at}].${problem}`,
       ),
     );

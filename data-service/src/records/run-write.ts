@@ -175,6 +175,7 @@ async function requireLettable(
 /**
  * Deletes a record with all that `onDelete` asks for. Everything that could refuse is asked first, through all levels.
  * @param guard only while the record satisfies it; `{}` = always
+ * @param mayKnow whether the caller may hear of a relation that stands against it
  * @returns false when the record is there and does not satisfy the guard
  */
 export async function runDelete(
@@ -183,11 +184,12 @@ export async function runDelete(
   table: Table,
   id: Stored,
   guard: Document,
+  mayKnow: MayKnow,
 ): Promise<boolean> {
   if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
   await deps.userHooks.beforeChange(table, id, null);
   if (!(await stillSatisfies(deps, table, id, guard))) return false;
-  const steps = await collectDeletes(deps, catalog, { table, ids: [id] });
+  const steps = await collectDeletes(deps, catalog, { table, ids: [id] }, mayKnow);
   if (incomingLinks(catalog, table).length === 0) {
     // Nothing else is concerned: condition and deed are one.
     if ((await deps.writes.remove(table, [id], guard)) === 0) return false;
@@ -239,7 +241,12 @@ interface DeleteStep {
 }
 
 /** What goes, parents before children; a record that is reached again, as in a circle, goes once. */
-async function collectDeletes(deps: RecordDeps, catalog: Catalog, first: DeleteStep): Promise<DeleteStep[]> {
+async function collectDeletes(
+  deps: RecordDeps,
+  catalog: Catalog,
+  first: DeleteStep,
+  mayKnow: MayKnow = () => true,
+): Promise<DeleteStep[]> {
   const seen = new Map<string, Set<string>>();
   const unseen = ({ table, ids }: DeleteStep): Stored[] =>
     ids.filter((id) => !seen.get(table.name)?.has(String(id)));
@@ -257,7 +264,7 @@ async function collectDeletes(deps: RecordDeps, catalog: Catalog, first: DeleteS
       // One more than those that go anyway is enough to know that something else links here.
       const enough = effect.effect === "restrict" ? (seen.get(effect.owner.name)?.size ?? 0) + 1 : undefined;
       const others = unseen({ table: effect.owner, ids: await linkedIds(deps, effect, ids, enough) });
-      if (effect.effect === "restrict" && others.length > 0) throw restricted(table, effect);
+      if (effect.effect === "restrict" && others.length > 0) throw restricted(table, effect, mayKnow);
       wanted.push({ table: effect.owner, ids: others });
     }
   }
@@ -279,7 +286,12 @@ async function linkedIds(
   return found.map(({ _id }) => row.parse(row.toJson(_id), [])).filter((id) => id !== undefined);
 }
 
-function restricted(table: Table, { owner, relation }: DeleteEffect): AppError {
+/** Tells whether the caller may hear of a relation. */
+export type MayKnow = (owner: Table, relation: Relation) => boolean;
+
+function restricted(table: Table, { owner, relation }: DeleteEffect, mayKnow: MayKnow): AppError {
+  if (!mayKnow(owner, relation))
+    return new AppError("CONFLICT", `Other records still link to this "${table.name}" record.`);
   return new AppError("CONFLICT", {
     message: `Records of "${owner.name}" still link to this "${table.name}" record by "${relation.name}"; delete or move them first.`,
     details: { table: owner.name, relation: relation.name },

@@ -5,18 +5,19 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { isArray, isObject, type Json } from "../json.js";
 import { idText } from "../mongo/record-store.js";
 import type { WriteGrant } from "../permission/compile-rules.js";
+import { ReadView } from "../permission/read-view.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import type { Parameters } from "../query/parameters.js";
 import { requireSettled } from "../schema/write-gate.js";
 import { authorizeForeign } from "./authorize-foreign.js";
 import { authorizeLinks } from "./authorize-links.js";
-import { type Alternative, chooseCreate, chooseUpdate, judgeDelete, notAllowed } from "./authorize-write.js";
+import { type Alternative, chooseCreates, chooseUpdate, judgeDelete, notAllowed } from "./authorize-write.js";
 import { checkBody } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
-import { type RecordShape, readShaped, recordShape } from "./read-one.js";
-import { runCreate, runDelete, runUpdate } from "./run-write.js";
+import { type RecordShape, readEach, readShaped, recordShape } from "./read-one.js";
+import { type MayKnow, runCreate, runDelete, runUpdate } from "./run-write.js";
 import { planWrite, tablesDeletedFrom, tablesWritten } from "./write-plan.js";
 
 /** Records one POST may create. */
@@ -72,24 +73,24 @@ async function createSettled(
     };
   });
   await deps.ruleHooks.beforeCreate(table, catalog, isArray(body) ? body : [body]);
-  const plans = await Promise.all(bodies.map((alternatives) => chooseCreate(deps, table, alternatives)));
+  const plans = await chooseCreates(deps, table, bodies);
   await authorizeForeign(deps, rights, catalog, plans);
   const ids = await runCreate(deps, table, plans);
   deps.ruleHooks.afterChange(table);
   return { records: await answerOf(deps, shape, ids), ids: ids.map((id) => idText(table, id)) };
 }
 
-/** The new records; of those that the caller may not read, the id alone. */
+/**
+ * The written records; the id alone of those that the caller may not read, and of those that can't be read just now:
+ * they are written, and a refusal would say the opposite.
+ */
 async function answerOf(deps: RecordDeps, shape: RecordShape, ids: readonly Stored[]): Promise<Json[]> {
   const { table } = shape.node;
-  const records = await readShaped(deps, shape, ids);
-  if (records.length === ids.length) return records;
-  if (shape.view.rows(table).kind !== "always") {
-    const each = await Promise.all(ids.map((id) => readShaped(deps, shape, [id])));
-    const row = COLUMN_TYPES[table.idColumn.type];
-    return each.map(([record], at) => record ?? { id: row.toJson(ids[at]) });
-  }
-  throw new AppError("CONFLICT", "Another request has deleted what this one had just created.");
+  const row = COLUMN_TYPES[table.idColumn.type];
+  const records = await readEach(deps, shape, ids).catch(() => undefined);
+  const lost = records?.includes(undefined) === true && shape.view.rows(table).kind === "always";
+  if (lost) throw new AppError("CONFLICT", "Another request has deleted what this one had just written.");
+  return ids.map((id, at) => records?.[at] ?? { id: row.toJson(id) });
 }
 
 interface BodyContext {
@@ -254,7 +255,9 @@ async function removeSettled(
       const shape = recordShape(deps, rights, table, catalog, { filterFromText: false });
       throw notAllowed(table, "delete", await isVisible(deps, shape, id));
     }
-    return runDelete(deps, catalog, table, id, guard);
+    const view = new ReadView(catalog, rights.read(catalog));
+    const mayKnow: MayKnow = (owner, relation) => view.relation(owner, relation.name, "show") !== undefined;
+    return runDelete(deps, catalog, table, id, guard, mayKnow);
   });
   deps.ruleHooks.afterChange(table);
 }

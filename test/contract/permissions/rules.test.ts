@@ -269,6 +269,36 @@ describe("rules for changing", () => {
   });
 });
 
+describe("links from the other side", () => {
+  it("do not get around presets, which want more than the link to be written", async () => {
+    await rule({ table: "teams" });
+    await rule({ table: "teams", action: "update" });
+    await rule({});
+    await rule({ action: "update", presets: { status: "open" } });
+    expect((await ann.patch(`/teams/${teams.red.id}`, { notes: [notes[2].id] })).status).toBe(403);
+    expect((await admin.get(`/notes/${notes[2].id}`)).body.data[0]).toMatchObject({
+      status: "done",
+      team: null,
+    });
+  });
+});
+
+describe("a list of creates", () => {
+  it("is judged record by record, each by the first rule that allows it", async () => {
+    await rule({});
+    await rule({ action: "create", check: { salary: { _lt: 10 } }, presets: { status: "done" } });
+    await rule({ action: "create", check: { salary: { _gte: 10 } } });
+    const bodies = [5, 50, 7, null].map((salary) => ({ title: "bulk", salary }));
+    expect((await ann.post("/notes", bodies)).status).toBe(403);
+    const { body } = await ann.post("/notes", bodies.slice(0, 3));
+    expect(body.data.map(({ salary, status }: Row) => [salary, status])).toEqual([
+      [5, "done"],
+      [50, "open"],
+      [7, "done"],
+    ]);
+  });
+});
+
 describe("rules for deleting", () => {
   it("limit rows", async () => {
     await rule({ action: "delete", filter: { owner: "$user.id" } });
@@ -309,6 +339,25 @@ describe("user administration by a permitted role", () => {
     expect((await ann.delete(path)).status).toBe(403);
   });
 
+  it("changes nobody's own password or address: for these the present password must be known", async () => {
+    for (const change of [{ password: "taken over!" }, { email: "mine@example.com" }])
+      expect((await ann.patch(`/svc_user/${annId}`, change)).status).toBe(403);
+    await signIn(`${stack.appUrl}/api`, ANN);
+  });
+
+  it("changes nobody's own role or state by a preset either", async () => {
+    const boss = await make(admin, "svc_role", { name: "Boss" });
+    await rule({
+      table: "svc_user",
+      action: "update",
+      fields: "name",
+      presets: { role: boss.id, isActive: false },
+    });
+    await ann.patch(`/svc_user/${annId}`, { name: "Ann" });
+    const { body } = await admin.get(`/svc_user/${annId}`);
+    expect(body.data[0]).toMatchObject({ isActive: true, role: { id: role } });
+  });
+
   it("changes nobody's own role or state", async () => {
     expect((await ann.patch(`/svc_user/${annId}`, { role: null })).status).toBe(403);
     expect((await ann.patch(`/svc_user/${annId}`, { isActive: false })).status).toBe(403);
@@ -335,6 +384,35 @@ describe("a rule that makes no sense", () => {
     const { id } = await rule({ filter: { salary: 1 } });
     const { status, body } = await admin.patch(`/svc_permission/${id}`, { table: "teams" });
     expect([status, body.message]).toEqual([400, ['filter.salary: unknown field "salary" on "teams"']]);
+  });
+});
+
+describe("a refusal", () => {
+  it("of a delete tells nothing of records that may not be seen", async () => {
+    await makeTable(admin, {
+      name: "hush",
+      relations: [
+        { name: "about", type: "many-to-one", table: "notes", inverse: "hushed", onDelete: "RESTRICT" },
+      ],
+    });
+    await make(admin, "hush", { about: notes[0].id });
+    await rule({ action: "delete" });
+    const { status, body } = await ann.delete(`/notes/${notes[0].id}`);
+    expect([status, body.message]).toEqual([409, 'Other records still link to this "notes" record.']);
+    expect(JSON.stringify(body)).not.toContain("hush");
+    expect((await admin.delete(`/notes/${notes[0].id}`)).body.message).toContain('"hush"');
+    const [{ id }] = (await admin.get("/hush")).body.data;
+    await admin.delete(`/hush/${id}`);
+  });
+});
+
+describe("/me", () => {
+  it("shows the own role and no other", async () => {
+    const other = await make(admin, "svc_role", { name: "Other" });
+    const bob = await signIn(`${stack.appUrl}/api`, BOB);
+    const { body } = await bob.get("/me", { fields: "email,role.name" });
+    expect(body.data).toEqual([{ email: BOB.email, role: { id: role, name: "Writer" } }]);
+    expect((await bob.get(`/svc_role/${other.id}`)).status).toBe(403);
   });
 });
 
