@@ -1,5 +1,6 @@
 // What the record use cases may touch.
 import type { Clock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { LoadRights } from "../permission/load-rights.js";
 import type { QueryLimits } from "../query/bind-query.js";
@@ -23,6 +24,7 @@ export interface RecordDeps {
   readonly thresholds: Thresholds;
   readonly seenQueries: SeenQueries;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly sealer: Sealer;
   readonly userHooks: UserHooks;
   readonly ruleHooks: RuleHooks;

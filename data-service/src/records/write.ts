@@ -87,7 +87,10 @@ async function createSettled(
 async function answerOf(deps: RecordDeps, shape: RecordShape, ids: readonly Stored[]): Promise<Json[]> {
   const { table } = shape.node;
   const row = COLUMN_TYPES[table.idColumn.type];
-  const records = await readEach(deps, shape, ids).catch(() => undefined);
+  const records = await readEach(deps, shape, ids).catch((err: unknown) => {
+    deps.logger.warn({ err, table: table.name }, "what was written could not be read for the answer");
+    return undefined;
+  });
   const lost = records?.includes(undefined) === true && shape.view.rows(table).kind === "always";
   if (lost) throw new AppError("CONFLICT", "Another request has deleted what this one had just written.");
   return ids.map((id, at) => records?.[at] ?? { id: row.toJson(id) });
