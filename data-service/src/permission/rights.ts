@@ -57,9 +57,10 @@ export class Rights {
     const others = this.read(catalog);
     const { users, roles } = this.#context.tables;
     return (table) => {
-      const ownId = table.name === users ? principal.userId : table.name === roles ? principal.roleId : null;
-      if (ownId === null) return others(table);
-      const own: ReadGrant = { rows: rowOf(table, ownId), members: isOpen };
+      if (table.name !== users && table.name !== roles) return others(table);
+      const id = table.name === users ? principal.userId : principal.roleId;
+      // Whoever has no role may see that there is none.
+      const own: ReadGrant = { rows: id === null ? NEVER : rowOf(table, id), members: isOpen };
       return readPolicy([own, ...(others(table)?.grants ?? [])]);
     };
   }

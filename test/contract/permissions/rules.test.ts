@@ -414,6 +414,13 @@ describe("/me", () => {
     expect(body.data).toEqual([{ email: BOB.email, role: { id: role, name: "Writer" } }]);
     expect((await bob.get(`/svc_role/${other.id}`)).status).toBe(403);
   });
+
+  it("shows that there is no role, to whoever has none", async () => {
+    const nobody = { email: "nobody@example.com", password: "nobody's password" };
+    await make(admin, "svc_user", nobody);
+    const { body } = await (await signIn(`${stack.appUrl}/api`, nobody)).get("/me", { fields: "email,role" });
+    expect(body.data).toEqual([{ email: nobody.email, role: null }]);
+  });
 });
 
 describe("asking about permissions", () => {
