@@ -23,6 +23,7 @@ import {
   makeSessionStore,
   type SessionStore,
 } from "@portico/data-service/mongo/session-store";
+import { makeThrottleStore } from "@portico/data-service/mongo/throttle-store";
 import { makeUserStore, type UserStore, userCollection } from "@portico/data-service/mongo/user-store";
 import { makeLogger } from "@portico/shared/logger";
 import { type Db, ObjectId } from "mongodb";
@@ -94,6 +95,19 @@ const signIn = (remember = false) =>
   issueSession(deps(), { userId: ANN.toHexString(), remember, provider: null }, CLIENT);
 const parallel = <Result>(count: number, task: () => Promise<Result>) =>
   Promise.allSettled(Array.from({ length: count }, task));
+
+describe("the throttle store", () => {
+  it("lets a try pass whose clock is behind that of the one before", async () => {
+    const throttles = makeThrottleStore(db);
+    const delay = { free: 3, firstMs: 1_000, longestMs: 60_000, forgetMs: 3_600_000 };
+    const now = Date.now();
+    const take = (at: number) => throttles.takeDelayed("account:ann", delay, new Date(at));
+    expect(await take(now)).toBeUndefined();
+    expect(await take(now - 500)).toBeUndefined();
+    expect(await take(now)).toBeUndefined();
+    expect(await take(now)).toMatchObject({ retryAt: expect.any(Date) });
+  });
+});
 
 describe("the session store", () => {
   const session: Session = {

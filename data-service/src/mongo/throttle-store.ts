@@ -12,6 +12,8 @@ interface CounterDocument {
 }
 
 const DUPLICATE_KEY = 11_000;
+/** Not the moment of the try itself: that is the future for a try admitted earlier, or by a slower clock. */
+const NO_WAIT = new Date(0);
 
 export function throttleCollection(db: Db): Collection<CounterDocument> {
   // A count lost with the power is no harm, and waiting for the disk would make each sign-in slower.
@@ -54,7 +56,9 @@ export function makeThrottleStore(db: Db): ThrottleStore {
         { $set: { count: { $cond: [waits, "$count", { $cond: [live, { $add: ["$count", 1] }, 1] }] } } },
         {
           $set: {
-            notBefore: { $cond: [waits, "$notBefore", { $cond: [{ $lt: ["$count", free] }, now, next] }] },
+            notBefore: {
+              $cond: [waits, "$notBefore", { $cond: [{ $lt: ["$count", free] }, NO_WAIT, next] }],
+            },
             expiresAt: { $cond: [waits, "$expiresAt", later(now, forgetMs)] },
           },
         },
