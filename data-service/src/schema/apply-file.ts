@@ -10,6 +10,10 @@ import { changeTable } from "./change-table.js";
 import { createTable, type SchemaDeps } from "./create-table.js";
 import { type Plan, planChange } from "./plan-change.js";
 
+/** How long a table that another instance is making is waited for. */
+const PATIENCE_MS = 15_000;
+const LOOK_MS = 50;
+
 /** What is to be done about one table. */
 export interface TableDifference {
   readonly name: string;
@@ -109,20 +113,37 @@ export async function applyFile(
     ({ problems, confirmable }) => problems.length > 0 && !(confirmed && confirmable),
   );
   if (stops) return differences;
-  const stored = await deps.catalogStore.load();
-  for (const table of tables) if (matchTable(table, stored) === undefined) await createBare(deps, table);
+  for (const table of tables) await ensureThere(deps, table);
   for (const table of tables) await changeToFile(deps, table, confirmed);
   return differences.map((each) => ({ ...each, problems: [] }));
 }
 
-async function createBare(deps: ChangeDeps & SchemaDeps, { name, id, json }: FileTable): Promise<void> {
+/** Another instance may apply the same file at this moment: a table that it is making is waited for. */
+async function ensureThere(deps: ChangeDeps & SchemaDeps, table: FileTable): Promise<void> {
+  const began = performance.now();
+  while (matchTable(table, await deps.catalogStore.load()) === undefined) {
+    const refusal = await createBare(deps, table);
+    if (refusal === undefined) return;
+    if (performance.now() - began > PATIENCE_MS) throw refusal;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+/** @returns why not, when the name is taken or reserved */
+async function createBare(
+  deps: ChangeDeps & SchemaDeps,
+  { name, id, json }: FileTable,
+): Promise<AppError | undefined> {
   // The id of a deleted table stays its own, so that it can come back.
   const isFree = id !== undefined && (await deps.changes.lastUndoable(id, new Date(0))) === undefined;
   const bare: Json = { ...(isFree ? { id } : {}), name, idType: json.idType ?? null };
-  await createTable(deps, bare, true).catch((error: unknown) => {
-    // Another instance applies the same file at this moment.
-    if (!(error instanceof AppError && error.code === "DUPLICATE_RESOURCE")) throw error;
-  });
+  try {
+    await createTable(deps, bare, true);
+    return undefined;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "DUPLICATE_RESOURCE") return error;
+    throw error;
+  }
 }
 
 async function changeToFile(deps: ChangeDeps, table: FileTable, confirmed: boolean): Promise<void> {
