@@ -67,19 +67,19 @@ describe("a search in many records", () => {
   });
 
   test.each(["_contains", "_ends_with", "_icontains"])(
-    "with %s reads the records that have the rarest trigram",
+    "with %s reads the records that have the rarest gram",
     async (operator) => {
       const plan = await explain("notes", { filter: { body: { [operator]: "QUETZAL" } }, limit: "100" });
       expect(plan.fullScans).toBe(0);
-      expect(plan.indexes).toEqual(["_t_body_1"]);
+      expect(plan.indexes).toEqual(["_g_body_1"]);
       expect(plan.documentsExamined).toBe(RARE);
-      expect(plan.questions).toMatchObject([{ answers: 5, documentsExamined: 0 }]);
+      expect(plan.questions).toMatchObject([{ answers: 3, documentsExamined: 0 }]);
     },
   );
 
   test("with _starts_with reads candidates too", async () => {
     const plan = await explain("notes", { filter: { body: { _starts_with: "amber amber amber 10" } } });
-    expect(plan.indexes).toEqual(["_t_body_1"]);
+    expect(plan.indexes).toEqual(["_g_body_1"]);
     expect(plan.documentsExamined).toBeLessThan(RECORDS / 5);
   });
 
@@ -154,14 +154,14 @@ describe("a searchable column", () => {
     expect(await found("fourth")).toBe(1);
   });
 
-  test("shows its trigrams to nobody", async () => {
+  test("shows its grams to nobody", async () => {
     const { body } = await api.get("/letters", { fields: "*" });
     expect(Object.keys(body.data[0]).sort()).toEqual(["body", "createdAt", "id", "updatedAt"]);
-    expect((await api.get("/letters", { fields: "_t_body" })).status).toBe(400);
-    expect((await api.get("/letters", { filter: { _t_body: "fou" } })).status).toBe(400);
+    expect((await api.get("/letters", { fields: "_g_body" })).status).toBe(400);
+    expect((await api.get("/letters", { filter: { _g_body: "fou" } })).status).toBe(400);
   });
 
-  test("finds texts with more trigrams than are stored", async () => {
+  test("finds texts with more grams than are stored", async () => {
     const long = Array.from({ length: 12_000 }, (_, at) => String.fromCodePoint(0x4e00 + at)).join("");
     await api.post("/letters", { body: long });
     expect(await found(long.slice(5_000, 5_010))).toBe(1);
@@ -178,7 +178,7 @@ describe("a column that becomes searchable later", () => {
     await db.collection<{ _id: string }>("_versions").updateOne({ _id: "catalog" }, { $inc: { version: 1 } });
   }
 
-  const unindexed = () => db.collection("diary").countDocuments({ _t_body: { $exists: false } });
+  const unindexed = () => db.collection("diary").countDocuments({ _g_body: { $exists: false } });
 
   async function whenIndexed(): Promise<void> {
     while ((await unindexed()) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -218,7 +218,7 @@ describe("a column that becomes searchable later", () => {
   });
 
   test("is indexed to the end by two services of which one is killed, while records change", async () => {
-    await db.collection("diary").updateMany({}, { $unset: { _t_body: "" } });
+    await db.collection("diary").updateMany({}, { $unset: { _g_body: "" } });
     await stack.dataService.stop("SIGKILL");
     const other = await startService("@portico/data-service/main", {
       ...{ MONGODB_URL: stack.mongodbUrl, DATA_DIR: stack.dataDir, APP_URL: stack.appUrl },
@@ -235,9 +235,9 @@ describe("a column that becomes searchable later", () => {
     await whenIndexed();
     expect(await count("diary", { body: { _contains: "changed " } })).toBe(40);
     const records = await db.collection("diary").find().toArray();
-    for (const { body: text, _t_body: trigrams } of records) {
-      const first = typeof text === "string" ? text.slice(0, 3).toLowerCase() : undefined;
-      expect(trigrams).toEqual(first === undefined ? [] : expect.arrayContaining([first]));
+    for (const { body: text, _g_body: grams } of records) {
+      const first = typeof text === "string" ? text.slice(0, 5).toLowerCase() : undefined;
+      expect(grams).toEqual(first === undefined ? [] : expect.arrayContaining([first]));
     }
   });
 });

@@ -32,7 +32,7 @@ export interface Column {
   readonly hidden: boolean;
   readonly readOnly: boolean;
   readonly encrypted: boolean;
-  /** Its trigrams are stored and indexed; see trigrams.ts. */
+  /** Its grams are stored and indexed; see grams.ts. */
   readonly searchable: boolean;
   /** An index begins with it that holds every record which has a value. */
   readonly indexed: boolean;

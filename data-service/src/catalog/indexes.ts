@@ -1,6 +1,6 @@
 // Table -> the indexes it needs. Pure; mongo/provision makes them.
 import type { Column, Relation, Table } from "./catalog.js";
-import { trigramField } from "./trigrams.js";
+import { gramField } from "./grams.js";
 
 export interface IndexSpec {
   /** Field and direction, in order. */
@@ -36,7 +36,7 @@ export function indexesOf(table: Table): IndexSpec[] {
     ...[...table.relations.values()].flatMap(({ link, counter }) =>
       link.on === "target" && counter !== undefined ? [greatestFirst(counter.column.field)] : [],
     ),
-    ...columns.filter((column) => column.searchable).map(trigrams),
+    ...columns.filter((column) => column.searchable).map(grams),
     ...(table.singleton ? [{ key: [[SINGLETON_FIELD, 1] as const], unique: true }] : []),
   ];
   return withoutRepeats(specs);
@@ -78,8 +78,8 @@ function greatestFirst(field: string): IndexSpec {
 }
 
 /** Not ended by `_id`: there are many keys of a record, and whoever searches for rare ones sorts few. */
-function trigrams(column: Column): IndexSpec {
-  return { key: [[trigramField(column), 1]], unique: false };
+function grams(column: Column): IndexSpec {
+  return { key: [[gramField(column), 1]], unique: false };
 }
 
 function uniqueOn(table: Table, names: readonly string[]): IndexSpec {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { ObjectId } from "bson";
 import type { Db } from "mongodb";
 import { type Catalog, ownCounters, type Table } from "../catalog/catalog.js";
-import { emptyTrigrams } from "../catalog/trigrams.js";
+import { emptyGrams } from "../catalog/grams.js";
 import type { Json } from "../json.js";
 import type { CountStore } from "../mongo/count-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
@@ -114,6 +114,6 @@ function toDocument(
   const body: Json = { ...record.values, ...Object.fromEntries(links) };
   const { own } = planWrite(checkBody(body, table, catalog, { mayWrite: () => true }, "create"));
   const createdAt = new Date(record.createdAt);
-  const values = { ...emptyTrigrams(table.columns.values()), ...Object.fromEntries(own.set) };
+  const values = { ...emptyGrams(table.columns.values()), ...Object.fromEntries(own.set) };
   return { _id: id, ...values, createdAt, updatedAt: createdAt };
 }

@@ -1,6 +1,6 @@
-// Stores trigrams for records that were written before their column became searchable, batch by batch.
+// Stores grams for records that were written before their column became searchable, batch by batch.
 import type { Column, Table } from "../catalog/catalog.js";
-import { storedTrigrams, trigramField } from "../catalog/trigrams.js";
+import { gramField, storedGrams } from "../catalog/grams.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
@@ -20,7 +20,7 @@ export function searchableColumns(table: Table): readonly Column[] {
 }
 
 /**
- * Completes the trigrams of a table. What is missing is read from the records themselves, so that it may be interrupted
+ * Completes the grams of a table. What is missing is read from the records themselves, so that it may be interrupted
  * at any moment, and done by several at once.
  * @param isStopping asked between batches
  * @returns how many records were completed
@@ -42,7 +42,7 @@ export async function fillSearch(
 
 /** @returns 0 when nothing was left to do; or when others did it first, who then also do the rest */
 async function fillBatch({ store }: FillDeps, table: Table, column: Column): Promise<number> {
-  const missing = { [trigramField(column)]: { $exists: false } };
+  const missing = { [gramField(column)]: { $exists: false } };
   const project = { $project: { _id: 1, [column.field]: 1 } };
   const found = await store.read(table, [{ $match: missing }, { $limit: BATCH }, project]);
   if (found.length === 0) return 0;
@@ -52,12 +52,12 @@ async function fillBatch({ store }: FillDeps, table: Table, column: Column): Pro
   );
 }
 
-/** Only while the value is the one that was read: whoever has changed it since has stored its trigrams too. */
+/** Only while the value is the one that was read: whoever has changed it since has stored its grams too. */
 function fillOne(document: StoredRecord, column: Column): { which: Document; change: Document } {
   const value = document[column.field];
-  const field = trigramField(column);
+  const field = gramField(column);
   const unchanged = value === undefined ? { $exists: false } : { $eq: value };
   const which = { _id: document._id, [column.field]: unchanged, [field]: { $exists: false } };
   // Both values came from the database a moment ago.
-  return { which: which as Document, change: { $set: { [field]: [...storedTrigrams(value)] } } };
+  return { which: which as Document, change: { $set: { [field]: [...storedGrams(value)] } } };
 }

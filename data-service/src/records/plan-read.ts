@@ -90,7 +90,7 @@ type Ask = (
   about?: Pick<Question, "read" | "needs">,
 ) => Promise<StoredRecord[]>;
 
-/** Searches of a filter whose trigrams are counted. */
+/** Searches of a filter whose grams are counted. */
 const MOST_ASKED = 8;
 
 /** Asked beside the keys of relations, not after them; which is why searches inside relations go without. */

@@ -2,8 +2,8 @@
 import { AppError } from "@portico/shared/app-error";
 import { type Catalog, incomingLinks, type Relation, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { emptyGrams } from "../catalog/grams.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
-import { emptyTrigrams } from "../catalog/trigrams.js";
 import { idText } from "../mongo/record-store.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
@@ -28,7 +28,7 @@ export async function runCreate(
   const rest = { ...mark, createdAt: now, updatedAt: now };
   const documents = fields.map(
     (own, at): Document => ({
-      ...{ _id: ids[at] ?? null, ...emptyTrigrams(table.columns.values()), ...own, ...rest },
+      ...{ _id: ids[at] ?? null, ...emptyGrams(table.columns.values()), ...own, ...rest },
     }),
   );
   await insertAll(deps, table, documents, ids);

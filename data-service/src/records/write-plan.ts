@@ -8,7 +8,7 @@ import {
   targetOf,
 } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import { isText, storedTrigrams, trigramField } from "../catalog/trigrams.js";
+import { gramField, isText, storedGrams } from "../catalog/grams.js";
 import type { CheckedBody, LinkSet } from "./check-body.js";
 
 /** The record's own document: fields to set and to take away. Null is never stored, only absence. */
@@ -41,8 +41,8 @@ export function planWrite({ values, links }: CheckedBody): WritePlan {
     put(column.field, value);
     columns.set(column.field, column);
     // What was stored while the column was searchable, or will be by an instance that knows of it already, is stale now.
-    if (column.searchable) set.set(trigramField(column), storedTrigrams(value));
-    else if (isText(column)) unset.push(trigramField(column));
+    if (column.searchable) set.set(gramField(column), storedGrams(value));
+    else if (isText(column)) unset.push(gramField(column));
   }
   for (const { relation, ids } of own) put(relation.link.field, linkValue(relation, ids));
   return {

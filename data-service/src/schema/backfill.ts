@@ -1,5 +1,5 @@
 // What members need that were switched on for records which are there already: numbers of children are counted, and
-// asked from then on. Trigrams of searchable columns need nothing here: their own filler finds them.
+// asked from then on. Grams of searchable columns need nothing here: their own filler finds them.
 import { ownCounters, type Table } from "../catalog/catalog.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { CountStore } from "../mongo/count-store.js";

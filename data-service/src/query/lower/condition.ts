@@ -105,7 +105,7 @@ function lowerCandidates({ field, values, prefixes }: Candidates): Document {
 }
 
 /** Case-sensitive, and in the spelling from which MongoDB reads the bounds of an index. */
-function prefixPattern(prefix: string): BSONRegExp {
+export function prefixPattern(prefix: string): BSONRegExp {
   return new BSONRegExp(`^${prefix.replace(/[!-/:-@[-`{-~]/g, "\\$&")}`);
 }
 

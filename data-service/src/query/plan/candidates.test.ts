@@ -39,17 +39,18 @@ const match = (predicate: AuthorizedPredicate): Document | undefined =>
 
 /** The fields that an index is asked for, besides the field of the test. */
 function lookedUp(predicate: AuthorizedPredicate): unknown[] {
-  return JSON.stringify(match(predicate)).match(/"_t_title"/g) ?? [];
+  return JSON.stringify(match(predicate)).match(/"_g_title"/g) ?? [];
 }
 
 describe("candidates of a text search", () => {
-  test("are the records with the trigrams, those with too many, and those not indexed yet; the pattern stays", () => {
-    expect(match(contains("Abcd"))).toMatchObject({
+  test("are the records with the grams, those with too many, and those not indexed yet; the pattern stays", () => {
+    expect(match(contains("Abcde.g"))).toMatchObject({
       $match: {
         $and: [
-          { _t_title: { $in: [null, "", "abc"] } },
-          { _t_title: { $in: [null, "", "bcd"] } },
-          { title: { $regex: { pattern: "Abcd", options: "i" } } },
+          { _g_title: { $in: [null, "", { pattern: "^abcde", options: "" }] } },
+          { _g_title: { $in: [null, "", { pattern: "^bcde\\.", options: "" }] } },
+          { _g_title: { $in: [null, "", { pattern: "^cde\\.g", options: "" }] } },
+          { title: { $regex: { pattern: "Abcde\\x{2e}g", options: "i" } } },
         ],
       },
     });
@@ -84,11 +85,11 @@ describe("candidates of a text search", () => {
   });
 });
 
-describe("the rarest trigram", () => {
-  const search = contains("abcdef");
+describe("the rarest gram", () => {
+  const search = contains("abcdefgh");
   if (search.kind !== "test") throw new Error(search.kind);
   const counts = (...records: number[]) =>
-    ["abc", "bcd", "cde", "def"].flatMap((_id, at) => {
+    ["abcde", "bcdef", "cdefg", "defgh"].flatMap((_id, at) => {
       const found = records[at] ?? 0;
       return found === 0 ? [] : [{ _id, records: found }];
     });
@@ -101,29 +102,29 @@ describe("the rarest trigram", () => {
     expect(searchesOf(both)).toEqual([search, search]);
   });
 
-  test("is asked for in one pipeline, each trigram up to a bound", () => {
+  test("is asked for in one pipeline, each gram up to a bound", () => {
     expect(rarityQuestion(search, "books")).toHaveLength(3 + 3);
     expect(rarityQuestion(search, "books").slice(0, 2)).toEqual([
-      { $match: { _t_title: "abc" } },
+      { $match: { _g_title: { pattern: "^abcde", options: "" } } },
       { $limit: 2000 },
     ]);
   });
 
   test.each<[string, number[], string[]]>([
-    ["the one with the fewest records", [2000, 30, 20, 2000], ["cde"]],
-    ["one without any", [5, 0, 3, 9], ["bcd"]],
+    ["the one with the fewest records", [2000, 30, 20, 2000], ["cdefg"]],
+    ["one without any", [5, 0, 3, 9], ["bcdef"]],
     [
       "a few to be tried where all are too many to be counted",
       [2000, 2000, 2000, 2000],
-      ["abc", "cde", "def"],
+      ["abcde", "cdefg", "defgh"],
     ],
   ])("is %s", (_, records, expected) => {
     expect(rarestOf(search, counts(...records))).toEqual(expected);
   });
 
   test("is the only one looked up", () => {
-    const found = withCandidates(search, new Map([[search, ["cde"]]]));
-    expect(found).toMatchObject({ kind: "and", of: [{ values: [null, "", "cde"] }, search] });
+    const found = withCandidates(search, new Map([[search, ["cdefg"]]]));
+    expect(found).toMatchObject({ kind: "and", of: [{ values: [null, ""], prefixes: ["cdefg"] }, search] });
   });
 });
 

@@ -1,17 +1,18 @@
 // Text searches -> the same with a condition beside them that an index can answer. Pure.
 //
-// A case-insensitive pattern has no place in an index, so MongoDB would read every key or record. Trigrams of what is
+// A case-insensitive pattern has no place in an index, so MongoDB would read every key or record. Grams of what is
 // searched for, or its beginning in every case, narrow that down; the pattern stays and decides. Only where a test must
 // be true: what is false or unknown can't be found by what it has. And not inside joins, which find records by key.
 
 import { casesOf } from "../../catalog/case-fold.js";
 import type { Column } from "../../catalog/catalog.js";
-import { ANY_TRIGRAM, lookedUpTrigrams, spread, trigramField } from "../../catalog/trigrams.js";
+import { ANY_GRAM, gramField, lookedUpGrams, spread } from "../../catalog/grams.js";
 import type { AuthorizedPredicate, Candidates, Tested } from "../ast.js";
+import { prefixPattern } from "../lower/condition.js";
 import type { Stage } from "../lower/document.js";
 import type { StoredRecord } from "../shape.js";
 
-/** Which trigrams to look up for a search; what was not asked for is chosen by MongoDB among a few. */
+/** Which grams to look up for a search; what was not asked for is chosen by MongoDB among a few. */
 export type Rarest = ReadonlyMap<Tested, readonly string[]>;
 
 /** The predicate, wanted to be true, with candidates wherever an index has them. */
@@ -38,29 +39,29 @@ export function withCandidates(
 function candidatesOf(tested: Tested, rarest: Rarest): readonly Candidates[] {
   const { column, test } = tested;
   if (test.op === "startsWith" && column.indexed) return byBeginning(column, test.text);
-  return (rarest.get(tested) ?? tried(trigramsOf(tested))).map((trigram) => ({
+  return (rarest.get(tested) ?? tried(gramsOf(tested))).map((gram) => ({
     kind: "candidates",
-    field: trigramField(column),
+    field: gramField(column),
     // Records nobody has indexed yet have none (null).
-    values: [null, ANY_TRIGRAM, trigram],
-    prefixes: [],
+    values: [null, ANY_GRAM],
+    prefixes: [gram],
   }));
 }
 
-function trigramsOf({ column, test }: Tested): readonly string[] {
+function gramsOf({ column, test }: Tested): readonly string[] {
   if (!column.searchable || (test.op === "startsWith" && column.indexed)) return [];
   const isSearch = test.op === "contains" || test.op === "startsWith" || test.op === "endsWith";
-  return isSearch ? lookedUpTrigrams(test.text) : [];
+  return isSearch ? lookedUpGrams(test.text) : [];
 }
 
 /** Each is a plan that MongoDB tries for a while before it settles for one. */
 const MOST_TRIED = 3;
 
-function tried(trigrams: readonly string[]): readonly string[] {
-  return spread(trigrams, MOST_TRIED);
+function tried(grams: readonly string[]): readonly string[] {
+  return spread(grams, MOST_TRIED);
 }
 
-/** The searches of a predicate, wanted to be true, of whose trigrams the rarest is worth asking for. */
+/** The searches of a predicate, wanted to be true, of whose grams the rarest is worth asking for. */
 export function searchesOf(predicate: AuthorizedPredicate, wanted = true): readonly Tested[] {
   switch (predicate.kind) {
     case "and":
@@ -69,32 +70,32 @@ export function searchesOf(predicate: AuthorizedPredicate, wanted = true): reado
     case "not":
       return searchesOf(predicate.of, !wanted);
     case "test":
-      return wanted && trigramsOf(predicate).length > 1 ? [predicate] : [];
+      return wanted && gramsOf(predicate).length > 1 ? [predicate] : [];
     default:
       return [];
   }
 }
 
-/** Keys counted of each trigram: a microsecond each. */
+/** Keys counted of each gram: a microsecond each. */
 const MOST_COUNTED = 2_000;
 
-/** The pipeline on the table's collection that counts the records of each trigram (`_id`), up to a bound. */
+/** The pipeline on the table's collection that counts the records of each gram (`_id`), up to a bound. */
 export function rarityQuestion(search: Tested, collection: string): Stage[] {
-  const [first = [], ...others] = trigramsOf(search).map((trigram): Stage[] => [
-    { $match: { [trigramField(search.column)]: trigram } },
+  const [first = [], ...others] = gramsOf(search).map((gram): Stage[] => [
+    { $match: { [gramField(search.column)]: prefixPattern(gram) } },
     { $limit: MOST_COUNTED },
-    { $group: { _id: { $literal: trigram }, records: { $sum: 1 } } },
+    { $group: { _id: { $literal: gram }, records: { $sum: 1 } } },
   ]);
   return [...first, ...others.map((pipeline) => ({ $unionWith: { coll: collection, pipeline } }))];
 }
 
-/** The rarest trigram, or those left to be tried where all are too frequent to have been counted. */
+/** The rarest gram, or those left to be tried where all are too frequent to have been counted. */
 export function rarestOf(search: Tested, counts: readonly StoredRecord[]): readonly string[] {
   const known = new Map(counts.map(({ _id, records }) => [String(_id), Number(records)]));
-  const countOf = (trigram: string): number => known.get(trigram) ?? 0;
-  const trigrams = trigramsOf(search);
-  const [rarest = ""] = trigrams.toSorted((a, b) => countOf(a) - countOf(b));
-  return countOf(rarest) < MOST_COUNTED ? [rarest] : tried(trigrams);
+  const countOf = (gram: string): number => known.get(gram) ?? 0;
+  const grams = gramsOf(search);
+  const [rarest = ""] = grams.toSorted((a, b) => countOf(a) - countOf(b));
+  return countOf(rarest) < MOST_COUNTED ? [rarest] : tried(grams);
 }
 
 function byBeginning({ field }: Column, text: string): readonly Candidates[] {

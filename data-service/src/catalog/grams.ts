@@ -1,0 +1,77 @@
+// Searchable columns: which parts of a text are stored beside it, and which a search looks up.
+//
+// Stored are its grams: what stands at each of its letters, five letters long, and the shorter ends. A search looks up
+// what begins with three to five of its letters, so that a part that is rare is read as rarely as it occurs.
+//
+// A record without the field is one that nobody has indexed yet, so every search takes it for a candidate: no answer
+// depends on how far filling has come (records/fill-search). That is why a null has an empty list and not nothing.
+
+import { foldLetter } from "./case-fold.js";
+import type { Column } from "./catalog.js";
+
+const LENGTH = 5;
+/** What is shorter is found in too many texts to be looked up. */
+const SHORTEST = 3;
+
+/** Beyond this many different ones a text is a candidate of every search; MongoDB indexes 100,000 of a document. */
+const MOST_STORED = 10_000;
+
+/** Of a long part some are enough: those that overlap are rare together. */
+const MOST_LOOKED_UP = 4;
+
+/** Stands for every gram. */
+export const ANY_GRAM = "";
+
+/** Where the grams of a column lie. No member's field begins with an underscore. */
+export function gramField(column: Pick<Column, "field">): string {
+  return `_g_${column.field}`;
+}
+
+/** True for columns that could be searchable, and so may have been. */
+export function isText(column: Pick<Column, "type">): boolean {
+  return column.type === "string" || column.type === "text";
+}
+
+/** What is stored beside a value. @param value a text; anything else has no grams that could be told */
+export function storedGrams(value: unknown): readonly string[] {
+  if (value === null || value === undefined) return [];
+  if (typeof value !== "string") return [ANY_GRAM];
+  const letters = Array.from(value, foldLetter);
+  const found = new Set<string>();
+  for (let at = 0; at + SHORTEST <= letters.length; at += 1) {
+    found.add(letters.slice(at, at + LENGTH).join(""));
+    if (found.size > MOST_STORED) return [ANY_GRAM];
+  }
+  return [...found];
+}
+
+/** What a new record has for its searchable columns, as far as it has no values for them. */
+export function emptyGrams(columns: Iterable<Column>): Readonly<Record<string, readonly string[]>> {
+  const searchable = [...columns].filter((column) => column.searchable);
+  return Object.fromEntries(searchable.map((column) => [gramField(column), []]));
+}
+
+/** Beginnings of grams that every text with this part in it has, spread over it; none when it is too short. */
+export function lookedUpGrams(part: string): readonly string[] {
+  const letters = Array.from(part, foldLetter);
+  const last = Math.max(0, letters.length - LENGTH);
+  const all = letters.slice(0, last + 1).map((_, at) => askable(letters.slice(at, at + LENGTH)));
+  return spread(
+    [...new Set(all)].filter((gram) => gram !== ""),
+    MOST_LOOKED_UP,
+  );
+}
+
+/** As much of it as can stand in a pattern, where that is enough. */
+function askable(letters: readonly string[]): string {
+  const end = letters.findIndex((letter) => letter < " ");
+  const beginning = end < 0 ? letters : letters.slice(0, end);
+  return beginning.length < SHORTEST ? "" : beginning.join("");
+}
+
+/** At most so many of the items, the first and the last among them. */
+export function spread<Item>(items: readonly Item[], most: number): readonly Item[] {
+  if (items.length <= most) return items;
+  const step = (items.length - 1) / (most - 1);
+  return items.filter((_, at) => at === Math.round(Math.round(at / step) * step));
+}
