@@ -277,7 +277,8 @@ export async function prepareTables(deps: Deps): Promise<void> {
   await finishInterrupted(records);
 }
 
-function isEmbedded({ mongodbUrl }: Config): boolean {
+/** The database runs inside this process, or beside it, and nobody else has it open. */
+export function isEmbedded({ mongodbUrl }: Config): boolean {
   return mongodbUrl.startsWith("mongodb_embedded:");
 }
 

@@ -5,7 +5,7 @@ import { runService, type Service } from "@portico/shared/run-service";
 import { listen } from "@portico/shared/server";
 import { makeApp } from "./app.js";
 import { type Config, readConfig } from "./config.js";
-import { type Deps, makeDeps, prepare, repairCounts } from "./deps.js";
+import { type Deps, isEmbedded, makeDeps, prepare, repairCounts } from "./deps.js";
 import { startSearchFiller } from "./records/search-filler.js";
 
 /** How often counts that a dead process left uncertain are looked for. */
@@ -51,8 +51,9 @@ function repairAfterOthers(deps: Deps): NodeJS.Timeout {
 }
 
 function announce(config: Config, admin: { email: string; password: string } | undefined): void {
-  const embedded = config.mongodbUrl.startsWith("mongodb_embedded:");
-  const description = embedded ? `${config.dataDir} (embedded MongoDB)` : "the MongoDB at MONGODB_URL";
+  const description = isEmbedded(config)
+    ? `${config.dataDir} (embedded MongoDB)`
+    : "the MongoDB at MONGODB_URL";
   tellLauncher({ type: "store", description });
   if (admin === undefined) return;
   const { email, password } = admin;

@@ -1,4 +1,5 @@
 // Who is asking. Made by http/authenticate, believed everywhere behind it.
+import { AppError } from "@portico/shared/app-error";
 
 /** A user with a live session or an API token. */
 export interface SignedIn {
@@ -18,3 +19,21 @@ export interface SignedIn {
 export type Principal = { readonly kind: "anonymous" } | SignedIn;
 
 export const ANONYMOUS: Principal = { kind: "anonymous" };
+
+/** The refusal of an anonymous caller who would have to sign in first. */
+export function signInNeeded(message = "Sign in first."): AppError {
+  return new AppError("UNAUTHORIZED", { message, headers: { "WWW-Authenticate": "Bearer" } });
+}
+
+/** @throws AppError 401 for anonymous callers */
+export function requireSignedIn(principal: Principal): SignedIn {
+  if (principal.kind === "anonymous") throw signInNeeded();
+  return principal;
+}
+
+/** @throws AppError 401 for anonymous callers, 403 with the sentence for all others but root admins */
+export function requireRoot(principal: Principal, sentence: string): SignedIn {
+  const user = requireSignedIn(principal);
+  if (!user.isRootAdmin) throw new AppError("FORBIDDEN", sentence);
+  return user;
+}

@@ -6,7 +6,7 @@ import type { AccessTokens } from "../auth/access-token.js";
 import { looksLikeApiToken } from "../auth/api-token.js";
 import type { ApiTokenCache } from "../auth/api-token-cache.js";
 import type { SessionCache } from "../auth/session-cache.js";
-import { ANONYMOUS, type Principal, type SignedIn } from "../principal.js";
+import { ANONYMOUS, type Principal, requireSignedIn, type SignedIn } from "../principal.js";
 
 export interface AuthenticateDeps {
   readonly accessTokens: Pick<AccessTokens, "verify">;
@@ -61,12 +61,7 @@ export function sessionUserOf(request: Request): SignedIn {
 
 /** @throws AppError 401 for anonymous callers */
 export function signedInUserOf(request: Request): SignedIn {
-  const principal = principalOf(request);
-  if (principal.kind === "user") return principal;
-  throw new AppError("UNAUTHORIZED", {
-    message: "Sign in first.",
-    headers: { "WWW-Authenticate": "Bearer" },
-  });
+  return requireSignedIn(principalOf(request));
 }
 
 async function proved(deps: AuthenticateDeps, presented: readonly string[]): Promise<Principal> {

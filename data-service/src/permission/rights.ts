@@ -3,7 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import type { JsonObject } from "../json.js";
-import type { Principal, SignedIn } from "../principal.js";
+import { type Principal, type SignedIn, signInNeeded } from "../principal.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
 import { compileRules, readPolicy, type WriteGrant } from "./compile-rules.js";
 import type { ReadGrant, ReadPolicies, ReadPolicy } from "./read-view.js";
@@ -37,6 +37,8 @@ const isOpen = (member: Column | Relation): boolean => !("hidden" in member && m
 
 export class Rights {
   readonly #context: RightsContext;
+  /** What rules come to, by catalog, table and action: a request asks several times. */
+  readonly #compiled = new WeakMap<Table, Map<Action, readonly WriteGrant[]>>();
 
   constructor(context: RightsContext) {
     this.#context = context;
@@ -77,18 +79,20 @@ export class Rights {
    */
   require(catalog: Catalog, table: Table, action: Action): void {
     if (this.write(catalog, table, action).length > 0) return;
-    if (this.#context.principal.kind === "anonymous") {
-      throw new AppError("UNAUTHORIZED", {
-        message: `Sign in to ${action} "${table.name}".`,
-        headers: { "WWW-Authenticate": "Bearer" },
-      });
-    }
+    if (this.#context.principal.kind === "anonymous")
+      throw signInNeeded(`Sign in to ${action} "${table.name}".`);
     const who = table.journal && action !== "read" ? "Nobody may" : "You may not";
     throw new AppError("FORBIDDEN", `${who} ${action} "${table.name}".`);
   }
 
-  #grants(catalog: Catalog, table: Table, action: Action): WriteGrant[] {
-    return this.explain(catalog, table, action).flatMap(({ grants }) => grants);
+  #grants(catalog: Catalog, table: Table, action: Action): readonly WriteGrant[] {
+    const byAction = this.#compiled.get(table) ?? new Map<Action, readonly WriteGrant[]>();
+    this.#compiled.set(table, byAction);
+    const known = byAction.get(action);
+    if (known !== undefined) return known;
+    const grants = this.explain(catalog, table, action).flatMap((rule) => rule.grants);
+    byAction.set(action, grants);
+    return grants;
   }
 
   /** The rules that concern an action on a table, each with what it comes to for this caller. */

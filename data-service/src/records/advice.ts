@@ -1,8 +1,7 @@
 // GET /svc_table/{id}/advice: queries that read far more than they answer, and the index that would help each.
-import { AppError } from "@portico/shared/app-error";
 import type { Catalog } from "../catalog/catalog.js";
 import type { JsonObject } from "../json.js";
-import type { Principal } from "../principal.js";
+import { type Principal, requireRoot } from "../principal.js";
 import { type Advice, type Suggestion, suggest } from "../query/advice/suggest.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
@@ -27,7 +26,7 @@ export async function adviseTable(
     const ofTables = findTable(current, tables);
     rights.require(current, ofTables, "read");
     // Shapes tell of tables and rules that others may not know.
-    if (!rights.isRoot) throw new AppError("FORBIDDEN", "Advice is for root admins.");
+    requireRoot(principal, "Advice is for root admins.");
     const id = String(parseId(ofTables, idText));
     const found = [...current.tables.values()].find((each) => !each.system && each.id === id);
     if (found === undefined) throw recordNotFound(ofTables);

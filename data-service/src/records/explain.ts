@@ -1,10 +1,8 @@
 // GET /{table}?explain=true, for root admins: the plan of a query and what running it read.
-import { AppError } from "@portico/shared/app-error";
 import { EJSON } from "bson";
 import type { Json } from "../json.js";
 import { type ExecutionReport, NOTHING_READ } from "../mongo/execution-report.js";
 import type { RecordStore } from "../mongo/record-store.js";
-import type { Principal } from "../principal.js";
 import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
 import { countsAll, lowerCount } from "../query/lower/count.js";
 import { lowerList } from "../query/lower/read.js";
@@ -13,12 +11,6 @@ import { planRead } from "./plan-read.js";
 
 interface ExplainDeps extends PlanDeps {
   readonly store: Pick<RecordStore, "read" | "explain" | "knowsCount">;
-}
-
-/** @throws AppError 403 for everyone but root: a plan tells of tables and rules that others may not know */
-export function requireExplainer(principal: Principal): void {
-  if (principal.kind === "user" && principal.isRootAdmin) return;
-  throw new AppError("FORBIDDEN", "explain is for root admins.");
 }
 
 /** Plans and runs a list query, and answers how instead of what. */

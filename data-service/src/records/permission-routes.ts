@@ -1,11 +1,11 @@
 // Routes about rights themselves: what I may do, and, for root admins, why somebody may do something.
-import { AppError } from "@portico/shared/app-error";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { jsonBody } from "../http/json-body.js";
 import { respond } from "../http/respond.js";
 import { overviewOf } from "../permission/overview.js";
+import { requireRoot } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "./deps.js";
 import { type ExplainPermissionDeps, explainPermission } from "./explain-permission.js";
@@ -29,19 +29,9 @@ export function permissionRoutes(
     .route(`/${permissions}/explain`)
     .post(...jsonBody(bodyMaxBytes), async (request, response) => {
       readParameters(searchOf(request), []);
-      const principal = principalOf(request);
-      const rights = await deps.rights(principal);
-      if (!rights.isRoot) throw notForYou(principal.kind === "anonymous");
+      requireRoot(principalOf(request), "Explaining permissions is for root admins.");
       respond(response, 200, [await explainPermission(deps, body(request))]);
     })
     .all(onlyMethods("POST"));
   return router;
-}
-
-function notForYou(anonymous: boolean): AppError {
-  if (!anonymous) return new AppError("FORBIDDEN", "Explaining permissions is for root admins.");
-  return new AppError("UNAUTHORIZED", {
-    message: "Sign in first.",
-    headers: { "WWW-Authenticate": "Bearer" },
-  });
 }

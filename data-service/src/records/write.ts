@@ -6,6 +6,7 @@ import { isArray, isObject, type Json } from "../json.js";
 import { idText } from "../mongo/record-store.js";
 import type { WriteGrant } from "../permission/compile-rules.js";
 import { ReadView } from "../permission/read-view.js";
+import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import type { Parameters } from "../query/parameters.js";
@@ -52,25 +53,8 @@ async function createSettled(
 ): Promise<Created> {
   const rights = await deps.rights(principal);
   const { table, shape, bodies, catalog } = await deps.catalogs.decide((now) => {
-    const found = findTable(now, tableName);
-    rights.require(now, found, "create");
-    requireSettled(now, tablesWritten(now, found));
-    const wish = recordShape(deps, rights, found, now, parameters);
-    const grants = rights.write(now, found, "create");
-    const write: BodyContext = {
-      deps,
-      table: found,
-      catalog: now,
-      shape: wish,
-      mode: "create",
-      byRoot: rights.isRoot,
-    };
-    return {
-      table: found,
-      catalog: now,
-      shape: wish,
-      bodies: checkBulk(body, (each) => alternativesFor(write, each, grants)),
-    };
+    const context = openWrite(deps, rights, now, findTable(now, tableName), "create", parameters);
+    return { ...context, bodies: checkBulk(body, (each) => alternativesFor(context, each)) };
   });
   await deps.ruleHooks.beforeCreate(table, catalog, isArray(body) ? body : [body]);
   const plans = await chooseCreates(deps, table, bodies);
@@ -96,22 +80,41 @@ async function answerOf(deps: RecordDeps, shape: RecordShape, ids: readonly Stor
   return ids.map((id, at) => records?.[at] ?? { id: row.toJson(id) });
 }
 
+type Mode = "create" | "update";
+
 interface BodyContext {
   readonly deps: RecordDeps;
   readonly table: Table;
   readonly catalog: Catalog;
   readonly shape: RecordShape;
-  readonly mode: "create" | "update";
+  readonly mode: Mode;
   readonly byRoot: boolean;
+  readonly grants: readonly WriteGrant[];
+}
+
+/** @throws AppError 401, 403 without a right to it, 409 while the table is being changed */
+function openWrite(
+  deps: RecordDeps,
+  rights: Rights,
+  catalog: Catalog,
+  table: Table,
+  mode: Mode,
+  parameters: Parameters,
+): BodyContext {
+  rights.require(catalog, table, mode);
+  requireSettled(catalog, tablesWritten(catalog, table));
+  const shape = recordShape(deps, rights, table, catalog, parameters);
+  const grants = rights.write(catalog, table, mode);
+  return { deps, table, catalog, shape, mode, byRoot: rights.isRoot, grants };
 }
 
 /**
  * The ways in which the rules allow a body, in their order.
  * @throws AppError what is wrong with the body, as far as the most generous rule goes
  */
-function alternativesFor(context: BodyContext, body: Json, grants: readonly WriteGrant[]): Alternative[] {
+function alternativesFor(context: BodyContext, body: Json): Alternative[] {
   const refusals: AppError[] = [];
-  const alternatives = grants.flatMap((grant) => {
+  const alternatives = context.grants.flatMap((grant) => {
     try {
       return [alternativeFor(context, body, grant)];
     } catch (error) {
@@ -183,26 +186,9 @@ async function updateSettled(
 ): Promise<Json[]> {
   const rights = await deps.rights(principal);
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
-    const found = findTable(now, tableName);
-    rights.require(now, found, "update");
-    requireSettled(now, tablesWritten(now, found));
-    const wish = recordShape(deps, rights, found, now, parameters);
-    const grants = rights.write(now, found, "update");
-    const write: BodyContext = {
-      deps,
-      table: found,
-      catalog: now,
-      shape: wish,
-      mode: "update",
-      byRoot: rights.isRoot,
-    };
-    return {
-      table: found,
-      catalog: now,
-      id: parseId(found, idText),
-      shape: wish,
-      alternatives: alternativesFor(write, body, grants),
-    };
+    const context = openWrite(deps, rights, now, findTable(now, tableName), "update", parameters);
+    const id = parseId(context.table, idText);
+    return { ...context, id, alternatives: alternativesFor(context, body) };
   });
   await deps.ruleHooks.beforeUpdate(table, catalog, id, body);
   const updateOnce = async (): Promise<boolean> => {

@@ -1,6 +1,6 @@
 // What differs for `svc_table`: a record of it is a table, so making, changing and deleting one does so with the table.
-import { AppError } from "@portico/shared/app-error";
-import { type Request, type RequestHandler, type Response, Router } from "express";
+import { onlyMethods } from "@portico/shared/only-methods";
+import { type Request, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
 import type { Action } from "../permission/rule.js";
@@ -59,16 +59,12 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
 /** `POST /svc_table/{id}/undo` */
 export function schemaRoutes(deps: Deps): Router {
   const router = Router({ caseSensitive: true });
-  const undo: RequestHandler = async (request, response) => {
-    if (request.method !== "POST") {
-      if (request.method !== "OPTIONS")
-        throw new AppError("METHOD_NOT_ALLOWED", { headers: { Allow: "POST, OPTIONS" } });
-      response.status(204).set("Allow", "POST, OPTIONS").end();
-      return;
-    }
-    await answerChange(deps, request, response, (id) => undoChange(deps, id));
-  };
-  router.all(`/${deps.systemTablePrefix}table/:id/undo`, undo);
+  router
+    .route(`/${deps.systemTablePrefix}table/:id/undo`)
+    .post(async (request, response) => {
+      await answerChange(deps, request, response, (id) => undoChange(deps, id));
+    })
+    .all(onlyMethods("POST"));
   return router;
 }
 
