@@ -16,6 +16,12 @@ export function idText(table: Table, id: unknown): string {
   return String(COLUMN_TYPES[table.idColumn.type].toJson(id));
 }
 
+/** The ids of documents as they were read. */
+export function idsOf(table: Table, documents: readonly StoredRecord[]): Stored[] {
+  const row = COLUMN_TYPES[table.idColumn.type];
+  return documents.map(({ _id }) => row.parse(row.toJson(_id), [])).filter((id) => id !== undefined);
+}
+
 /** Tells documents apart that have no id yet. */
 const POSITION = "__at";
 

@@ -1,20 +1,22 @@
 // Links that lie in other tables' records: setting them changes those records, so the rules for updating them are asked.
 import { AppError } from "@portico/shared/app-error";
-import type { Catalog, Relation, Table } from "../catalog/catalog.js";
+import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { WriteGrant } from "../permission/compile-rules.js";
 import type { Rights } from "../permission/rights.js";
 import { ALWAYS, type AuthorizedPredicate } from "../query/ast.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
-import type { LinkSet } from "./check-body.js";
+import { type LinkSet, owningRelation } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
+import { formerLinks } from "./former-links.js";
+import { requireLinked } from "./run-write.js";
 import type { WritePlan } from "./write-plan.js";
 
 /**
  * Lets the foreign links of a write pass or refuses them.
  * @param id the record that is linked to; undefined while it is being created
- * @throws AppError 403
+ * @throws AppError 400 naming records that the caller does not see, 403
  */
 export async function authorizeForeign(
   deps: Pick<RecordDeps, "store">,
@@ -25,23 +27,19 @@ export async function authorizeForeign(
 ): Promise<void> {
   if (rights.isRoot) return;
   for (const set of plans.flatMap((plan) => plan.foreign)) {
+    // What the caller can't see is no record at all, and is said to be none before anything else.
+    await requireLinked(deps, [{ mustExist: [set] }]);
     const owning = owningRelation(set);
     const grants = rights
       .write(catalog, set.target, "update")
       .filter((grant) => owning && grant.members(owning));
     if (grants.length === 0) throw refusal(set);
     const concerned: Document[] = [{ _id: { $in: [...set.ids] } }];
-    if (id !== undefined) concerned.push({ [set.relation.link.field]: id, _id: { $nin: [...set.ids] } });
+    if (id !== undefined) concerned.push(await formerLinks(deps, id, set));
     for (const which of concerned) {
       if (!(await allAllowed(deps, set.target, which, grants))) throw refusal(set);
     }
   }
-}
-
-/** The relation that stores the links, seen from the table that stores them. */
-function owningRelation({ target, relation }: LinkSet): Relation | undefined {
-  const { field } = relation.link;
-  return [...target.relations.values()].find(({ link }) => link.on === "self" && link.field === field);
 }
 
 /**

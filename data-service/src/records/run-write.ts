@@ -4,12 +4,13 @@ import { type Catalog, incomingLinks, type Relation, type Table } from "../catal
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { emptyGrams } from "../catalog/grams.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
-import { idText } from "../mongo/record-store.js";
+import { idsOf, idText } from "../mongo/record-store.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
-import type { LinkSet } from "./check-body.js";
+import { type LinkSet, owningRelation } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
+import { formerLinks } from "./former-links.js";
 import { newIds } from "./ids.js";
 import { orUndo, rememberFields, type Undo } from "./undo.js";
 import { type DeleteEffect, deleteEffects, type OwnFields, type WritePlan } from "./write-plan.js";
@@ -109,7 +110,10 @@ async function storedFields(deps: RecordDeps, table: Table, { set, columns }: Ow
 }
 
 /** Every linked record must exist. @throws AppError VALIDATION_ERROR naming each field with an unknown one */
-async function requireLinked(deps: RecordDeps, plans: readonly WritePlan[]): Promise<void> {
+export async function requireLinked(
+  deps: Pick<RecordDeps, "store">,
+  plans: readonly Pick<WritePlan, "mustExist">[],
+): Promise<void> {
   const byRelation = new Map<Relation, Pick<LinkSet, "target" | "visible"> & { ids: Map<string, Stored> }>();
   for (const { relation, target, ids, visible } of plans.flatMap((plan) => plan.mustExist)) {
     const wanted = byRelation.get(relation) ?? { target, visible, ids: new Map() };
@@ -131,15 +135,16 @@ async function requireLinked(deps: RecordDeps, plans: readonly WritePlan[]): Pro
  * same set may let go of ours in between, so they are set once more: two at once may leave both sets, never neither.
  */
 async function linkForeign(
-  { store, writes }: RecordDeps,
+  { store, writes }: Pick<RecordDeps, "store" | "writes">,
   id: Stored | undefined,
   sets: readonly LinkSet[],
   undo: Undo[],
 ): Promise<void> {
   if (id === undefined) return;
-  for (const { relation, target, ids } of sets) {
+  for (const linkSet of sets) {
+    const { relation, target, ids } = linkSet;
     const { field, list } = relation.link;
-    const former = { [field]: id, _id: { $nin: [...ids] } };
+    const former = await formerLinks({ store }, id, linkSet);
     const chosen = { _id: { $in: [...ids] } };
     undo.push(await rememberFields({ store, writes }, target, { $or: [former, chosen] }, [field]));
     if (list) {
@@ -155,17 +160,11 @@ async function linkForeign(
 }
 
 /** A record whose link is required can't be let go, only moved or deleted. */
-async function requireLettable(
-  deps: RecordDeps,
-  id: Stored,
-  { relation, target, ids }: LinkSet,
-): Promise<void> {
-  const { field } = relation.link;
-  const owning = [...target.relations.values()].find(
-    (each) => each.link.on === "self" && each.link.field === field,
-  );
+async function requireLettable(deps: RecordDeps, id: Stored, set: LinkSet): Promise<void> {
+  const { relation, target } = set;
+  const owning = owningRelation(set);
   if (owning?.required !== true) return;
-  const former = { [field]: id, _id: { $nin: [...ids] } };
+  const former = await formerLinks(deps, id, set);
   const left = await deps.store.read(target, [{ $match: former }, { $limit: 1 }, { $project: { _id: 1 } }]);
   if (left.length === 0) return;
   const reason = `would leave records of "${target.name}" without their required "${owning.name}"; move or delete them instead`;
@@ -282,8 +281,7 @@ async function linkedIds(
     ...(limit === undefined ? [] : [{ $limit: limit }]),
     { $project: { _id: 1 } },
   ]);
-  const row = COLUMN_TYPES[owner.idColumn.type];
-  return found.map(({ _id }) => row.parse(row.toJson(_id), [])).filter((id) => id !== undefined);
+  return idsOf(owner, found);
 }
 
 /** Tells whether the caller may hear of a relation. */

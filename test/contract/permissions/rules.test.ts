@@ -270,6 +270,18 @@ describe("rules for changing", () => {
 });
 
 describe("links from the other side", () => {
+  it("replace the set that the caller sees: others stay, and their being there changes nothing", async () => {
+    await rule({ table: "teams" });
+    await rule({ table: "teams", action: "update" });
+    await rule({ filter: { status: "open" } });
+    await rule({ action: "update", filter: { status: "open" } });
+    await admin.patch(`/notes/${notes[2].id}`, { team: teams.red.id });
+    const replaced = await ann.patch(`/teams/${teams.red.id}`, { notes: [notes[1].id] }, { fields: "notes" });
+    expect([replaced.status, replaced.body.data]).toEqual([200, [{ notes: [{ id: notes[1].id }] }]]);
+    const { body } = await admin.get("/notes", { fields: "team.name", sort: "id" });
+    expect(body.data.map(({ team }: Row) => team?.name)).toEqual([undefined, "red", "red"]);
+  });
+
   it("do not get around presets, which want more than the link to be written", async () => {
     await rule({ table: "teams" });
     await rule({ table: "teams", action: "update" });
