@@ -5,7 +5,8 @@ import { respond } from "../http/respond.js";
 import { isObject, type Json } from "../json.js";
 import { readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
-import { body, type OwnHandlers, searchOf } from "../records/routes.js";
+import { body, type OwnHandlers, respondWithRecord, searchOf } from "../records/routes.js";
+import { expectedVersions } from "../records/version.js";
 import { remove, update } from "../records/write.js";
 import type { Audit, AuditEvent } from "./audit.js";
 import { auditFacts } from "./client-facts.js";
@@ -23,14 +24,15 @@ export function userHandlers(deps: RecordDeps & { readonly audit: Audit }, table
           const principal = principalOf(request);
           const parameters = readParameters(searchOf(request), ["fields", "deep"]);
           const [id, change] = [String(request.params.id), body(request)];
-          const records = await update(deps, principal, table, id, change, parameters);
+          const expected = expectedVersions(request.get("If-Match"));
+          const user = await update(deps, principal, table, id, change, parameters, expected);
           await record(request, eventsOf(change, id, actorOf(request)));
-          respond(response, 200, records);
+          respondWithRecord(response, 200, user);
         },
         DELETE: async (request, response) => {
           readParameters(searchOf(request), []);
           const id = String(request.params.id);
-          await remove(deps, principalOf(request), table, id);
+          await remove(deps, principalOf(request), table, id, expectedVersions(request.get("If-Match")));
           await record(request, [{ event: "user.deleted", userId: id, details: actorOf(request) }]);
           respond(response, 200);
         },

@@ -6,12 +6,12 @@ import type { Catalog } from "../catalog/catalog.js";
 import { sessionUserOf, signedInUserOf } from "../http/authenticate.js";
 import { jsonBody } from "../http/json-body.js";
 import { respond } from "../http/respond.js";
-import type { Json } from "../json.js";
 import type { SignedIn } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { readOneAs } from "../records/read-one.js";
-import { body, searchOf } from "../records/routes.js";
+import { body, respondWithRecord, searchOf } from "../records/routes.js";
+import { expectedVersions, type Versioned } from "../records/version.js";
 import { endSession, listSessions, type MySessionsDeps } from "./sessions.js";
 import { type UpdateMeDeps, updateMe } from "./update-me.js";
 
@@ -25,7 +25,7 @@ export type MeRoutesDeps = RecordDeps &
 export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number): Router {
   const router = Router({ caseSensitive: true });
 
-  const readMe = async (request: Request, principal: SignedIn): Promise<Json> => {
+  const readMe = async (request: Request, principal: SignedIn): Promise<Versioned> => {
     const parameters = readParameters(searchOf(request), ["fields", "deep"]);
     const rights = await deps.rights(principal);
     const allow = (catalog: Catalog) => rights.own(catalog, principal);
@@ -35,14 +35,15 @@ export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number
   router
     .route("/me")
     .get(async (request, response) => {
-      respond(response, 200, [await readMe(request, signedInUserOf(request))]);
+      respondWithRecord(response, 200, await readMe(request, signedInUserOf(request)));
     })
     .patch(...jsonBody(bodyMaxBytes), async (request, response) => {
       const principal = signedInUserOf(request);
       // A wrong `fields` is refused before anything changes.
       await readMe(request, principal);
-      await updateMe(deps, principal, users, body(request), auditFacts(request));
-      respond(response, 200, [await readMe(request, principal)]);
+      const expected = expectedVersions(request.get("If-Match"));
+      await updateMe(deps, principal, users, body(request), auditFacts(request), expected);
+      respondWithRecord(response, 200, await readMe(request, principal));
     })
     .all(onlyMethods("GET", "HEAD", "PATCH"));
 

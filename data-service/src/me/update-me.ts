@@ -15,6 +15,7 @@ import type { RecordDeps } from "../records/deps.js";
 import { findTable, parseId } from "../records/find-table.js";
 import { runUpdate } from "../records/run-write.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
+import { atVersion, type Expected, movedOn } from "../records/version.js";
 import { planWrite } from "../records/write-plan.js";
 
 export interface UpdateMeDeps {
@@ -34,7 +35,7 @@ const FOR_ROOT = ["email", "isActive", "isRootAdmin"];
  * Changes the signed-in user's record.
  * @param usersTable name of the users' table
  * @throws AppError VALIDATION_ERROR with every violation, INVALID_CREDENTIALS for a wrong `currentPassword`,
- * FORBIDDEN for a password change with an API token
+ * FORBIDDEN for a password change with an API token, PRECONDITION_FAILED at another version than expected
  */
 export async function updateMe(
   deps: UpdateMeDeps & RecordDeps,
@@ -42,6 +43,7 @@ export async function updateMe(
   usersTable: string,
   body: Json,
   client: ClientFacts,
+  expected: Expected,
 ): Promise<void> {
   const { table, checked } = await deps.catalogs.decide((catalog) => {
     const found = findTable(catalog, usersTable);
@@ -49,12 +51,20 @@ export async function updateMe(
   });
   const plan = planWrite(checked.body);
   const id = parseId(table, principal.userId);
-  if (checked.currentPassword === undefined) return void (await runUpdate(deps, table, id, plan, {}));
+  const unmoved = atVersion(expected);
+  if (checked.currentPassword === undefined) {
+    if (!(await runUpdate(deps, table, id, plan, unmoved))) throw movedOn(table);
+    return;
+  }
   const { condition, fields } = await provePassword(deps, principal, table, checked.currentPassword, client);
-  if (!(await runUpdate(deps, table, id, plan, condition, fields)))
-    throw new AppError("CONFLICT", "The password was changed by another request meanwhile.");
+  if (!(await runUpdate(deps, table, id, plan, { $and: [condition, unmoved] }, fields)))
+    throw expected === undefined ? passwordMoved() : movedOn(table);
   const details = { by: principal.userId };
   await deps.audit.record({ event: "password.changed", userId: principal.userId, details }, client);
+}
+
+function passwordMoved(): AppError {
+  return new AppError("CONFLICT", "The password was changed by another request meanwhile.");
 }
 
 /** What a change of the password rests on. */

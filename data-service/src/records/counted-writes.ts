@@ -6,12 +6,16 @@ import type { Counted, CountStore, Delta } from "../mongo/count-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
+import { VERSION_FIELD } from "./version.js";
 
 /** What an update does to one document. */
 export interface FieldChange {
   readonly set: Document;
   readonly unset: readonly string[];
 }
+
+/** A changed link is a changed record. */
+const NEXT_VERSION = { $inc: { [VERSION_FIELD]: 1 } };
 
 /** A record whose links others keep changing is tried this often before the request gives up. */
 const ATTEMPTS = 100;
@@ -45,6 +49,7 @@ export class CountedWrites {
     const change = {
       ...(Object.keys(set).length === 0 ? {} : { $set: set }),
       ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((field) => [field, ""])) }),
+      ...NEXT_VERSION,
     };
     const touched = ownCounters(table).filter(
       ({ children: { field } }) => field in set || unset.includes(field),
@@ -71,7 +76,8 @@ export class CountedWrites {
 
   /** Makes the chosen records link to `id`, or to nothing, whatever they linked to before. */
   async moveLink(table: Table, field: string, which: Document, id: Stored | null): Promise<void> {
-    const change = id === null ? { $unset: { [field]: "" } } : { $set: { [field]: id } };
+    const link = id === null ? { $unset: { [field]: "" } } : { $set: { [field]: id } };
+    const change = { ...link, ...NEXT_VERSION };
     const counter = ownCounter(table, field);
     if (counter === undefined) return void (await this.#store.updateMany(table, which, change));
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -94,7 +100,10 @@ export class CountedWrites {
     const parents = counter === undefined ? [] : [{ counter, id }];
     await this.#counting(parents, async () => {
       const lacking = { $and: [which, { [field]: { $ne: id } }] };
-      const changed = await this.#store.updateMany(table, lacking, { $addToSet: { [field]: id } });
+      const changed = await this.#store.updateMany(table, lacking, {
+        $addToSet: { [field]: id },
+        ...NEXT_VERSION,
+      });
       return parents.map((parent) => ({ ...parent, by: changed }));
     });
   }

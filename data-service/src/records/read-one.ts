@@ -14,6 +14,7 @@ import type { Parameters } from "../query/parameters.js";
 import { shaper } from "../query/shape.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
+import { VERSION_FIELD, type Versioned, versionOf } from "./version.js";
 
 /** A checked wish for the shape of one record. */
 export interface RecordShape {
@@ -28,7 +29,7 @@ export async function readOne(
   tableName: string,
   idText: string,
   parameters: Parameters,
-): Promise<Json> {
+): Promise<Versioned> {
   const rights = await deps.rights(principal);
   const allow = (catalog: Catalog, table: Table): ReadPolicies => {
     rights.require(catalog, table, "read");
@@ -44,13 +45,13 @@ export async function readOneAs(
   tableName: string,
   idText: string,
   parameters: Parameters,
-): Promise<Json> {
+): Promise<Versioned> {
   const { shape, id, table } = await deps.catalogs.decide((catalog) => {
     const found = findTable(catalog, tableName);
     const view = new ReadView(catalog, allow(catalog, found));
     return { table: found, id: parseId(found, idText), shape: shapeIn(view, deps, found, parameters) };
   });
-  const [record] = await readShaped(deps, shape, [id]);
+  const [record] = await readEach(deps, shape, [id]);
   if (record === undefined) throw recordNotFound(table);
   return record;
 }
@@ -81,7 +82,7 @@ export async function readShaped(
   shape: RecordShape,
   ids: readonly Stored[],
 ): Promise<Json[]> {
-  return (await readEach(deps, shape, ids)).filter((record) => record !== undefined);
+  return (await readEach(deps, shape, ids)).flatMap((record) => (record === undefined ? [] : [record.json]));
 }
 
 /** The same, with undefined in the place of each that the caller may not see. */
@@ -89,18 +90,22 @@ export async function readEach(
   deps: RecordDeps,
   shape: RecordShape,
   ids: readonly Stored[],
-): Promise<(Json | undefined)[]> {
+): Promise<(Versioned | undefined)[]> {
   const { node, view } = shape;
+  // Versions tell when a record was changed, also where the caller may not see what was.
+  const isTold = view.column(node.table, "updatedAt") !== undefined;
   const toJson = shaper(node, deps.sealer.unseal);
   const pipeline = lowerRecord(
     { ...node, limit: ids.length },
     { _id: { $in: [...ids] } },
     view.rows.bind(view),
+    [VERSION_FIELD],
   );
   const documents = await deps.store.read(node.table, pipeline);
   const byId = new Map(documents.map((document) => [String(document._id), document]));
   return ids.map((id) => {
     const document = byId.get(String(id));
-    return document === undefined ? undefined : toJson(document);
+    if (document === undefined) return undefined;
+    return { json: toJson(document), version: isTold ? versionOf(document) : undefined };
   });
 }

@@ -9,6 +9,7 @@ import { PARAMETERS, parametersOfBody, readParameters } from "../query/parameter
 import type { RecordDeps } from "./deps.js";
 import { list } from "./list.js";
 import { readOne } from "./read-one.js";
+import { etagOf, expectedVersions, type Versioned } from "./version.js";
 import { create, remove, update } from "./write.js";
 
 /** Parameters that shape a single record. */
@@ -32,16 +33,21 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     GET: async (request, response) => {
       const parameters = readParameters(searchOf(request), SHAPE);
       const record = await readOne(deps, principalOf(request), ...names(request), parameters);
-      respond(response, 200, [record]);
+      respondWithRecord(response, 200, record);
     },
     PATCH: async (request, response) => {
       const parameters = readParameters(searchOf(request), SHAPE);
-      const records = await update(deps, principalOf(request), ...names(request), body(request), parameters);
-      respond(response, 200, records);
+      const wanted = [body(request), parameters, expectedVersions(request.get("If-Match"))] as const;
+      respondWithRecord(
+        response,
+        200,
+        await update(deps, principalOf(request), ...names(request), ...wanted),
+      );
     },
     DELETE: async (request, response) => {
       readParameters(searchOf(request), []);
-      await remove(deps, principalOf(request), ...names(request));
+      const expected = expectedVersions(request.get("If-Match"));
+      await remove(deps, principalOf(request), ...names(request), expected);
       respond(response, 200);
     },
   };
@@ -105,9 +111,22 @@ async function answerPost(deps: RecordDeps, request: Request, response: Response
 export function respondCreated(
   response: Response,
   table: string,
-  records: readonly Json[],
+  records: readonly Versioned[],
   ids: readonly string[],
 ): void {
+  const [record] = records;
   if (ids.length === 1) response.location(`/api/${table}/${ids[0]}`);
-  respond(response, 201, records);
+  if (ids.length === 1 && record !== undefined) respondWithRecord(response, 201, record);
+  else
+    respond(
+      response,
+      201,
+      records.map(({ json }) => json),
+    );
+}
+
+/** Answers with one record and its ETag; a GET that has it already is answered 304. */
+export function respondWithRecord(response: Response, status: number, record: Versioned): void {
+  response.set("ETag", etagOf(record));
+  respond(response, status, [record.json]);
 }

@@ -5,10 +5,10 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { isArray, isObject, type Json } from "../json.js";
 import { idText } from "../mongo/record-store.js";
 import type { WriteGrant } from "../permission/compile-rules.js";
-import { ReadView } from "../permission/read-view.js";
 import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
+import type { Document } from "../query/lower/document.js";
 import type { Parameters } from "../query/parameters.js";
 import { requireSettled } from "../schema/write-gate.js";
 import { authorizeForeign } from "./authorize-foreign.js";
@@ -16,9 +16,10 @@ import { authorizeLinks } from "./authorize-links.js";
 import { type Alternative, chooseCreates, chooseUpdate, judgeDelete, notAllowed } from "./authorize-write.js";
 import { checkBody } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
-import { findTable, parseId } from "./find-table.js";
+import { findTable, parseId, recordNotFound } from "./find-table.js";
 import { type RecordShape, readEach, readShaped, recordShape } from "./read-one.js";
 import { type MayKnow, runCreate, runDelete, runUpdate } from "./run-write.js";
+import { atVersion, type Expected, movedOn, type Versioned } from "./version.js";
 import { planWrite, tablesDeletedFrom, tablesWritten } from "./write-plan.js";
 
 /** Records one POST may create. */
@@ -28,7 +29,7 @@ const MAX_BULK = 1_000;
 const ATTEMPTS = 50;
 
 export interface Created {
-  readonly records: readonly Json[];
+  readonly records: readonly Versioned[];
   /** Ids in the order of the body. */
   readonly ids: readonly string[];
 }
@@ -68,7 +69,7 @@ async function createSettled(
  * The written records; the id alone of those that the caller may not read, and of those that can't be read just now:
  * they are written, and a refusal would say the opposite.
  */
-async function answerOf(deps: RecordDeps, shape: RecordShape, ids: readonly Stored[]): Promise<Json[]> {
+async function answerOf(deps: RecordDeps, shape: RecordShape, ids: readonly Stored[]): Promise<Versioned[]> {
   const { table } = shape.node;
   const row = COLUMN_TYPES[table.idColumn.type];
   const records = await readEach(deps, shape, ids).catch((err: unknown) => {
@@ -77,7 +78,7 @@ async function answerOf(deps: RecordDeps, shape: RecordShape, ids: readonly Stor
   });
   const lost = records?.includes(undefined) === true && shape.view.rows(table).kind === "always";
   if (lost) throw new AppError("CONFLICT", "Another request has deleted what this one had just written.");
-  return ids.map((id, at) => records?.[at] ?? { id: row.toJson(id) });
+  return ids.map((id, at) => records?.[at] ?? { json: { id: row.toJson(id) }, version: undefined });
 }
 
 type Mode = "create" | "update";
@@ -172,8 +173,9 @@ export async function update(
   idText: string,
   body: Json,
   parameters: Parameters,
-): Promise<Json[]> {
-  return deps.gate.run(() => updateSettled(deps, principal, tableName, idText, body, parameters));
+  expected: Expected,
+): Promise<Versioned> {
+  return deps.gate.run(() => updateSettled(deps, principal, tableName, idText, body, parameters, expected));
 }
 
 async function updateSettled(
@@ -183,7 +185,8 @@ async function updateSettled(
   idText: string,
   body: Json,
   parameters: Parameters,
-): Promise<Json[]> {
+  expected: Expected,
+): Promise<Versioned> {
   const rights = await deps.rights(principal);
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
     const context = openWrite(deps, rights, now, findTable(now, tableName), "update", parameters);
@@ -195,11 +198,36 @@ async function updateSettled(
     const judged = await chooseUpdate(deps, table, id, alternatives);
     if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
     await authorizeForeign(deps, rights, catalog, [judged.plan], id);
-    return runUpdate(deps, table, id, judged.plan, judged.guard);
+    await requireVersion(deps, shape, id, expected);
+    return runUpdate(deps, table, id, judged.plan, both(judged.guard, atVersion(expected)));
   };
   await whileOthersChange(table, updateOnce);
   deps.ruleHooks.afterChange(table);
-  return answerOf(deps, shape, [id]);
+  const [record] = await answerOf(deps, shape, [id]);
+  if (record === undefined) throw new Error("an answer without its record");
+  return record;
+}
+
+function both(guard: Document, other: Document): Document {
+  return Object.keys(other).length === 0 ? guard : { $and: [guard, other] };
+}
+
+/**
+ * Refuses early what the write itself would refuse too; there the condition is part of the write.
+ * @throws AppError 412, 404
+ */
+async function requireVersion(
+  deps: RecordDeps,
+  { node: { table }, view }: RecordShape,
+  id: Stored,
+  expected: Expected,
+): Promise<void> {
+  if (expected === undefined) return;
+  if (view.column(table, "updatedAt") === undefined) throw movedOn(table);
+  const which = { $and: [{ _id: id }, atVersion(expected)] };
+  const found = await deps.store.read(table, [{ $match: which }, { $project: { _id: 1 } }]);
+  if (found.length > 0) return;
+  throw (await deps.store.existing(table, [id])).size === 0 ? recordNotFound(table) : movedOn(table);
 }
 
 /** Judges and acts until nothing changed in between. */
@@ -218,8 +246,9 @@ export async function remove(
   principal: Principal,
   tableName: string,
   idText: string,
+  expected: Expected,
 ): Promise<void> {
-  await deps.gate.run(() => removeSettled(deps, principal, tableName, idText));
+  await deps.gate.run(() => removeSettled(deps, principal, tableName, idText, expected));
 }
 
 async function removeSettled(
@@ -227,6 +256,7 @@ async function removeSettled(
   principal: Principal,
   tableName: string,
   idText: string,
+  expected: Expected,
 ): Promise<void> {
   const rights = await deps.rights(principal);
   // What links here must be known in full: another instance may have made a table with such a link a moment ago.
@@ -240,13 +270,14 @@ async function removeSettled(
   const any = grants.some((grant) => grant.rows.kind === "always") ? ({ kind: "always" } as const) : rows;
   await whileOthersChange(table, async () => {
     const guard = await judgeDelete(deps, table, id, any);
+    const shape = recordShape(deps, rights, table, catalog, { filterFromText: false });
     if (guard === undefined) {
-      const shape = recordShape(deps, rights, table, catalog, { filterFromText: false });
       throw notAllowed(table, "delete", await isVisible(deps, shape, id));
     }
-    const view = new ReadView(catalog, rights.read(catalog));
-    const mayKnow: MayKnow = (owner, relation) => view.relation(owner, relation.name, "show") !== undefined;
-    return runDelete(deps, catalog, table, id, guard, mayKnow);
+    await requireVersion(deps, shape, id, expected);
+    const mayKnow: MayKnow = (owner, relation) =>
+      shape.view.relation(owner, relation.name, "show") !== undefined;
+    return runDelete(deps, catalog, table, id, both(guard, atVersion(expected)), mayKnow);
   });
   deps.ruleHooks.afterChange(table);
 }

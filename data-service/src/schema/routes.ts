@@ -1,4 +1,5 @@
 // What differs for `svc_table`: a record of it is a table, so making, changing and deleting one does so with the table.
+import { AppError } from "@portico/shared/app-error";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
@@ -7,7 +8,7 @@ import type { Action } from "../permission/rule.js";
 import { readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable, parseId } from "../records/find-table.js";
-import { readShaped, recordShape } from "../records/read-one.js";
+import { readEach, readShaped, recordShape } from "../records/read-one.js";
 import { body, type OwnHandlers, respondCreated, searchOf } from "../records/routes.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { changeTable, deleteTable, undoChange } from "./change-table.js";
@@ -33,19 +34,27 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
         POST: async (request, response) => {
           const { table, shape } = await wish(deps, request, "create");
           const id = await queue(() => createTable(deps, body(request)));
-          respondCreated(response, name, await readShaped(deps, shape, [parseId(table, id)]), [id]);
+          const made = await readEach(deps, shape, [parseId(table, id)]);
+          respondCreated(
+            response,
+            name,
+            made.filter((each) => each !== undefined),
+            [id],
+          );
         },
       },
     },
     member: {
       [name]: {
         PATCH: async (request, response) => {
+          refuseIfMatch(request);
           const confirmed = confirmation(request);
           const change = (id: string) => changeTable(deps, id, body(request), confirmed);
           await answerChange(deps, request, response, change);
         },
         DELETE: async (request, response) => {
           const began = performance.now();
+          refuseIfMatch(request);
           await wish(deps, request, "delete");
           const id = String(request.params.id).toLowerCase();
           const isDone = await within(await deleteTable(deps, id, confirmation(request)), deps, began);
@@ -54,6 +63,12 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
       },
     },
   };
+}
+
+/** Changes of tables build on each other under a lock, and are confirmed by the hash of what they would lose. */
+function refuseIfMatch(request: Request): void {
+  if (request.get("If-Match") !== undefined)
+    throw new AppError("BAD_REQUEST", "If-Match: tables have no versions; leave it out.");
 }
 
 /** `POST /svc_table/{id}/undo` */

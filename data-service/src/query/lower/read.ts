@@ -50,14 +50,22 @@ export function lowerProbe(query: AuthorizedQuery, few: number): Stage[] {
   return [...matchStages([rule, filter], new Names()), { $limit: few + 1 }, { $project: { _id: 1 } }];
 }
 
-/** The pipeline that reads the records which `which` selects, `node.limit` at most. */
-export function lowerRecord(node: AuthorizedNode, which: Document, rules: Rules): Stage[] {
+/**
+ * The pipeline that reads the records which `which` selects, `node.limit` at most.
+ * @param alongside fields that are read with them
+ */
+export function lowerRecord(
+  node: AuthorizedNode,
+  which: Document,
+  rules: Rules,
+  alongside: readonly string[] = [],
+): Stage[] {
   const names = new Names();
   return [
     { $match: which },
     ...matchStages([node.rule], names),
     { $limit: node.limit },
-    ...output(node, rules, names),
+    ...output(node, rules, names, alongside),
   ];
 }
 
@@ -81,12 +89,17 @@ function cut(node: AuthorizedNode): Stage[] {
 }
 
 /** Loads the children and keeps only what the answer shows. */
-function output(node: AuthorizedNode, rules: Rules, names: Names): Stage[] {
+function output(
+  node: AuthorizedNode,
+  rules: Rules,
+  names: Names,
+  alongside: readonly string[] = [],
+): Stage[] {
   const joined = node.children.filter((child) => !isKeyOnly(child));
   const joins = joined.map((child) =>
     joinStage(child.relation, child.node.table, childPipeline(child, rules, names), childField(child)),
   );
-  return [...joins, ...maskStages(node, names), { $project: projection(node) }];
+  return [...joins, ...maskStages(node, names), { $project: projection(node, alongside) }];
 }
 
 /**
@@ -113,13 +126,16 @@ function childPipeline({ node }: Child, rules: Rules, names: Names): Stage[] {
   return [...sortedMatches(node, rules, names), ...cut(node), ...output(node, rules, names)];
 }
 
-function projection(node: AuthorizedNode): Document {
+function projection(node: AuthorizedNode, alongside: readonly string[]): Document {
   const fields = node.columns.map((column) => column.field);
   const children = node.children.map((child) =>
     isKeyOnly(child) ? child.relation.link.field : childField(child),
   );
   const masks = (node.masks ?? []).map((_, at) => maskField(at));
-  return { _id: 1, ...Object.fromEntries([...fields, ...children, ...masks].map((field) => [field, 1])) };
+  return {
+    _id: 1,
+    ...Object.fromEntries([...fields, ...children, ...masks, ...alongside].map((field) => [field, 1])),
+  };
 }
 
 /** Where a child's records lie in the parent's document. */

@@ -1,0 +1,154 @@
+// ETag, If-Match and If-None-Match: nobody overwrites what they have not seen, and nobody reads again what they have.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Answer, type Api, asAdmin, search, signIn } from "../../support/api.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { atOnce, make, makeTable, read, tally } from "./make.js";
+
+const ANN = { email: "ann@example.com", password: "ann's password" };
+
+let stack: Stack;
+let api: Api;
+let author: string;
+let book: string;
+
+beforeAll(async () => {
+  stack = await startStack();
+  api = await asAdmin(stack);
+  await makeTable(api, { name: "authors", columns: [{ name: "name", type: "string" }] });
+  await makeTable(api, {
+    name: "books",
+    columns: [
+      { name: "title", type: "string" },
+      { name: "stock", type: "int" },
+    ],
+    relations: [{ name: "author", type: "many-to-one", table: "authors", inverse: "books" }],
+  });
+});
+
+afterAll(() => stack?.stop());
+
+beforeEach(async () => {
+  author = (await make(api, "authors", { name: "Ann" })).id;
+  book = (await make(api, "books", { title: "first", stock: 1, author })).id;
+});
+
+const tagOf = ({ headers }: Answer): string => headers.get("etag") ?? "none";
+const get = (tag?: string, query = {}): Promise<Answer> =>
+  api.send("GET", `/books/${book}${search(query)}`, {
+    headers: tag === undefined ? {} : { "If-None-Match": tag },
+  });
+const patch = (body: unknown, tag: string, caller = api): Promise<Answer> =>
+  caller.send("PATCH", `/books/${book}`, {
+    body: JSON.stringify(body),
+    headers: { "Content-Type": "application/json", "If-Match": tag },
+  });
+const titleNow = async () => (await read(api, "books", book)).title;
+
+describe("If-None-Match", () => {
+  it("is answered 304 without a body while nothing has changed", async () => {
+    const tag = tagOf(await get());
+    const again = await get(tag);
+    expect([again.status, again.body, tagOf(again)]).toEqual([304, null, tag]);
+    await api.patch(`/books/${book}`, { stock: 2 });
+    expect((await get(tag)).status).toBe(200);
+  });
+
+  it("knows what was shown: other fields, and other records among them, are another answer", async () => {
+    const query = { fields: "title,author.name" };
+    const tag = tagOf(await get(undefined, query));
+    expect((await get(tag, query)).status).toBe(304);
+    expect((await get(tag, { fields: "title" })).status).toBe(200);
+    await api.patch(`/authors/${author}`, { name: "Anna" });
+    expect((await get(tag, query)).status).toBe(200);
+  });
+});
+
+describe("If-Match", () => {
+  it("lets a change pass that rests on what the record is, and answers the next ETag", async () => {
+    const tag = tagOf(await get());
+    const changed = await patch({ title: "second" }, tag);
+    expect([changed.status, tagOf(changed)]).toEqual([200, tagOf(await get())]);
+    expect(tagOf(changed)).not.toBe(tag);
+  });
+
+  it("refuses a change that rests on what the record was, with 412, and changes nothing", async () => {
+    const tag = tagOf(await get());
+    await api.patch(`/books/${book}`, { title: "meanwhile" });
+    const refused = await patch({ title: "late" }, tag);
+    expect([refused.status, refused.body.error.code]).toEqual([412, "PRECONDITION_FAILED"]);
+    expect(refused.body.message).toMatch(/^This "books" record was changed since/);
+    expect(await titleNow()).toBe("meanwhile");
+  });
+
+  it("takes the ETag of a create, and of an answer with other fields", async () => {
+    const created = await api.post("/books", { title: "new" });
+    book = created.body.data[0].id;
+    expect((await patch({ stock: 5 }, tagOf(created))).status).toBe(200);
+    expect((await patch({ stock: 6 }, tagOf(await get(undefined, { fields: "title" })))).status).toBe(200);
+  });
+
+  it("takes a list and *, and matches no weak tag and none that is not ours", async () => {
+    const tag = tagOf(await get());
+    expect((await patch({ stock: 2 }, `"9-abc", ${tag}`)).status).toBe(200);
+    expect((await patch({ stock: 3 }, "*")).status).toBe(200);
+    expect((await patch({ stock: 4 }, `W/${tagOf(await get())}`)).status).toBe(412);
+    expect((await patch({ stock: 4 }, '"somebody-elses"')).status).toBe(412);
+    expect((await patch({ stock: 4 }, "unquoted")).status).toBe(400);
+    expect((await read(api, "books", book)).stock).toBe(3);
+  });
+
+  it("is moved by a link that is set from the other side", async () => {
+    const tag = tagOf(await get());
+    await api.patch(`/authors/${author}`, { books: [] });
+    expect((await patch({ title: "late" }, tag)).status).toBe(412);
+  });
+
+  it("holds for DELETE", async () => {
+    const tag = tagOf(await get());
+    await api.patch(`/books/${book}`, { stock: 2 });
+    const remove = (ifMatch: string) =>
+      api.send("DELETE", `/books/${book}`, { headers: { "If-Match": ifMatch } });
+    expect((await remove(tag)).status).toBe(412);
+    expect((await remove(tagOf(await get()))).status).toBe(200);
+    expect((await remove("*")).status).toBe(404);
+  });
+
+  it("lets one of 50 parallel changes pass, in each of ten rounds", async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const tag = tagOf(await get());
+      const answers = await atOnce(50, (at) => patch({ title: `${round}.${at}` }, tag));
+      expect(tally(answers)).toEqual({ 200: 1, 412: 49 });
+      const [winner] = answers.filter(({ status }) => status === 200);
+      expect(await titleNow()).toBe(winner?.body.data[0].title);
+    }
+  });
+
+  it("tells no version to those who may not know when a record was changed", async () => {
+    const role = (await make(api, "svc_role", { name: "Few columns" })).id;
+    await make(api, "svc_user", { ...ANN, role });
+    for (const action of ["read", "update"])
+      await make(api, "svc_permission", { role, table: "books", action, fields: "title" });
+    const ann = await signIn(`${stack.appUrl}/api`, ANN);
+    const tag = tagOf(await ann.get(`/books/${book}`));
+    await api.patch(`/books/${book}`, { stock: 77 });
+    expect(tagOf(await ann.get(`/books/${book}`))).toBe(tag);
+    expect((await patch({ title: "x" }, tag, ann)).status).toBe(412);
+  });
+
+  it("holds for PATCH /me", async () => {
+    const send = (tag: string, name: string) =>
+      api.send("PATCH", "/me", {
+        body: JSON.stringify({ name }),
+        headers: { "Content-Type": "application/json", "If-Match": tag },
+      });
+    const tag = tagOf(await api.get("/me"));
+    expect((await send(tag, "once")).status).toBe(200);
+    expect((await send(tag, "twice")).status).toBe(412);
+  });
+
+  it("is refused where tables are changed, which have no versions", async () => {
+    const { body } = await api.get("/svc_table", { filter: { name: "books" } });
+    const path = `/svc_table/${body.data[0].id}`;
+    expect((await api.send("DELETE", path, { headers: { "If-Match": "*" } })).status).toBe(400);
+  });
+});
