@@ -36,6 +36,7 @@ import { CountStore } from "./mongo/count-store.js";
 import { ensureIdentityIndexes, makeIdentityStore } from "./mongo/identity-store.js";
 import { LEASE_MS, makeInstanceStore } from "./mongo/instance-store.js";
 import { makeKeyStore } from "./mongo/key-store.js";
+import { ensureOnceIndexes, makeOnceStore } from "./mongo/once-store.js";
 import { provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
 import { makeRuleStore } from "./mongo/rule-store.js";
@@ -132,7 +133,7 @@ async function makeAuth(config: Config, secrets: Secrets, { db }: Store, logger:
   const audit = makeAudit({ entries, clock, logger });
   return {
     ...{ users, sessions, apiTokens, clock, tokens, sessionCache, apiTokenCache, hasher, keys, logger },
-    ...{ digest, throttle, audit, sweeps: [...authSweeps(db), entries.sweep] },
+    ...{ digest, throttle, audit, sweeps: [...authSweeps(db), entries.sweep, makeOnceStore(db).sweep] },
     authenticate: authenticate({ accessTokens: tokens.access, sessionCache, apiTokenCache, clock }),
   };
 }
@@ -204,6 +205,7 @@ function makeRecords(
     store: records,
     seenQueries: new SeenQueries({ store: records, clock }),
     writes: new CountedWrites(records, counts),
+    once: { store: makeOnceStore(db), clock },
     limits: { maxDepth: config.queryMaxDepth, maxLimit: config.queryMaxLimit },
     thresholds: {
       maxKeys: config.queryPlanMaxKeys,
@@ -248,6 +250,7 @@ export async function prepare(
 ): Promise<{ admin: { email: string; password: string } | undefined; stopSweeping: () => void }> {
   const { config, store, records, auth } = deps;
   await ensureAuthIndexes(store.db, config.systemTablePrefix);
+  await ensureOnceIndexes(store.db);
   await ensureIdentityIndexes(store.db);
   await prepareTables(deps);
   const admin = await ensureFirstAdmin(auth, { email: config.adminEmail, password: config.adminPassword });

@@ -8,6 +8,7 @@ import type { Thresholds } from "../query/plan/thresholds.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
 import type { WriteGate } from "../schema/write-gate.js";
 import type { CountedWrites } from "./counted-writes.js";
+import type { OnceDeps } from "./once.js";
 import type { RuleHooks } from "./rule-hooks.js";
 import type { Sealer } from "./seal.js";
 import type { SeenQueries } from "./seen-queries.js";
@@ -20,6 +21,7 @@ export interface RecordDeps {
   readonly writes: CountedWrites;
   /** Every write of records passes here, so that a change of a table can wait for those under way. */
   readonly gate: WriteGate;
+  readonly once: OnceDeps;
   readonly limits: QueryLimits;
   readonly thresholds: Thresholds;
   readonly seenQueries: SeenQueries;

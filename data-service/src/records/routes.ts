@@ -8,6 +8,7 @@ import type { Json } from "../json.js";
 import { PARAMETERS, parametersOfBody, readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "./deps.js";
 import { list } from "./list.js";
+import { onceKey } from "./once.js";
 import { readOne } from "./read-one.js";
 import { etagOf, expectedVersions, type Versioned } from "./version.js";
 import { create, remove, update } from "./write.js";
@@ -102,8 +103,11 @@ async function answerList(deps: RecordDeps, request: Request, response: Response
 
 async function answerPost(deps: RecordDeps, request: Request, response: Response): Promise<void> {
   const table = String(request.params.table);
-  const parameters = readParameters(searchOf(request), SHAPE);
-  const { records, ids } = await create(deps, principalOf(request), table, body(request), parameters);
+  const [principal, search] = [principalOf(request), searchOf(request)];
+  const parameters = readParameters(search, SHAPE);
+  const asked = [table, search, JSON.stringify(body(request))];
+  const key = onceKey(request.get("Idempotency-Key"), principal, asked);
+  const { records, ids } = await create(deps, principal, table, body(request), parameters, key);
   respondCreated(response, table, records, ids);
 }
 

@@ -12,18 +12,25 @@ import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { formerLinks } from "./former-links.js";
 import { newIds } from "./ids.js";
+import type { Turn } from "./once.js";
 import { orUndo, rememberFields, type Undo } from "./undo.js";
 import { type DeleteEffect, deleteEffects, type OwnFields, type WritePlan } from "./write-plan.js";
 
-/** Creates records, all or none. @returns their ids */
+/**
+ * Creates records, all or none.
+ * @param turn of a request that may have been sent before
+ * @returns their ids
+ */
 export async function runCreate(
   deps: RecordDeps,
   table: Table,
   plans: readonly WritePlan[],
-): Promise<Stored[]> {
+  turn?: Turn,
+): Promise<readonly Stored[]> {
   await requireLinked(deps, plans);
   const fields = await Promise.all(plans.map((plan) => storedFields(deps, table, plan.own)));
-  const ids = await newIds(table, plans.length, deps.store);
+  const ids = turn?.ids ?? (await newIds(table, plans.length, deps.store));
+  await turn?.choose(ids);
   const now = deps.clock.now();
   const mark = table.singleton ? { [SINGLETON_FIELD]: 1 } : {};
   const rest = { ...mark, createdAt: now, updatedAt: now };
@@ -32,7 +39,8 @@ export async function runCreate(
       ...{ _id: ids[at] ?? null, ...emptyGrams(table.columns.values()), ...own, ...rest },
     }),
   );
-  await insertAll(deps, table, documents, ids);
+  const unwritten = turn?.ids === undefined ? documents : await missing(deps, table, documents, ids);
+  await insertAll(deps, table, unwritten, ids);
   await orUndo(async (undo) => {
     undo.push(async () => void (await deps.writes.remove(table, ids)));
     for (const [at, plan] of plans.entries()) await linkForeign(deps, ids[at], plan.foreign, undo);
@@ -43,13 +51,25 @@ export async function runCreate(
   return ids;
 }
 
+/** Those that a request whose end nobody saw has not written. */
+async function missing(
+  { store }: RecordDeps,
+  table: Table,
+  documents: readonly Document[],
+  ids: readonly Stored[],
+): Promise<Document[]> {
+  const there = await store.existing(table, ids);
+  return documents.filter((_, at) => !there.has(idText(table, ids[at])));
+}
+
 /** Several documents that fail half-way (a duplicate) leave nothing behind. */
 async function insertAll(
   deps: RecordDeps,
   table: Table,
-  documents: Document[],
-  ids: Stored[],
+  documents: readonly Document[],
+  ids: readonly Stored[],
 ): Promise<void> {
+  if (documents.length === 0) return;
   try {
     await deps.writes.insert(table, documents);
   } catch (error) {

@@ -17,6 +17,7 @@ import { type Alternative, chooseCreates, chooseUpdate, judgeDelete, notAllowed 
 import { checkBody } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
+import { type OnceKey, once, type Turn } from "./once.js";
 import { type RecordShape, readEach, readShaped, recordShape } from "./read-one.js";
 import { type MayKnow, runCreate, runDelete, runUpdate } from "./run-write.js";
 import { atVersion, type Expected, movedOn, type Versioned } from "./version.js";
@@ -41,8 +42,9 @@ export async function create(
   tableName: string,
   body: Json,
   parameters: Parameters,
+  key?: OnceKey,
 ): Promise<Created> {
-  return deps.gate.run(() => createSettled(deps, principal, tableName, body, parameters));
+  return deps.gate.run(() => createSettled(deps, principal, tableName, body, parameters, key));
 }
 
 async function createSettled(
@@ -51,16 +53,20 @@ async function createSettled(
   tableName: string,
   body: Json,
   parameters: Parameters,
+  key: OnceKey | undefined,
 ): Promise<Created> {
   const rights = await deps.rights(principal);
   const { table, shape, bodies, catalog } = await deps.catalogs.decide((now) => {
     const context = openWrite(deps, rights, now, findTable(now, tableName), "create", parameters);
     return { ...context, bodies: checkBulk(body, (each) => alternativesFor(context, each)) };
   });
-  await deps.ruleHooks.beforeCreate(table, catalog, isArray(body) ? body : [body]);
-  const plans = await chooseCreates(deps, table, bodies);
-  await authorizeForeign(deps, rights, catalog, plans);
-  const ids = await runCreate(deps, table, plans);
+  const run = async (turn?: Turn): Promise<readonly Stored[]> => {
+    await deps.ruleHooks.beforeCreate(table, catalog, isArray(body) ? body : [body]);
+    const plans = await chooseCreates(deps, table, bodies);
+    await authorizeForeign(deps, rights, catalog, plans);
+    return runCreate(deps, table, plans, turn);
+  };
+  const ids = key === undefined ? await run() : await once(deps.once, key, run);
   deps.ruleHooks.afterChange(table);
   return { records: await answerOf(deps, shape, ids), ids: ids.map((id) => idText(table, id)) };
 }

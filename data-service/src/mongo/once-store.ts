@@ -1,0 +1,46 @@
+// Idempotency keys in `_once`: digests, and the ids of what was made. No body is kept.
+import type { Collection, Db } from "mongodb";
+import type { OnceEntry, OnceStore } from "../records/once.js";
+import { isDuplicate } from "./driver-errors.js";
+
+type OnceDocument = { -readonly [Key in keyof Omit<OnceEntry, "id">]: OnceEntry[Key] } & { _id: string };
+
+export function onceCollection(db: Db): Collection<OnceDocument> {
+  return db.collection<OnceDocument>("_once");
+}
+
+export function makeOnceStore(db: Db): OnceStore & { sweep(now: Date): Promise<void> } {
+  const entries = onceCollection(db);
+  return {
+    async insert({ id, ...rest }) {
+      try {
+        await entries.insertOne({ _id: id, ...rest });
+        return true;
+      } catch (error) {
+        if (isDuplicate(error)) return false;
+        throw error;
+      }
+    },
+    async find(id) {
+      const found = await entries.findOne({ _id: { $eq: id } });
+      if (found === null) return undefined;
+      const { _id, ...rest } = found;
+      return { id: _id, ...rest };
+    },
+    async change(id, owner, change) {
+      const { matchedCount } = await entries.updateOne({ _id: { $eq: id }, owner }, { $set: change });
+      return matchedCount === 1;
+    },
+    async remove(id, owner) {
+      await entries.deleteOne({ _id: { $eq: id }, owner });
+    },
+    async sweep(now) {
+      await entries.deleteMany({ expiresAt: { $lte: now } });
+    },
+  };
+}
+
+/** Safe to repeat. */
+export async function ensureOnceIndexes(db: Db): Promise<void> {
+  await onceCollection(db).createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 });
+}

@@ -1,0 +1,180 @@
+// Idempotency-Key: a create that is sent again does nothing twice, whatever happened to its answer.
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Db, MongoClient } from "mongodb";
+import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
+import { allowAll, roleFor } from "../../support/rules.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { atOnce, make, makeTable, tally } from "./make.js";
+
+const ANN = { email: "ann@example.com", password: "ann's password" };
+
+let stack: Stack;
+let admin: Api;
+let ann: Api;
+let client: MongoClient;
+let db: Db;
+
+beforeAll(async () => {
+  stack = await startStack();
+  admin = await asAdmin(stack);
+  client = await MongoClient.connect(stack.mongodbUrl);
+  db = client.db();
+  await makeTable(admin, { name: "shops", columns: [{ name: "name", type: "string" }] });
+  await makeTable(admin, {
+    name: "orders",
+    columns: [
+      { name: "item", type: "string" },
+      { name: "code", type: "string", unique: true },
+    ],
+    relations: [{ name: "shop", type: "many-to-one", table: "shops", inverse: "orders", counted: true }],
+  });
+  const role = await roleFor(admin, "Buyer", ["orders"]);
+  await make(admin, "svc_user", { ...ANN, role });
+  ann = await signIn(`${stack.appUrl}/api`, ANN);
+});
+
+afterAll(async () => {
+  await client?.close();
+  await stack?.stop();
+});
+
+const send = (api: Api, key: string, body: unknown, path = "/orders"): Promise<Answer> =>
+  api.send("POST", path, {
+    body: JSON.stringify(body),
+    headers: { "Content-Type": "application/json", "Idempotency-Key": key },
+  });
+const count = async (item: string): Promise<number> => db.collection("orders").countDocuments({ item });
+const entries = () => db.collection<{ _id: string; expiresAt: Date }>("_once");
+
+describe("a create with an Idempotency-Key", () => {
+  it("that is sent again answers the record of the first", async () => {
+    const [key, item] = [randomUUID(), "again"];
+    const first = await send(admin, key, { item });
+    const second = await send(admin, key, { item });
+    expect([second.status, second.body]).toEqual([201, first.body]);
+    expect(second.headers.get("location")).toBe(first.headers.get("location"));
+    expect(await count(item)).toBe(1);
+  });
+
+  it("that is sent 50 times at once makes one record", async () => {
+    const [key, item] = [randomUUID(), "parallel"];
+    const answers = await atOnce(50, () => send(admin, key, { item }));
+    expect(tally(answers)).toEqual({ 201: 50 });
+    expect(new Set(answers.map(({ body }) => body.data[0].id)).size).toBe(1);
+    expect(await count(item)).toBe(1);
+  });
+
+  it("with a list is made once as a whole", async () => {
+    const [key, item] = [randomUUID(), "list"];
+    const list = [{ item }, { item }, { item }];
+    const first = await send(admin, key, list);
+    expect((await send(admin, key, list)).body.data).toEqual(first.body.data);
+    expect(await count(item)).toBe(3);
+  });
+
+  it("that came with another body, table or shape before is refused with 409", async () => {
+    const key = randomUUID();
+    await send(admin, key, { item: "one" });
+    for (const [body, path] of [
+      [{ item: "other" }, "/orders"],
+      [{ item: "one" }, "/orders?fields=item"],
+      [{ name: "one" }, "/shops"],
+    ] as const) {
+      const { status, body: refused } = await send(admin, key, body, path);
+      expect([status, refused.error.code]).toEqual([409, "CONFLICT"]);
+    }
+    expect(await count("other")).toBe(0);
+  });
+
+  it("is the caller's own: the same key of somebody else is another", async () => {
+    const [key, item] = [randomUUID(), "own"];
+    const [first, second] = [await send(admin, key, { item }), await send(ann, key, { item })];
+    expect(first.body.data[0].id).not.toBe(second.body.data[0].id);
+  });
+
+  it("of visitors never shows what another request has made", async () => {
+    await allowAll(admin, ["shops"], null);
+    const visitor = apiOf(`${stack.appUrl}/api`);
+    const key = randomUUID();
+    const first = await send(visitor, key, { name: "first" }, "/shops");
+    const other = await send(visitor, key, { name: "second" }, "/shops");
+    expect([other.status, other.body.data[0].name]).toEqual([201, "second"]);
+    const again = await send(visitor, key, { name: "first" }, "/shops");
+    expect(again.body.data).toEqual(first.body.data);
+  });
+
+  it("that was refused may be sent again, put right or not", async () => {
+    const key = randomUUID();
+    expect((await send(admin, key, { nosuch: 1 })).status).toBe(400);
+    await make(admin, "orders", { code: "taken" });
+    expect((await send(admin, key, { code: "taken" })).status).toBe(409);
+    expect((await send(admin, key, { code: "free", item: "right" })).status).toBe(201);
+  });
+
+  it("is refused when it is no key", async () => {
+    for (const key of ["with space", "x".repeat(256)])
+      expect((await send(admin, key, { item: "bad key" })).status).toBe(400);
+    expect(await count("bad key")).toBe(0);
+  });
+
+  it("is forgotten after 24 hours", async () => {
+    const [key, item] = [randomUUID(), "old"];
+    await send(admin, key, { item });
+    const [entry] = await entries().find().sort({ expiresAt: -1 }).limit(1).toArray();
+    expect(entry?.expiresAt.getTime() - Date.now()).toBeGreaterThan(23.9 * 3_600_000);
+    await entries().updateMany({}, { $set: { expiresAt: new Date(0) } });
+    await send(admin, key, { item });
+    expect(await count(item)).toBe(2);
+  });
+
+  it("keeps nothing of the body", async () => {
+    await send(admin, randomUUID(), { item: "a secret" });
+    expect(JSON.stringify(await entries().find().toArray())).not.toContain("secret");
+  });
+});
+
+describe("a create whose process died", () => {
+  /** What a request leaves behind that came as far as writing some of its records. */
+  async function interrupted(key: string, body: unknown, written: number): Promise<void> {
+    const first = await send(admin, key, body);
+    const ids = first.body.data.map(({ id }: { id: string }) => id);
+    for (const id of ids.slice(written)) await admin.delete(`/orders/${id}`);
+    const [entry] = await entries().find().sort({ expiresAt: -1 }).limit(1).toArray();
+    await entries().updateOne(
+      { _id: entry?._id ?? "" },
+      { $unset: { done: "" }, $set: { leaseUntil: new Date(0) } },
+    );
+  }
+
+  it.each([0, 1, 3])("after %i of three records is completed by sending it again", async (written) => {
+    const [key, item] = [randomUUID(), `interrupted ${written}`];
+    const shop = (await make(admin, "shops", { name: item })).id;
+    const list = [1, 2, 3].map((at) => ({ item, code: `${key} ${at}`, shop }));
+    await interrupted(key, list, written);
+    const again = await send(admin, key, list);
+    expect([again.status, again.body.data.length]).toEqual([201, 3]);
+    expect(await count(item)).toBe(3);
+    const { body } = await admin.get("/shops", {
+      sort: "-_count(orders)",
+      filter: { id: shop },
+      deep: { orders: {} },
+    });
+    expect(body.data[0].orders).toHaveLength(3);
+  });
+
+  it("by kill -9 in mid-write is made once", async () => {
+    const keys = Array.from({ length: 12 }, () => randomUUID());
+    const body = (key: string) => Array.from({ length: 200 }, () => ({ item: key }));
+    const sent = keys.map((key) => send(admin, key, body(key)).catch(() => undefined));
+    await Promise.race(sent);
+    await stack.dataService.stop("SIGKILL");
+    await Promise.all(sent);
+    await stack.restartDataService();
+    // The lease of a process that is gone ends by itself; here nobody waits for it.
+    await entries().updateMany({ done: { $ne: true } }, { $set: { leaseUntil: new Date(0) } });
+    const answers = await Promise.all(keys.map((key) => send(admin, key, body(key))));
+    expect(tally(answers)).toEqual({ 201: 12 });
+    expect(await Promise.all(keys.map(count))).toEqual(keys.map(() => 200));
+  });
+});
