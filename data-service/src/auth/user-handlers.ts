@@ -17,7 +17,8 @@ export function userHandlers(deps: RecordDeps & { readonly audit: Audit }, table
     for (const event of events) await deps.audit.record(event, auditFacts(request));
   };
   return {
-    collection: {},
+    // One by one, so that each change stands in the audit log.
+    collection: { [table]: { PATCH: null, DELETE: null } },
     member: {
       [table]: {
         PATCH: async (request, response) => {

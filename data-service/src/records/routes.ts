@@ -1,5 +1,6 @@
 // The routes of every table: /{table} and /{table}/{id}.
 import { AppError } from "@portico/shared/app-error";
+import { success } from "@portico/shared/envelope";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
@@ -8,6 +9,7 @@ import type { Json } from "../json.js";
 import { PARAMETERS, parametersOfBody, readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "./deps.js";
 import { list } from "./list.js";
+import { type Many, type ManyRequest, removeMany, updateMany } from "./many.js";
 import { onceKey } from "./once.js";
 import { readOne } from "./read-one.js";
 import { etagOf, expectedVersions, type Versioned } from "./version.js";
@@ -29,6 +31,12 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     GET: (request, response) => answerList(deps, request, response, "address"),
     QUERY: (request, response) => answerList(deps, request, response, "body"),
     POST: (request, response) => answerPost(deps, request, response),
+    PATCH: async (request, response) => {
+      respondWithMany(response, await updateMany(deps, manyOf(request), body(request)));
+    },
+    DELETE: async (request, response) => {
+      respondWithMany(response, await removeMany(deps, manyOf(request)));
+    },
   };
   const member: Methods = {
     GET: async (request, response) => {
@@ -109,6 +117,23 @@ async function answerPost(deps: RecordDeps, request: Request, response: Response
   const key = onceKey(request.get("Idempotency-Key"), principal, asked);
   const { records, ids } = await create(deps, principal, table, body(request), parameters, key);
   respondCreated(response, table, records, ids);
+}
+
+/** @throws AppError 400 */
+function manyOf(request: Request): ManyRequest {
+  const search = searchOf(request);
+  const parameters = readParameters(search, ["filter"]);
+  const asked = new URLSearchParams(search).getAll("dryRun");
+  if (asked.length > 1 || !["true", "false", undefined].includes(asked[0]))
+    throw new AppError("BAD_REQUEST", "dryRun: must be true or false");
+  if (request.get("If-Match") !== undefined)
+    throw new AppError("BAD_REQUEST", "If-Match: speaks of one record; leave it out of changes of many.");
+  const table = String(request.params.table);
+  return { principal: principalOf(request), table, parameters, dryRun: asked[0] === "true" };
+}
+
+function respondWithMany(response: Response, { matched, changed }: Many): void {
+  response.json({ ...success(200), meta: { matched, changed } });
 }
 
 /** 201, with the address of the record when there is one of it. */

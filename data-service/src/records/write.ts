@@ -214,6 +214,21 @@ async function updateSettled(
   return record;
 }
 
+/** Refuses a body that no record could be changed to. @throws AppError 400, 401, 403 */
+export async function checkUpdate(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  body: Json,
+): Promise<void> {
+  const rights = await deps.rights(principal);
+  await deps.catalogs.decide((now) => {
+    const shape = { filterFromText: false };
+    const context = openWrite(deps, rights, now, findTable(now, tableName), "update", shape);
+    return alternativesFor(context, body);
+  });
+}
+
 function both(guard: Document, other: Document): Document {
   return Object.keys(other).length === 0 ? guard : { $and: [guard, other] };
 }

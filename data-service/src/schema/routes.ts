@@ -31,6 +31,7 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
   return {
     collection: {
       [name]: {
+        ...{ PATCH: null, DELETE: null },
         POST: async (request, response) => {
           const { table, shape } = await wish(deps, request, "create");
           const id = await queue(() => createTable(deps, body(request)));

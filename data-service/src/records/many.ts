@@ -1,0 +1,113 @@
+// PATCH and DELETE of /{table}: the same change for all records that a filter matches.
+//
+// Each record goes the road of a single one, with its rules, checks and links; the first refusal ends it, and says how
+// many were changed by then. Sent again it goes on: what was changed already is changed to the same, or is gone.
+import { AppError } from "@portico/shared/app-error";
+import { isObject, type Json } from "../json.js";
+import type { Principal } from "../principal.js";
+import type { Parameters } from "../query/parameters.js";
+import type { RecordDeps } from "./deps.js";
+import { list } from "./list.js";
+import { checkUpdate, remove, update } from "./write.js";
+
+/** Records that are changed at the same time. */
+const AT_ONCE = 8;
+const ONLY_ID = { fields: "id", filterFromText: false } as const;
+
+/** How many records the filter matched, and how many of them were changed; a dry run changes none. */
+export interface Many {
+  readonly matched: number;
+  readonly changed: number;
+}
+
+export interface ManyRequest {
+  readonly principal: Principal;
+  readonly table: string;
+  readonly parameters: Parameters;
+  /** Count, and change nothing. */
+  readonly dryRun: boolean;
+}
+
+/** @throws AppError 400 for a missing filter or a bad body, before anything is changed; the first record's refusal */
+export async function updateMany(deps: RecordDeps, request: ManyRequest, body: Json): Promise<Many> {
+  const { principal, table } = request;
+  requireFilter(request, "changes");
+  await checkUpdate(deps, principal, table, body);
+  return forEach(deps, request, "changed", async (id) => {
+    await update(deps, principal, table, id, body, ONLY_ID, undefined);
+  });
+}
+
+/** @throws AppError 400 for a missing filter, before anything is deleted; the first record's refusal */
+export async function removeMany(deps: RecordDeps, request: ManyRequest): Promise<Many> {
+  const { principal, table } = request;
+  requireFilter(request, "deletes");
+  return forEach(deps, request, "deleted", (id) => remove(deps, principal, table, id, undefined));
+}
+
+/** An empty filter is more often a mistake than a wish. */
+function requireFilter({ parameters: { filter } }: ManyRequest, does: string): void {
+  const isGiven = filter !== undefined && !(isObject(filter) && Object.keys(filter).length === 0);
+  if (isGiven) return;
+  const all = '{"id":{"_is_not_null":true}}';
+  throw new AppError(
+    "BAD_REQUEST",
+    `filter: is required, because this ${does} every record that it matches; ${all} matches all of them`,
+  );
+}
+
+async function forEach(
+  deps: RecordDeps,
+  { principal, table, parameters, dryRun }: ManyRequest,
+  done: string,
+  act: (id: string) => Promise<void>,
+): Promise<Many> {
+  const matching = { ...parameters, fields: "id" };
+  if (dryRun) return { matched: await count(deps, principal, table, matching), changed: 0 };
+  // In the order of the ids, which no change moves.
+  const { records } = await list(deps, principal, table, { ...matching, sort: "id", limit: "0" });
+  let [matched, changed] = [0, 0];
+  for await (const ids of batches(records)) {
+    matched += ids.length;
+    const results = await Promise.allSettled(ids.map(act));
+    changed += results.filter(({ status }) => status === "fulfilled").length;
+    const failed = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+    for (const reason of failed) if (!isGone(reason)) throw withProgress(reason, changed, done);
+  }
+  return { matched, changed };
+}
+
+async function count(
+  deps: RecordDeps,
+  principal: Principal,
+  table: string,
+  matching: Parameters,
+): Promise<number> {
+  const { meta } = await list(deps, principal, table, { ...matching, limit: "1", meta: "filterCount" });
+  return Number(meta?.filterCount);
+}
+
+async function* batches(records: AsyncIterable<Json>): AsyncGenerator<string[]> {
+  let ids: string[] = [];
+  for await (const record of records) {
+    if (isObject(record)) ids.push(String(record.id));
+    if (ids.length < AT_ONCE) continue;
+    yield ids;
+    ids = [];
+  }
+  if (ids.length > 0) yield ids;
+}
+
+/** Somebody else has deleted it meanwhile, or a cascade of this very request has. */
+function isGone(reason: unknown): boolean {
+  return reason instanceof AppError && reason.code === "NOT_FOUND";
+}
+
+function withProgress(reason: unknown, changed: number, done: string): unknown {
+  if (!(reason instanceof AppError)) return reason;
+  const told = `; ${changed} records were ${done} before`;
+  const message =
+    typeof reason.messages === "string" ? reason.messages + told : reason.messages.map((each) => each + told);
+  const { code, details, headers } = reason;
+  return new AppError(code, { message, headers, details: { ...details, changed }, cause: reason });
+}

@@ -1,0 +1,144 @@
+// PATCH and DELETE of a table: the same change for all records that a filter matches, by the rules for each of them.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Answer, type Api, asAdmin, search, signIn } from "../../support/api.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { make, makeTable, valuesOf } from "./make.js";
+
+const ANN = { email: "ann@example.com", password: "ann's password" };
+
+let stack: Stack;
+let admin: Api;
+let ann: Api;
+let role: string;
+
+beforeAll(async () => {
+  stack = await startStack();
+  admin = await asAdmin(stack);
+  await makeTable(admin, { name: "lists", columns: [{ name: "name", type: "string" }] });
+  await makeTable(admin, {
+    name: "tasks",
+    columns: [
+      { name: "title", type: "string" },
+      { name: "done", type: "boolean", default: false },
+      { name: "code", type: "string", unique: true },
+      { name: "secret", type: "string" },
+    ],
+    relations: [{ name: "list", type: "many-to-one", table: "lists", inverse: "tasks", onDelete: "CASCADE" }],
+  });
+  role = (await make(admin, "svc_role", { name: "Worker" })).id;
+  await make(admin, "svc_user", { ...ANN, role });
+  ann = await signIn(`${stack.appUrl}/api`, ANN);
+});
+
+afterAll(() => stack?.stop());
+
+beforeEach(async () => {
+  const all = { filter: { id: { _is_not_null: true } } };
+  await remove(admin, all, "/svc_permission");
+  await remove(admin, all, "/lists");
+  await remove(admin, all);
+  await admin.post(
+    "/tasks",
+    Array.from({ length: 30 }, (_, at) => ({ title: `task ${at % 3}` })),
+  );
+});
+
+const change = (api: Api, body: unknown, query = {}): Promise<Answer> => api.patch("/tasks", body, query);
+const remove = (api: Api, query = {}, path = "/tasks"): Promise<Answer> =>
+  api.send("DELETE", path + search(query));
+const many = ({ status, body }: Answer) => [status, body.meta?.matched, body.meta?.changed];
+const FIRST = { filter: { title: "task 0" } };
+
+describe("a change of many", () => {
+  it("changes the records that the filter matches, and no others", async () => {
+    expect(many(await change(admin, { done: true }, FIRST))).toEqual([200, 10, 10]);
+    expect(new Set(await valuesOf(admin, "tasks", "title", { done: true }))).toEqual(new Set(["task 0"]));
+  });
+
+  it("takes the whole filter language", async () => {
+    const list = await make(admin, "lists", { name: "mine" });
+    await make(admin, "tasks", { title: "in a list", list: list.id });
+    const filter = { _or: [{ list: { name: { _contains: "MIN" } } }, { title: { _ends_with: " 2" } }] };
+    expect(many(await change(admin, { done: true }, { filter }))).toEqual([200, 11, 11]);
+    expect(many(await admin.patch("/tasks?filter[done][_eq]=true", { done: false }))).toEqual([200, 11, 11]);
+  });
+
+  it("only counts with dryRun=true", async () => {
+    expect(many(await change(admin, { done: true }, { ...FIRST, dryRun: "true" }))).toEqual([200, 10, 0]);
+    expect(many(await remove(admin, { ...FIRST, dryRun: "true" }))).toEqual([200, 10, 0]);
+    expect(await valuesOf(admin, "tasks", "done", { done: true })).toEqual([]);
+    expect((await change(admin, { done: true }, { ...FIRST, dryRun: "yes" })).status).toBe(400);
+  });
+
+  it.each([{}, { filter: {} }])("is refused without a filter (%j)", async (query) => {
+    for (const answer of [await change(admin, { done: true }, query), await remove(admin, query)]) {
+      expect([answer.status, answer.body.message]).toEqual([
+        400,
+        expect.stringMatching(/^filter: is required, because this (changes|deletes) every record/),
+      ]);
+    }
+    expect(await valuesOf(admin, "tasks", "done", { done: true })).toEqual([]);
+  });
+
+  it("is refused for a bad body or filter before any record is changed, also when none matches", async () => {
+    const nobody = { filter: { title: "nobody" } };
+    expect((await change(admin, { done: "yes" }, nobody)).body.message).toEqual([
+      'done: must be true or false, not "yes"',
+    ]);
+    expect((await change(admin, { nosuch: 1 }, nobody)).status).toBe(400);
+    expect((await change(admin, { done: true }, { filter: { nosuch: 1 } })).status).toBe(400);
+  });
+
+  it("stops at the first record that refuses, says how many were changed, and can be sent again", async () => {
+    const answer = await change(admin, { code: "one for all" }, FIRST);
+    expect([answer.status, answer.body.error.details.changed]).toEqual([409, 1]);
+    expect(answer.body.message).toMatch(/; 1 records were changed before$/);
+    expect(await valuesOf(admin, "tasks", "code", { code: "one for all" })).toHaveLength(1);
+  });
+
+  it("deletes with all that onDelete asks for", async () => {
+    const list = await make(admin, "lists", { name: "mine" });
+    await change(admin, { list: list.id }, FIRST);
+    expect(many(await remove(admin, { filter: { name: "mine" } }, "/lists"))).toEqual([200, 1, 1]);
+    expect(await valuesOf(admin, "tasks", "title", FIRST.filter)).toEqual([]);
+    expect(await valuesOf(admin, "tasks", "title")).toHaveLength(20);
+  });
+
+  it("goes by the rules: rows that are not seen are not matched, and their filter is not known", async () => {
+    const seen = { filter: { title: { _neq: "task 1" } }, fields: "title,done" };
+    for (const action of ["read", "update"])
+      await make(admin, "svc_permission", { ...seen, role, table: "tasks", action });
+    const all = { filter: { id: { _is_not_null: true } } };
+    expect(many(await change(ann, { done: true }, all))).toEqual([200, 20, 20]);
+    expect((await change(ann, { secret: "x" }, all)).status).toBe(400);
+    expect((await change(ann, { done: true }, { filter: { secret: "x" } })).status).toBe(400);
+    expect((await remove(ann, all)).status).toBe(403);
+    expect(await valuesOf(admin, "tasks", "done", { title: "task 1", done: true })).toEqual([]);
+  });
+
+  it("of records that are seen and may not be changed is refused", async () => {
+    await make(admin, "svc_permission", { role, table: "tasks", action: "read" });
+    const own = { filter: { title: "task 0" } };
+    await make(admin, "svc_permission", { ...own, role, table: "tasks", action: "update" });
+    expect(many(await change(ann, { done: true }, FIRST))).toEqual([200, 10, 10]);
+    expect((await change(ann, { done: true }, { filter: { title: "task 1" } })).status).toBe(403);
+  });
+
+  it.each(["svc_user", "svc_table"])("is no way to change %s", async (table) => {
+    const filter = { id: { _is_not_null: true } };
+    expect((await remove(admin, { filter }, `/${table}`)).status).toBe(405);
+    expect((await admin.patch(`/${table}`, {}, { filter })).status).toBe(405);
+  });
+
+  it("changes thousands", async () => {
+    for (let batch = 0; batch < 1; batch += 1)
+      await admin.post(
+        "/tasks",
+        Array.from({ length: 1_000 }, () => ({ title: "many" })),
+        { fields: "id" },
+      );
+    const filter = { title: "many" };
+    expect(many(await change(admin, { done: true }, { filter }))).toEqual([200, 1_000, 1_000]);
+    expect(many(await remove(admin, { filter }))).toEqual([200, 1_000, 1_000]);
+  });
+});
