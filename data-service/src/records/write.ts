@@ -13,12 +13,12 @@ import { requireSettled } from "../schema/write-gate.js";
 import { authorizeForeign } from "./authorize-foreign.js";
 import { authorizeLinks } from "./authorize-links.js";
 import { type Alternative, chooseCreates, chooseUpdate, judgeDelete, notAllowed } from "./authorize-write.js";
-import { checkBody } from "./check-body.js";
+import { checkBody, unknownMember } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { type RecordShape, readEach, readShaped, recordShape } from "./read-one.js";
-import { type MayKnow, runCreate, runDelete, runUpdate } from "./run-write.js";
-import { planWrite, tablesDeletedFrom, tablesWritten } from "./write-plan.js";
+import { type MayKnow, requireLinked, runCreate, runDelete, runUpdate } from "./run-write.js";
+import { planWrite, tablesDeletedFrom, tablesWritten, type WritePlan } from "./write-plan.js";
 
 /** Records one POST may create. */
 const MAX_BULK = 1_000;
@@ -50,6 +50,34 @@ async function createSettled(
   body: Json,
   parameters: Parameters,
 ): Promise<Created> {
+  const { table, shape, plans } = await judgeCreates(deps, principal, tableName, body, { parameters });
+  const ids = await runCreate(deps, table, plans);
+  deps.ruleHooks.afterChange(table);
+  return { records: await answerOf(deps, shape, ids), ids: ids.map((id) => idText(table, id)) };
+}
+
+/** New records that may be written, as far as their rules and their bodies go. */
+export interface JudgedCreates {
+  readonly table: Table;
+  readonly shape: RecordShape;
+  /** In the order of the bodies. */
+  readonly plans: readonly WritePlan[];
+}
+
+interface JudgeOptions {
+  readonly parameters: Parameters;
+  /** Root brings ids and times: see WriteView. */
+  readonly isImport?: boolean;
+}
+
+/** Checks a body, or each of a list, and asks the rules. Writes nothing. */
+async function judgeCreates(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  body: Json,
+  { parameters, isImport = false }: JudgeOptions,
+): Promise<JudgedCreates> {
   const rights = await deps.rights(principal);
   const { table, shape, bodies, catalog } = await deps.catalogs.decide((now) => {
     const found = findTable(now, tableName);
@@ -64,6 +92,7 @@ async function createSettled(
       shape: wish,
       mode: "create",
       byRoot: rights.isRoot,
+      keepsGenerated: isImport && rights.isRoot,
     };
     return {
       table: found,
@@ -75,9 +104,54 @@ async function createSettled(
   await deps.ruleHooks.beforeCreate(table, catalog, isArray(body) ? body : [body]);
   const plans = await chooseCreates(deps, table, bodies);
   await authorizeForeign(deps, rights, catalog, plans);
-  const ids = await runCreate(deps, table, plans);
-  deps.ruleHooks.afterChange(table);
-  return { records: await answerOf(deps, shape, ids), ids: ids.map((id) => idText(table, id)) };
+  return { table, shape, plans };
+}
+
+const FOR_IMPORT: JudgeOptions = { parameters: { filterFromText: false }, isImport: true };
+
+/** Creates the records of one batch of an import, all or none, as a POST of a list does; nothing is read for an answer. */
+export async function createBatch(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  bodies: readonly Json[],
+): Promise<void> {
+  await deps.gate.run(async () => {
+    const { table, plans } = await judgeCreates(deps, principal, tableName, bodies, FOR_IMPORT);
+    await runCreate(deps, table, plans);
+    deps.ruleHooks.afterChange(table);
+  });
+}
+
+/** What `createBatch` would refuse of a batch, except for values that are taken. Writes nothing. */
+export async function tryBatch(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  bodies: readonly Json[],
+): Promise<JudgedCreates> {
+  return deps.gate.run(async () => {
+    const judged = await judgeCreates(deps, principal, tableName, bodies, FOR_IMPORT);
+    await requireLinked(deps, judged.plans);
+    return judged;
+  });
+}
+
+/** What is wrong with the members that an import names, which are the same for all of its records. */
+export function unknownMembers(
+  names: readonly string[],
+  table: Table,
+  grants: readonly WriteGrant[],
+): Map<string, string> {
+  const views = grants.map((grant) => ({ mayWrite: writableBy(grant) }));
+  const problems = names.flatMap((name): [string, string][] => {
+    const member = table.columns.get(name) ?? table.relations.get(name);
+    const isGenerated = member !== undefined && "generated" in member && member.generated;
+    if (isGenerated || (member !== undefined && views.some(({ mayWrite }) => mayWrite(member)))) return [];
+    const [view] = views;
+    return view === undefined ? [] : [[name, unknownMember(name, table, view)]];
+  });
+  return new Map(problems);
 }
 
 /**
@@ -103,6 +177,7 @@ interface BodyContext {
   readonly shape: RecordShape;
   readonly mode: "create" | "update";
   readonly byRoot: boolean;
+  readonly keepsGenerated?: boolean;
 }
 
 /**
@@ -134,11 +209,17 @@ function alternativeFor(context: BodyContext, body: Json, grant: WriteGrant): Al
   const preset = new Set(Object.keys(grant.presets));
   const filled = isObject(body) ? { ...body, ...grant.presets } : body;
   const prepared = deps.userHooks.prepare(table, filled);
-  const mayWrite = (member: Column | Relation) => preset.has(member.name) || grant.members(member);
-  const checked = checkBody(prepared, table, catalog, { mayWrite }, mode);
+  const view = { mayWrite: writableBy(grant), keepsGenerated: context.keepsGenerated === true };
+  const checked = checkBody(prepared, table, catalog, view, mode);
   const plan = planWrite(authorizeLinks(checked, table, shape.view, preset));
   const marked = context.byRoot ? plan : deps.userHooks.markUnproven(table, plan);
   return { rows: grant.rows, check: grant.check, plan: marked };
+}
+
+/** What a rule lets a body name; its presets are in the body whether the client names them or not. */
+function writableBy({ presets, members }: WriteGrant): (member: Column | Relation) => boolean {
+  const preset = new Set(Object.keys(presets));
+  return (member) => preset.has(member.name) || members(member);
 }
 
 /** Checks a single body, or each of a list with its position before the field. */

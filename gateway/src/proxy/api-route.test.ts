@@ -78,8 +78,9 @@ describe("body limits", () => {
     expect(announcesTooMuch(length, 100)).toBe(expected);
   });
 
-  it("leave room around an uploaded file", () => {
-    const limits = { bodyMaxBytes: 10, uploadMaxBytes: 1000 };
-    expect([bodyLimit(false, limits), bodyLimit(true, limits)]).toEqual([10, 1000 + 65_536]);
+  it("leave room around an uploaded file, and for the data service to refuse an imported one", () => {
+    const limits = { bodyMaxBytes: 10, uploadMaxBytes: 1000, importMaxBytes: 2000 };
+    const of = (["json", "upload", "import"] as const).map((kind) => bodyLimit(kind, limits));
+    expect(of).toEqual([10, 1000 + 65_536, 2000 + 1_048_576]);
   });
 });
