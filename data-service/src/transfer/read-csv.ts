@@ -78,6 +78,8 @@ async function* csvLines(source: AsyncIterable<Uint8Array>, maxRowBytes: number)
     await ended(parser);
     yield* parsed.splice(0);
   } catch (error) {
+    // The parser holds the last rows back until it knows what follows.
+    if (error instanceof UnreadableFile) await ended(parser).catch(() => undefined);
     yield* parsed.splice(0);
     yield unreadable(number, problemOf(error, maxRowBytes));
   }
@@ -119,8 +121,11 @@ const CSV_PROBLEMS: Readonly<Record<string, string>> = {
 
 /** @throws what is not about the file */
 function problemOf(error: unknown, maxRowBytes: number): string {
-  if (error instanceof UnreadableFile) return error.message;
+  if (error instanceof UnreadableFile && !error.isTooLong) return error.message;
+  const isTooLong =
+    error instanceof UnreadableFile || (error instanceof CsvError && error.code === "CSV_MAX_RECORD_SIZE");
+  if (isTooLong)
+    return `is longer than ${maxRowBytes} bytes; perhaps it begins a quoted cell that never ends`;
   if (!(error instanceof CsvError)) throw error;
-  const tooLong = `is longer than ${maxRowBytes} bytes, or begins a quoted cell that never ends`;
-  return error.code === "CSV_MAX_RECORD_SIZE" ? tooLong : (CSV_PROBLEMS[error.code] ?? "is not CSV");
+  return CSV_PROBLEMS[error.code] ?? "is not CSV";
 }

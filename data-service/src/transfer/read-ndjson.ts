@@ -1,7 +1,7 @@
 // NDJSON -> rows: a JSON object a line; lines with nothing in them are passed over.
 import type { Json } from "../json.js";
 import { type Row, unreadable } from "./rows.js";
-import { textPieces, UnreadableFile } from "./text-pieces.js";
+import { textPieces, tooLong, UnreadableFile } from "./text-pieces.js";
 
 export async function* ndjsonRows(
   source: AsyncIterable<Uint8Array>,
@@ -14,7 +14,10 @@ export async function* ndjsonRows(
       const lines = (open + piece).split("\n");
       // A piece may end between the two characters of one line break.
       open = lines.pop() ?? "";
-      for (const text of lines) yield* rowOf(line++, text, maxRowBytes);
+      for (const text of lines) {
+        yield* rowOf(line, text, maxRowBytes);
+        line += 1;
+      }
     }
     yield* rowOf(line, open, maxRowBytes);
   } catch (error) {
@@ -26,15 +29,11 @@ export async function* ndjsonRows(
 function* rowOf(line: number, text: string, maxRowBytes: number): Generator<Row> {
   if (text.trim() === "") return;
   const row = { line, size: text.length };
-  if (text.length > maxRowBytes) return yield { ...row, body: undefined, problems: [tooLong(maxRowBytes)] };
+  if (Buffer.byteLength(text) > maxRowBytes) throw tooLong(maxRowBytes);
   try {
     const body: Json = JSON.parse(text);
     yield { ...row, body, problems: [] };
   } catch {
     yield { ...row, body: undefined, problems: ["is not valid JSON; a record is one object on one line"] };
   }
-}
-
-function tooLong(maxRowBytes: number): string {
-  return `is longer than ${maxRowBytes} bytes`;
 }

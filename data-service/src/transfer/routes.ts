@@ -1,5 +1,4 @@
 // POST /{table}/import: a file as the body, read as it comes.
-import { setTimeout as afterTime } from "node:timers";
 import { AppError } from "@portico/shared/app-error";
 import { contextOf } from "@portico/shared/http-context";
 import { onlyMethods } from "@portico/shared/only-methods";
@@ -58,7 +57,7 @@ async function answerImport(
   } catch (error) {
     // Whoever is still sending shall get to read why it is not wanted.
     request.resume();
-    if (!request.destroyed) throw error;
+    if (!response.destroyed) throw error;
     const { correlationId } = contextOf(request);
     const details = error instanceof AppError ? error.details : undefined;
     deps.logger.warn({ correlationId, table, ...details }, "the client of an import went away");
@@ -94,14 +93,19 @@ function optionsOf(search: string): Pick<ImportRequest, "dryRun" | "from"> {
 async function* bytesOf(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   const chunks = request.iterator({ destroyOnReturn: false });
-  for (;;) {
-    const silence = afterTime(() => request.destroy(), SILENCE_MS);
-    const { value, done } = await chunks.next().finally(() => clearTimeout(silence));
-    if (done) return;
-    const chunk: Buffer = value;
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw tooLarge(maxBytes);
-    yield chunk;
+  try {
+    for (;;) {
+      const silence = setTimeout(() => request.destroy(), SILENCE_MS);
+      const { value, done } = await chunks.next().finally(() => clearTimeout(silence));
+      if (done) return;
+      const chunk: Buffer = value;
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
+      yield chunk;
+    }
+  } finally {
+    // An iterator that is not closed would go on holding the body back.
+    await chunks.return?.();
   }
 }
 

@@ -3,7 +3,18 @@
 import { isUtf8 } from "node:buffer";
 
 /** The file can't be read further than this. */
-export class UnreadableFile extends Error {}
+export class UnreadableFile extends Error {
+  readonly isTooLong: boolean;
+  constructor(message: string, isTooLong = false) {
+    super(message);
+    this.isTooLong = isTooLong;
+  }
+}
+
+/** For a line, or a record, beyond what is taken. */
+export function tooLong(maxBytes: number): UnreadableFile {
+  return new UnreadableFile(`is longer than ${maxBytes} bytes`, true);
+}
 
 const BYTE_ORDER_MARK = "\uFEFF";
 const LINE_FEED = 0x0a;
@@ -25,7 +36,7 @@ export async function* textPieces(
     rest = bytes.subarray(end);
     if (end > 0) yield* goodText(bytes.subarray(0, end), isFirst);
     isFirst &&= end === 0;
-    if (rest.length > maxLineBytes) throw new UnreadableFile(`is longer than ${maxLineBytes} bytes`);
+    if (rest.length > maxLineBytes) throw tooLong(maxLineBytes);
   }
   if (rest.length > 0) yield* goodText(rest, isFirst);
 }

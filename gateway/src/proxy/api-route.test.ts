@@ -81,6 +81,6 @@ describe("body limits", () => {
   it("leave room around an uploaded file, and for the data service to refuse an imported one", () => {
     const limits = { bodyMaxBytes: 10, uploadMaxBytes: 1000, importMaxBytes: 2000 };
     const of = (["json", "upload", "import"] as const).map((kind) => bodyLimit(kind, limits));
-    expect(of).toEqual([10, 1000 + 65_536, 2000 + 1_048_576]);
+    expect(of).toEqual([10, 1000 + 65_536, 2000 + 16_777_216]);
   });
 });

@@ -4,8 +4,11 @@ import type { RouteKind } from "../http/media-type.js";
 /** Boundaries, part headers and text parts around the one file; the data service counts the file exactly. */
 const MULTIPART_FRAME_BYTES = 64 * 1024;
 
-/** The data service, which counts as well, refuses first: it can say how much of the file it has kept. */
-const IMPORT_MARGIN_BYTES = 1024 * 1024;
+/**
+ * The data service, which counts as well, refuses first: it can say how much of the file it has kept. More than the
+ * buffers between here and there hold.
+ */
+const IMPORT_MARGIN_BYTES = 16 * 1024 * 1024;
 
 /** The limit in bytes for one request, by what its body is. */
 export function bodyLimit(
