@@ -40,7 +40,10 @@ async function* csvText(node: AuthorizedNode, records: AsyncIterable<Json>): Asy
   yield csvLines(rows);
 }
 
-/** Empty text is quoted, null is not: that tells them apart when the file comes back. So is space at either end. */
+/**
+ * Empty text is quoted, null is not: that tells them apart when the file comes back. Quoted are, too, space at either end
+ * and a line break of any kind; by itself the library knows only the one it writes.
+ */
 function csvLines(rows: readonly Cell[][]): string {
-  return stringify([...rows], { record_delimiter: "windows", quoted_match: [/^$/, /^\s/, /\s$/] });
+  return stringify([...rows], { record_delimiter: "windows", quoted_match: [/^$/, /^\s/, /\s$/, /[\r\n]/] });
 }

@@ -9,7 +9,8 @@ import { type Files, filesOf } from "./files.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };
 const BODY_MAX = 64 * 1024;
-const FILE_MAX = 8 * 1024 * 1024;
+const FILE_MAX = 11 * 1024 * 1024;
+const TOO_LONG = `is longer than ${BODY_MAX} bytes; perhaps it begins a quoted cell that never ends`;
 /** Records of a batch. */
 const BATCH = 500;
 
@@ -183,16 +184,10 @@ describe("an import of CSV", () => {
       'has text after a closing quote; quotes inside a quoted cell are doubled, ""',
     ],
     [Buffer.from("name\na\nb\n\xe4\nc\n", "latin1"), 4, "is not UTF-8"],
-    [`name\na\n${"x".repeat(10_000_000)}\n`, undefined, undefined],
-    [`name\na\n${"x".repeat(2_000_000)}\n`, 3, `is longer than ${BODY_MAX} bytes`],
-    [
-      `name\na\n"${"x\n".repeat(1_000_000)}"\n`,
-      3,
-      `is longer than ${BODY_MAX} bytes, or begins a quoted cell that never ends`,
-    ],
+    [`name\na\n${"x".repeat(10_000_000)}\n`, 3, TOO_LONG],
+    [`name\na\n"${"x\n".repeat(1_000_000)}"\n`, 3, TOO_LONG],
   ])("names the bad line of a file and keeps none of its batch (%#)", async (file, line, message) => {
     const answer = await root.csv(items, file);
-    if (line === undefined) return expect(answer.status).toBe(413);
     expect(answer.status).toBe(400);
     expect(details(answer)).toEqual({
       imported: 0,
@@ -427,7 +422,7 @@ describe("the request", () => {
 
   it("is a POST: there is no record `import`", async () => {
     const { status, headers } = await admin.get(`/${items}/import`);
-    expect([status, headers.get("Allow")]).toEqual([405, "POST"]);
+    expect([status, headers.get("Allow")]).toEqual([405, "POST, OPTIONS"]);
   });
 
   it("is refused for tables of Portico itself and for those that are not there", async () => {
@@ -436,26 +431,24 @@ describe("the request", () => {
   });
 
   it("that is too large is refused at once when it says so, and where the limit is when it does not", async () => {
-    const line = `${"x".repeat(40)},1\n`;
-    const announced = await root.csv(items, `name,count\n${line.repeat(FILE_MAX / line.length + 30_000)}`);
+    const lines = (from: number) => many(100, (at) => `n${from + at},"""${"x".repeat(10_000)}"""\n`);
+    const header = "name,extra\n";
+    const announced = await root.csv(items, header + lines(0).repeat(FILE_MAX / 1_000_000 + 1));
     expect(announced.status).toBe(413);
     expect(await names()).toEqual([]);
-    const chunk = (at: number) =>
-      new TextEncoder().encode(many(5_000, (more) => `${at}-${more}${"x".repeat(30)},1\n`));
     let at = 0;
     const stream = new ReadableStream<Uint8Array>({
       pull(controller) {
-        if (at === 0) controller.enqueue(new TextEncoder().encode("name,count\n"));
+        controller.enqueue(new TextEncoder().encode(at === 0 ? header : lines(at * 100)));
         at += 1;
-        if (at > 60) controller.close();
-        else controller.enqueue(chunk(at));
+        if (at > 40) controller.close();
       },
     });
     const counted = await root.csv(items, stream);
     expect(counted.status).toBe(413);
     expect(details(counted).imported).toBe((await names()).length);
-    expect(details(counted).imported).toBeGreaterThan(FILE_MAX / 60);
-  }, 60_000);
+    expect(details(counted).imported).toBeGreaterThan(0);
+  });
 });
 
 describe("a client that goes away", () => {
