@@ -477,3 +477,40 @@ describe("a client that goes away", () => {
     expect((await names()).length).toBe(2 * BATCH);
   });
 });
+
+describe("a browser with cookies", () => {
+  async function cookieOf(): Promise<string> {
+    const answer = await fetch(`${stack.appUrl}/api/login`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Origin: stack.appUrl },
+      body: JSON.stringify(stack.admin),
+    });
+    return answer.headers
+      .getSetCookie()
+      .map((line) => line.split(";")[0])
+      .join("; ");
+  }
+
+  it.each([
+    ["import", "text/csv", "own", 200],
+    ["import", "application/x-ndjson", "own", 200],
+    ["import", "text/csv", "https://evil.example", 403],
+    ["import", "text/plain", "own", 415],
+    ["import", "multipart/form-data; boundary=x", "own", 415],
+    ["list", "text/csv", "own", 415],
+    ["list", "application/x-ndjson", "own", 415],
+  ])("sends to the %s a body of the type %s from %s: %p", async (route, type, page, expected) => {
+    const path = route === "import" ? `/${items}/import` : `/${items}`;
+    const { status } = await fetch(`${stack.appUrl}/api${path}`, {
+      method: "POST",
+      headers: {
+        "Content-Type": type,
+        Cookie: await cookieOf(),
+        Origin: page === "own" ? stack.appUrl : page,
+      },
+      body: type.includes("ndjson") ? '{"name":"a"}\n' : "name\na\n",
+    });
+    expect(status).toBe(expected);
+    expect(await names()).toEqual(expected === 200 ? ["a"] : []);
+  });
+});
