@@ -3,15 +3,15 @@
 // A batch is all or none. The first one with a problem ends the import: what came before it stays, and the answer says
 // on which line to go on. A dry run goes on to the end, or to a hundred bad lines, and writes nothing.
 import { AppError } from "@portico/shared/app-error";
-import type { Json } from "../json.js";
 import { asRefusal } from "../mongo/driver-errors.js";
 import type { Principal } from "../principal.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
-import { createBatch, type JudgedCreates, tryBatch, unknownMembers } from "../records/write.js";
-import { importColumn } from "./csv-columns.js";
-import { findTaken, type SeenValues } from "./find-taken.js";
-import { csvRows, type Header } from "./read-csv.js";
+import { createBatch } from "../records/write.js";
+import { bindHeader } from "./bind-header.js";
+import { bodyOf, examine, inOrder, isAboutRecords, messagesOf, type Rejected } from "./examine.js";
+import type { SeenValues } from "./find-taken.js";
+import { csvRows } from "./read-csv.js";
 import { ndjsonRows } from "./read-ndjson.js";
 import type { Row } from "./rows.js";
 
@@ -39,12 +39,6 @@ export interface Imported {
   /** Records that were looked at, passed-over ones left out. */
   readonly checked: number;
   readonly dryRun: boolean;
-}
-
-/** A line that is not imported, and why. */
-interface Rejected {
-  readonly line: number;
-  readonly messages: readonly string[];
 }
 
 /** How far an import has come. */
@@ -94,35 +88,6 @@ function rowsOf(deps: RecordDeps, request: ImportRequest): AsyncIterable<Row> {
   return csvRows(source, maxRowBytes, (names) => bindHeader(deps, request, names));
 }
 
-async function bindHeader(
-  deps: RecordDeps,
-  { principal, table: tableName }: ImportRequest,
-  names: readonly string[],
-): Promise<Header> {
-  const rights = await deps.rights(principal);
-  // A table that another instance has just changed may have what this one does not know yet.
-  const catalog = await deps.catalogs.refresh();
-  const table = findTable(catalog, tableName);
-  const columns = names.map((name) => importColumn(name, table, catalog));
-  const members = columns.map((column, at) => column?.name ?? names[at] ?? "");
-  const unknown = unknownMembers(members, table, rights.write(catalog, table, "create"));
-  const problems = members.flatMap((member, at) => {
-    const [name = "", inner] = (names[at] ?? "").split(".");
-    if (names[at] === "") return [`column ${at + 1} has no name`];
-    const isKnown =
-      inner !== undefined && unknownMembers([name], table, rights.write(catalog, table, "create")).size === 0;
-    if (unknown.has(member) && isKnown && table.relations.has(name))
-      return [
-        `${names[at]}: of a linked record only the id can be imported, as "${name}"; leave this column out`,
-      ];
-    const problem = unknown.get(member);
-    if (problem !== undefined) return [`${member}: ${problem}`];
-    return members.indexOf(member) < at ? [`${member}: is named twice`] : [];
-  });
-  const found = columns.filter((column) => column !== undefined);
-  return problems.length > 0 || found.length < names.length ? { problems } : { columns: found };
-}
-
 /** Rows from the named line on, in batches of bounded size. */
 async function* batchesOf(rows: AsyncIterable<Row>, from: number): AsyncGenerator<Row[]> {
   let batch: Row[] = [];
@@ -151,20 +116,27 @@ async function takeBatch(
     const refusal = await writeBatch(deps, request, batch);
     if (refusal === undefined) {
       progress.imported += batch.length;
+      progress.next = (batch.at(-1)?.line ?? progress.next) + 1;
       return;
     }
     progress.rejected.push(...(await examine(deps, request, batch, new Map())));
     // It was refused and nothing is wrong with it now: somebody else was in the way, and has gone.
-    if (progress.rejected.length === 0)
-      progress.rejected.push({ line: progress.next, messages: messagesOf(refusal) });
+    if (progress.rejected.length === 0) progress.rejected.push(someLineOf(batch, refusal));
   } else {
     const bad = batch.filter(({ problems }) => problems.length > 0);
     const readable = batch.filter(({ problems }) => problems.length === 0);
     const seen = request.dryRun ? progress.seen : new Map();
     const rejected = await examine(deps, request, readable, seen);
-    const all = [...bad.map(({ line, problems }) => ({ line, messages: problems })), ...rejected];
-    progress.rejected.push(...all.toSorted((a, b) => a.line - b.line));
+    const unread = bad.map(({ line, problems }) => ({ line, messages: problems }));
+    progress.rejected.push(...inOrder([...unread, ...rejected]));
   }
+}
+
+/** For a refusal that none of the lines earns by itself, or any more. */
+function someLineOf(batch: readonly Row[], refusal: AppError): Rejected {
+  const [first, last] = [batch[0]?.line ?? 0, batch.at(-1)?.line ?? 0];
+  const messages = messagesOf(refusal).map((message) => `or one of those up to ${last}: ${message}`);
+  return { line: first, messages };
 }
 
 /** @returns why the batch was refused @throws what is not about its records */
@@ -180,91 +152,6 @@ async function writeBatch(
     if (isAboutRecords(error)) return error;
     throw error;
   }
-}
-
-const ABOUT_RECORDS = ["VALIDATION_ERROR", "BAD_REQUEST", "FORBIDDEN", "DUPLICATE_RESOURCE", "CONFLICT"];
-
-function isAboutRecords(error: unknown): error is AppError {
-  return error instanceof AppError && ABOUT_RECORDS.includes(error.code);
-}
-
-/** Which rows would be refused, and why. Writes nothing. @param seen unique values of earlier rows; grows */
-async function examine(
-  deps: RecordDeps,
-  request: ImportRequest,
-  rows: readonly Row[],
-  seen: SeenValues,
-): Promise<Rejected[]> {
-  const rejected: Rejected[] = [];
-  const good: { row: Row; plan: JudgedCreates["plans"][number] }[] = [];
-  let table: JudgedCreates["table"] | undefined;
-  // Halves, until a refusal stands for a single row; a refusal that names its rows is taken at its word.
-  const stack: (readonly Row[])[] = rows.length === 0 ? [] : [rows];
-  for (let part = stack.pop(); part !== undefined; part = stack.pop()) {
-    const judged = await judge(deps, request, part);
-    if (!(judged instanceof AppError)) {
-      table = judged.table;
-      good.push(...part.flatMap((row, at) => ({ row, plan: judged.plans[at] })).filter(hasPlan));
-      continue;
-    }
-    const named = byPosition(judged, part);
-    rejected.push(...named.rejected);
-    if (named.rejected.length > 0) {
-      if (named.rest.length > 0) stack.push(named.rest);
-    } else if (part.length === 1) rejected.push({ line: part[0]?.line ?? 0, messages: messagesOf(judged) });
-    else stack.push(part.slice(part.length / 2), part.slice(0, part.length / 2));
-  }
-  if (table === undefined) return rejected.toSorted((a, b) => a.line - b.line);
-  const inOrder = good.toSorted((a, b) => a.row.line - b.row.line);
-  const taken = await findTaken(
-    deps,
-    table,
-    inOrder.map(({ plan }) => plan),
-    inOrder.map(({ row }) => row.line),
-    seen,
-  );
-  for (const [at, message] of taken) rejected.push({ line: inOrder[at]?.row.line ?? 0, messages: [message] });
-  return rejected.toSorted((a, b) => a.line - b.line);
-}
-
-function hasPlan<Plan>(each: { row: Row; plan: Plan | undefined }): each is { row: Row; plan: Plan } {
-  return each.plan !== undefined;
-}
-
-async function judge(
-  deps: RecordDeps,
-  { principal, table }: ImportRequest,
-  rows: readonly Row[],
-): Promise<JudgedCreates | AppError> {
-  try {
-    return await tryBatch(deps, principal, table, rows.map(bodyOf));
-  } catch (error) {
-    if (isAboutRecords(error)) return error;
-    throw error;
-  }
-}
-
-function bodyOf({ body }: Row): Json {
-  return body ?? null;
-}
-
-const POSITION = /^\[(\d+)\]\./;
-
-/** Violations of a list begin with the position of their record. */
-function byPosition(error: AppError, rows: readonly Row[]): { rejected: Rejected[]; rest: Row[] } {
-  const messages = new Map<number, string[]>();
-  for (const message of messagesOf(error)) {
-    const position = POSITION.exec(message);
-    if (position === null) return { rejected: [], rest: [...rows] };
-    const at = Number(position[1]);
-    messages.set(at, [...(messages.get(at) ?? []), message.slice(position[0].length)]);
-  }
-  const rejected = [...messages].map(([at, list]) => ({ line: rows[at]?.line ?? 0, messages: list }));
-  return { rejected, rest: rows.filter((_, at) => !messages.has(at)) };
-}
-
-function messagesOf(error: AppError): string[] {
-  return [error.messages].flat();
 }
 
 function refusalOf(request: ImportRequest, progress: Progress): AppError {

@@ -97,7 +97,8 @@ async function* bytesOf(request: Request, maxBytes: number): AsyncGenerator<Uint
     for (;;) {
       const silence = setTimeout(() => request.destroy(), SILENCE_MS);
       const { value, done } = await chunks.next().finally(() => clearTimeout(silence));
-      if (done) return;
+      if (done && request.complete) return;
+      if (done) throw new Error("the body of an import was cut off");
       const chunk: Buffer = value;
       bytes += chunk.length;
       if (bytes > maxBytes) throw tooLarge(maxBytes);

@@ -45,5 +45,5 @@ async function* csvText(node: AuthorizedNode, records: AsyncIterable<Json>): Asy
  * and a line break of any kind; by itself the library knows only the one it writes.
  */
 function csvLines(rows: readonly Cell[][]): string {
-  return stringify([...rows], { record_delimiter: "windows", quoted_match: [/^$/, /^\s/, /\s$/, /[\r\n]/] });
+  return stringify([...rows], { record_delimiter: "windows", quoted_match: [/^$|^\s|\s$|[\r\n]/] });
 }

@@ -448,6 +448,7 @@ describe("the request", () => {
     expect(counted.status).toBe(413);
     expect(details(counted).imported).toBe((await names()).length);
     expect(details(counted).imported).toBeGreaterThan(0);
+    expect(details(counted).next).toBe(details(counted).imported + 2);
   });
 });
 
@@ -472,7 +473,7 @@ describe("a client that goes away", () => {
       ...{ duplex: "half" },
     });
     await expect(request).rejects.toThrow();
-    const line = `"table":"${items}","imported":1000,"dryRun":false,"next":`;
+    const line = `"table":"${items}","imported":1000,"dryRun":false,"next":1002`;
     while (!stack.dataService.log().includes(line)) await delay(20);
     expect((await names()).length).toBe(2 * BATCH);
   });
