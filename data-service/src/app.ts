@@ -16,6 +16,7 @@ import { permissionRoutes } from "./records/permission-routes.js";
 import { type OwnHandlers, recordRoutes } from "./records/routes.js";
 import { adviceRoute } from "./schema/advice-route.js";
 import { schemaHandlers, schemaRoutes } from "./schema/routes.js";
+import { importRoutes } from "./transfer/routes.js";
 
 export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   const { auth, config, logger, records, store } = deps;
@@ -43,6 +44,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(adviceRoute(records, `${prefix}table`));
   app.use(oauthAccountRoutes(deps.identity));
   app.use(permissionRoutes(deps.permissions, config.bodyMaxBytes, `${prefix}permission`));
+  app.use(importRoutes(records, config));
   const own = [schemaHandlers(records), userHandlers({ ...records, audit: auth.audit }, users)];
   app.use(recordRoutes(records, config.bodyMaxBytes, together(own)));
   app.use(notFound);

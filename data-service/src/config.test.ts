@@ -48,6 +48,7 @@ describe("readConfig", () => {
       schemaFile: undefined,
       schemaChangeWaitMs: 20_000,
       bodyMaxBytes: 1_048_576,
+      importMaxBytes: 1024 * 1024 * 1024,
       oauthSignup: true,
       systemTablePrefix: "svc_",
       trustProxy: ["loopback"],

@@ -52,6 +52,8 @@ export interface Config {
   readonly schemaChangeWaitMs: number;
   /** BODY_MAX_BYTES */
   readonly bodyMaxBytes: number;
+  /** IMPORT_MAX_BYTES: how large an imported file may be. */
+  readonly importMaxBytes: number;
   /** OAUTH_SIGNUP: may a first sign-in by a provider make a user? */
   readonly oauthSignup: boolean;
   /** SYSTEM_TABLE_PREFIX */
@@ -106,6 +108,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     }),
     schemaChangeWaitMs: reader.integer("SCHEMA_CHANGE_WAIT_MS", 20_000, { min: 0, max: MAX_INT }),
     bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
+    importMaxBytes: reader.integer("IMPORT_MAX_BYTES", 1024 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
     oauthSignup: reader.boolean("OAUTH_SIGNUP", true),
     systemTablePrefix: readSystemTablePrefix(reader),
     trustProxy: withLoopback(readTrustProxy(reader)),

@@ -39,6 +39,8 @@ export interface Config {
   readonly bodyMaxBytes: number;
   /** UPLOAD_MAX_BYTES */
   readonly uploadMaxBytes: number;
+  /** IMPORT_MAX_BYTES */
+  readonly importMaxBytes: number;
   /** SYSTEM_TABLE_PREFIX: the upload routes are named with it. */
   readonly systemTablePrefix: string;
   /** LOG_LEVEL */
@@ -52,6 +54,8 @@ export interface Limits {
   readonly connectTimeoutMs: number;
   /** From the end of the request to the head of the answer; above QUERY_TIMEOUT_MS, so that its 504 wins. */
   readonly answerTimeoutMs: number;
+  /** The same for an import, whose last records are still on their way into the database then. */
+  readonly importAnswerTimeoutMs: number;
   /** A client that still sends its body after it was refused gets this long to read why. */
   readonly lingerMs: number;
   /** For the gateway's own calls. Hashing a password takes a tenth of a second, a queue of them longer. */
@@ -65,6 +69,7 @@ export interface Limits {
 const LIMITS: Limits = Object.freeze({
   connectTimeoutMs: 2_000,
   answerTimeoutMs: 30_000,
+  importAnswerTimeoutMs: 600_000,
   lingerMs: 10_000,
   authTimeoutMs: 15_000,
   providerTimeoutMs: 10_000,
@@ -101,6 +106,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     trustProxy: readTrustProxy(reader),
     bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
     uploadMaxBytes: reader.integer("UPLOAD_MAX_BYTES", 50 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
+    importMaxBytes: reader.integer("IMPORT_MAX_BYTES", 1024 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
     systemTablePrefix: readSystemTablePrefix(reader),
     logLevel: reader.choice("LOG_LEVEL", "info", LOG_LEVELS),
     limits: LIMITS,

@@ -1,6 +1,7 @@
 // Starts an HTTP server with safe time limits and stops it without dropping a request.
 import {
   createServer,
+  type IncomingMessage,
   type RequestListener,
   type Server,
   type ServerOptions,
@@ -11,6 +12,8 @@ import { ConfigError } from "./env.js";
 
 /** Slow request heads are cut after this. */
 const HEADERS_TIMEOUT_MS = 10_000;
+/** A request whose body is not here after this is cut, unless its handler waits for it itself. */
+const BODY_TIMEOUT_MS = 300_000;
 /** Longer than any client's pool keeps a socket, so that we never close one that is being reused. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** In-flight requests get this long to finish. */
@@ -39,13 +42,16 @@ export async function listen(
     {
       ...options,
       headersTimeout: HEADERS_TIMEOUT_MS,
+      // Node has one time for all requests; ours can be lifted for one (see withoutBodyDeadline).
+      requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: 2_000,
     },
     handler,
   );
   const inFlight = new Set<ServerResponse>();
-  server.prependListener("request", (_request, response: ServerResponse) => {
+  server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
+    setBodyDeadline(request);
     inFlight.add(response);
     response.once("close", () => inFlight.delete(response));
     if (!server.listening) response.setHeader("Connection", "close");
@@ -63,6 +69,20 @@ export async function listen(
   const port = typeof address === "object" && address !== null ? address.port : where.port;
   const host = where.host.includes(":") ? `[${where.host}]` : where.host;
   return { url: `http://${host}:${port}`, server, stop: () => stop(server, inFlight, connections) };
+}
+
+const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>();
+
+function setBodyDeadline(request: IncomingMessage): void {
+  const cut = (): void => void (request.complete || request.socket.destroy());
+  const deadline = setTimeout(cut, BODY_TIMEOUT_MS).unref();
+  deadlines.set(request, deadline);
+  request.once("close", () => clearTimeout(deadline));
+}
+
+/** For a body that may take long to come, such as a large file; the handler then watches over it itself. */
+export function withoutBodyDeadline(request: IncomingMessage): void {
+  clearTimeout(deadlines.get(request));
 }
 
 function listenProblem(

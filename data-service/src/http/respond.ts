@@ -12,28 +12,57 @@ export function respond(response: Response, status: number, records?: readonly J
   response.status(status).json(success(status, records));
 }
 
-/**
- * Answers with records as they arrive, no faster than the client reads. Nothing is sent before the first record is
- * there, so that a query that fails at once still gets its error body.
- */
+/** Answers with records as they arrive, in the envelope. */
 export async function respondWithList(
   response: Response,
   records: AsyncIterable<Json>,
   meta: JsonObject | undefined,
 ): Promise<void> {
-  response.status(200).type("application/json");
-  let pending = '{"statusCode":200,"message":"Success","data":[';
+  response.type("application/json");
+  await respondWithText(response, listText(records, meta));
+}
+
+async function* listText(records: AsyncIterable<Json>, meta: JsonObject | undefined): AsyncGenerator<string> {
+  yield '{"statusCode":200,"message":"Success","data":[';
   let separator = "";
   for await (const record of records) {
-    pending += separator + JSON.stringify(record);
+    yield separator + JSON.stringify(record);
     separator = ",";
+  }
+  yield meta === undefined ? "]}" : `],"meta":${JSON.stringify(meta)}}`;
+}
+
+/** Answers with a file to be kept, as its text is made. @param file its name and its content type */
+export async function respondWithFile(
+  response: Response,
+  file: { readonly name: string; readonly type: string },
+  text: AsyncIterable<string>,
+): Promise<void> {
+  // The name first: from its ending, `attachment` guesses a content type.
+  response.attachment(file.name).set("Content-Type", file.type);
+  await respondWithText(response, text).catch((error: unknown) => {
+    // A refusal instead of the file is no file.
+    if (!response.headersSent)
+      for (const name of ["Content-Disposition", "Content-Type"]) response.removeHeader(name);
+    throw error;
+  });
+}
+
+/**
+ * Sends text as it comes, no faster than the client reads. Nothing is sent before a good piece of it is there, so that
+ * a query that fails at once still gets its error body; one that fails later breaks the connection.
+ */
+async function respondWithText(response: Response, text: AsyncIterable<string>): Promise<void> {
+  response.status(200);
+  let pending = "";
+  for await (const each of text) {
+    pending += each;
     if (pending.length < PIECE) continue;
     if (!(await write(response, pending))) return;
     pending = "";
   }
-  const end = meta === undefined ? "]}" : `],"meta":${JSON.stringify(meta)}}`;
   // A short answer goes out in one piece, with its length.
-  response.headersSent ? response.end(pending + end) : response.send(pending + end);
+  response.headersSent ? response.end(pending) : response.send(pending);
 }
 
 /** False when the client has gone: then the loop ends, and with it the cursor. */

@@ -71,6 +71,7 @@ function duplicate(error: MongoServerError, table: Table): AppError {
   if (names.length === 0) {
     return new AppError("CONFLICT", {
       message: `"${table.name}" holds a single record, and it exists already.`,
+      cause: error,
     });
   }
   const list = names.join(", ");
@@ -81,12 +82,19 @@ function duplicate(error: MongoServerError, table: Table): AppError {
   });
 }
 
+/** How many documents an ordered insert had written when it failed, as far as the answer told. */
+export function insertedBefore(error: unknown): number {
+  const cause = error instanceof AppError ? error.cause : error;
+  return cause instanceof MongoBulkWriteError ? cause.insertedCount : 0;
+}
+
 /** The fields of the index that refused. */
 function duplicateFields(error: MongoServerError, table: Table): string[] {
   const pattern: unknown = error.keyPattern;
   if (typeof pattern === "object" && pattern !== null) return Object.keys(pattern);
   // An error of `insertMany` names the index only, inside its text: by its keys and directions, `shelf_1_place_1`.
   const name = / index: (\S+) dup key/.exec(error.message)?.[1];
+  if (name === "_id_") return ["_id"];
   const nameOf = ({ key }: IndexSpec): string => key.flat().join("_");
   const index = indexesOf(table).find((spec) => nameOf(spec) === name);
   return index?.key.map(([field]) => field) ?? [];

@@ -175,6 +175,14 @@ export class RecordStore {
     return result.last - count + 1;
   }
 
+  /** The sequence of a table goes on above this number. */
+  async raiseSequence(table: Table, last: number): Promise<void> {
+    const sequences = this.#db.collection<{ _id: string; last: number }>("_sequences");
+    await this.#refusing(table, () =>
+      sequences.updateOne({ _id: table.id }, { $max: { last } }, { upsert: true }),
+    );
+  }
+
   #collection(table: Table) {
     return this.#db.collection<BsonDocument>(table.collection);
   }

@@ -15,6 +15,7 @@ export const PARAMETERS = [
   "deep",
   "aggregate",
   "explain",
+  "format",
 ] as const;
 export type ParameterName = (typeof PARAMETERS)[number];
 
@@ -31,6 +32,7 @@ export interface Parameters {
   readonly deep?: Json;
   readonly aggregate?: Json;
   readonly explain?: Json;
+  readonly format?: Json;
 }
 
 const JSON_PARAMETERS: readonly ParameterName[] = ["filter", "deep", "aggregate"];

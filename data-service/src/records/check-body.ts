@@ -10,6 +10,8 @@ import { ALWAYS, type AuthorizedPredicate } from "../query/ast.js";
 /** Members the body may set; names outside are unknown to the caller. */
 export interface WriteView {
   readonly mayWrite: (member: Column | Relation) => boolean;
+  /** `id`, `createdAt` and `updatedAt` of the body are taken over instead of ignored: root moves records. */
+  readonly keepsGenerated?: boolean;
 }
 
 /** Links a body sets through one relation: the whole new set. */
@@ -83,17 +85,24 @@ function checkMembers(
   for (const [name, json] of Object.entries(body)) {
     const column = table.columns.get(name);
     const relation = table.relations.get(name);
-    if (column?.generated) continue;
-    if (column !== undefined && view.mayWrite(column)) {
+    if (column?.generated) {
+      const kept = view.keepsGenerated ? checkValue(column, json, report) : undefined;
+      if (kept !== undefined) values.set(column, kept);
+    } else if (column !== undefined && view.mayWrite(column)) {
       const value = checkValue(column, json, report);
       if (value !== undefined) values.set(column, value);
     } else if (relation !== undefined && view.mayWrite(relation)) {
       const set = checkLinks(relation, targetOf(catalog, relation), json, report);
       if (set !== undefined) links.push(set);
-    } else report(name, `unknown field${suggestion(name, writableNames(table, view))}`);
+    } else report(name, unknownMember(name, table, view));
   }
   if (mode === "create") fillIn(table, given, values, report);
   return { values, links };
+}
+
+/** The one text for members that do not exist and those the caller may not write. */
+export function unknownMember(name: string, table: Table, view: WriteView): string {
+  return `unknown field${suggestion(name, writableNames(table, view))}`;
 }
 
 function writableNames(table: Table, view: WriteView): string[] {

@@ -2,13 +2,14 @@
 import type { Json, JsonObject } from "../json.js";
 import { ReadView } from "../permission/read-view.js";
 import { type Principal, requireRoot } from "../principal.js";
-import type { AuthorizedQuery } from "../query/ast.js";
+import type { AuthorizedNode, AuthorizedQuery } from "../query/ast.js";
 import { authorizeRead } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
 import { lowerAggregate, shapeAggregate } from "../query/lower/aggregate.js";
 import { lowerList } from "../query/lower/read.js";
 import type { Parameters } from "../query/parameters.js";
 import { type StoredRecord, shaper } from "../query/shape.js";
+import { type ExportFormat, parametersOfExport, parseFormat } from "../query/syntax/format.js";
 import { parseExplain } from "../query/syntax/paging.js";
 import { countRows } from "./count.js";
 import type { RecordDeps } from "./deps.js";
@@ -21,15 +22,22 @@ export interface ListAnswer {
   readonly records: AsyncIterable<Json>;
   /** Present when asked for. */
   readonly meta: JsonObject | undefined;
+  /** When a file is asked for: its format, and the shape that the records have. */
+  readonly file?: { readonly format: ExportFormat; readonly node: AuthorizedNode };
 }
+
+/** Above this many, records of a named number are streamed as well. */
+const STREAM_FROM = 1_000;
 
 /** Answers a list request. Counts are known before the first record is handed over. */
 export async function list(
   deps: RecordDeps,
   principal: Principal,
   tableName: string,
-  parameters: Parameters,
+  given: Parameters,
 ): Promise<ListAnswer> {
+  const format = parseFormat(given.format);
+  const parameters = format === undefined ? given : parametersOfExport(format, given);
   const explained = parseExplain(parameters.explain);
   const rights = await deps.rights(principal);
   const query = await deps.catalogs.decide((catalog) => {
@@ -45,7 +53,8 @@ export async function list(
   const started = deps.clock.now().getTime();
   const plan = await planRead(deps, query);
   const [records, meta] = await Promise.all([runList(deps, plan, started), runMeta(deps, plan.query)]);
-  return { records, meta };
+  if (format === undefined) return { records, meta };
+  return { records, meta, file: { format, node: query.root } };
 }
 
 /** @param started when the list was asked for, in epoch milliseconds */
@@ -58,7 +67,7 @@ async function runList(deps: RecordDeps, plan: Plan, started: number): Promise<A
     const milliseconds = deps.clock.now().getTime() - started;
     deps.seenQueries.note({ plan, pipeline, returned, documents, milliseconds });
   };
-  if (root.limit === 0) {
+  if (root.limit === 0 || (root.limit > STREAM_FROM && ranking.parents === undefined)) {
     const stream = deps.store.stream(root.table, pipeline);
     return mapAsync(
       counting(stream, (count) => note(count, [])),

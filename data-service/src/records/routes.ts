@@ -4,9 +4,10 @@ import { success } from "@portico/shared/envelope";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
-import { respond, respondWithList } from "../http/respond.js";
+import { respond, respondWithFile, respondWithList } from "../http/respond.js";
 import type { Json } from "../json.js";
 import { PARAMETERS, parametersOfBody, readParameters } from "../query/parameters.js";
+import { exportText, FILE_TYPES } from "../transfer/write-export.js";
 import type { RecordDeps } from "./deps.js";
 import { list } from "./list.js";
 import { type Many, type ManyRequest, removeMany, updateMany } from "./many.js";
@@ -105,8 +106,11 @@ export function body(request: Request): Json {
 async function answerList(deps: RecordDeps, request: Request, response: Response, from: "address" | "body") {
   const address = readParameters(searchOf(request), from === "address" ? PARAMETERS : []);
   const parameters = from === "address" ? address : parametersOfBody(body(request));
-  const { records, meta } = await list(deps, principalOf(request), String(request.params.table), parameters);
-  await respondWithList(response, records, meta);
+  const table = String(request.params.table);
+  const { records, meta, file } = await list(deps, principalOf(request), table, parameters);
+  if (file === undefined) return respondWithList(response, records, meta);
+  const text = exportText(file.format, file.node, records);
+  await respondWithFile(response, { name: `${table}.${file.format}`, type: FILE_TYPES[file.format] }, text);
 }
 
 async function answerPost(deps: RecordDeps, request: Request, response: Response): Promise<void> {

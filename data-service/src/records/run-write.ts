@@ -4,6 +4,7 @@ import { type Catalog, incomingLinks, type Relation, type Table } from "../catal
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { emptyGrams } from "../catalog/grams.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
+import { insertedBefore } from "../mongo/driver-errors.js";
 import { idsOf, idText } from "../mongo/record-store.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
@@ -29,18 +30,15 @@ export async function runCreate(
 ): Promise<readonly Stored[]> {
   await requireLinked(deps, plans);
   const fields = await Promise.all(plans.map((plan) => storedFields(deps, table, plan.own)));
-  const ids = turn?.ids ?? (await newIds(table, plans.length, deps.store));
+  const ids = turn?.ids ?? (await idsFor(deps, table, plans));
   await turn?.choose(ids);
   const now = deps.clock.now();
   const mark = table.singleton ? { [SINGLETON_FIELD]: 1 } : {};
-  const rest = { ...mark, createdAt: now, updatedAt: now };
-  const documents = fields.map(
-    (own, at): Document => ({
-      ...{ _id: ids[at] ?? null, ...emptyGrams(table.columns.values()), ...own, ...rest },
-    }),
-  );
+  // An import by root brings ids and times of its own, among the fields.
+  const before = { ...emptyGrams(table.columns.values()), createdAt: now, updatedAt: now };
+  const documents = fields.map((own, at): Document => ({ _id: ids[at] ?? null, ...before, ...own, ...mark }));
   const unwritten = turn?.ids === undefined ? documents : await missing(deps, table, documents, ids);
-  await insertAll(deps, table, unwritten, ids);
+  await insertAll(deps, table, unwritten, ids, plans.some(broughtId));
   await orUndo(async (undo) => {
     undo.push(async () => void (await deps.writes.remove(table, ids)));
     for (const [at, plan] of plans.entries()) await linkForeign(deps, ids[at], plan.foreign, undo);
@@ -49,6 +47,21 @@ export async function runCreate(
     await requireLinked(deps, plans);
   });
   return ids;
+}
+
+/** The id of each new record: its own, if it brings one, else a new one. */
+async function idsFor(deps: RecordDeps, table: Table, plans: readonly WritePlan[]): Promise<Stored[]> {
+  const brought = plans.map(broughtId);
+  const numbers = brought.filter((id) => typeof id === "number");
+  // A number that is used already must not come out of the sequence later.
+  if (numbers.length > 0) await deps.store.raiseSequence(table, Math.max(...numbers));
+  const lacking = brought.filter((id) => id === undefined).length;
+  const made = lacking === 0 ? [] : await newIds(table, lacking, deps.store);
+  return brought.map((id) => id ?? made.shift()).filter((id) => id !== undefined);
+}
+
+function broughtId({ own }: WritePlan): Stored | undefined {
+  return own.set.get("_id");
 }
 
 /** Those that a request whose end nobody saw has not written. */
@@ -62,18 +75,24 @@ async function missing(
   return documents.filter((_, at) => !there.has(idText(table, ids[at])));
 }
 
-/** Several documents that fail half-way (a duplicate) leave nothing behind. */
+/**
+ * Several documents that fail half-way (a duplicate) leave nothing behind.
+ * @param mayExist the ids were not made for these documents, so that a record which has one may be another's: only what
+ * is known to be ours goes
+ */
 async function insertAll(
   deps: RecordDeps,
   table: Table,
   documents: readonly Document[],
   ids: readonly Stored[],
+  mayExist: boolean,
 ): Promise<void> {
   if (documents.length === 0) return;
   try {
     await deps.writes.insert(table, documents);
   } catch (error) {
-    if (documents.length > 1) await deps.writes.remove(table, ids);
+    const ours = mayExist ? ids.slice(0, insertedBefore(error)) : ids;
+    if (documents.length > 1 && ours.length > 0) await deps.writes.remove(table, ours);
     throw error;
   }
 }
@@ -129,7 +148,7 @@ async function storedFields(deps: RecordDeps, table: Table, { set, columns }: Ow
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Every linked record must exist. @throws AppError VALIDATION_ERROR naming each field with an unknown one */
+/** Every linked record must exist and be visible. @throws AppError VALIDATION_ERROR naming each field with an unknown one */
 export async function requireLinked(
   deps: Pick<RecordDeps, "store">,
   plans: readonly Pick<WritePlan, "mustExist">[],

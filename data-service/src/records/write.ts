@@ -14,14 +14,14 @@ import { requireSettled } from "../schema/write-gate.js";
 import { authorizeForeign } from "./authorize-foreign.js";
 import { authorizeLinks } from "./authorize-links.js";
 import { type Alternative, chooseCreates, chooseUpdate, judgeDelete, notAllowed } from "./authorize-write.js";
-import { checkBody } from "./check-body.js";
+import { checkBody, unknownMember } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
 import { type OnceKey, once, type Turn } from "./once.js";
 import { type RecordShape, readEach, readShaped, recordShape } from "./read-one.js";
-import { type MayKnow, runCreate, runDelete, runUpdate } from "./run-write.js";
+import { type MayKnow, requireLinked, runCreate, runDelete, runUpdate } from "./run-write.js";
 import { atVersion, type Expected, movedOn, type Versioned } from "./version.js";
-import { planWrite, tablesDeletedFrom, tablesWritten } from "./write-plan.js";
+import { planWrite, tablesDeletedFrom, tablesWritten, type WritePlan } from "./write-plan.js";
 
 /** Records one POST may create. */
 const MAX_BULK = 1_000;
@@ -55,20 +55,114 @@ async function createSettled(
   parameters: Parameters,
   key: OnceKey | undefined,
 ): Promise<Created> {
-  const rights = await deps.rights(principal);
-  const { table, shape, bodies, catalog } = await deps.catalogs.decide((now) => {
-    const context = openWrite(deps, rights, now, findTable(now, tableName), "create", parameters);
-    return { ...context, bodies: checkBulk(body, (each) => alternativesFor(context, each)) };
-  });
-  const run = async (turn?: Turn): Promise<readonly Stored[]> => {
-    await deps.ruleHooks.beforeCreate(table, catalog, isArray(body) ? body : [body]);
-    const plans = await chooseCreates(deps, table, bodies);
-    await authorizeForeign(deps, rights, catalog, plans);
-    return runCreate(deps, table, plans, turn);
-  };
+  const bound = await bindCreates(deps, principal, tableName, body, { parameters });
+  const { table, shape } = bound;
+  const run = async (turn?: Turn): Promise<readonly Stored[]> =>
+    runCreate(deps, table, await judgeCreates(deps, bound), turn);
   const ids = key === undefined ? await run() : await once(deps.once, key, run);
   deps.ruleHooks.afterChange(table);
   return { records: await answerOf(deps, shape, ids), ids: ids.map((id) => idText(table, id)) };
+}
+
+/** Bodies of new records that are right as far as can be told without asking the database. */
+interface BoundCreates {
+  readonly rights: Rights;
+  readonly table: Table;
+  readonly catalog: Catalog;
+  readonly shape: RecordShape;
+  readonly given: readonly Json[];
+  /** In the order of the bodies: the ways in which the rules allow each. */
+  readonly bodies: readonly (readonly Alternative[])[];
+}
+
+interface BindOptions {
+  readonly parameters: Parameters;
+  /** Root brings ids and times: see WriteView. */
+  readonly isImport?: boolean;
+}
+
+/** Checks a body, or each of a list. */
+async function bindCreates(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  body: Json,
+  { parameters, isImport = false }: BindOptions,
+): Promise<BoundCreates> {
+  const rights = await deps.rights(principal);
+  return deps.catalogs.decide((now) => {
+    const opened = openWrite(deps, rights, now, findTable(now, tableName), "create", parameters);
+    const context = { ...opened, keepsGenerated: isImport && rights.isRoot };
+    const bodies = checkBulk(body, (each) => alternativesFor(context, each));
+    return { ...context, rights, given: isArray(body) ? body : [body], bodies };
+  });
+}
+
+/** Asks the rules about new records. Writes nothing. @returns in the order of the bodies, what is to be written */
+async function judgeCreates(
+  deps: RecordDeps,
+  { rights, table, catalog, given, bodies }: BoundCreates,
+): Promise<readonly WritePlan[]> {
+  await deps.ruleHooks.beforeCreate(table, catalog, given);
+  const plans = await chooseCreates(deps, table, bodies);
+  await authorizeForeign(deps, rights, catalog, plans);
+  return plans;
+}
+
+const FOR_IMPORT: BindOptions = { parameters: { filterFromText: false }, isImport: true };
+
+/** Creates the records of one batch of an import, all or none, as a POST of a list does; nothing is read for an answer. */
+export async function createBatch(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  bodies: readonly Json[],
+): Promise<void> {
+  await deps.gate.run(async () => {
+    const bound = await bindCreates(deps, principal, tableName, bodies, FOR_IMPORT);
+    await runCreate(deps, bound.table, await judgeCreates(deps, bound));
+    deps.ruleHooks.afterChange(bound.table);
+  });
+}
+
+/** New records that may be written, as far as their rules and their bodies go. */
+export interface JudgedCreates {
+  readonly table: Table;
+  readonly shape: RecordShape;
+  /** In the order of the bodies. */
+  readonly plans: readonly WritePlan[];
+}
+
+/** What `createBatch` would refuse of a batch, except for values that are taken. Writes nothing. */
+export async function tryBatch(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  bodies: readonly Json[],
+): Promise<JudgedCreates> {
+  return deps.gate.run(async () => {
+    const bound = await bindCreates(deps, principal, tableName, bodies, FOR_IMPORT);
+    const plans = await judgeCreates(deps, bound);
+    await requireLinked(deps, plans);
+    return { ...bound, plans };
+  });
+}
+
+/** What is wrong with the members that an import names, which are the same for all of its records. */
+export function unknownMembers(
+  names: readonly string[],
+  table: Table,
+  grants: readonly WriteGrant[],
+): Map<string, string> {
+  const views = grants.map((grant) => ({ mayWrite: writableBy(grant) }));
+  const problems = names.flatMap((name): [string, string][] => {
+    const member = table.columns.get(name) ?? table.relations.get(name);
+    const isGenerated = member !== undefined && "generated" in member && member.generated;
+    if (isGenerated || (member !== undefined && views.some(({ mayWrite }) => mayWrite(member)))) return [];
+    const [view] = views;
+    return view === undefined ? [] : [[name, unknownMember(name, table, view)]];
+  });
+  return new Map(problems);
 }
 
 /**
@@ -97,6 +191,7 @@ interface BodyContext {
   readonly mode: Mode;
   readonly byRoot: boolean;
   readonly grants: readonly WriteGrant[];
+  readonly keepsGenerated?: boolean;
 }
 
 /** @throws AppError 401, 403 without a right to it, 409 while the table is being changed */
@@ -144,11 +239,17 @@ function alternativeFor(context: BodyContext, body: Json, grant: WriteGrant): Al
   const preset = new Set(Object.keys(grant.presets));
   const filled = isObject(body) ? { ...body, ...grant.presets } : body;
   const prepared = deps.userHooks.prepare(table, filled);
-  const mayWrite = (member: Column | Relation) => preset.has(member.name) || grant.members(member);
-  const checked = checkBody(prepared, table, catalog, { mayWrite }, mode);
+  const view = { mayWrite: writableBy(grant), keepsGenerated: context.keepsGenerated === true };
+  const checked = checkBody(prepared, table, catalog, view, mode);
   const plan = planWrite(authorizeLinks(checked, table, shape.view, preset));
   const marked = context.byRoot ? plan : deps.userHooks.markUnproven(table, plan);
   return { rows: grant.rows, check: grant.check, plan: marked };
+}
+
+/** What a rule lets a body name; its presets are in the body whether the client names them or not. */
+function writableBy({ presets, members }: WriteGrant): (member: Column | Relation) => boolean {
+  const preset = new Set(Object.keys(presets));
+  return (member) => preset.has(member.name) || members(member);
 }
 
 /** Checks a single body, or each of a list with its position before the field. */

@@ -1,7 +1,9 @@
-// Which bodies a request that relies on cookies may carry: JSON, and multipart on the upload routes. Pure.
+// Which bodies a request that relies on cookies may carry: JSON, multipart on the upload routes, CSV and NDJSON on the
+// import routes. Pure.
 import type { IncomingHttpHeaders } from "node:http";
 
 const JSON_BODY = /^application\/json\s*(;|$)/i;
+const RECORD_FILE = /^(text\/csv|application\/x-ndjson)\s*(;|$)/i;
 const MULTIPART_BODY = /^multipart\/form-data\s*;/i;
 
 /** Whether a body follows, as HTTP/1.1 frames it. */
@@ -10,13 +12,18 @@ export function hasBody(headers: IncomingHttpHeaders): boolean {
   return chunked !== undefined || length !== "0";
 }
 
-export function isMultipart(contentType: string | undefined): boolean {
-  return contentType !== undefined && MULTIPART_BODY.test(contentType);
+/** What a route takes beside JSON: nothing, a form with a file, or a file of records. */
+export type RouteKind = "json" | "upload" | "import";
+
+/** Whether the body is what the route takes beside JSON. */
+export function isSpecialBody(contentType: string | undefined, route: RouteKind): boolean {
+  if (contentType === undefined || route === "json") return false;
+  return (route === "upload" ? MULTIPART_BODY : RECORD_FILE).test(contentType);
 }
 
 /** A form post of a foreign page can not take this shape without a preflight, except on upload routes. */
-export function isAcceptedBody(headers: IncomingHttpHeaders, isUploadRoute: boolean): boolean {
+export function isAcceptedBody(headers: IncomingHttpHeaders, route: RouteKind): boolean {
   if (!hasBody(headers)) return true;
   const contentType = headers["content-type"];
-  return JSON_BODY.test(contentType ?? "") || (isUploadRoute && isMultipart(contentType));
+  return JSON_BODY.test(contentType ?? "") || isSpecialBody(contentType, route);
 }

@@ -1,7 +1,7 @@
 // Acts on the CSRF rule: a request from the wrong page ends here with 403, an unaccepted body with 415.
 import { AppError } from "@portico/shared/app-error";
 import type { Request } from "express";
-import { isAcceptedBody } from "./media-type.js";
+import { isAcceptedBody, type RouteKind } from "./media-type.js";
 import { judgePage } from "./same-origin.js";
 
 /**
@@ -15,13 +15,14 @@ export function requirePage(request: Request, origins: readonly string[]): void 
   if (verdict.kind === "refused") throw new AppError("FORBIDDEN", verdict.message);
 }
 
-/** @throws AppError UNSUPPORTED_MEDIA_TYPE unless the body, if any, is JSON (or multipart where files go up) */
-export function requireBodyType(request: Request, isUploadRoute: boolean): void {
-  if (isAcceptedBody(request.headers, isUploadRoute)) return;
-  throw new AppError(
-    "UNSUPPORTED_MEDIA_TYPE",
-    isUploadRoute
-      ? "Send the body as application/json or multipart/form-data."
-      : "Send the body as application/json.",
-  );
+/** @throws AppError UNSUPPORTED_MEDIA_TYPE unless the body, if any, is JSON or what the route takes beside it */
+export function requireBodyType(request: Request, route: RouteKind): void {
+  if (isAcceptedBody(request.headers, route)) return;
+  throw new AppError("UNSUPPORTED_MEDIA_TYPE", `Send the body as ${ACCEPTED[route]}.`);
 }
+
+const ACCEPTED: Readonly<Record<RouteKind, string>> = {
+  json: "application/json",
+  upload: "application/json or multipart/form-data",
+  import: "text/csv or application/x-ndjson",
+};

@@ -28,7 +28,7 @@ export function loginRoute(deps: LoginDeps): readonly RequestHandler[] {
     (request, response, next) => {
       response.set("Cache-Control", "no-store");
       requirePage(request, deps.pageOrigins);
-      requireBodyType(request, false);
+      requireBodyType(request, "json");
       next();
     },
     // Not strict: the data service says better what a bare value is not.

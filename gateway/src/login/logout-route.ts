@@ -22,7 +22,7 @@ export function logoutRoute(deps: LogoutDeps): RequestHandler {
     const credentials = credentialsOf(request);
     const isBearer = credentials.authorization.length > 0;
     if (!isBearer) checkPage(deps, credentials, request);
-    requireBodyType(request, false);
+    requireBodyType(request, "json");
     const session = sessionToEnd(credentials);
     if (session !== undefined) await deps.authClient.logOut(session, callerOf(request));
     // With a Bearer header cookies are ignored, and so they stay.

@@ -18,7 +18,7 @@ export function linkRoute(deps: LinkDeps, provider: Provider): readonly RequestH
     (request, response, next) => {
       response.set("Cache-Control", "no-store");
       if (reliesOnCookies(credentialsOf(request))) requirePage(request, deps.pageOrigins);
-      requireBodyType(request, false);
+      requireBodyType(request, "json");
       next();
     },
     express.json({ limit: MAX_BYTES, inflate: false, strict: false, type: () => true }),

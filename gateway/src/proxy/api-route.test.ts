@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { ignoresSession, isClosed, isUnsafe, isUpload } from "./api-route.js";
+import { ignoresSession, isClosed, isUnsafe, isUpload, routeKind } from "./api-route.js";
 import { announcesTooMuch, bodyLimit } from "./body-limit.js";
 import { readTarget } from "./target.js";
 
@@ -15,6 +15,17 @@ describe("API routes", () => {
     ["GET", "/svc_file", false],
   ])("%s %s is an upload: %p", (method, path, expected) => {
     expect(isUpload({ method, path }, "svc_")).toBe(expected);
+  });
+
+  it.each([
+    ["POST", "/posts/import", "import"],
+    ["GET", "/posts/import", "json"],
+    ["POST", "/import", "json"],
+    ["POST", "/posts/import/x", "json"],
+    ["POST", "/posts", "json"],
+    ["POST", "/svc_file", "upload"],
+  ])("%s %s takes bodies of the kind %s", (method, path, expected) => {
+    expect(routeKind({ method, path }, "svc_")).toBe(expected);
   });
 
   it("knows the unsafe methods by leaving out the safe ones", () => {
@@ -78,8 +89,9 @@ describe("body limits", () => {
     expect(announcesTooMuch(length, 100)).toBe(expected);
   });
 
-  it("leave room around an uploaded file", () => {
-    const limits = { bodyMaxBytes: 10, uploadMaxBytes: 1000 };
-    expect([bodyLimit(false, limits), bodyLimit(true, limits)]).toEqual([10, 1000 + 65_536]);
+  it("leave room around an uploaded file, and for the data service to refuse an imported one", () => {
+    const limits = { bodyMaxBytes: 10, uploadMaxBytes: 1000, importMaxBytes: 2000 };
+    const of = (["json", "upload", "import"] as const).map((kind) => bodyLimit(kind, limits));
+    expect(of).toEqual([10, 1000 + 65_536, 2000 + 16_777_216]);
   });
 });

@@ -1,4 +1,5 @@
 // Which API paths the gateway treats in a special way. Pure; one row a rule.
+import type { RouteKind } from "../http/media-type.js";
 
 /** Method and checked path of an API call, without `/api`. */
 export interface ApiCall {
@@ -31,9 +32,20 @@ export function isUnsafe({ method }: ApiCall): boolean {
   return !SAFE_METHODS.has(method);
 }
 
+/** `POST /{table}/import` takes files of records (contract, section 5). */
+export function isImport({ method, path }: ApiCall): boolean {
+  return method === "POST" && /^\/[^/]+\/import$/.test(path);
+}
+
 /** `POST /svc_file` and `PATCH /svc_file/{id}` take files as multipart (contract, section 8). */
 export function isUpload({ method, path }: ApiCall, systemTablePrefix: string): boolean {
   const [, table, id, ...rest] = path.split("/");
   if (table !== `${systemTablePrefix}file` || rest.length > 0) return false;
   return id === undefined ? method === "POST" : method === "PATCH";
+}
+
+/** What the call's route takes beside JSON. */
+export function routeKind(call: ApiCall, systemTablePrefix: string): RouteKind {
+  if (isUpload(call, systemTablePrefix)) return "upload";
+  return isImport(call) ? "import" : "json";
 }

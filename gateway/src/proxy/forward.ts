@@ -14,6 +14,8 @@ export interface UpstreamRequest {
   readonly pathAndQuery: string;
   readonly headers: IncomingHttpHeaders;
   readonly bodyMaxBytes: number;
+  /** Where the answer may take longer than that of other calls. */
+  readonly answerTimeoutMs?: number;
 }
 
 export interface Forward {
@@ -82,6 +84,7 @@ export function makeForward({ dataServiceUrl, limits }: ForwardDeps): Forward {
     const exchange = new Exchange(request, response, next, {
       ...limits,
       bodyMaxBytes: upstream.bodyMaxBytes,
+      answerTimeoutMs: upstream.answerTimeoutMs ?? limits.answerTimeoutMs,
     });
     exchanges.set(request, exchange);
     send(exchange, request);

@@ -2,12 +2,12 @@
 import { AppError } from "@portico/shared/app-error";
 import { contextOf, notFound } from "@portico/shared/http-context";
 import type { Request, RequestHandler, Response } from "express";
-import { isMultipart } from "../http/media-type.js";
+import { isSpecialBody } from "../http/media-type.js";
 import { requireBodyType, requirePage } from "../http/page-rule.js";
 import { clientAddress } from "../session/caller.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession, type Session } from "../session/load-session.js";
-import { type ApiCall, ignoresSession, isClosed, isUnsafe, isUpload } from "./api-route.js";
+import { type ApiCall, ignoresSession, isClosed, isImport, isUnsafe, routeKind } from "./api-route.js";
 import { announcesTooMuch, bodyLimit } from "./body-limit.js";
 import { discardBody, tooLarge } from "./exchange.js";
 import type { Forward } from "./forward.js";
@@ -20,8 +20,9 @@ export interface ProxyDeps extends LoadSessionDeps {
   readonly pageOrigins: readonly string[];
   readonly bodyMaxBytes: number;
   readonly uploadMaxBytes: number;
+  readonly importMaxBytes: number;
   readonly systemTablePrefix: string;
-  readonly limits: { readonly lingerMs: number };
+  readonly limits: { readonly lingerMs: number; readonly importAnswerTimeoutMs: number };
   readonly forward: Forward;
 }
 
@@ -39,6 +40,7 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
         pathAndQuery: target.path + target.query,
         headers: headersFor(deps, session, request),
         bodyMaxBytes,
+        ...(isImport(call) ? { answerTimeoutMs: deps.limits.importAnswerTimeoutMs } : {}),
       },
       request,
       response,
@@ -49,9 +51,8 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
 
 /** Refuses by `Content-Length` before anything else costs anything; chunked bodies are counted on their way. */
 function checkBodySize(deps: ProxyDeps, call: ApiCall, request: Request, response: Response): number {
-  const isMultipartUpload =
-    isUpload(call, deps.systemTablePrefix) && isMultipart(request.headers["content-type"]);
-  const limit = bodyLimit(isMultipartUpload, deps);
+  const route = routeKind(call, deps.systemTablePrefix);
+  const limit = bodyLimit(isSpecialBody(request.headers["content-type"], route) ? route : "json", deps);
   if (announcesTooMuch(request.headers["content-length"], limit)) {
     discardBody(request, response, deps.limits.lingerMs);
     throw new AppError("PAYLOAD_TOO_LARGE", tooLarge(limit));
@@ -71,7 +72,7 @@ async function sessionFor(
   const isJudged = isUnsafe(call) && reliesOnCookies(credentials);
   if (isJudged) {
     requirePage(request, deps.pageOrigins);
-    requireBodyType(request, isUpload(call, deps.systemTablePrefix));
+    requireBodyType(request, routeKind(call, deps.systemTablePrefix));
   }
   const session = await loadSession(deps, credentials, request, response);
   if (isJudged && session.kind === "cookie") requirePage(request, [session.origin ?? deps.appUrl]);

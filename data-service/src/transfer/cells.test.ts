@@ -1,0 +1,57 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import type { Column } from "../catalog/catalog.js";
+import type { ColumnType } from "../catalog/column-types.js";
+import { cellOf, columnValue } from "./cells.js";
+
+const column = (type: ColumnType): Column => ({ type }) as Column;
+
+describe("cells", () => {
+  it.each<[ColumnType, string, string]>([
+    ["string", "=1+1", "'=1+1"],
+    ["text", "+49", "'+49"],
+    ["string", "-5", "'-5"],
+    ["enum", "@x", "'@x"],
+    ["string", "\t=", "'\t="],
+    ["string", "\r", "'\r"],
+    ["string", "\n=1", "'\n=1"],
+    ["string", "\uFF1D1", "'\uFF1D1"],
+    ["string", "'=1", "''=1"],
+    ["string", "'quoted'", "'quoted'"],
+    ["string", "a=1", "a=1"],
+    ["bigint", "-5", "-5"],
+    ["decimal", "-1.50", "-1.50"],
+  ])("of the type %s hold %j as %j", (type, value, expected) => {
+    expect(cellOf(type, value)).toBe(expected);
+  });
+
+  it("never begin a formula when they hold text", () => {
+    const property = fc.property(fc.string({ unit: "binary" }), (text) => {
+      expect(cellOf("text", text)).not.toMatch(/^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/);
+    });
+    fc.assert(property);
+  });
+
+  it("give back the text they were made of", () => {
+    const pieces = fc.array(fc.constantFrom("'", "=", "-", "@", "\t", "a", " "), { maxLength: 6 });
+    const property = fc.property(pieces, (parts) => {
+      const text = parts.join("");
+      expect(columnValue(column("text"), cellOf("text", text))).toBe(text);
+    });
+    fc.assert(property);
+  });
+
+  it.each<[ColumnType, string, unknown]>([
+    ["int", " 5 ", 5],
+    ["int", "1.5", "1.5"],
+    ["float", "1e+21", 1e21],
+    ["boolean", "TRUE", true],
+    ["boolean", "yes", "yes"],
+    ["json", "null", null],
+    ["json", "{", undefined],
+    ["enumList", '["a"]', ["a"]],
+    ["string", " 5 ", " 5 "],
+  ])("of a column of the type %s: %j is %j", (type, cell, expected) => {
+    expect(columnValue(column(type), cell)).toEqual(expected);
+  });
+});

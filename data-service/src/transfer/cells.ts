@@ -1,0 +1,60 @@
+// One value of a record <-> one cell of a CSV file. Pure, and the two directions undo each other.
+import type { Column, Relation, Table } from "../catalog/catalog.js";
+import { COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
+import type { Json } from "../json.js";
+
+/** A cell: null is an empty one without quotes, "" an empty one with them. */
+export type Cell = string | null;
+
+/** The types whose cells are text of a person's choice; those of the others can't begin a formula. */
+const FREE_TEXT: readonly ColumnType[] = ["string", "text", "enum"];
+/** Written as JSON text. */
+const WRITTEN_AS_JSON: readonly ColumnType[] = ["json", "enumList"];
+
+/**
+ * What a spreadsheet takes for a formula (OWASP, CSV Injection), after any number of our own guards. U+FF1D and so on
+ * are the wide forms, which some programs take for the narrow ones.
+ */
+const FORMULA = /^'*[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
+const GUARD = "'";
+
+/** The cell of a value, which the serializer has made JSON. */
+export function cellOf(type: ColumnType, value: Json): Cell {
+  if (value === null) return null;
+  if (WRITTEN_AS_JSON.includes(type) || typeof value === "object") return JSON.stringify(value);
+  const text = String(value);
+  return FREE_TEXT.includes(type) && FORMULA.test(text) ? GUARD + text : text;
+}
+
+/**
+ * The JSON that a cell of a column stands for. What does not fit the type stays text, for the check of bodies to refuse
+ * in its own words.
+ * @returns undefined for text that should be JSON and is not
+ */
+export function columnValue({ type }: Column, cell: Cell): Json | undefined {
+  if (cell === null) return null;
+  if (FREE_TEXT.includes(type)) return withoutGuard(cell);
+  if (WRITTEN_AS_JSON.includes(type)) return parseJson(cell);
+  const text = type === "boolean" ? cell.trim().toLowerCase() : cell.trim();
+  return COLUMN_TYPES[type].fromText(text) ?? cell;
+}
+
+/** The same for a relation: the id of a to-one relation, a list in JSON for a to-many one. */
+export function relationValue({ many }: Relation, target: Table, cell: Cell): Json | undefined {
+  if (cell === null) return many ? [] : null;
+  return many ? parseJson(cell) : columnValue(target.idColumn, cell);
+}
+
+/** Takes off what `cellOf` has put on, which is also how a spreadsheet reads it. */
+function withoutGuard(cell: string): string {
+  return cell.startsWith(GUARD) && FORMULA.test(cell) ? cell.slice(GUARD.length) : cell;
+}
+
+function parseJson(text: string): Json | undefined {
+  try {
+    const json: Json = JSON.parse(text);
+    return json;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,70 @@
+// The columns of a CSV file: which a query asks for, and which an imported file brings. Pure.
+import type { Column, Relation, Table } from "../catalog/catalog.js";
+import { type Catalog, targetOf } from "../catalog/catalog.js";
+import type { ColumnType } from "../catalog/column-types.js";
+import { isObject, type Json } from "../json.js";
+import type { AuthorizedNode } from "../query/ast.js";
+import type { Cell } from "./cells.js";
+import { cellOf, columnValue, relationValue } from "./cells.js";
+
+/** A column of an exported file. */
+export interface ExportColumn {
+  /** `title`, or `author.name` through a to-one relation. */
+  readonly header: string;
+  readonly cell: (record: Json) => Cell;
+}
+
+/** The columns for the shape of a query's records; records of a to-many relation become one column of JSON. */
+export function exportColumns(node: AuthorizedNode, path: readonly string[] = []): ExportColumn[] {
+  const columns = node.columns.map(({ name, type }) => exportColumn([...path, name], type));
+  const children = node.children.flatMap(({ relation, node: child }) => {
+    const inner = [...path, relation.name];
+    return relation.many ? [exportColumn(inner, "json")] : exportColumns(child, inner);
+  });
+  return [...columns, ...children];
+}
+
+function exportColumn(path: readonly string[], type: ColumnType): ExportColumn {
+  return { header: path.join("."), cell: (record) => cellOf(type, valueAt(record, path)) };
+}
+
+/** A member that this record does not show, or whose record is not there, is null. */
+function valueAt(record: Json, path: readonly string[]): Json {
+  return path.reduce<Json>((value, name) => (isObject(value) ? (value[name] ?? null) : null), record);
+}
+
+/** A column of an imported file. */
+export interface ImportColumn {
+  /** The member of the body that it sets. */
+  readonly name: string;
+  /** What an empty cell means: a required column without a value is left to its default. */
+  readonly isRequired: boolean;
+  /** @returns undefined for text that should be JSON and is not */
+  readonly value: (cell: Cell) => Json | undefined;
+}
+
+/**
+ * Reads a header cell: a column, a relation, or `author.id` for a to-one relation.
+ * @returns undefined when the table has no such member
+ */
+export function importColumn(header: string, table: Table, catalog: Catalog): ImportColumn | undefined {
+  const [name = "", key, ...rest] = header.split(".");
+  const column = table.columns.get(name);
+  if (column !== undefined && key === undefined) return ofColumn(column);
+  const relation = table.relations.get(name);
+  if (relation === undefined || rest.length > 0) return undefined;
+  if (key !== undefined && (key !== "id" || relation.many)) return undefined;
+  return ofRelation(relation, targetOf(catalog, relation));
+}
+
+function ofColumn(column: Column): ImportColumn {
+  return { name: column.name, isRequired: column.required, value: (cell) => columnValue(column, cell) };
+}
+
+function ofRelation(relation: Relation, target: Table): ImportColumn {
+  return {
+    name: relation.name,
+    isRequired: relation.required,
+    value: (cell) => relationValue(relation, target, cell),
+  };
+}

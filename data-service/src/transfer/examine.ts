@@ -1,0 +1,127 @@
+// Which rows of a batch would be refused, and why: the road of every POST without its writes.
+import { AppError } from "@portico/shared/app-error";
+import type { Json } from "../json.js";
+import type { Principal } from "../principal.js";
+import type { RecordDeps } from "../records/deps.js";
+import { type JudgedCreates, tryBatch } from "../records/write.js";
+import { findTaken, type SeenValues } from "./find-taken.js";
+import type { Row } from "./rows.js";
+
+/** A line that is not imported, and why. */
+export interface Rejected {
+  readonly line: number;
+  readonly messages: readonly string[];
+}
+
+interface Target {
+  readonly principal: Principal;
+  readonly table: string;
+}
+
+interface Judged {
+  readonly rejected: Rejected[];
+  /** Rows that nothing is wrong with, as far as each by itself goes. */
+  readonly good: { readonly row: Row; readonly plan: JudgedCreates["plans"][number] }[];
+  table: JudgedCreates["table"] | undefined;
+}
+
+/** @param seen unique values of earlier rows; grows */
+export async function examine(
+  deps: RecordDeps,
+  target: Target,
+  rows: readonly Row[],
+  seen: SeenValues,
+): Promise<Rejected[]> {
+  const { rejected, good, table } = await judgeAll(deps, target, rows);
+  if (table === undefined) return inOrder(rejected);
+  const sorted = good.toSorted((a, b) => a.row.line - b.row.line);
+  const plans = sorted.map(({ plan }) => plan);
+  const lines = sorted.map(({ row }) => row.line);
+  const taken = await findTaken(deps, table, plans, lines, seen);
+  return inOrder([
+    ...rejected,
+    ...[...taken].map(([at, message]) => ({ line: lines[at] ?? 0, messages: [message] })),
+  ]);
+}
+
+export function inOrder(rejected: readonly Rejected[]): Rejected[] {
+  return rejected.toSorted((a, b) => a.line - b.line);
+}
+
+/** Judges halves, until a refusal stands for a single row; one that names its rows is taken at its word. */
+async function judgeAll(deps: RecordDeps, target: Target, rows: readonly Row[]): Promise<Judged> {
+  const judged: Judged = { rejected: [], good: [], table: undefined };
+  const open: (readonly Row[])[] = [rows];
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    if (part.length === 0) continue;
+    const outcome = await judge(deps, target, part);
+    if (outcome instanceof AppError) open.push(...assign(outcome, part, judged));
+    else {
+      judged.table = outcome.table;
+      for (const [at, plan] of outcome.plans.entries()) {
+        const row = part[at];
+        if (row !== undefined) judged.good.push({ row, plan });
+      }
+    }
+  }
+  return judged;
+}
+
+/** Notes whom a refusal is about. @returns the rows that are still to be judged, in parts */
+function assign(refusal: AppError, part: readonly Row[], judged: Judged): (readonly Row[])[] {
+  const named = byPosition(refusal);
+  if (named !== undefined) {
+    const about = [...named].map(([at, messages]) => ({ line: part[at]?.line ?? 0, messages }));
+    judged.rejected.push(...about);
+    return [part.filter((_, at) => !named.has(at))];
+  }
+  const [only] = part;
+  if (part.length > 1 || only === undefined) {
+    const half = Math.ceil(part.length / 2);
+    return [part.slice(half), part.slice(0, half)];
+  }
+  judged.rejected.push({ line: only.line, messages: messagesOf(refusal) });
+  return [];
+}
+
+async function judge(
+  deps: RecordDeps,
+  { principal, table }: Target,
+  rows: readonly Row[],
+): Promise<JudgedCreates | AppError> {
+  try {
+    return await tryBatch(deps, principal, table, rows.map(bodyOf));
+  } catch (error) {
+    if (isAboutRecords(error)) return error;
+    throw error;
+  }
+}
+
+export function bodyOf({ body }: Row): Json {
+  return body ?? null;
+}
+
+const ABOUT_RECORDS = ["VALIDATION_ERROR", "BAD_REQUEST", "FORBIDDEN", "DUPLICATE_RESOURCE", "CONFLICT"];
+
+/** Whether a refusal is about what the records hold; any other ends the import. */
+export function isAboutRecords(error: unknown): error is AppError {
+  return error instanceof AppError && ABOUT_RECORDS.includes(error.code);
+}
+
+const POSITION = /^\[(\d+)\]\./;
+
+/** Violations of a list begin with the position of their record. @returns undefined when one does not */
+function byPosition(refusal: AppError): Map<number, string[]> | undefined {
+  const messages = new Map<number, string[]>();
+  for (const message of messagesOf(refusal)) {
+    const position = POSITION.exec(message);
+    if (position === null) return undefined;
+    const at = Number(position[1]);
+    messages.set(at, [...(messages.get(at) ?? []), message.slice(position[0].length)]);
+  }
+  return messages;
+}
+
+export function messagesOf(error: AppError): string[] {
+  return [error.messages].flat();
+}

@@ -1,0 +1,103 @@
+// Which records of a batch have unique values that are taken: by records that are there, or by others of the file. It
+// only tells lines; what decides is the unique index, when the batch is written.
+import { EJSON } from "bson";
+import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import { indexesOf, SINGLETON_FIELD } from "../catalog/indexes.js";
+import type { RecordDeps } from "../records/deps.js";
+import type { WritePlan } from "../records/write-plan.js";
+
+/** The unique values seen so far, each with the line that has it. */
+export type SeenValues = Map<string, number>;
+
+/** Keeps a dry run of a large file from growing without end; what it forgets, the import itself still finds. */
+const MOST_SEEN = 200_000;
+
+interface Candidate {
+  readonly at: number;
+  readonly values: readonly Stored[];
+  readonly key: string;
+}
+
+/**
+ * @param lines of the records, in their order
+ * @param seen of earlier batches; grows
+ * @returns messages by position
+ */
+export async function findTaken(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  plans: readonly WritePlan[],
+  lines: readonly number[],
+  seen: SeenValues,
+): Promise<Map<number, string>> {
+  const taken = new Map<number, string>();
+  for (const fields of uniqueFields(table)) {
+    const names = fields.map((field) => memberName(table, field)).join(", ");
+    const candidates = candidatesOf(fields, plans);
+    const there = await storedKeys(store, table, fields, candidates);
+    for (const { at, key } of candidates) {
+      const earlier = seen.get(key);
+      if (there.has(key))
+        taken.set(at, `${names}: a record of "${table.name}" with this value exists already`);
+      else if (earlier !== undefined) taken.set(at, `${names}: line ${earlier} has this value already`);
+      else if (seen.size < MOST_SEEN) seen.set(key, lines[at] ?? 0);
+    }
+  }
+  return taken;
+}
+
+function uniqueFields(table: Table): string[][] {
+  const declared = indexesOf(table).filter(({ unique }) => unique);
+  const fields = declared.map(({ key }) => key.map(([field]) => field));
+  return [["_id"], ...fields.filter(([first]) => first !== SINGLETON_FIELD)];
+}
+
+/** Null is no value and collides with nothing. */
+function candidatesOf(fields: readonly string[], plans: readonly WritePlan[]): Candidate[] {
+  return plans.flatMap(({ own }, at) => {
+    const values = fields.map((field) => own.set.get(field)).filter((value) => value !== undefined);
+    return values.length < fields.length ? [] : [{ at, values, key: keyOf(fields, values) }];
+  });
+}
+
+async function storedKeys(
+  store: RecordDeps["store"],
+  table: Table,
+  fields: readonly string[],
+  candidates: readonly Candidate[],
+): Promise<ReadonlySet<string>> {
+  if (candidates.length === 0) return new Set();
+  const [first = ""] = fields;
+  const match =
+    fields.length === 1
+      ? { [first]: { $in: candidates.flatMap(({ values }) => values) } }
+      : {
+          $or: candidates.map(({ values }) =>
+            Object.fromEntries(fields.map((field, at) => [field, values[at] ?? null])),
+          ),
+        };
+  const shown = Object.fromEntries(fields.map((field) => [field, 1]));
+  const found = await store.read(table, [{ $match: match }, { $project: { _id: 0, ...shown } }]);
+  return new Set(
+    found.map((document) =>
+      keyOf(
+        fields,
+        fields.map((field) => document[field]),
+      ),
+    ),
+  );
+}
+
+/** The same text for the same values, whichever copy of the BSON library made them. */
+function keyOf(fields: readonly string[], values: readonly unknown[]): string {
+  return EJSON.stringify({ fields, values });
+}
+
+function memberName(table: Table, field: string): string {
+  const column = [...table.columns.values()].find((each) => each.field === field);
+  const relation = [...table.relations.values()].find(
+    ({ link }) => link.on === "self" && link.field === field,
+  );
+  return column?.name ?? relation?.name ?? field;
+}

@@ -1,0 +1,181 @@
+// POST /{table}/import: a file of records, read as it comes and written in batches by the road of every POST.
+//
+// A batch is all or none. The first one with a problem ends the import: what came before it stays, and the answer says
+// on which line to go on. A dry run goes on to the end, or to a hundred bad lines, and writes nothing.
+import { AppError } from "@portico/shared/app-error";
+import { asRefusal } from "../mongo/driver-errors.js";
+import type { Principal } from "../principal.js";
+import type { RecordDeps } from "../records/deps.js";
+import { findTable } from "../records/find-table.js";
+import { createBatch } from "../records/write.js";
+import { bindHeader } from "./bind-header.js";
+import { bodyOf, examine, inOrder, isAboutRecords, messagesOf, type Rejected } from "./examine.js";
+import type { SeenValues } from "./find-taken.js";
+import { csvRows } from "./read-csv.js";
+import { ndjsonRows } from "./read-ndjson.js";
+import type { Row } from "./rows.js";
+
+/** Enough to make a round trip cheap, few enough that a bad line costs little of what comes before it. */
+const BATCH_RECORDS = 500;
+/** About as much text as a batch may hold in memory. */
+const BATCH_CHARACTERS = 4 * 1024 * 1024;
+/** Lines an answer tells about. */
+const MOST_REJECTED = 100;
+
+export interface ImportRequest {
+  readonly principal: Principal;
+  readonly table: string;
+  readonly format: "csv" | "ndjson";
+  readonly source: AsyncIterable<Uint8Array>;
+  /** One record may be as large as the body of one POST. */
+  readonly maxRowBytes: number;
+  readonly dryRun: boolean;
+  /** Records that begin before this line are passed over: they are there from an earlier import. */
+  readonly from: number;
+}
+
+export interface Imported {
+  readonly imported: number;
+  /** Records that were looked at, passed-over ones left out. */
+  readonly checked: number;
+  readonly dryRun: boolean;
+}
+
+/** How far an import has come. */
+interface Progress {
+  imported: number;
+  checked: number;
+  /** The line on which the first record begins that is not imported. */
+  next: number;
+  readonly rejected: Rejected[];
+  readonly seen: SeenValues;
+}
+
+/** @throws AppError 400 with the bad lines; any refusal says in `details` how much is imported */
+export async function importRecords(deps: RecordDeps, request: ImportRequest): Promise<Imported> {
+  await requireImportable(deps, request);
+  const progress: Progress = { imported: 0, checked: 0, next: request.from, rejected: [], seen: new Map() };
+  try {
+    for await (const batch of batchesOf(rowsOf(deps, request), request.from)) {
+      progress.next = batch[0]?.line ?? progress.next;
+      await takeBatch(deps, request, batch, progress);
+      const isOver = request.dryRun
+        ? progress.rejected.length >= MOST_REJECTED
+        : progress.rejected.length > 0;
+      if (isOver) break;
+    }
+  } catch (error) {
+    throw interrupted(error, request, progress);
+  }
+  if (progress.rejected.length > 0) throw refusalOf(request, progress);
+  return { imported: progress.imported, checked: progress.checked, dryRun: request.dryRun };
+}
+
+/** Refuses before anything is read. The records of Portico's own tables are made by calls that do more than write. */
+async function requireImportable(deps: RecordDeps, request: ImportRequest): Promise<void> {
+  const rights = await deps.rights(request.principal);
+  await deps.catalogs.decide((catalog) => {
+    const table = findTable(catalog, request.table);
+    rights.require(catalog, table, "create");
+    if (table.system)
+      throw new AppError("BAD_REQUEST", `"${table.name}" is a table of Portico itself and takes no import.`);
+  });
+}
+
+function rowsOf(deps: RecordDeps, request: ImportRequest): AsyncIterable<Row> {
+  const { source, maxRowBytes } = request;
+  if (request.format === "ndjson") return ndjsonRows(source, maxRowBytes);
+  return csvRows(source, maxRowBytes, (names) => bindHeader(deps, request, names));
+}
+
+/** Rows from the named line on, in batches of bounded size. */
+async function* batchesOf(rows: AsyncIterable<Row>, from: number): AsyncGenerator<Row[]> {
+  let batch: Row[] = [];
+  let size = 0;
+  for await (const row of rows) {
+    if (row.line < from && !row.isLast) continue;
+    batch.push(row);
+    size += row.size;
+    if (batch.length < BATCH_RECORDS && size < BATCH_CHARACTERS) continue;
+    yield batch;
+    batch = [];
+    size = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function takeBatch(
+  deps: RecordDeps,
+  request: ImportRequest,
+  batch: readonly Row[],
+  progress: Progress,
+): Promise<void> {
+  progress.checked += batch.length;
+  const isReadable = batch.every(({ problems }) => problems.length === 0);
+  if (!request.dryRun && isReadable) {
+    const refusal = await writeBatch(deps, request, batch);
+    if (refusal === undefined) {
+      progress.imported += batch.length;
+      progress.next = (batch.at(-1)?.line ?? progress.next) + 1;
+      return;
+    }
+    progress.rejected.push(...(await examine(deps, request, batch, new Map())));
+    // It was refused and nothing is wrong with it now: somebody else was in the way, and has gone.
+    if (progress.rejected.length === 0) progress.rejected.push(someLineOf(batch, refusal));
+  } else {
+    const bad = batch.filter(({ problems }) => problems.length > 0);
+    const readable = batch.filter(({ problems }) => problems.length === 0);
+    const seen = request.dryRun ? progress.seen : new Map();
+    const rejected = await examine(deps, request, readable, seen);
+    const unread = bad.map(({ line, problems }) => ({ line, messages: problems }));
+    progress.rejected.push(...inOrder([...unread, ...rejected]));
+  }
+}
+
+/** For a refusal that none of the lines earns by itself, or any more. */
+function someLineOf(batch: readonly Row[], refusal: AppError): Rejected {
+  const [first, last] = [batch[0]?.line ?? 0, batch.at(-1)?.line ?? 0];
+  const messages = messagesOf(refusal).map((message) => `or one of those up to ${last}: ${message}`);
+  return { line: first, messages };
+}
+
+/** @returns why the batch was refused @throws what is not about its records */
+async function writeBatch(
+  deps: RecordDeps,
+  { principal, table }: ImportRequest,
+  batch: readonly Row[],
+): Promise<AppError | undefined> {
+  try {
+    await createBatch(deps, principal, table, batch.map(bodyOf));
+    return undefined;
+  } catch (error) {
+    if (isAboutRecords(error)) return error;
+    throw error;
+  }
+}
+
+function refusalOf(request: ImportRequest, progress: Progress): AppError {
+  const rejected = progress.rejected.slice(0, MOST_REJECTED);
+  const lines = rejected.map(({ line, messages }) => ({ line, messages: messages.slice(0, 20) }));
+  return new AppError("VALIDATION_ERROR", {
+    message: lines.flatMap(({ line, messages }) => messages.map((message) => `line ${line}: ${message}`)),
+    details: { ...stateOf(request, progress), rejected: lines },
+  });
+}
+
+/** Whatever ends an import in the middle, the client is told how much of it is there. */
+function interrupted(error: unknown, request: ImportRequest, progress: Progress): unknown {
+  const refusal = asRefusal(error);
+  const cause = refusal instanceof AppError ? refusal : new AppError("INTERNAL_ERROR", { cause: error });
+  const { code, messages, headers, details } = cause;
+  return new AppError(code, {
+    message: messages,
+    headers,
+    cause: cause.cause ?? error,
+    details: { ...details, ...stateOf(request, progress) },
+  });
+}
+
+function stateOf({ dryRun }: ImportRequest, { imported, next }: Progress) {
+  return { imported, dryRun, ...(dryRun ? {} : { next }) };
+}

@@ -1,0 +1,39 @@
+// NDJSON -> rows: a JSON object a line; lines with nothing in them are passed over.
+import type { Json } from "../json.js";
+import { type Row, unreadable } from "./rows.js";
+import { textPieces, tooLong, UnreadableFile } from "./text-pieces.js";
+
+export async function* ndjsonRows(
+  source: AsyncIterable<Uint8Array>,
+  maxRowBytes: number,
+): AsyncGenerator<Row> {
+  let line = 1;
+  let open = "";
+  try {
+    for await (const piece of textPieces(source, maxRowBytes)) {
+      const lines = (open + piece).split("\n");
+      // A piece may end between the two characters of one line break.
+      open = lines.pop() ?? "";
+      for (const text of lines) {
+        yield* rowOf(line, text, maxRowBytes);
+        line += 1;
+      }
+    }
+    yield* rowOf(line, open, maxRowBytes);
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    yield unreadable(line, error.message);
+  }
+}
+
+function* rowOf(line: number, text: string, maxRowBytes: number): Generator<Row> {
+  if (text.trim() === "") return;
+  const row = { line, size: text.length };
+  if (Buffer.byteLength(text) > maxRowBytes) throw tooLong(maxRowBytes);
+  try {
+    const body: Json = JSON.parse(text);
+    yield { ...row, body, problems: [] };
+  } catch {
+    yield { ...row, body: undefined, problems: ["is not valid JSON; a record is one object on one line"] };
+  }
+}

@@ -1,0 +1,115 @@
+// POST /{table}/import: a file as the body, read as it comes.
+import { AppError } from "@portico/shared/app-error";
+import { contextOf } from "@portico/shared/http-context";
+import { onlyMethods } from "@portico/shared/only-methods";
+import { withoutBodyDeadline } from "@portico/shared/server";
+import { type Request, type Response, Router } from "express";
+import { principalOf } from "../http/authenticate.js";
+import { respond } from "../http/respond.js";
+import { readParameters } from "../query/parameters.js";
+import { refuse } from "../query/refuse.js";
+import type { RecordDeps } from "../records/deps.js";
+import { searchOf } from "../records/routes.js";
+import { type ImportRequest, importRecords } from "./import-records.js";
+
+/** A client that sends nothing for this long, while it is waited for, has gone. */
+const SILENCE_MS = 60_000;
+
+const FORMATS: readonly { readonly format: ImportRequest["format"]; readonly type: RegExp }[] = [
+  { format: "csv", type: /^text\/csv\s*(;|$)/i },
+  { format: "ndjson", type: /^application\/x-ndjson\s*(;|$)/i },
+];
+const OTHER_CHARSET = /;\s*charset\s*=\s*"?(?!utf-?8"?\s*(;|$))/i;
+
+export interface ImportLimits {
+  /** IMPORT_MAX_BYTES */
+  readonly importMaxBytes: number;
+  /** BODY_MAX_BYTES: what one record may be. */
+  readonly bodyMaxBytes: number;
+}
+
+export function importRoutes(deps: RecordDeps, limits: ImportLimits): Router {
+  const router = Router({ caseSensitive: true });
+  router
+    .route("/:table/import")
+    .post((request, response) => answerImport(deps, limits, request, response))
+    .all(onlyMethods("POST"));
+  return router;
+}
+
+async function answerImport(
+  deps: RecordDeps,
+  limits: ImportLimits,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const table = String(request.params.table);
+  const format = formatOf(request);
+  const options = optionsOf(searchOf(request));
+  const announced = Number(request.headers["content-length"] ?? 0);
+  if (announced > limits.importMaxBytes) throw tooLarge(limits.importMaxBytes);
+  withoutBodyDeadline(request);
+  const source = bytesOf(request, limits.importMaxBytes);
+  const asked = { principal: principalOf(request), table, format, source, ...options };
+  try {
+    const result = await importRecords(deps, { ...asked, maxRowBytes: limits.bodyMaxBytes });
+    respond(response, 200, [{ ...result }]);
+  } catch (error) {
+    // Whoever is still sending shall get to read why it is not wanted.
+    request.resume();
+    if (!response.destroyed) throw error;
+    const { correlationId } = contextOf(request);
+    const details = error instanceof AppError ? error.details : undefined;
+    deps.logger.warn({ correlationId, table, ...details }, "the client of an import went away");
+  }
+}
+
+/** @throws AppError 415 */
+function formatOf(request: Request): ImportRequest["format"] {
+  const type = request.headers["content-type"] ?? "";
+  const found = FORMATS.find((each) => each.type.test(type));
+  const encoding = request.headers["content-encoding"] ?? "identity";
+  if (found !== undefined && !OTHER_CHARSET.test(type) && encoding === "identity") return found.format;
+  throw new AppError(
+    "UNSUPPORTED_MEDIA_TYPE",
+    "Send the file as text/csv or application/x-ndjson, in UTF-8 and not compressed.",
+  );
+}
+
+/** @throws AppError 400 for parameters of other calls, and for values that make no sense */
+function optionsOf(search: string): Pick<ImportRequest, "dryRun" | "from"> {
+  readParameters(search, []);
+  const given = new URLSearchParams(search);
+  for (const name of ["dryRun", "from"])
+    if (given.getAll(name).length > 1) throw refuse(name, "is given twice");
+  const dryRun = given.get("dryRun") ?? "false";
+  if (dryRun !== "true" && dryRun !== "false") throw refuse("dryRun", "must be true or false");
+  const from = given.get("from") ?? "1";
+  if (!/^[1-9]\d{0,14}$/.test(from)) throw refuse("from", "must be the number of a line, from 1");
+  return { dryRun: dryRun === "true", from: Number(from) };
+}
+
+/** The body as it comes. The request itself is left alone, so that it can still be answered. */
+async function* bytesOf(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  const chunks = request.iterator({ destroyOnReturn: false });
+  try {
+    for (;;) {
+      const silence = setTimeout(() => request.destroy(), SILENCE_MS);
+      const { value, done } = await chunks.next().finally(() => clearTimeout(silence));
+      if (done && request.complete) return;
+      if (done) throw new Error("the body of an import was cut off");
+      const chunk: Buffer = value;
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
+      yield chunk;
+    }
+  } finally {
+    // An iterator that is not closed would go on holding the body back.
+    await chunks.return?.();
+  }
+}
+
+function tooLarge(maxBytes: number): AppError {
+  return new AppError("PAYLOAD_TOO_LARGE", `The file is larger than ${maxBytes} bytes.`);
+}

@@ -1,0 +1,20 @@
+// A row of an imported file, whatever its format.
+import type { Json } from "../json.js";
+
+export interface Row {
+  /** The line of the file on which it begins; the first is 1. */
+  readonly line: number;
+  /** Characters, about: what a batch weighs. */
+  readonly size: number;
+  /** The body as a POST would take it; undefined when the row can't be read. */
+  readonly body: Json | undefined;
+  /** Why it can't be read. */
+  readonly problems: readonly string[];
+  /** Nothing after it can be read either. */
+  readonly isLast?: boolean;
+}
+
+/** A row that ends the reading. */
+export function unreadable(line: number, problem: string): Row {
+  return { line, size: 0, body: undefined, problems: [problem], isLast: true };
+}

@@ -1,0 +1,201 @@
+// `npm run data -- import|export`: files of records, to and from a running service.
+import { createReadStream, createWriteStream } from "node:fs";
+import { access, rename, rm } from "node:fs/promises";
+import { basename, extname } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { parseArgs } from "node:util";
+import { loadSettings } from "./launch.mjs";
+import { runScript, SetupError } from "./setup.mjs";
+
+const USAGE = `usage: npm run data -- <command>
+  import [table] <file> [--dry-run] [--from=LINE]
+                        makes records of a .csv or .ndjson file; the table is the name of the file unless it is named
+  export <table> [file] [--format=csv|ndjson] [--fields=F] [--filter=JSON] [--sort=-S] [--limit=N]
+                        writes records into a file, or to standard output
+The service is APP_URL (http://localhost:3000). Who you are: PORTICO_TOKEN, an API token, or PORTICO_EMAIL and
+PORTICO_PASSWORD; else ADMIN_EMAIL and ADMIN_PASSWORD. All of these may stand in .env.
+Exit code: 0 when every line was taken, 1 when some were refused or something failed, 2 for a wrong call.`;
+
+const TYPES = { csv: "text/csv", ndjson: "application/x-ndjson" };
+const LINE_FEED = 0x0a;
+/** How often progress is shown: on a terminal, and in a log. */
+const PROGRESS_MS = { terminal: 250, log: 5_000 };
+
+await runScript(async () => {
+  loadSettings();
+  const call = readCall(process.argv.slice(2));
+  if (call === undefined) {
+    process.stderr.write(`${USAGE}\n`);
+    return 2;
+  }
+  return call.command === "import" ? importFile(call) : exportTable(call);
+});
+
+/** The words of the command line; undefined when they make no sense. */
+function readCall(words) {
+  const options = { "dry-run": { type: "boolean" } };
+  for (const name of ["from", "format", "fields", "filter", "sort", "limit"])
+    options[name] = { type: "string" };
+  let parsed;
+  try {
+    parsed = parseArgs({ args: words.filter((word) => word !== "--"), options, allowPositionals: true });
+  } catch {
+    return undefined;
+  }
+  const { values, positionals } = parsed;
+  const [command, ...names] = positionals;
+  if (names.length < 1 || names.length > 2) return undefined;
+  if (command === "import") return importCall(names, values);
+  return command === "export" ? exportCall(names, values) : undefined;
+}
+
+function importCall(names, { "dry-run": dryRun, from, ...others }) {
+  const file = names.at(-1);
+  const format = formatOf(file);
+  if (format === undefined || Object.keys(others).length > 0) return undefined;
+  const table = names.length === 2 ? names[0] : basename(file, extname(file));
+  return { command: "import", table, file, format, query: { dryRun: dryRun ? "true" : undefined, from } };
+}
+
+function exportCall([table, file], { "dry-run": dryRun, from, format: named, ...query }) {
+  const format = named ?? (file === undefined ? "csv" : formatOf(file));
+  if (!(format in TYPES) || dryRun !== undefined || from !== undefined) return undefined;
+  return { command: "export", table, file, query: { ...query, format } };
+}
+
+/** By the ending of the file; undefined for any other. */
+function formatOf(file) {
+  const ending = extname(file).slice(1).toLowerCase();
+  return ending in TYPES ? ending : undefined;
+}
+
+async function importFile({ table, file, format, query }) {
+  await access(file).catch((error) => {
+    throw new SetupError(`${file} can't be read (${error.code}).`);
+  });
+  const authorization = await signIn();
+  const progress = showProgress("sent");
+  const body = Readable.toWeb(createReadStream(file).on("data", progress.count));
+  const headers = { ...authorization, "Content-Type": TYPES[format] };
+  const address = `/${encodeURIComponent(table)}/import`;
+  const answer = await ask(address, query, { method: "POST", headers, body, duplex: "half" }).catch(
+    (error) => {
+      progress.stop();
+      throw new SetupError(
+        `The import was cut off: ${reason(error)}. Whole batches of what was sent are kept.`,
+      );
+    },
+  );
+  progress.stop();
+  const result = await answer.json();
+  if (answer.ok) {
+    const { imported, checked, dryRun } = result.data[0];
+    process.stderr.write(
+      dryRun ? `${checked} records would be imported.\n` : `${imported} records imported.\n`,
+    );
+    return 0;
+  }
+  explain(result, table);
+  return 1;
+}
+
+/** Tells each refused line, what is there nevertheless, and how to go on. */
+function explain({ message, error: { details } }, table) {
+  for (const line of [message].flat()) process.stderr.write(`${line}\n`);
+  if (details?.imported === undefined) return;
+  const { imported, dryRun, next } = details;
+  if (dryRun) process.stderr.write("Nothing was imported: this was a dry run.\n");
+  else if (imported === 0) process.stderr.write("Nothing was imported.\n");
+  else {
+    process.stderr.write(
+      `${imported} records are in "${table}". Put the lines right and go on with --from=${next}\n`,
+    );
+  }
+}
+
+async function exportTable({ table, file, query }) {
+  const headers = await signIn();
+  const answer = await ask(`/${encodeURIComponent(table)}`, query, { headers });
+  if (!answer.ok) {
+    explain(await answer.json(), table);
+    return 1;
+  }
+  const progress = showProgress("received");
+  const source = Readable.fromWeb(answer.body).on("data", progress.count);
+  // What is cut off must not look like a whole file.
+  const part = `${file}.part`;
+  try {
+    if (file === undefined) await pipeline(source, process.stdout, { end: false });
+    else {
+      await pipeline(source, createWriteStream(part));
+      await rename(part, file);
+    }
+  } catch (error) {
+    if (file !== undefined) await rm(part, { force: true });
+    throw new SetupError(`The export was cut off: ${reason(error)}.`);
+  } finally {
+    progress.stop();
+  }
+  return 0;
+}
+
+async function signIn() {
+  const { PORTICO_TOKEN, PORTICO_EMAIL, PORTICO_PASSWORD, ADMIN_EMAIL, ADMIN_PASSWORD } = process.env;
+  if (PORTICO_TOKEN) return { Authorization: `Bearer ${PORTICO_TOKEN}` };
+  const [email, password] = PORTICO_EMAIL
+    ? [PORTICO_EMAIL, PORTICO_PASSWORD]
+    : [ADMIN_EMAIL || "admin@example.com", ADMIN_PASSWORD];
+  if (!password) {
+    throw new SetupError("Set PORTICO_TOKEN to an API token, or PORTICO_EMAIL and PORTICO_PASSWORD.");
+  }
+  const headers = { "Content-Type": "application/json" };
+  const answer = await ask(
+    "/auth/login",
+    {},
+    { method: "POST", headers, body: JSON.stringify({ email, password }) },
+  );
+  const { accessToken, message } = await answer.json();
+  if (accessToken === undefined) throw new SetupError(`Signing in as ${email} was refused: ${message}`);
+  return { Authorization: `Bearer ${accessToken}` };
+}
+
+async function ask(path, query, init) {
+  const base = process.env.APP_URL || `http://localhost:${process.env.PORT || 3000}`;
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const search = given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
+  try {
+    return await fetch(`${base}/api${path}${search}`, { redirect: "manual", ...init });
+  } catch (error) {
+    if (init.duplex !== undefined) throw error;
+    throw new SetupError(`${base} can't be reached (${reason(error)}); APP_URL says where the service is.`);
+  }
+}
+
+function reason(error) {
+  return error.cause?.code ?? error.code ?? error.cause?.message ?? error.message;
+}
+
+/** Lines and bytes so far, and how fast, on standard error. */
+function showProgress(word) {
+  const began = performance.now();
+  let [bytes, lines] = [0, 0];
+  const isTerminal = process.stderr.isTTY === true;
+  const show = (end) => {
+    const seconds = (performance.now() - began) / 1000;
+    const rate = Math.round(lines / Math.max(seconds, 0.001));
+    const text = `${word} ${lines} lines, ${(bytes / 1024 / 1024).toFixed(1)} MiB, ${rate} lines/s`;
+    process.stderr.write(isTerminal ? `\r${text}\x1b[K${end}` : `${text}\n`);
+  };
+  const timer = setInterval(show, isTerminal ? PROGRESS_MS.terminal : PROGRESS_MS.log, "");
+  return {
+    count(chunk) {
+      bytes += chunk.length;
+      for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, at + 1)) lines += 1;
+    },
+    stop() {
+      clearInterval(timer);
+      show("\n");
+    },
+  };
+}

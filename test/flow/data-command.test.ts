@@ -1,0 +1,151 @@
+// `npm run data`: files of records from and to the command line.
+import { spawn } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Api, asAdmin } from "../support/api.js";
+import { projectRoot } from "../support/run-state.js";
+import { type Stack, startStack } from "../support/stack.js";
+
+let stack: Stack;
+let admin: Api;
+let folder: string;
+let table: string;
+let tables = 0;
+
+beforeAll(async () => {
+  stack = await startStack();
+  admin = await asAdmin(stack);
+  folder = await mkdtemp(join(tmpdir(), "portico-data-"));
+});
+afterAll(async () => {
+  await stack.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+beforeEach(async () => {
+  tables += 1;
+  table = `posts${tables}`;
+  const columns = [
+    { name: "title", type: "string" },
+    { name: "views", type: "int" },
+  ];
+  await admin.post("/svc_table", { name: table, idType: "int", columns });
+});
+
+const asRoot = () => ({ PORTICO_EMAIL: stack.admin.email, PORTICO_PASSWORD: stack.admin.password });
+
+async function data(words: readonly string[], env: Record<string, string> = asRoot()) {
+  const child = spawn(process.execPath, [join(projectRoot, "scripts/data.mjs"), ...words], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, APP_URL: stack.appUrl, ...env },
+    cwd: folder,
+  });
+  const [output, errors, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.once("close", resolve)),
+  ]);
+  return { output, errors, code };
+}
+
+async function given(name: string, content: string): Promise<string> {
+  await writeFile(join(folder, name), content);
+  return name;
+}
+
+const titles = async () =>
+  (await admin.get(`/${table}`, { limit: "0" })).body.data.map(({ title }: { title: string }) => title);
+
+describe("import", () => {
+  it("takes the table from the name of the file, and tells how it goes", async () => {
+    const { code, errors } = await data(["import", await given(`${table}.csv`, "title,views\na,1\nb,2\n")]);
+    expect(errors).toMatch(/^sent 3 lines, 0\.0 MiB, \d+ lines\/s\n2 records imported\.\n$/);
+    expect(code).toBe(0);
+    expect(await titles()).toEqual(["a", "b"]);
+  });
+
+  it("takes a named table, with an API token", async () => {
+    const made = await admin.post("/auth/api-tokens", { name: "data", expiresAt: "never" });
+    const file = await given("any.ndjson", '{"title":"a"}\n');
+    const { code } = await data(["import", table, file], { PORTICO_TOKEN: made.body.data[0].token });
+    expect([code, await titles()]).toEqual([0, ["a"]]);
+  });
+
+  it("lists refused lines, says where to go on, and ends with 1", async () => {
+    const lines = Array.from({ length: 700 }, (_, at) => `t${at},${at === 600 ? "x" : at}\n`);
+    const file = await given(`${table}.csv`, `title,views\n${lines.join("")}`);
+    const { code, errors } = await data(["import", file]);
+    expect(code).toBe(1);
+    expect(errors.split("\n").slice(1)).toEqual([
+      'line 602: views: must be a whole number, not "x"',
+      `500 records are in "${table}". Put the lines right and go on with --from=502`,
+      "",
+    ]);
+    await given(file, `title,views\n${lines.join("").replace(",x", ",0")}`);
+    expect((await data(["import", file, "--from=502"])).code).toBe(0);
+    expect((await titles()).length).toBe(700);
+  });
+
+  it("writes nothing in a dry run", async () => {
+    const file = await given(`${table}.csv`, "title\na\n");
+    expect((await data(["import", file, "--dry-run"])).errors).toContain("1 records would be imported.\n");
+    expect(await titles()).toEqual([]);
+  });
+
+  it.each([
+    [["import", "posts.txt"], 2, "usage:"],
+    [["import"], 2, "usage:"],
+    [["frobnicate", "a"], 2, "usage:"],
+    [["export", "a", "--nonsense"], 2, "usage:"],
+    [["export", "nothing"], 1, 'There is no table "nothing".'],
+    [["import", "missing.csv"], 1, "ENOENT"],
+  ])("%j ends with %p", async (words, expected, message) => {
+    const { code, errors } = await data(words);
+    expect([code, errors]).toEqual([expected, expect.stringContaining(message)]);
+  });
+
+  it("says what is missing to sign in, and who was refused", async () => {
+    const file = await given(`${table}.csv`, "title\na\n");
+    expect((await data(["import", file], {})).errors).toContain("Set PORTICO_TOKEN to an API token");
+    const wrong = await data(["import", file], { ...asRoot(), PORTICO_PASSWORD: "wrong password" });
+    expect([wrong.code, wrong.errors]).toEqual([1, expect.stringContaining("was refused")]);
+  });
+
+  it("says that the service can't be reached", async () => {
+    const { code, errors } = await data(["export", table], { ...asRoot(), APP_URL: "http://127.0.0.1:9" });
+    expect([code, errors]).toEqual([1, expect.stringContaining("can't be reached")]);
+  });
+});
+
+describe("export", () => {
+  beforeEach(async () => {
+    await admin.post(`/${table}`, [{ title: "a" }, { title: "b" }]);
+  });
+
+  it("writes to standard output", async () => {
+    const { code, output } = await data(["export", table, "--fields", "title", "--sort=-title"]);
+    expect([code, output]).toEqual([0, "title\r\nb\r\na\r\n"]);
+  });
+
+  it("writes a file in the format of its ending, under its name only when it is whole", async () => {
+    const filter = JSON.stringify({ title: "b" });
+    await data(["export", table, `${table}.ndjson`, "--fields", "title", "--filter", filter]);
+    expect(await readFile(join(folder, `${table}.ndjson`), "utf8")).toBe('{"title":"b"}\n');
+    expect((await readdir(folder)).filter((name) => name.endsWith(".part"))).toEqual([]);
+  });
+
+  it("gives what import takes", async () => {
+    const file = `${table}.csv`;
+    await data(["export", table, file]);
+    const columns = [
+      { name: "title", type: "string" },
+      { name: "views", type: "int" },
+    ];
+    await admin.post("/svc_table", { name: `${table}_copy`, idType: "int", columns });
+    expect((await data(["import", `${table}_copy`, file])).code).toBe(0);
+    const [of, copy] = await Promise.all([admin.get(`/${table}`), admin.get(`/${table}_copy`)]);
+    expect(copy.body.data).toEqual(of.body.data);
+  });
+});
