@@ -155,8 +155,28 @@ export class RecordStore {
     return result.deletedCount;
   }
 
-  /** The next number of a table's sequence; never given twice. */
+  /** The first of some numbers that are no record's id yet; never given twice. */
   async nextInSequence(table: Table, count: number): Promise<number> {
+    for (;;) {
+      const first = await this.#advanceSequence(table, count);
+      const isTaken = { $match: { _id: { $gte: first, $lt: first + count } } };
+      const taken = await this.read(table, [isTaken, { $limit: 1 }, { $project: { _id: 1 } }]);
+      if (taken.length === 0) return first;
+      // The records were there before the table, or another program makes some too.
+      await this.#raiseSequence(table);
+    }
+  }
+
+  /** Goes on after the greatest number among the ids. */
+  async #raiseSequence(table: Table): Promise<void> {
+    const numbers: Stage[] = [{ $match: { _id: { $type: "number" } } }, { $sort: { _id: -1 } }, { $limit: 1 }];
+    const [greatest] = await this.read(table, [...numbers, { $project: { _id: 1 } }]);
+    const last = Math.floor(Number(greatest?._id ?? 0));
+    const sequences = this.#db.collection<{ _id: string; last: number }>("_sequences");
+    await this.#refusing(table, () => sequences.updateOne({ _id: table.id }, { $max: { last } }));
+  }
+
+  async #advanceSequence(table: Table, count: number): Promise<number> {
     const sequences = this.#db.collection<{ _id: string; last: number }>("_sequences");
     const result = await this.#refusing(table, () =>
       sequences.findOneAndUpdate(

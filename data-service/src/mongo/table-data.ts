@@ -3,7 +3,7 @@ import { type Document as BsonDocument, type Db, MongoServerError } from "mongod
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { IndexSpec } from "../catalog/indexes.js";
-import { driverIndex, indexName, makeCollection } from "./provision.js";
+import { dropOwnIndexes, ensureIndexes, makeCollection } from "./provision.js";
 
 /** Records written at once: small enough to leave others room, large enough not to wait for every round trip. */
 const BATCH = 1_000;
@@ -72,10 +72,12 @@ export function makeTableData(db: Db): TableData {
   ): Promise<void> => {
     let after: unknown;
     for (;;) {
-      const rest = after === undefined ? filter : { $and: [filter, { _id: { $gt: after } }] };
+      // Not `$gt`, which compares only with ids of the same kind.
+      const rest = after === undefined ? filter : { $and: [filter, { _id: { $ne: after } }] };
+      const begin = after === undefined ? {} : { min: { _id: after }, hint: { _id: 1 } };
       const cursor = db
         .collection<BsonDocument>(collection)
-        .find(rest, { projection, sort: { _id: 1 }, limit: BATCH });
+        .find(rest, { projection, sort: { _id: 1 }, limit: BATCH, ...begin });
       const batch = await cursor.toArray();
       if (batch.length === 0) return;
       after = batch.at(-1)?._id;
@@ -145,7 +147,7 @@ export function makeTableData(db: Db): TableData {
     async build(table, indexes) {
       try {
         await makeCollection(db, table.collection);
-        if (indexes.length > 0) await of(table).createIndexes(indexes.map(driverIndex));
+        await ensureIndexes(of(table), indexes);
         return true;
       } catch (error) {
         if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return false;
@@ -153,7 +155,7 @@ export function makeTableData(db: Db): TableData {
       }
     },
     async dropIndexes(table, indexes) {
-      for (const index of indexes) await of(table).dropIndex(indexName(index)).catch(unlessMissing);
+      await dropOwnIndexes(of(table), indexes).catch(unlessMissing);
     },
     async dropCollection(collection, table) {
       await db.dropCollection(collection).catch(unlessMissing);

@@ -1,7 +1,7 @@
 // The writes that can change how many children a record has: each keeps the numbers of counted relations exact.
 // Tables without such relations are written straight away.
 import { type Counter, ownCounters, type Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
+import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Counted, CountStore, Delta } from "../mongo/count-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
@@ -230,7 +230,8 @@ function groupByLinks(counters: readonly Counter[], documents: readonly StoredRe
 }
 
 function keyOf({ counter, id }: Counted): string {
-  return `${counter.id} ${String(id)}`;
+  // Whatever the type of the parents' ids is: the text says which id it is.
+  return `${counter.id} ${String(COLUMN_TYPES.mixed.toJson(id))}`;
 }
 
 function distinct(parents: readonly Counted[]): Counted[] {

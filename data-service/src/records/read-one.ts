@@ -3,6 +3,7 @@
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { Json } from "../json.js";
+import { idText } from "../mongo/record-store.js";
 import { type ReadPolicies, ReadView } from "../permission/read-view.js";
 import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
@@ -98,9 +99,9 @@ export async function readEach(
     view.rows.bind(view),
   );
   const documents = await deps.store.read(node.table, pipeline);
-  const byId = new Map(documents.map((document) => [String(document._id), document]));
+  const byId = new Map(documents.map((document) => [idText(node.table, document._id), document]));
   return ids.map((id) => {
-    const document = byId.get(String(id));
+    const document = byId.get(idText(node.table, id));
     return document === undefined ? undefined : toJson(document);
   });
 }

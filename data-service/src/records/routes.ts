@@ -108,6 +108,6 @@ export function respondCreated(
   records: readonly Json[],
   ids: readonly string[],
 ): void {
-  if (ids.length === 1) response.location(`/api/${table}/${ids[0]}`);
+  if (ids.length === 1) response.location(`/api/${table}/${encodeURIComponent(String(ids[0]))}`);
   respond(response, 201, records);
 }

@@ -50,10 +50,22 @@ async function withOwnCollection(
   definition: TableDefinition,
 ): Promise<TableDefinition> {
   const { name, id, storage } = definition;
+  if (storage.adopted === true) return unusedBefore(catalog, definition);
   const isUsed = [...catalog.tables.values()].some((table) => table.collection === name);
   if (!isUsed && !(await deps.changes.keepsCollection(name))) return definition;
   // No table's name has a dot.
   return { ...definition, storage: { ...storage, collection: `${name}.${id}` } };
+}
+
+/** Two tables on one collection would not know of each other's writes. @throws AppError 409 */
+function unusedBefore({ tables }: Catalog, definition: TableDefinition): TableDefinition {
+  const { collection } = definition.storage;
+  const other = [...tables.values()].find((table) => table.collection === collection);
+  if (other === undefined) return definition;
+  throw new AppError(
+    "CONFLICT",
+    `storage.collection: "${collection}" is the collection of the table "${other.name}"`,
+  );
 }
 
 function checkNew(deps: SchemaDeps, body: Json, catalog: Catalog, ownIds: boolean): TableDefinition {
