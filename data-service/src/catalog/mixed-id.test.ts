@@ -28,7 +28,9 @@ const ids = fc.oneof(
   fc.uuid().map((text) => new UUID(text)),
   fc.integer(),
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map((each) => Long.fromBigInt(each)),
-  fc.double({ noNaN: true, noDefaultInfinity: true }).map((each) => (Number.isInteger(each) ? each % 2 ** 53 : each) + 0),
+  fc
+    .double({ noNaN: true, noDefaultInfinity: true })
+    .map((each) => (Number.isInteger(each) ? each % 2 ** 53 : each) + 0),
   fc.date({ noInvalidDate: true, min: new Date(0), max: new Date("9999-12-31") }),
   fc.uint8Array({ minLength: 1, maxLength: 8 }).map((bytes) => new Binary(bytes)),
   fc.record({ year: fc.integer(), of: hex(24).map((text) => new ObjectId(text)), name: fc.string() }),

@@ -47,7 +47,8 @@ export function mixedIdText(stored: unknown): Json {
 
 function parseNumber(text: string): Stored | undefined {
   const number = Number(text);
-  if (Number.isSafeInteger(number) || !WHOLE.test(text)) return Number.isFinite(number) ? number + 0 : undefined;
+  if (Number.isSafeInteger(number) || !WHOLE.test(text))
+    return Number.isFinite(number) ? number + 0 : undefined;
   const whole = BigInt(text);
   return whole >= INT64_MIN && whole <= INT64_MAX ? Long.fromBigInt(whole) : undefined;
 }
@@ -89,5 +90,7 @@ function isPlain(value: unknown): boolean {
   const type = bsonTypeOf(value);
   if (type !== undefined) return PLAIN_KINDS.includes(type);
   if (value instanceof RegExp) return false;
-  return Object.entries(value).every(([key, inner]) => !key.startsWith("$") && key.isWellFormed() && isPlain(inner));
+  return Object.entries(value).every(
+    ([key, inner]) => !key.startsWith("$") && key.isWellFormed() && isPlain(inner),
+  );
 }

@@ -34,11 +34,16 @@ export async function dropOwnIndexes(collection: Collection, specs: readonly Ind
 
 /** Does an index that is there find, or refuse, all that the wanted one would? */
 function serves(index: IndexDescriptionInfo, spec: IndexSpec): boolean {
-  if (!hasKey(index, spec) || index.collation !== undefined) return false;
+  if (!hasKey(index, spec) || !comparesPlainly(index)) return false;
   if (sameOptions(index, spec)) return true;
   const holdsAll = index.partialFilterExpression === undefined && index.sparse !== true;
   // Nulls that collide as well, or that are left out by another name: what is there is unique.
   return spec.unique ? index.unique === true && index.partialFilterExpression === undefined : holdsAll;
+}
+
+/** By code points, as every query here does. */
+export function comparesPlainly({ collation }: IndexDescriptionInfo): boolean {
+  return collation === undefined || collation.locale === "simple";
 }
 
 function hasKey({ key }: IndexDescriptionInfo, spec: IndexSpec): boolean {
@@ -47,7 +52,7 @@ function hasKey({ key }: IndexDescriptionInfo, spec: IndexSpec): boolean {
 
 function sameOptions(index: IndexDescriptionInfo, spec: IndexSpec): boolean {
   const { partialFilterExpression } = driverIndex(spec);
-  const isPlain = index.sparse !== true && index.collation === undefined && index.expireAfterSeconds === undefined;
+  const isPlain = index.sparse !== true && comparesPlainly(index) && index.expireAfterSeconds === undefined;
   const filters = [index.partialFilterExpression, partialFilterExpression];
   const [found, wanted] = filters.map((filter) => JSON.stringify(filter ?? null));
   return isPlain && (index.unique === true) === spec.unique && found === wanted;

@@ -2,6 +2,7 @@
 import type { Db, Document } from "mongodb";
 import type { LinkAnswer, LinkQuestion } from "../catalog/infer/infer-links.js";
 import type { CollectionProfile, FieldProfile, Seen } from "../catalog/infer/profile.js";
+import { comparesPlainly } from "./provision.js";
 
 /** Up to this many documents all are looked at, beyond it a sample of as many. */
 const SAMPLE = 5_000;
@@ -76,12 +77,12 @@ function reasonAgainst(
 
 async function readProfile(db: Db, name: string): Promise<CollectionProfile> {
   const collection = db.collection<Document>(name);
-  const few = await collection
-    .find({}, { projection: { _id: 1 }, limit: SAMPLE + 1 })
-    .toArray();
+  const few = await collection.find({}, { projection: { _id: 1 }, limit: SAMPLE + 1 }).toArray();
   const complete = few.length <= SAMPLE;
   const sample: Document[] = complete ? [] : [{ $sample: { size: SAMPLE } }];
-  const [seen] = await collection.aggregate([...sample, { $facet: FACETS }], { allowDiskUse: true }).toArray();
+  const [seen] = await collection
+    .aggregate([...sample, { $facet: FACETS }], { allowDiskUse: true })
+    .toArray();
   const fields = await fieldProfiles(db, name, rowsOf(seen?.values), rowsOf(seen?.members));
   const ids = fields.find((field) => field.name === "_id")?.values ?? [];
   return {
@@ -116,7 +117,11 @@ const ORDERED = ["int", "long", "double", "decimal", "binData"];
 const scalar = { $cond: [{ $in: ["$type", ORDERED] }, "$value", "$$REMOVE"] };
 const length = { $cond: [{ $eq: ["$type", "string"] }, { $strLenCP: stringOf("$value") }, "$$REMOVE"] };
 const isFraction = {
-  $cond: [{ $and: [{ $eq: ["$type", "double"] }, { $ne: [{ $trunc: numberOf("$value") }, "$value"] }] }, 1, 0],
+  $cond: [
+    { $and: [{ $eq: ["$type", "double"] }, { $ne: [{ $trunc: numberOf("$value") }, "$value"] }] },
+    1,
+    0,
+  ],
 };
 
 /** The database looks at both sides of a condition, so each needs a value of its kind. */
@@ -151,7 +156,12 @@ const ENTRIES: Document[] = [
 
 const FACETS = {
   values: [...ENTRIES, ...COUNT_BY_TYPE],
-  members: [...ENTRIES, { $match: { $expr: { $isArray: "$value" } } }, { $unwind: "$value" }, ...COUNT_BY_TYPE],
+  members: [
+    ...ENTRIES,
+    { $match: { $expr: { $isArray: "$value" } } },
+    { $unwind: "$value" },
+    ...COUNT_BY_TYPE,
+  ],
 };
 
 function rowsOf(rows: unknown): readonly Document[] {
@@ -228,7 +238,7 @@ async function outermostIds(db: Db, collection: string): Promise<Seen[]> {
 async function uniqueIndexes(db: Db, collection: string): Promise<string[][]> {
   const indexes = await db.collection(collection).indexes();
   return indexes
-    .filter(({ name, unique, collation }) => name !== "_id_" && unique === true && collation === undefined)
+    .filter((index) => index.unique === true && comparesPlainly(index))
     .filter(({ key, partialFilterExpression: filter }) => filter === undefined || isPresence(filter, key))
     .filter(({ key }) => Object.values(key).every((direction) => direction === 1 || direction === -1))
     .map(({ key }) => Object.keys(key));

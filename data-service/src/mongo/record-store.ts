@@ -159,17 +159,22 @@ export class RecordStore {
   async nextInSequence(table: Table, count: number): Promise<number> {
     for (;;) {
       const first = await this.#advanceSequence(table, count);
-      const isTaken = { $match: { _id: { $gte: first, $lt: first + count } } };
+      // Records may have been there before the table, and another program may go on making some.
+      const range = first === 1 ? { $gte: 1 } : { $gte: first, $lt: first + count };
+      const isTaken = { $match: { _id: range } };
       const taken = await this.read(table, [isTaken, { $limit: 1 }, { $project: { _id: 1 } }]);
       if (taken.length === 0) return first;
-      // The records were there before the table, or another program makes some too.
       await this.#raiseSequence(table);
     }
   }
 
   /** Goes on after the greatest number among the ids. */
   async #raiseSequence(table: Table): Promise<void> {
-    const numbers: Stage[] = [{ $match: { _id: { $type: "number" } } }, { $sort: { _id: -1 } }, { $limit: 1 }];
+    const numbers: Stage[] = [
+      { $match: { _id: { $type: "number" } } },
+      { $sort: { _id: -1 } },
+      { $limit: 1 },
+    ];
     const [greatest] = await this.read(table, [...numbers, { $project: { _id: 1 } }]);
     const last = Math.floor(Number(greatest?._id ?? 0));
     const sequences = this.#db.collection<{ _id: string; last: number }>("_sequences");

@@ -21,6 +21,8 @@ export type Rewrite = (value: unknown) => Stored | undefined;
 export interface TableData {
   /** All records. */
   count(table: Table): Promise<number>;
+  /** Are there any documents? */
+  holdsAny(collection: string): Promise<boolean>;
   /** Records that have the field, or have not. */
   withField(table: Table, field: string, present: boolean): Promise<Found>;
   /** Records whose list in the field has more than one member. */
@@ -86,6 +88,10 @@ export function makeTableData(db: Db): TableData {
   };
   return {
     count: (table) => of(table).countDocuments({}),
+    async holdsAny(collection) {
+      const one = await db.collection(collection).findOne({}, { projection: { _id: 1 } });
+      return one !== null;
+    },
     withField: (table, field, present) => found(table, { [field]: { $exists: present } }),
     longerThanOne: (table, field) => found(table, { [`${field}.1`]: { $exists: true } }),
     duplicates: (table, fields) => duplicates(of(table), fields),

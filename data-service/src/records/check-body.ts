@@ -132,7 +132,9 @@ function checkLinks(relation: Relation, target: Table, json: Json, report: Repor
   if (json.length > MAX_LINKS) return report(name, `must not have more than ${MAX_LINKS} members`);
   const ids = json.map((each, at) => linkId(target, each, `${name}[${at}]`, report));
   const found = ids.filter((id) => id !== undefined);
-  return found.length < ids.length ? undefined : { relation, target, ids: distinct(target, found), visible: ALWAYS };
+  return found.length < ids.length
+    ? undefined
+    : { relation, target, ids: distinct(target, found), visible: ALWAYS };
 }
 
 function linkId(target: Table, json: Json, path: string, report: Report): Stored | undefined {

@@ -11,6 +11,7 @@ import { definitionJson } from "../catalog/merge-definition.js";
 import { isObject, type Json, kindOf } from "../json.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeStore } from "../mongo/change-store.js";
+import type { TableData } from "../mongo/table-data.js";
 import type { CurrentCatalog } from "./current-catalog.js";
 import { nameTaken, schemaError } from "./plan-change.js";
 
@@ -18,6 +19,7 @@ export interface SchemaDeps {
   readonly catalogs: CurrentCatalog;
   readonly catalogStore: CatalogStore;
   readonly changes: Pick<ChangeStore, "keepsCollection">;
+  readonly data: Pick<TableData, "holdsAny">;
   readonly systemTables: readonly SystemTableDefinition[];
   readonly systemTablePrefix: string;
   readonly provision: (table: Table) => Promise<void>;
@@ -52,7 +54,11 @@ async function withOwnCollection(
   const { name, id, storage } = definition;
   if (storage.adopted === true) return unusedBefore(catalog, definition);
   const isUsed = [...catalog.tables.values()].some((table) => table.collection === name);
-  if (!isUsed && !(await deps.changes.keepsCollection(name))) return definition;
+  if (!isUsed && !(await deps.changes.keepsCollection(name))) {
+    // Documents that another program has put there are not ours to clear away.
+    const adopted = await deps.data.holdsAny(name);
+    return adopted ? { ...definition, storage: { ...storage, adopted } } : definition;
+  }
   // No table's name has a dot.
   return { ...definition, storage: { ...storage, collection: `${name}.${id}` } };
 }

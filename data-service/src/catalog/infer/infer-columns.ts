@@ -58,7 +58,11 @@ function guessOne(field: FieldProfile, kind: Kind, complete: boolean): ColumnGue
 function guessList({ members, words }: FieldProfile, complete: boolean): ColumnGuess {
   const count = members.reduce((sum, seen) => sum + seen.count, 0);
   const isChoice =
-    complete && words !== undefined && words.length > 0 && !words.includes("") && count >= OFTEN * words.length;
+    complete &&
+    words !== undefined &&
+    words.length > 0 &&
+    !words.includes("") &&
+    count >= OFTEN * words.length;
   if (isChoice) {
     const note = `lists of ${words.length} different texts, served as enumList; other texts must be added to its options`;
     return { type: "enumList", values: words, note };

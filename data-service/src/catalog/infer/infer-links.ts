@@ -55,7 +55,9 @@ function linkValues({ values, members }: FieldProfile): readonly Seen[] | undefi
   const isList = values.length > 0 && values.every(({ type }) => type === "array");
   const candidates = isList ? members : values;
   const kinds = kindsOf(candidates);
-  const isScalar = !(["object", "list", "other", "bytes", "flag", "time"] as const).some((kind) => kinds.has(kind));
+  const isScalar = !(["object", "list", "other", "bytes", "flag", "time"] as const).some((kind) =>
+    kinds.has(kind),
+  );
   const isWhole = candidates.every(({ type, fractions = 0 }) => type !== "double" || fractions === 0);
   return candidates.length > 0 && isScalar && isWhole && !candidates.some(({ type }) => type === "null")
     ? candidates

@@ -22,10 +22,10 @@ export function memberNameFor(field: string, taken: ReadonlySet<string>): string
   return free(memberNameProblem(name) === undefined ? name : `${name}_field`.slice(0, LONGEST), taken);
 }
 
-/** `authorId`, `author_id`, `author` → `author`; of a list `tagIds`, `tag_ids`, `tags` → `tags`. */
-export function relationNameFor(field: string, isList: boolean, taken: ReadonlySet<string>): string {
+/** `authorId`, `author_id`, `author` → `author`; where it is to be plural, `tagIds`, `tag_ids`, `tags` → `tags`. */
+export function relationNameFor(field: string, isPlural: boolean, taken: ReadonlySet<string>): string {
   const base = withoutId(field);
-  const wish = base === field || !isList ? base : plural(base);
+  const wish = base === field || !isPlural ? base : plural(base);
   const name = memberNameFor(wish, new Set());
   return taken.has(name) ? memberNameFor(field, taken) : name;
 }

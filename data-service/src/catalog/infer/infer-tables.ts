@@ -1,14 +1,21 @@
 // Profiles of collections -> the tables of a schema file that serve them as they are, and what a person should know.
 // Pure. A column or relation claims only what every document that was looked at satisfies.
 import type { JsonObject } from "../../json.js";
-import { linkField } from "../check-definition.js";
 import type { IdType } from "../catalog.js";
+import { linkField } from "../check-definition.js";
 import type { DeclaredType } from "../column-types.js";
 import type { RelationType } from "../definition.js";
 import { collectionNameProblem, fieldProblem } from "../names.js";
 import { type ColumnGuess, guessColumn } from "./infer-columns.js";
 import { type Link, type LinkAnswer, linkOf } from "./infer-links.js";
-import { free, generatedNames, memberNameFor, relationNameFor, tableNameFor } from "./infer-names.js";
+import {
+  free,
+  generatedNames,
+  hintsAt,
+  memberNameFor,
+  relationNameFor,
+  tableNameFor,
+} from "./infer-names.js";
 import { type CollectionProfile, type FieldProfile, filled, kindOfSeen, type Seen } from "./profile.js";
 
 export interface Inferred {
@@ -51,14 +58,19 @@ export function inferTables(
   return {
     tables: tables.map(tableJson),
     notes: tables.flatMap(({ profile, name, columns, relations, idType, notes }) => [
-      `${profile.name} → ${name}: ${sizeOf(profile)}, ids ${idType}, ${columns.length} columns, ${relations.length} relations`,
+      `${profile.name} → ${name}: ${sizeOf(profile)}, ids ${idType}, ${some(columns, "column")}, ${some(relations, "relation")}`,
       ...notes.map((note) => `  ${note}`),
     ]),
   };
 }
 
 function sizeOf({ documents, complete }: CollectionProfile): string {
-  return complete ? `${documents} documents` : `a sample of ${documents} documents`;
+  if (!complete) return `a sample of ${documents} documents`;
+  return documents === 1 ? "1 document" : `${documents} documents`;
+}
+
+function some(list: readonly unknown[], word: string): string {
+  return `${list.length} ${word}${list.length === 1 ? "" : "s"}`;
 }
 
 function tableNames(
@@ -135,8 +147,7 @@ export function idTypeOf(ids: readonly Seen[]): IdType {
 
 /** The field that holds the time; one that is not there yet when no field does. */
 function timeField({ fields }: CollectionProfile, time: keyof typeof TIMES): string {
-  const isTime = ({ values }: FieldProfile): boolean =>
-    values.length > 0 && values.every(({ type }) => type === "date");
+  const isTime = ({ values }: FieldProfile): boolean => values.every(({ type }) => type === "date");
   const known = TIMES[time].find((name) => fields.some((field) => field.name === name && isTime(field)));
   if (known !== undefined) return known;
   const names = new Set(fields.map(({ name }) => name));
@@ -179,7 +190,8 @@ function draftMembers(
     taken.add(column.name);
     columns.push(column);
     if (column.note !== undefined) notes.push(`${column.name}: ${column.note}`);
-    if (links.get(field) === "several") notes.push(`${column.name}: holds ids of several collections, no relation`);
+    if (links.get(field) === "several")
+      notes.push(`${column.name}: holds ids of several collections, no relation`);
   }
   for (const field of fields) {
     const link = links.get(field);
@@ -197,7 +209,11 @@ function isLink(link: Link | "several" | undefined): link is Link {
   return link !== undefined && link !== "several";
 }
 
-function draftColumn(profile: CollectionProfile, field: FieldProfile, taken: ReadonlySet<string>): ColumnDraft {
+function draftColumn(
+  profile: CollectionProfile,
+  field: FieldProfile,
+  taken: ReadonlySet<string>,
+): ColumnDraft {
   const guess = guessColumn(field, profile.complete);
   return {
     ...guess,
@@ -216,10 +232,20 @@ function draftRelation(
 ): RelationDraft {
   const toOne = isUnique(profile, field) ? "one-to-one" : "many-to-one";
   return {
-    ...{ name: relationNameFor(field.name, link.isList, taken), field: field.name, table, inverse: null },
+    ...{
+      name: relationNameFor(field.name, isNamedAfter(profile, field, link), taken),
+      field: field.name,
+      table,
+      inverse: null,
+    },
     type: link.isList ? "many-to-many" : toOne,
     required: !link.isList && isRequired(profile, field),
   };
+}
+
+/** A list of ids named after what they are ids of: `tagIds` of `tags`. */
+function isNamedAfter(profile: CollectionProfile, field: FieldProfile, { isList, target }: Link): boolean {
+  return isList && hintsAt(field.name, target, profile.name === target);
 }
 
 function isRequired({ documents, complete }: CollectionProfile, field: FieldProfile): boolean {
