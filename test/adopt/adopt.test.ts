@@ -365,6 +365,28 @@ describe("a database of ten collections as other programs leave them", () => {
     expect((await data(`/authors/${ids.author(1)}`))[0]).not.toHaveProperty("bio");
     expect(await bytesOf(client.db())).toEqual(stored);
   });
+
+  it("a new column's default reaches every document, whatever the kind of its id", async () => {
+    const more = Array.from({ length: 1_500 }, (_, at) => ({ _id: at % 3 === 0 ? `many${at}` : 1_000 + at }));
+    await client.db().collection<{ _id: number | string }>("settings").insertMany(more);
+    const [{ id, columns }] = await data("/svc_table", { filter: { name: "settings" } });
+    const flag = { name: "flag", type: "boolean", required: true, default: true };
+    expect((await admin.patch(`/svc_table/${id}`, { columns: [...columns, flag] })).status).toBe(200);
+    const { body } = await admin.get("/settings", { meta: "filterCount", filter: { flag: null } });
+    expect(body.meta).toEqual({ filterCount: 0 });
+  });
+
+  it("a collection that holds documents and is given a table by hand is adopted too", async () => {
+    await client.db().collection("plain").insertOne({ kept: "before", title: "One" });
+    const made = await admin.post("/svc_table", {
+      name: "plain",
+      columns: [{ name: "title", type: "string" }],
+    });
+    const { id, columns } = made.body.data[0];
+    const kept = { name: "kept", type: "string" };
+    expect((await admin.patch(`/svc_table/${id}`, { columns: [...columns, kept] })).status).toBe(200);
+    expect(await data("/plain", { fields: "title,kept" })).toEqual([{ title: "One", kept: "before" }]);
+  });
 });
 
 describe("infer", () => {
