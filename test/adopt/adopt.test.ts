@@ -342,6 +342,17 @@ describe("a database of ten collections as other programs leave them", () => {
     expect({ status, ids: body.data.at(0).id }).toEqual({ status: 200, ids: "not a UUID" });
   });
 
+  it("takes null for no value when the type of a column changes", async () => {
+    const [{ id, columns }] = await data("/svc_table", { filter: { name: "authors" } });
+    const wider = columns.map((each: { name: string }) =>
+      each.name === "bio" ? { ...each, type: "text" } : each,
+    );
+    expect((await admin.patch(`/svc_table/${id}`, { columns: wider })).status).toBe(200);
+    expect(await data("/authors", { fields: "bio", limit: "3" })).toEqual([
+      ...[{ bio: "About 1" }, { bio: "About 2" }, { bio: null }],
+    ]);
+  });
+
   it("loses nothing when tables change: what Portico no longer shows stays in the documents", async () => {
     await client
       .db()
@@ -364,6 +375,18 @@ describe("a database of ten collections as other programs leave them", () => {
     ).toBe(200);
     expect((await data(`/authors/${ids.author(1)}`))[0]).not.toHaveProperty("bio");
     expect(await bytesOf(client.db())).toEqual(stored);
+  });
+
+  it("sets links in documents that say null, or name a single one", async () => {
+    await client
+      .db()
+      .collection<Document>("blogPosts")
+      .updateOne({ _id: ids.post(11) }, { $set: { tags: "green" } });
+    const posts = [ids.post(11), ids.post(12)].map(String);
+    expect((await admin.patch("/tags/red", { blog_posts: posts })).status).toBe(200);
+    expect(await idsOf("/blog_posts", { filter: { tags: "red" } })).toEqual(posts);
+    expect((await admin.delete("/tags/green")).status).toBe(200);
+    expect(await data(`/blog_posts/${posts[0]}`, { fields: "tags" })).toEqual([{ tags: [{ id: "red" }] }]);
   });
 
   it("a new column's default reaches every document, whatever the kind of its id", async () => {

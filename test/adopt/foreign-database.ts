@@ -52,7 +52,7 @@ const blogPosts = times(15, (at) => ({
       : at === 13
         ? {}
         : { authorId: ids.author(1 + (at % 3)) }),
-  tags: at % 2 ? ["red", "green"] : [],
+  tags: at === 12 ? null : at % 2 ? ["red", "green"] : [],
   relatedIds: at > 2 ? [ids.post(1), ids.post(2)] : [],
   comments: [{ by: ids.author(1), text: "Nice", at: day(at) }],
   views: at % 2 ? new Int32(at) : new Double(at + 0.5),

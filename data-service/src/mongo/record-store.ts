@@ -16,6 +16,12 @@ export function idText(table: Table, id: unknown): string {
   return String(COLUMN_TYPES[table.idColumn.type].toJson(id));
 }
 
+/** The list of links in a field; another program may have written null there, or a single one. */
+function listIn(field: string): Document {
+  const single = { $cond: [{ $eq: [{ $ifNull: [`$${field}`, null] }, null] }, [], [`$${field}`]] };
+  return { $cond: [{ $isArray: `$${field}` }, `$${field}`, single] };
+}
+
 /** Tells documents apart that have no id yet. */
 const POSITION = "__at";
 
@@ -123,7 +129,7 @@ export class RecordStore {
   }
 
   /** @returns how many documents are different now */
-  async updateMany(table: Table, which: Document, change: Change): Promise<number> {
+  async updateMany(table: Table, which: Document, change: Change | Stage[]): Promise<number> {
     const result = await this.#refusing(table, () => this.#collection(table).updateMany(which, change));
     return result.modifiedCount;
   }
@@ -142,11 +148,14 @@ export class RecordStore {
 
   /** Takes ids out of the list in `field`, wherever `which` selects. @returns how many lists are different now */
   async pull(table: Table, which: Document, field: string, ids: readonly Stored[]): Promise<number> {
-    const others = { $filter: { input: `$${field}`, cond: { $not: { $in: ["$$this", [...ids]] } } } };
-    const result = await this.#refusing(table, () =>
-      this.#collection(table).updateMany(which, [{ $set: { [field]: others } }]),
-    );
-    return result.modifiedCount;
+    const others = { $filter: { input: listIn(field), cond: { $not: { $in: ["$$this", [...ids]] } } } };
+    return this.updateMany(table, which, [{ $set: { [field]: others } }]);
+  }
+
+  /** Adds an id to the list in `field`, wherever `which` selects. @returns how many lists are different now */
+  async push(table: Table, which: Document, field: string, id: Stored): Promise<number> {
+    const longer = { $concatArrays: [listIn(field), [{ $literal: id }]] };
+    return this.updateMany(table, which, [{ $set: { [field]: longer } }]);
   }
 
   /** @returns how many documents went */

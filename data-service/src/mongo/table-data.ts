@@ -92,16 +92,13 @@ export function makeTableData(db: Db): TableData {
       const one = await db.collection(collection).findOne({}, { projection: { _id: 1 } });
       return one !== null;
     },
-    withField: (table, field, present) => found(table, { [field]: { $exists: present } }),
+    withField: (table, field, present) => found(table, present ? filled(field) : empty(field)),
     longerThanOne: (table, field) => found(table, { [`${field}.1`]: { $exists: true } }),
     duplicates: (table, fields) => duplicates(of(table), fields),
     async matching(table, field, test) {
       const examples: unknown[] = [];
       let records = 0;
-      const cursor = of(table).find(
-        { [field]: { $exists: true } },
-        { projection: { [field]: 1 }, batchSize: 5 * BATCH },
-      );
+      const cursor = of(table).find(filled(field), { projection: { [field]: 1 }, batchSize: 5 * BATCH });
       for await (const document of cursor) {
         if (!test(document[field])) continue;
         records += 1;
@@ -110,7 +107,7 @@ export function makeTableData(db: Db): TableData {
       return { records, examples };
     },
     async copy(table, from, to, rewrite, report) {
-      const waiting = { [from]: { $exists: true }, [to]: { $exists: false } };
+      const waiting = { ...filled(from), [to]: { $exists: false } };
       await inBatches(table.collection, waiting, { [from]: 1 }, async (batch) => {
         const writes = batch.flatMap((document) => {
           const value = rewrite(document[from]);
@@ -168,6 +165,15 @@ export function makeTableData(db: Db): TableData {
       await db.collection<{ _id: string }>("_sequences").deleteOne({ _id: table });
     },
   };
+}
+
+/** Has a value: other programs store null as well. `$ne: null` would pass over a list that has a null in it. */
+function filled(field: string): BsonDocument {
+  return { [field]: { $exists: true }, $expr: { $ne: [`$${field}`, null] } };
+}
+
+function empty(field: string): BsonDocument {
+  return { $or: [{ [field]: { $exists: false } }, { $expr: { $eq: [`$${field}`, null] } }] };
 }
 
 function setOne({ _id }: BsonDocument, field: string, value: Stored) {

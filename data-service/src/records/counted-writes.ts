@@ -16,7 +16,7 @@ export interface FieldChange {
 /** A record whose links others keep changing is tried this often before the request gives up. */
 const ATTEMPTS = 100;
 
-type Store = Pick<RecordStore, "read" | "insert" | "update" | "updateMany" | "pull" | "remove">;
+type Store = Pick<RecordStore, "read" | "insert" | "update" | "updateMany" | "pull" | "push" | "remove">;
 
 export class CountedWrites {
   readonly #store: Store;
@@ -94,7 +94,7 @@ export class CountedWrites {
     const parents = counter === undefined ? [] : [{ counter, id }];
     await this.#counting(parents, async () => {
       const lacking = { $and: [which, { [field]: { $ne: id } }] };
-      const changed = await this.#store.updateMany(table, lacking, { $addToSet: { [field]: id } });
+      const changed = await this.#store.push(table, lacking, field, id);
       return parents.map((parent) => ({ ...parent, by: changed }));
     });
   }
