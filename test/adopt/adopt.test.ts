@@ -443,6 +443,31 @@ describe("infer", () => {
     await stopEngine(again);
   });
 
+  it("of a collection too large to be looked at whole claims no more than is certain", async () => {
+    const url = freshDatabase();
+    const large = new MongoClient(url);
+    const many = Array.from({ length: 5_100 }, (_, at) => ({
+      _id: at as number | string,
+      kinds: ["a", "b"],
+    }));
+    await large
+      .db()
+      .collection<{ _id: number | string }>("events")
+      .insertMany([...many, { _id: "last" }]);
+    const file = join(directory, "large.json");
+    const { output } = await schema(["infer", file, "--database", url]);
+    await large.db().dropDatabase();
+    await large.close();
+    expect(output).toContain(
+      "events → events: a sample of 5000 documents, ids mixed, 1 column, 0 relations\n",
+    );
+    const [events] = JSON.parse(await readFile(file, "utf8")).tables;
+    expect(events).toEqual({
+      ...{ name: "events", storage: { collection: "events" }, idType: "mixed" },
+      columns: [{ name: "kinds", type: "json" }],
+    });
+  });
+
   it.each([
     ["infer", "a", "b"],
     ["infer", "--database"],
