@@ -1,4 +1,4 @@
-// `npm run schema -- pull|diff|apply`: sets up what is missing, then compares tables with a schema file.
+// `npm run schema -- pull|diff|apply|infer`: sets up what is missing, then compares tables with a schema file.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { ROOT, runScript, setUp } from "./setup.mjs";

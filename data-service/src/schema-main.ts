@@ -1,18 +1,24 @@
-// `npm run schema -- pull|diff|apply`: tables as code, beside or without a running service.
+// `npm run schema -- pull|diff|apply|infer`: tables as code, beside or without a running service.
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { AppError } from "@portico/shared/app-error";
 import { ConfigError } from "@portico/shared/env";
 import { readSchemaFile, writeSchemaFile } from "./catalog/schema-file.js";
-import { readConfig } from "./config.js";
+import { type Config, readConfig } from "./config.js";
 import { type Deps, makeDeps, prepareTables } from "./deps.js";
+import { connectStore } from "./mongo/connect.js";
 import { EngineError } from "./mongo/embedded/engine-error.js";
+import { makeDatabaseReader } from "./mongo/read-profile.js";
 import { applyFile, compareFile, type TableDifference } from "./schema/apply-file.js";
+import { inferDatabase } from "./schema/infer-database.js";
 
 const USAGE = `usage: npm run schema -- <command> [file]
   pull  [file]             write the tables of the database into the file
   diff  [file]             show what apply would do; exit code 1 when there is a difference
   apply [file] [--confirm] make the tables what the file says; with --confirm also what loses data
+  infer [file] --database <url>
+                           write a file whose tables serve the collections of an existing database as they are;
+                           nothing is written to that database, and no file is overwritten
 The file is SCHEMA_FILE, or schema.json, unless it is named. The database is MONGODB_URL, or the one in DATA_DIR;
 that one has room for one process, so the service must be stopped first.`;
 
@@ -22,13 +28,15 @@ const ONE_PROCESS =
 process.exitCode = await run(process.argv.slice(2)).catch(explain);
 
 async function run(words: readonly string[]): Promise<number> {
-  const [command = "", ...rest] = words.filter((word) => word !== "--" && word !== "--confirm");
-  if (!["pull", "diff", "apply"].includes(command) || rest.length > 1) {
+  const { command, file: named, database, isKnown } = readWords(words);
+  if (!isKnown) {
     process.stderr.write(`${USAGE}\n`);
     return 2;
   }
-  const config = readConfig({ LOG_LEVEL: "warn", ...process.env });
-  const file = resolve(rest[0] ?? config.schemaFile ?? "schema.json");
+  const url = database === undefined ? {} : { MONGODB_URL: database };
+  const config = readConfig({ LOG_LEVEL: "warn", ...process.env, ...url });
+  const file = resolve(named ?? config.schemaFile ?? "schema.json");
+  if (command === "infer") return infer(config, file);
   const deps = await makeDeps(config).catch((error: unknown) => {
     if (error instanceof EngineError) throw new ConfigError([...error.problems, ONE_PROCESS]);
     throw error;
@@ -43,6 +51,39 @@ async function run(words: readonly string[]): Promise<number> {
   } finally {
     await deps.records.presence.stop();
     await deps.store.close();
+  }
+}
+
+interface Words {
+  readonly command: string;
+  readonly file: string | undefined;
+  readonly database: string | undefined;
+  readonly isKnown: boolean;
+}
+
+function readWords(words: readonly string[]): Words {
+  const at = words.indexOf("--database");
+  const database = at < 0 ? undefined : words[at + 1];
+  const others = at < 0 ? words : words.toSpliced(at, 2);
+  const [command = "", ...rest] = others.filter((word) => word !== "--" && word !== "--confirm");
+  const isInfer = command === "infer" && (at < 0 || database !== undefined);
+  const isKnown = rest.length <= 1 && (isInfer || (["pull", "diff", "apply"].includes(command) && at < 0));
+  return { command, file: rest[0], database, isKnown };
+}
+
+/** Reads the database, and nothing else: no table is made there, and no engine but its own is opened. */
+async function infer(config: Config, file: string): Promise<number> {
+  const store = await connectStore(config.mongodbUrl).catch((error: unknown) => {
+    throw error instanceof EngineError ? new ConfigError([...error.problems, ONE_PROCESS]) : error;
+  });
+  try {
+    const reader = makeDatabaseReader(store.db, config.systemTablePrefix);
+    const { tables, notes } = await inferDatabase(reader, config.systemTablePrefix);
+    await writeFile(file, `${JSON.stringify({ tables }, null, 2)}\n`, { flag: "wx" });
+    process.stdout.write(`${[...notes, file].join("\n")}\n`);
+    return 0;
+  } finally {
+    await store.close();
   }
 }
 

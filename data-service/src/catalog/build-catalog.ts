@@ -40,12 +40,15 @@ function buildTable(
   all: readonly TableDefinition[],
   secrets?: readonly string[],
 ): Table {
+  const { fields } = definition.storage;
   const idColumn = generatedColumn("id", "_id", definition.idType);
+  const time = (name: string): Column => generatedColumn(name, fields[name] ?? name, "datetime");
+  const [createdAt, updatedAt] = [time("createdAt"), time("updatedAt")];
   const columns = [
     idColumn,
     ...definition.columns.map((column) => buildColumn(definition, column, secrets ?? [])),
-    generatedColumn("createdAt", "createdAt", "datetime"),
-    generatedColumn("updatedAt", "updatedAt", "datetime"),
+    createdAt,
+    updatedAt,
   ];
   return {
     id: definition.id,
@@ -55,7 +58,7 @@ function buildTable(
     singleton: definition.singleton,
     idType: definition.idType,
     system: secrets !== undefined,
-    idColumn,
+    ...{ idColumn, createdAt, updatedAt },
     columns: new Map(columns.map((column) => [column.name, column])),
     relations: new Map(
       definition.relations.map((relation) => [relation.name, ownRelation(definition, relation, all)]),

@@ -2,7 +2,8 @@
 import type { Json } from "../json.js";
 import type { ColumnType, Stored } from "./column-types.js";
 
-export type IdType = "objectId" | "uuid" | "int";
+export const ID_TYPES = ["objectId", "uuid", "int", "string", "mixed"] as const;
+export type IdType = (typeof ID_TYPES)[number];
 export type OnDelete = "SET NULL" | "CASCADE" | "RESTRICT";
 
 /** What a value must satisfy beyond its type. `min` and `max` are stored values of the column's type. */
@@ -96,6 +97,9 @@ export interface Table {
   /** Written by the service alone: no request makes, changes or deletes its records, and nothing links to them. */
   readonly journal?: boolean;
   readonly idColumn: Column;
+  /** When a record was made and last changed, as far as that is known. */
+  readonly createdAt: Column;
+  readonly updatedAt: Column;
   readonly columns: ReadonlyMap<string, Column>;
   readonly relations: ReadonlyMap<string, Relation>;
   /** Names of columns and to-one relations that are unique together. */

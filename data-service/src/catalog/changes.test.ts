@@ -153,6 +153,28 @@ describe("the difference of two definitions", () => {
     });
   });
 
+  it("in an adopted collection uses field names for new values that nobody has, and stays adopted", () => {
+    const column = { id: "c1", name: "age", type: "string" };
+    const plain = definition({
+      name: "t",
+      description: null,
+      singleton: false,
+      columns: [column],
+      relations: [],
+    });
+    const adopted = { ...plain, storage: { ...plain.storage, adopted: true } };
+    const { after } = diff(adopted, {
+      ...adopted,
+      columns: [{ ...adopted.columns[0], type: "int" }],
+    } as TableDefinition);
+    expect(after.storage).toEqual({
+      ...{ collection: "t", adopted: true, fields: { c1: "age_c1" }, retired: ["age"] },
+    });
+    expect(revertChange(after, { before: adopted, after }).storage).toEqual({
+      ...{ collection: "t", adopted: true, fields: { c1: "age" }, retired: ["age_c1"] },
+    });
+  });
+
   it("is taken back by revertChange, whatever it was", () => {
     check(({ before, after }) => {
       const { storage, columns, relations, ...settings } = revertChange(after, { before, after });

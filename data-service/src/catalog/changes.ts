@@ -141,7 +141,8 @@ function uniqueKey(table: TableDefinition, names: readonly string[]): string {
 /** The storage name of a column, a relation or what every table has. */
 function fieldNamed(table: TableDefinition, name: string): string {
   const member = [...table.columns, ...table.relations].find((each) => each.name === name);
-  return member === undefined ? (name === "id" ? "_id" : name) : fieldOf(table, member.id);
+  if (member !== undefined) return fieldOf(table, member.id);
+  return name === "id" ? "_id" : (table.storage.fields[name] ?? name);
 }
 
 function duplicates(fields: readonly string[]): Risk {
@@ -305,8 +306,10 @@ function withFreshFields(before: TableDefinition, wanted: TableDefinition): Tabl
   const fields: Record<string, string> = { ...wanted.storage.fields };
   const retired = new Set(before.storage.retired ?? []);
   const taken = new Set([...Object.values(before.storage.fields), ...Object.values(fields), ...retired]);
-  const restore = (id: string, wish: string): void => {
-    fields[id] = freeField(wish, taken);
+  const { adopted } = before.storage;
+  const restore = (id: string, name: string): void => {
+    // Adopted documents may have fields that nobody told us of.
+    fields[id] = freeField(adopted === true ? `${name}_${id}` : name, taken);
     taken.add(fields[id]);
   };
   for (const to of wanted.columns) {
@@ -323,7 +326,11 @@ function withFreshFields(before: TableDefinition, wanted: TableDefinition): Tabl
   const used = new Set(Object.values(fields));
   for (const field of Object.values(before.storage.fields)) if (!used.has(field)) retired.add(field);
   const kept = retired.size === 0 ? {} : { retired: [...retired].toSorted() };
-  return { ...wanted, storage: { collection: wanted.storage.collection, fields, ...kept } };
+  const { collection } = wanted.storage;
+  return {
+    ...wanted,
+    storage: { collection, fields, ...(adopted === undefined ? {} : { adopted }), ...kept },
+  };
 }
 
 function isStoredOtherwise(from: ColumnDefinition, to: ColumnDefinition): boolean {

@@ -107,7 +107,10 @@ describe("a definition that makes no sense is refused with the place and the rea
     [{ name: "api" }, 'name: "api" is reserved; choose another name'],
     [{ name: "t", singleton: "yes" }, "singleton: must be true or false, not text"],
     [{ name: "t", description: 5 }, "description: must be text, not a number"],
-    [{ name: "t", idType: "serial" }, 'idType: "serial" is not known; use one of objectId, uuid, int'],
+    [
+      { name: "t", idType: "serial" },
+      'idType: "serial" is not known; use one of objectId, uuid, int, string, mixed',
+    ],
     [{ name: "t", columns: {} }, "columns: must be a list, not an object"],
     [{ name: "t", columns: ["a"] }, "columns[0]: must be an object, not text"],
     [column({ nme: 1 }), 'columns[0].nme: is not known here; did you mean "name"?'],

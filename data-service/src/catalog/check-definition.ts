@@ -2,7 +2,7 @@
 import { RE2JS } from "re2js";
 import { isArray, isObject, type Json, type JsonObject, kindOf } from "../json.js";
 import { buildRules } from "./build-catalog.js";
-import type { Catalog, IdType, OnDelete, Table } from "./catalog.js";
+import { type Catalog, ID_TYPES, type IdType, type OnDelete, type Table } from "./catalog.js";
 import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "./column-types.js";
 import {
   type ColumnDefinition,
@@ -13,7 +13,14 @@ import {
   type TableDefinition,
 } from "./definition.js";
 import { freeField } from "./fields.js";
-import { GENERATED_NAMES, memberNameProblem, suggestion, tableNameProblem } from "./names.js";
+import {
+  collectionNameProblem,
+  fieldProblem,
+  GENERATED_NAMES,
+  memberNameProblem,
+  suggestion,
+  tableNameProblem,
+} from "./names.js";
 import { ruleProblem } from "./rules.js";
 
 const MAX_MEMBERS = 300;
@@ -99,7 +106,7 @@ class Reader {
 export function checkDefinition(body: JsonObject, context: DefinitionContext): CheckedDefinition {
   const problems: string[] = [];
   const reader = new Reader(body, "", problems);
-  reader.knows(context.ownIds ? ["id", ...TABLE_KEYS] : TABLE_KEYS);
+  reader.knows(context.ownIds ? ["id", "storage", ...TABLE_KEYS] : TABLE_KEYS);
   const name = checkTableName(reader, context);
   const columns = reader.list("columns").map((each, at) => checkColumn(each, at, problems, context));
   const relations = reader
@@ -107,17 +114,18 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
     .map((each, at) => checkRelation(each, at, name, problems, context));
   checkMemberNames(columns, relations, name, problems, context);
   checkIds([...columns, ...relations], problems);
+  const storage = checkStorage(body, [...columns, ...relations], problems, context);
   const definition: TableDefinition = {
     id: tableId(reader, context),
     name,
     description: reader.text("description") ?? null,
     singleton: reader.flag("singleton"),
-    idType: reader.choice<IdType>("idType", ["objectId", "uuid", "int"], "objectId") ?? "objectId",
+    idType: reader.choice<IdType>("idType", ID_TYPES, "objectId") ?? "objectId",
     columns,
     relations,
     uniques: checkKeys(reader, "uniques", columns, relations),
     indexes: checkKeys(reader, "indexes", columns, relations),
-    storage: storageOf(name, columns, relations, context.existing),
+    storage: storageOf(name, columns, relations, context.existing, storage),
   };
   return problems.length > 0 ? { ok: false, problems } : { ok: true, definition };
 }
@@ -154,7 +162,8 @@ function memberId(reader: Reader, { existing, ownIds, newId }: DefinitionContext
 
 /** Members may have an id only where ids mean something: not in the definition of a new table. */
 function memberKeys(keys: readonly string[], { existing, ownIds }: DefinitionContext): readonly string[] {
-  return existing === undefined && !ownIds ? keys : ["id", ...keys];
+  if (ownIds) return ["id", "field", ...keys];
+  return existing === undefined ? keys : ["id", ...keys];
 }
 
 function checkIds(members: readonly { id: string }[], problems: string[]): void {
@@ -163,6 +172,67 @@ function checkIds(members: readonly { id: string }[], problems: string[]): void 
     if (id !== "" && seen.has(id)) problems.push(`columns: two members have the id ${id}`);
     seen.add(id);
   }
+}
+
+/** Where an adopted table's data lies already. */
+interface GivenStorage {
+  readonly collection?: string;
+  /** Member id, or the name of a generated column, -> field. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/**
+ * What a schema file says of documents that were there before the table: their collection, and the fields of members.
+ * It holds for what is new; a table and a member that are there keep the place they have.
+ */
+function checkStorage(
+  body: JsonObject,
+  members: readonly { readonly id: string }[],
+  problems: string[],
+  { ownIds, existing, systemPrefix }: DefinitionContext,
+): GivenStorage | undefined {
+  const given = ownIds ? (body.storage ?? undefined) : undefined;
+  if (given === undefined) {
+    if (ownIds && givenFields(body, members).some(([, field]) => field !== undefined))
+      problems.push('storage: is needed where members have a "field": {"collection": …}');
+    return undefined;
+  }
+  if (!isObject(given)) {
+    problems.push(`storage: must be an object, not ${kindOf(given)}`);
+    return undefined;
+  }
+  const reader = new Reader(given, "storage.", problems);
+  reader.knows(["collection", ...GENERATED_TIMES]);
+  const collection = reader.text("collection");
+  const problem = collectionNameProblem(collection ?? "", systemPrefix);
+  if (problem !== undefined) reader.problem("collection", problem);
+  else if (existing !== undefined && existing.storage.collection !== collection)
+    reader.problem("collection", `the data lies in "${existing.storage.collection}", and stays there`);
+  const times = GENERATED_TIMES.map((name) => [name, reader.text(name)] as const);
+  const entries = [...times, ...givenFields(body, members)];
+  const fields = entries.filter((entry): entry is [string, string] => entry[1] !== undefined);
+  for (const [, field] of fields) {
+    const wrong = fieldProblem(field);
+    if (wrong !== undefined) problems.push(`storage: the field "${field}" ${wrong}`);
+  }
+  const names = fields.map(([, field]) => field);
+  for (const twice of new Set(names.filter((name, at) => names.indexOf(name) !== at)))
+    problems.push(`storage: the field "${twice}" is used twice`);
+  return { ...(collection === undefined ? {} : { collection }), fields: Object.fromEntries(fields) };
+}
+
+const GENERATED_TIMES = ["createdAt", "updatedAt"] as const;
+
+/** Members stand in the definition in the order of the body. */
+function givenFields(
+  { columns, relations }: JsonObject,
+  members: readonly { readonly id: string }[],
+): (readonly [string, string | undefined])[] {
+  const lists = [columns, relations].flatMap((list) => (isArray(list) ? list : []));
+  return members.map(({ id }, at) => {
+    const member = lists[at];
+    return [id, isObject(member) && typeof member.field === "string" ? member.field : undefined];
+  });
 }
 
 const COLUMN_KEYS = [
@@ -493,33 +563,45 @@ function bareName(name: string, key: "uniques" | "indexes"): string {
 }
 
 /**
- * Column data lies under the column's name, ids of linked records under the relation's name with Id or Ids. Members that
- * are there already keep their fields, and a field that held other values before is not used again.
+ * Column data lies under the column's name, ids of linked records under the relation's name with Id or Ids, unless a
+ * schema file says where it lies already. Members that are there already keep their fields, and a field that held other
+ * values before is not used again.
  */
 function storageOf(
   name: string,
   columns: readonly ColumnDefinition[],
   relations: readonly RelationDefinition[],
   existing: TableDefinition | undefined,
+  given: GivenStorage | undefined,
 ): TableDefinition["storage"] {
-  const { collection = name, fields: former = {}, retired } = existing?.storage ?? {};
+  const { collection = given?.collection ?? name, fields: former = {}, retired } = existing?.storage ?? {};
+  const adopted = existing === undefined ? given !== undefined : existing.storage.adopted === true;
+  const known = { ...(adopted ? given?.fields : {}), ...former };
+  const times = GENERATED_TIMES.map((time) => [time, known[time] ?? time] as const);
   const taken = new Set<string>([
     "_id",
-    "createdAt",
-    "updatedAt",
-    ...Object.values(former),
+    ...times.map(([, field]) => field),
+    ...Object.values(known),
     ...(retired ?? []),
   ]);
   const allocate = (id: string, wish: string): [string, string] => {
-    const field = former[id] ?? freeField(wish, taken);
+    const field = known[id] ?? freeField(wish, taken);
     taken.add(field);
     return [id, field];
   };
   const fields = Object.fromEntries([
+    ...times.filter(([time, field]) => time !== field),
     ...columns.map((each) => allocate(each.id, each.name)),
-    ...relations.map((each) =>
-      allocate(each.id, `${each.name}${each.type === "many-to-many" ? "Ids" : "Id"}`),
-    ),
+    ...relations.map((each) => allocate(each.id, linkField(each))),
   ]);
-  return { collection, fields, ...(retired === undefined ? {} : { retired }) };
+  return {
+    ...{ collection, fields },
+    ...(adopted ? { adopted } : {}),
+    ...(retired === undefined ? {} : { retired }),
+  };
+}
+
+/** Where the ids of a relation lie, unless something else is said. */
+export function linkField({ name, type }: Pick<RelationDefinition, "name" | "type">): string {
+  return `${name}${type === "many-to-many" ? "Ids" : "Id"}`;
 }

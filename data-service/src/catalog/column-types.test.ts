@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { Binary, Decimal128, Double, deserialize, Long, ObjectId, serialize } from "bson";
 import fc from "fast-check";
 import type { Json } from "../json.js";
-import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType, isBinary } from "./column-types.js";
+import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type DeclaredType, isBinary } from "./column-types.js";
 
 const MEMBERS = ["red", "green", "blue"];
 
@@ -19,7 +19,7 @@ const storable = fc
   .filter((value) => !JSON.stringify(value).includes("__proto__") && !JSON.stringify(value).includes("-0"));
 
 /** JSON in the spelling that answers use. */
-const CANONICAL: Readonly<Record<ColumnType, fc.Arbitrary<unknown>>> = {
+const CANONICAL: Readonly<Record<DeclaredType, fc.Arbitrary<unknown>>> = {
   ...{ string: text, text, int: fc.maxSafeInteger(), boolean: fc.boolean(), json: storable },
   bigint: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
   float: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
@@ -75,7 +75,7 @@ describe("every column type", () => {
 });
 
 describe("JSON that a type does not take", () => {
-  it.each<[type: ColumnType, values: readonly Json[]]>([
+  it.each<[type: DeclaredType, values: readonly Json[]]>([
     ["string", [5, true, [], {}, "\ud800"]],
     ["text", [5, "\udc00x"]],
     ["int", ["5", 1.5, 2 ** 53, -(2 ** 53), true, [5]]],
@@ -126,13 +126,13 @@ describe("JSON that a type does not take", () => {
 });
 
 describe("order, for the rules min and max", () => {
-  const compare = (type: ColumnType, a: Json, b: Json): number => {
+  const compare = (type: DeclaredType, a: Json, b: Json): number => {
     const { parse, compare: order } = COLUMN_TYPES[type];
     const [left, right] = [parse(a, []), parse(b, [])];
     if (left === undefined || right === undefined || order === undefined) throw new Error("no order");
     return Math.sign(order(left, right));
   };
-  it.each<[ColumnType, Json, Json]>([
+  it.each<[DeclaredType, Json, Json]>([
     ["int", -1, 5],
     ["bigint", "9007199254740992", "9007199254740993"],
     ["float", 0.1, 0.2],

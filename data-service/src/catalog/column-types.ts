@@ -1,8 +1,10 @@
 // The column types, one row each: what JSON they take, what is stored, and what may be done with them.
 import { type Binary, Decimal128, Double, Long, ObjectId, UUID } from "bson";
 import { isArray, type Json, type JsonObject, nestsDeeperThan } from "../json.js";
+import { bsonTypeOf, isBinary, isStoredNumber, plainJson, uuidText } from "./bson-json.js";
 import { compareDecimals, isExactDecimal, plainDecimal } from "./decimal.js";
 import { parseDay, parseInstant } from "./iso-date.js";
+import { mixedIdText, parseMixedId } from "./mixed-id.js";
 
 export const COLUMN_TYPE_NAMES = [
   "string",
@@ -21,7 +23,11 @@ export const COLUMN_TYPE_NAMES = [
   "objectId",
 ] as const;
 
-export type ColumnType = (typeof COLUMN_TYPE_NAMES)[number];
+/** A type that a column can be declared with. */
+export type DeclaredType = (typeof COLUMN_TYPE_NAMES)[number];
+
+/** `mixed` is the type of ids alone, in collections whose `_id`s are of several kinds. */
+export type ColumnType = DeclaredType | "mixed";
 
 /** A value as MongoDB holds it. Never null: absence is not a value. */
 export type Stored =
@@ -47,7 +53,10 @@ export interface ColumnTypeRow {
   readonly expects: string;
   /** JSON -> stored value; undefined when the JSON does not fit. `values` are an enum's members. */
   parse(json: Json, values: readonly string[]): Stored | undefined;
-  /** Stored value -> JSON; the inverse of `parse`. */
+  /**
+   * Stored value -> JSON; the inverse of `parse`. Other tools may have stored something else in an adopted collection:
+   * what does not fit the type is shown as it is.
+   */
   toJson(stored: unknown): Json;
   /** The JSON that a piece of address text stands for (bracket form); undefined when it fits nothing. */
   fromText(text: string): Json | undefined;
@@ -75,7 +84,7 @@ function textRow(): ColumnTypeRow {
   return {
     expects: "text",
     parse: (json) => (typeof json === "string" && json.isWellFormed() ? json : undefined),
-    toJson: (stored) => String(stored),
+    toJson: ifText,
     fromText: asIs,
     families: ["equality", "order", "text"],
     sortable: true,
@@ -88,7 +97,8 @@ function dateRow(parse: (text: string) => Date | undefined, toText: (date: Date)
   return {
     expects: "",
     parse: (json) => (typeof json === "string" ? parse(json) : undefined),
-    toJson: (stored) => (stored instanceof Date ? toText(stored) : null),
+    toJson: (stored) =>
+      stored instanceof Date && !Number.isNaN(stored.getTime()) ? toText(stored) : plainJson(stored),
     fromText: asIs,
     families: ORDERED,
     sortable: true,
@@ -105,7 +115,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
   int: {
     expects: "a whole number",
     parse: (json) => (Number.isSafeInteger(json) && typeof json === "number" ? json : undefined),
-    toJson: (stored) => Number(stored),
+    toJson: ifNumber,
     fromText: (text) => (/^-?\d{1,16}$/.test(text) ? Number(text) : undefined),
     families: ORDERED,
     sortable: true,
@@ -116,7 +126,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
   bigint: {
     expects: 'a whole number as text, such as "9007199254740993"',
     parse: (json) => (typeof json === "string" ? parseInt64(json) : undefined),
-    toJson: (stored) => String(stored),
+    toJson: (stored) => (isStoredNumber(stored) ? String(stored) : plainJson(stored)),
     fromText: asIs,
     families: ORDERED,
     sortable: true,
@@ -127,7 +137,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
   float: {
     expects: "a number",
     parse: (json) => (typeof json === "number" && Number.isFinite(json) ? new Double(json) : undefined),
-    toJson: (stored) => Number(stored),
+    toJson: ifNumber,
     fromText: (text) => (/^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined),
     families: ORDERED,
     sortable: true,
@@ -139,7 +149,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     expects: 'a decimal number as text with at most 34 digits, such as "19.90"',
     parse: (json) =>
       typeof json === "string" && isExactDecimal(json) ? Decimal128.fromString(json) : undefined,
-    toJson: (stored) => plainDecimal(String(stored)),
+    toJson: (stored) => (isStoredNumber(stored) ? plainDecimal(String(stored)) : plainJson(stored)),
     fromText: asIs,
     families: ORDERED,
     sortable: true,
@@ -150,7 +160,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
   boolean: {
     expects: "true or false",
     parse: (json) => (typeof json === "boolean" ? json : undefined),
-    toJson: (stored) => stored === true,
+    toJson: (stored) => (typeof stored === "boolean" ? stored : plainJson(stored)),
     fromText: (text) => (text === "true" ? true : text === "false" ? false : undefined),
     families: ["equality"],
     sortable: true,
@@ -171,7 +181,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
   enum: {
     expects: "one of the column's values",
     parse: (json, values) => (typeof json === "string" && values.includes(json) ? json : undefined),
-    toJson: (stored) => String(stored),
+    toJson: ifText,
     fromText: asIs,
     families: ORDERED,
     sortable: true,
@@ -184,7 +194,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
       isArray(json) && json.every((each) => typeof each === "string" && values.includes(each))
         ? json.map(String)
         : undefined,
-    toJson: (stored) => (Array.isArray(stored) ? stored.map(String) : null),
+    toJson: plainJson,
     fromText: asIs,
     families: ["membership"],
     sortable: false,
@@ -194,7 +204,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
   json: {
     expects: `JSON of at most ${JSON_MAX_DEPTH} levels, without ${SPECIAL_KEYS.join(", ")} or a NUL in a name, broken Unicode or numbers too large`,
     parse: parseJsonValue,
-    toJson: (stored) => jsonOf(stored),
+    toJson: plainJson,
     fromText: asIs,
     families: [],
     sortable: false,
@@ -205,7 +215,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     expects: 'a UUID such as "0190163d-8694-739b-aea5-966c26f8ad91"',
     parse: (json) =>
       typeof json === "string" && UUID.isValid(json) && json.length === 36 ? new UUID(json) : undefined,
-    toJson: (stored) => (isBinary(stored) ? stored.toUUID().toHexString() : String(stored)),
+    toJson: (stored) => uuidText(stored) ?? plainJson(stored),
     fromText: asIs,
     families: ORDERED,
     sortable: true,
@@ -216,25 +226,36 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     expects: "24 hexadecimal digits",
     parse: (json) =>
       typeof json === "string" && /^[0-9a-f]{24}$/i.test(json) ? new ObjectId(json) : undefined,
-    toJson: (stored) => String(stored),
+    toJson: (stored) => (bsonTypeOf(stored) === "ObjectId" ? String(stored) : plainJson(stored)),
     fromText: asIs,
     families: ORDERED,
     sortable: true,
     numeric: false,
     schema: { type: "string", pattern: "^[0-9a-f]{24}$" },
   },
+  mixed: {
+    expects: "the id of a record as text, in the form in which it is answered",
+    parse: (json) => (typeof json === "string" ? parseMixedId(json) : undefined),
+    toJson: mixedIdText,
+    fromText: asIs,
+    // Ids of different kinds have no order that a comparison could mean; MongoDB's own serves for sorting.
+    families: ["equality"],
+    sortable: true,
+    numeric: false,
+    schema: { type: "string" },
+  },
 };
 
-/** What a value of BSON says it is. `instanceof` would not know the driver's, which has its own copy of the library. */
-function bsonTypeOf(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null || !("_bsontype" in value)) return undefined;
-  return String(value._bsontype);
+function ifText(stored: unknown): Json {
+  return typeof stored === "string" ? stored : plainJson(stored);
 }
 
-/** True for bytes of BSON, whoever made them. */
-export function isBinary(value: unknown): value is Binary {
-  return bsonTypeOf(value) === "Binary";
+/** NaN and the infinities have no JSON; they become null. */
+function ifNumber(stored: unknown): Json {
+  return isStoredNumber(stored) ? plainJson(Number(stored)) : plainJson(stored);
 }
+
+export { isBinary };
 
 function parseInt64(text: string): Long | undefined {
   if (!/^-?\d{1,19}$/.test(text)) return undefined;
@@ -257,17 +278,4 @@ function hasStorableText(json: Json): boolean {
     ([key, value]) =>
       !key.includes("\0") && key.isWellFormed() && !SPECIAL_KEYS.includes(key) && hasStorableText(value),
   );
-}
-
-/** Whatever stands in an untyped value, as JSON: numbers and dates of BSON in their plain spelling. */
-function jsonOf(stored: unknown): Json {
-  if (stored === null || stored === undefined) return null;
-  if (typeof stored === "string" || typeof stored === "boolean" || typeof stored === "number") return stored;
-  if (Array.isArray(stored)) return stored.map(jsonOf);
-  if (stored instanceof Date) return stored.toISOString();
-  const type = bsonTypeOf(stored);
-  if (type === "Double") return Number(stored);
-  if (type === "Decimal128") return plainDecimal(String(stored));
-  if (type !== undefined) return String(stored);
-  return Object.fromEntries(Object.entries(stored).map(([key, value]) => [key, jsonOf(value)]));
 }

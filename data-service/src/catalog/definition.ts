@@ -53,7 +53,12 @@ export interface TableDefinition {
   /** Where the data lives. Fixed when the table or member is made, so that a rename moves nothing. */
   readonly storage: {
     readonly collection: string;
-    /** Member id -> field name inside documents. */
+    /**
+     * The collection was there before the table, and other programs may use it too: of its documents nothing is ever
+     * cleared away, whatever becomes of the table.
+     */
+    readonly adopted?: boolean;
+    /** Member id -> field name inside documents; `createdAt` and `updatedAt` where they lie under another name. */
     readonly fields: Readonly<Record<string, string>>;
     /** Ids of members whose numbers or indexes are written from now on, but not yet complete for older records. */
     readonly building?: readonly string[];

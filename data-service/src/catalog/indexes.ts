@@ -25,7 +25,7 @@ export function indexesOf(table: Table): IndexSpec[] {
   const columns = [...table.columns.values()].filter((column) => column !== table.idColumn);
   const specs = [
     ...links.flatMap((relation) =>
-      relation.exclusive ? [uniqueOn(table, [relation.name])] : linkIndexes(relation),
+      relation.exclusive ? [uniqueOn(table, [relation.name])] : linkIndexes(table, relation),
     ),
     ...columns
       .filter((column) => isDate(column) && !column.unique)
@@ -47,7 +47,7 @@ function isDate({ type, encrypted }: Column): boolean {
 }
 
 /** Children by id, and, where a parent can ask for its children, the newest of them. */
-function linkIndexes({ link, inverse }: Relation): IndexSpec[] {
+function linkIndexes({ createdAt }: Table, { link, inverse }: Relation): IndexSpec[] {
   const byId: IndexSpec = {
     key: [
       [link.field, 1],
@@ -58,7 +58,7 @@ function linkIndexes({ link, inverse }: Relation): IndexSpec[] {
   const newest: IndexSpec = {
     key: [
       [link.field, 1],
-      ["createdAt", -1],
+      [createdAt.field, -1],
       ["_id", 1],
     ],
     unique: false,

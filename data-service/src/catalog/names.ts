@@ -47,6 +47,25 @@ export function memberNameProblem(name: string): string | undefined {
   return undefined;
 }
 
+/**
+ * What is wrong with the collection of an adopted table, or undefined. Portico's own collections begin with `_` and a
+ * small letter, or with the prefix of the system tables.
+ */
+export function collectionNameProblem(name: string, systemPrefix: string): string | undefined {
+  if (name === "" || name.includes("\0") || name.includes("$")) return "must be the name of a collection";
+  const isOwn = /^_[a-z]/.test(name) || name.startsWith(systemPrefix) || name.startsWith("system.");
+  return isOwn ? `"${name}" is not a collection of yours` : undefined;
+}
+
+/** What is wrong with a field of adopted documents, or undefined. */
+export function fieldProblem(field: string): string | undefined {
+  if (field === "" || field.startsWith("$") || field.includes(".") || field.includes("\0"))
+    return "has a name that queries can't speak of";
+  // Ids, what a query joins, grams, numbers of children and the mark of singletons lie under such names.
+  const isOwn = field === "_id" || field === "_only" || /^(?:__|_[gnv]_|_record_version$)/.test(field);
+  return isOwn ? "has a name that is kept for the service's own" : undefined;
+}
+
 /** `; did you mean "name"?` when one of the known names is near, else nothing. */
 export function suggestion(unknown: string, known: Iterable<string>): string {
   let best: { name: string; distance: number } | undefined;

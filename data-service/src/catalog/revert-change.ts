@@ -33,7 +33,11 @@ export function revertChange(
     ...{ columns, relations },
     uniques: pick(before.uniques, after.uniques, now.uniques),
     indexes: pick(before.indexes, after.indexes, now.indexes),
-    storage: { collection: now.storage.collection, fields, ...(retired.length === 0 ? {} : { retired }) },
+    storage: {
+      ...{ collection: now.storage.collection, fields },
+      ...(now.storage.adopted === undefined ? {} : { adopted: now.storage.adopted }),
+      ...(retired.length === 0 ? {} : { retired }),
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 // Tables as code: the JSON of a schema file, {"tables":[…]}, read, matched with the tables that are there, and written.
 import { isArray, isObject, type Json, type JsonObject, kindOf } from "../json.js";
+import { linkField } from "./check-definition.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { definitionJson } from "./merge-definition.js";
 
@@ -100,8 +101,30 @@ function withIds(
 export function writeSchemaFile(definitions: readonly TableDefinition[]): string {
   const tables = definitions
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map((definition) => ({ id: definition.id, ...short(definitionJson(definition)) }));
+    .map((definition) => ({ id: definition.id, ...short(fileJson(definition)) }));
   return `${JSON.stringify({ tables }, null, 2)}\n`;
+}
+
+/** A definition with what a schema file must say of data that was there before: its collection and its fields. */
+function fileJson(definition: TableDefinition): JsonObject {
+  const { name, ...json } = definitionJson(definition);
+  const { storage } = definition;
+  if (storage.adopted !== true) return { name: name ?? null, ...json };
+  const { createdAt, updatedAt } = storage.fields;
+  const times = { ...(createdAt && { createdAt }), ...(updatedAt && { updatedAt }) };
+  const columns = definition.columns.map((each) => [each.id, each.name] as const);
+  const links = definition.relations.map((each) => [each.id, linkField(each)] as const);
+  const usual = new Map([...columns, ...links]);
+  const withField = (member: Json): Json => {
+    if (!isObject(member)) return member;
+    const field = storage.fields[String(member.id)];
+    return field === undefined || field === usual.get(String(member.id)) ? member : { ...member, field };
+  };
+  const withFields = (members: Json | undefined): Json => (isArray(members) ? members.map(withField) : []);
+  return {
+    ...{ name: name ?? null, storage: { collection: storage.collection, ...times }, ...json },
+    ...{ columns: withFields(json.columns), relations: withFields(json.relations) },
+  };
 }
 
 const FLAGS = ["singleton", "required", "unique", "hidden", "readOnly", "encrypted", "searchable", "counted"];

@@ -1,7 +1,7 @@
 // The tables Portico brings along, in the same form as anybody's tables.
 import { ACTIONS } from "../permission/rule.js";
 import type { SystemTableDefinition } from "./build-catalog.js";
-import type { OnDelete } from "./catalog.js";
+import { ID_TYPES, type OnDelete } from "./catalog.js";
 import type { ColumnType } from "./column-types.js";
 import type { ColumnDefinition, RelationDefinition } from "./definition.js";
 
@@ -54,7 +54,7 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
         column("name", "string", { required: true, unique: true }),
         column("description", "text"),
         column("singleton", "boolean"),
-        column("idType", "enum", { options: { values: ["objectId", "uuid", "int"] } }),
+        column("idType", "enum", { options: { values: [...ID_TYPES] } }),
         column("columns", "json"),
         column("relations", "json"),
         column("uniques", "json"),

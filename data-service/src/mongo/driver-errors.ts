@@ -69,10 +69,10 @@ function duplicate(error: MongoServerError, table: Table): AppError {
   const fields = duplicateFields(error, table);
   const names = fields.map((field) => memberName(table, field)).filter((name) => name !== undefined);
   if (names.length === 0) {
-    return new AppError("CONFLICT", {
-      message: `"${table.name}" holds a single record, and it exists already.`,
-      cause: error,
-    });
+    const message = table.singleton
+      ? `"${table.name}" holds a single record, and it exists already.`
+      : `A record of "${table.name}" exists already that this one must differ from.`;
+    return new AppError("CONFLICT", { message, cause: error });
   }
   const list = names.join(", ");
   return new AppError("DUPLICATE_RESOURCE", {
@@ -97,7 +97,10 @@ function duplicateFields(error: MongoServerError, table: Table): string[] {
   if (name === "_id_") return ["_id"];
   const nameOf = ({ key }: IndexSpec): string => key.flat().join("_");
   const index = indexesOf(table).find((spec) => nameOf(spec) === name);
-  return index?.key.map(([field]) => field) ?? [];
+  if (index !== undefined) return index.key.map(([field]) => field);
+  // An index that was there before the table goes by whatever name; its first field stands before its first value.
+  const field = / dup key: \{ (.+?): /.exec(error.message)?.[1];
+  return field === undefined ? [] : [field];
 }
 
 function memberName(table: Table, field: string): string | undefined {

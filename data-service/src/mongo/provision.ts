@@ -1,5 +1,5 @@
 // Makes a table's collection and indexes; running it again changes nothing.
-import { type Db, MongoServerError } from "mongodb";
+import { type Collection, type Db, type IndexDescriptionInfo, MongoServerError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
 
@@ -7,8 +7,55 @@ const NAMESPACE_EXISTS = 48;
 
 export async function provisionTable(db: Db, table: Table): Promise<void> {
   await makeCollection(db, table.collection);
-  const indexes = indexesOf(table).map(driverIndex);
-  if (indexes.length > 0) await db.collection(table.collection).createIndexes(indexes);
+  await ensureIndexes(db.collection(table.collection), indexesOf(table));
+}
+
+/**
+ * Makes the indexes that are missing. An adopted collection has some of its own: those that do the same are used, and
+ * those in whose way another is that does not stay too, and ours gets a name of its own.
+ */
+export async function ensureIndexes(collection: Collection, specs: readonly IndexSpec[]): Promise<void> {
+  const existing = await collection.indexes();
+  const missing = specs.filter((spec) => !existing.some((index) => serves(index, spec)));
+  const named = missing.map((spec) => {
+    const isTaken = existing.some(({ name }) => name === indexName(spec));
+    return { ...driverIndex(spec), ...(isTaken ? { name: `portico_${indexName(spec)}` } : {}) };
+  });
+  if (named.length > 0) await collection.createIndexes(named);
+}
+
+/** Drops indexes of ours that are there; those that look alike and promise something else are somebody else's. */
+export async function dropOwnIndexes(collection: Collection, specs: readonly IndexSpec[]): Promise<void> {
+  for (const index of await collection.indexes()) {
+    const isOurs = specs.some((spec) => hasKey(index, spec) && sameOptions(index, spec));
+    if (isOurs && index.name !== undefined) await collection.dropIndex(index.name);
+  }
+}
+
+/** Does an index that is there find, or refuse, all that the wanted one would? */
+function serves(index: IndexDescriptionInfo, spec: IndexSpec): boolean {
+  if (!hasKey(index, spec) || !comparesPlainly(index)) return false;
+  if (sameOptions(index, spec)) return true;
+  const holdsAll = index.partialFilterExpression === undefined && index.sparse !== true;
+  // Nulls that collide as well, or that are left out by another name: what is there is unique.
+  return spec.unique ? index.unique === true && index.partialFilterExpression === undefined : holdsAll;
+}
+
+/** By code points, as every query here does. */
+export function comparesPlainly({ collation }: IndexDescriptionInfo): boolean {
+  return collation === undefined || collation.locale === "simple";
+}
+
+function hasKey({ key }: IndexDescriptionInfo, spec: IndexSpec): boolean {
+  return Object.entries(key).flat().join(" ") === spec.key.flat().join(" ");
+}
+
+function sameOptions(index: IndexDescriptionInfo, spec: IndexSpec): boolean {
+  const { partialFilterExpression } = driverIndex(spec);
+  const isPlain = index.sparse !== true && comparesPlainly(index) && index.expireAfterSeconds === undefined;
+  const filters = [index.partialFilterExpression, partialFilterExpression];
+  const [found, wanted] = filters.map((filter) => JSON.stringify(filter ?? null));
+  return isPlain && (index.unique === true) === spec.unique && found === wanted;
 }
 
 export async function makeCollection(db: Db, name: string): Promise<void> {

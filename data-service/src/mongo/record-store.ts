@@ -22,6 +22,17 @@ export function idsOf(table: Table, documents: readonly StoredRecord[]): Stored[
   return documents.map(({ _id }) => row.parse(row.toJson(_id), [])).filter((id) => id !== undefined);
 }
 
+/** How often a record was changed; not there before the first time. No member's field begins with an underscore. */
+export const VERSION_FIELD = "_record_version";
+/** For updates that are pipelines. */
+const NEXT_VERSION = { [VERSION_FIELD]: { $add: [{ $ifNull: [`$${VERSION_FIELD}`, 0] }, 1] } };
+
+/** The list of links in a field; another program may have written null there, or a single one. */
+function listIn(field: string): Document {
+  const single = { $cond: [{ $eq: [{ $ifNull: [`$${field}`, null] }, null] }, [], [`$${field}`]] };
+  return { $cond: [{ $isArray: `$${field}` }, `$${field}`, single] };
+}
+
 /** Tells documents apart that have no id yet. */
 const POSITION = "__at";
 
@@ -129,7 +140,7 @@ export class RecordStore {
   }
 
   /** @returns how many documents are different now */
-  async updateMany(table: Table, which: Document, change: Change): Promise<number> {
+  async updateMany(table: Table, which: Document, change: Change | Stage[]): Promise<number> {
     const result = await this.#refusing(table, () => this.#collection(table).updateMany(which, change));
     return result.modifiedCount;
   }
@@ -148,11 +159,15 @@ export class RecordStore {
 
   /** Takes ids out of the list in `field`, wherever `which` selects. @returns how many lists are different now */
   async pull(table: Table, which: Document, field: string, ids: readonly Stored[]): Promise<number> {
-    const others = { $filter: { input: `$${field}`, cond: { $not: { $in: ["$$this", [...ids]] } } } };
-    const result = await this.#refusing(table, () =>
-      this.#collection(table).updateMany(which, [{ $set: { [field]: others } }]),
-    );
-    return result.modifiedCount;
+    const others = { $filter: { input: listIn(field), cond: { $not: { $in: ["$$this", [...ids]] } } } };
+    const having = { $and: [which, { [field]: { $in: [...ids] } }] };
+    return this.updateMany(table, having, [{ $set: { [field]: others, ...NEXT_VERSION } }]);
+  }
+
+  /** Adds an id to the list in `field`, wherever `which` selects. @returns how many lists are different now */
+  async push(table: Table, which: Document, field: string, id: Stored): Promise<number> {
+    const longer = { $concatArrays: [listIn(field), [{ $literal: id }]] };
+    return this.updateMany(table, which, [{ $set: { [field]: longer, ...NEXT_VERSION } }]);
   }
 
   /** @returns how many documents went */
@@ -161,8 +176,33 @@ export class RecordStore {
     return result.deletedCount;
   }
 
-  /** The next number of a table's sequence; never given twice. */
+  /** The first of some numbers that are no record's id yet; never given twice. */
   async nextInSequence(table: Table, count: number): Promise<number> {
+    for (;;) {
+      const first = await this.#advanceSequence(table, count);
+      // Records may have been there before the table, and another program may go on making some.
+      const range = first === 1 ? { $gte: 1 } : { $gte: first, $lt: first + count };
+      const isTaken = { $match: { _id: range } };
+      const taken = await this.read(table, [isTaken, { $limit: 1 }, { $project: { _id: 1 } }]);
+      if (taken.length === 0) return first;
+      await this.#raiseSequence(table);
+    }
+  }
+
+  /** Goes on after the greatest number among the ids. */
+  async #raiseSequence(table: Table): Promise<void> {
+    const numbers: Stage[] = [
+      { $match: { _id: { $type: "number" } } },
+      { $sort: { _id: -1 } },
+      { $limit: 1 },
+    ];
+    const [greatest] = await this.read(table, [...numbers, { $project: { _id: 1 } }]);
+    const last = Math.floor(Number(greatest?._id ?? 0));
+    const sequences = this.#db.collection<{ _id: string; last: number }>("_sequences");
+    await this.#refusing(table, () => sequences.updateOne({ _id: table.id }, { $max: { last } }));
+  }
+
+  async #advanceSequence(table: Table, count: number): Promise<number> {
     const sequences = this.#db.collection<{ _id: string; last: number }>("_sequences");
     const result = await this.#refusing(table, () =>
       sequences.findOneAndUpdate(

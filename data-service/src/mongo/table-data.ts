@@ -3,7 +3,7 @@ import { type Document as BsonDocument, type Db, MongoServerError } from "mongod
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { IndexSpec } from "../catalog/indexes.js";
-import { driverIndex, indexName, makeCollection } from "./provision.js";
+import { dropOwnIndexes, ensureIndexes, makeCollection } from "./provision.js";
 
 /** Records written at once: small enough to leave others room, large enough not to wait for every round trip. */
 const BATCH = 1_000;
@@ -21,6 +21,8 @@ export type Rewrite = (value: unknown) => Stored | undefined;
 export interface TableData {
   /** All records. */
   count(table: Table): Promise<number>;
+  /** Are there any documents? */
+  holdsAny(collection: string): Promise<boolean>;
   /** Records that have the field, or have not. */
   withField(table: Table, field: string, present: boolean): Promise<Found>;
   /** Records whose list in the field has more than one member. */
@@ -72,10 +74,12 @@ export function makeTableData(db: Db): TableData {
   ): Promise<void> => {
     let after: unknown;
     for (;;) {
-      const rest = after === undefined ? filter : { $and: [filter, { _id: { $gt: after } }] };
+      // Not `$gt`, which compares only with ids of the same kind.
+      const rest = after === undefined ? filter : { $and: [filter, { _id: { $ne: after } }] };
+      const begin = after === undefined ? {} : { min: { _id: after }, hint: { _id: 1 } };
       const cursor = db
         .collection<BsonDocument>(collection)
-        .find(rest, { projection, sort: { _id: 1 }, limit: BATCH });
+        .find(rest, { projection, sort: { _id: 1 }, limit: BATCH, ...begin });
       const batch = await cursor.toArray();
       if (batch.length === 0) return;
       after = batch.at(-1)?._id;
@@ -84,16 +88,17 @@ export function makeTableData(db: Db): TableData {
   };
   return {
     count: (table) => of(table).countDocuments({}),
-    withField: (table, field, present) => found(table, { [field]: { $exists: present } }),
+    async holdsAny(collection) {
+      const one = await db.collection(collection).findOne({}, { projection: { _id: 1 } });
+      return one !== null;
+    },
+    withField: (table, field, present) => found(table, present ? filled(field) : empty(field)),
     longerThanOne: (table, field) => found(table, { [`${field}.1`]: { $exists: true } }),
     duplicates: (table, fields) => duplicates(of(table), fields),
     async matching(table, field, test) {
       const examples: unknown[] = [];
       let records = 0;
-      const cursor = of(table).find(
-        { [field]: { $exists: true } },
-        { projection: { [field]: 1 }, batchSize: 5 * BATCH },
-      );
+      const cursor = of(table).find(filled(field), { projection: { [field]: 1 }, batchSize: 5 * BATCH });
       for await (const document of cursor) {
         if (!test(document[field])) continue;
         records += 1;
@@ -102,7 +107,7 @@ export function makeTableData(db: Db): TableData {
       return { records, examples };
     },
     async copy(table, from, to, rewrite, report) {
-      const waiting = { [from]: { $exists: true }, [to]: { $exists: false } };
+      const waiting = { ...filled(from), [to]: { $exists: false } };
       await inBatches(table.collection, waiting, { [from]: 1 }, async (batch) => {
         const writes = batch.flatMap((document) => {
           const value = rewrite(document[from]);
@@ -145,7 +150,7 @@ export function makeTableData(db: Db): TableData {
     async build(table, indexes) {
       try {
         await makeCollection(db, table.collection);
-        if (indexes.length > 0) await of(table).createIndexes(indexes.map(driverIndex));
+        await ensureIndexes(of(table), indexes);
         return true;
       } catch (error) {
         if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return false;
@@ -153,13 +158,22 @@ export function makeTableData(db: Db): TableData {
       }
     },
     async dropIndexes(table, indexes) {
-      for (const index of indexes) await of(table).dropIndex(indexName(index)).catch(unlessMissing);
+      await dropOwnIndexes(of(table), indexes).catch(unlessMissing);
     },
     async dropCollection(collection, table) {
       await db.dropCollection(collection).catch(unlessMissing);
       await db.collection<{ _id: string }>("_sequences").deleteOne({ _id: table });
     },
   };
+}
+
+/** Has a value: other programs store null as well. `$ne: null` would pass over a list that has a null in it. */
+function filled(field: string): BsonDocument {
+  return { [field]: { $exists: true }, $expr: { $ne: [`$${field}`, null] } };
+}
+
+function empty(field: string): BsonDocument {
+  return { $or: [{ [field]: { $exists: false } }, { $expr: { $eq: [`$${field}`, null] } }] };
 }
 
 function setOne({ _id }: BsonDocument, field: string, value: Stored) {

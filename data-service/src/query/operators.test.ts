@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Column } from "../catalog/catalog.js";
-import { COLUMN_TYPE_NAMES, type ColumnType } from "../catalog/column-types.js";
+import { COLUMN_TYPE_NAMES, type DeclaredType } from "../catalog/column-types.js";
 import type { Json } from "../json.js";
 import { column, refusalOf } from "./library-fixture.js";
 import { bindOperator, OPERATORS, operandFromText, operatorsOf } from "./operators.js";
 
-const of = (type: ColumnType): Column => column(`samples.the_${type}`);
+const of = (type: DeclaredType): Column => column(`samples.the_${type}`);
 
 const NULL_TESTS = ["_eq", "_neq", "_is_null", "_is_not_null"];
 const EQUALITY = [...NULL_TESTS, "_in", "_not_in", "_nin"];
@@ -13,19 +13,19 @@ const ORDER = [...EQUALITY, "_gt", "_gte", "_lt", "_lte", "_between"];
 const TEXT = [...ORDER, "_contains", "_icontains", "_starts_with", "_ends_with"];
 
 /** A value of each type, as JSON. */
-const VALUES: Readonly<Record<ColumnType, Json>> = {
+const VALUES: Readonly<Record<DeclaredType, Json>> = {
   ...{ string: "a", text: "a", int: 1, bigint: "1", float: 1.5, decimal: "1.50", boolean: true },
   ...{ date: "2024-02-29", datetime: "2024-02-29T12:00:00Z", enum: "red", enumList: ["red"], json: { a: 1 } },
   ...{ uuid: "0190163d-8694-739b-aea5-966c26f8ad91", objectId: "65a000000000000000000000" },
 };
 
-const TAKES: Readonly<Record<ColumnType, readonly string[]>> = {
+const TAKES: Readonly<Record<DeclaredType, readonly string[]>> = {
   ...{ string: TEXT, text: TEXT, int: ORDER, bigint: ORDER, float: ORDER, decimal: ORDER, boolean: EQUALITY },
   ...{ date: ORDER, datetime: ORDER, enum: ORDER, uuid: ORDER, objectId: ORDER, json: NULL_TESTS },
   enumList: [...NULL_TESTS, "_contains", "_icontains"],
 };
 
-function operandFor(type: ColumnType, operator: string): Json {
+function operandFor(type: DeclaredType, operator: string): Json {
   const value = VALUES[type];
   if (operator === "_between") return [value, value];
   if (OPERATORS.get(operator)?.list) return [value];
@@ -114,7 +114,7 @@ describe("what an operator means", () => {
 });
 
 describe("operands that do not fit", () => {
-  it.each<[type: ColumnType, name: string, operand: Json, problem: string]>([
+  it.each<[type: DeclaredType, name: string, operand: Json, problem: string]>([
     ["int", "_eq", "5", 'f: must be a whole number, not "5"'],
     ["int", "_gt", null, "f: must be a whole number, not null"],
     ["int", "_in", 5, "f: must be a list, not a number"],
@@ -147,7 +147,7 @@ describe("operands that do not fit", () => {
 });
 
 describe("operands of the bracket form", () => {
-  it.each<[type: ColumnType, name: string, text: Json, operand: Json]>([
+  it.each<[type: DeclaredType, name: string, text: Json, operand: Json]>([
     ["int", "_eq", "5", 5],
     ["int", "_eq", "-5", -5],
     ["int", "_in", "1,2", [1, 2]],
@@ -164,7 +164,7 @@ describe("operands of the bracket form", () => {
     expect(operandFromText(of(type), name, text, "f")).toEqual(operand);
   });
 
-  it.each<[type: ColumnType, name: string, text: Json, problem: string]>([
+  it.each<[type: DeclaredType, name: string, text: Json, problem: string]>([
     ["int", "_eq", "1.5", 'f: must be a whole number, not "1.5"'],
     ["int", "_eq", "0x1", 'f: must be a whole number, not "0x1"'],
     ["int", "_in", "1,,2", 'f: must be a whole number, not ""'],

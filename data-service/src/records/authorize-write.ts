@@ -37,7 +37,8 @@ export async function chooseCreates(
     // Rules are the same for all records of a request, so few different checks come in a turn.
     for (const [check, group] of byCheck(open)) {
       const documents = group.map(({ plan }) => ({
-        ...{ ...Object.fromEntries(plan.own.set), createdAt: now, updatedAt: now },
+        ...Object.fromEntries(plan.own.set),
+        ...{ [table.createdAt.field]: now, [table.updatedAt.field]: now },
       }));
       const passing = await satisfying(deps, table, documents, check);
       for (const [index, { at, plan }] of group.entries()) if (passing.has(index)) chosen.set(at, plan);
@@ -84,7 +85,7 @@ export async function chooseUpdate(
     const result = {
       ...Object.fromEntries(kept),
       ...Object.fromEntries(plan.own.set),
-      updatedAt: deps.clock.now(),
+      [table.updatedAt.field]: deps.clock.now(),
     };
     if ((await satisfying(deps, table, [result as Document], check)).has(0)) {
       return { plan, guard: unchanged(record, [...fieldsOf(rows), ...fieldsOf(check)]) };

@@ -147,7 +147,9 @@ function checkLinks(relation: Relation, target: Table, json: Json, report: Repor
   if (json.length > MAX_LINKS) return report(name, `must not have more than ${MAX_LINKS} members`);
   const ids = json.map((each, at) => linkId(target, each, `${name}[${at}]`, report));
   const found = ids.filter((id) => id !== undefined);
-  return found.length < ids.length ? undefined : { relation, target, ids: distinct(found), visible: ALWAYS };
+  return found.length < ids.length
+    ? undefined
+    : { relation, target, ids: distinct(target, found), visible: ALWAYS };
 }
 
 function linkId(target: Table, json: Json, path: string, report: Report): Stored | undefined {
@@ -167,8 +169,9 @@ function linkId(target: Table, json: Json, path: string, report: Report): Stored
   );
 }
 
-function distinct(ids: readonly Stored[]): Stored[] {
-  return [...new Map(ids.map((id) => [String(id), id])).values()];
+function distinct({ idColumn }: Table, ids: readonly Stored[]): Stored[] {
+  const { toJson } = COLUMN_TYPES[idColumn.type];
+  return [...new Map(ids.map((id) => [String(toJson(id)), id])).values()];
 }
 
 /** Defaults for what is not given, and a violation for what is required. */

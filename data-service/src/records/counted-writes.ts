@@ -1,12 +1,11 @@
 // The writes that can change how many children a record has: each keeps the numbers of counted relations exact.
 // Tables without such relations are written straight away.
 import { type Counter, ownCounters, type Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
+import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Counted, CountStore, Delta } from "../mongo/count-store.js";
-import type { RecordStore } from "../mongo/record-store.js";
+import { type RecordStore, VERSION_FIELD } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
-import { VERSION_FIELD } from "./version.js";
 
 /** What an update does to one document. */
 export interface FieldChange {
@@ -20,7 +19,7 @@ const NEXT_VERSION = { $inc: { [VERSION_FIELD]: 1 } };
 /** A record whose links others keep changing is tried this often before the request gives up. */
 const ATTEMPTS = 100;
 
-type Store = Pick<RecordStore, "read" | "insert" | "update" | "updateMany" | "pull" | "remove">;
+type Store = Pick<RecordStore, "read" | "insert" | "update" | "updateMany" | "pull" | "push" | "remove">;
 
 export class CountedWrites {
   readonly #store: Store;
@@ -100,10 +99,7 @@ export class CountedWrites {
     const parents = counter === undefined ? [] : [{ counter, id }];
     await this.#counting(parents, async () => {
       const lacking = { $and: [which, { [field]: { $ne: id } }] };
-      const changed = await this.#store.updateMany(table, lacking, {
-        $addToSet: { [field]: id },
-        ...NEXT_VERSION,
-      });
+      const changed = await this.#store.push(table, lacking, field, id);
       return parents.map((parent) => ({ ...parent, by: changed }));
     });
   }
@@ -239,7 +235,8 @@ function groupByLinks(counters: readonly Counter[], documents: readonly StoredRe
 }
 
 function keyOf({ counter, id }: Counted): string {
-  return `${counter.id} ${String(id)}`;
+  // Whatever the type of the parents' ids is: the text says which id it is.
+  return `${counter.id} ${String(COLUMN_TYPES.mixed.toJson(id))}`;
 }
 
 function distinct(parents: readonly Counted[]): Counted[] {

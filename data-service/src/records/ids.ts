@@ -9,11 +9,12 @@ export interface Sequences {
   nextInSequence(table: Table, count: number): Promise<number>;
 }
 
-/** Makes ids for new records, in ascending order. */
+/** Makes ids for new records, in ascending order. Of several kinds, new ones are ObjectIds; texts are UUIDs. */
 export async function newIds(table: Table, count: number, sequences: Sequences): Promise<Stored[]> {
   const each = <Id>(make: (at: number) => Id): Id[] => Array.from({ length: count }, (_, at) => make(at));
-  if (table.idType === "objectId") return each(() => new ObjectId());
+  if (table.idType === "objectId" || table.idType === "mixed") return each(() => new ObjectId());
   if (table.idType === "uuid") return each(() => new UUID(v7()));
+  if (table.idType === "string") return each(() => v7());
   const first = await sequences.nextInSequence(table, count);
   return each((at) => first + at);
 }

@@ -3,6 +3,7 @@
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { Json } from "../json.js";
+import { idText, VERSION_FIELD } from "../mongo/record-store.js";
 import { type ReadPolicies, ReadView } from "../permission/read-view.js";
 import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
@@ -14,7 +15,7 @@ import type { Parameters } from "../query/parameters.js";
 import { shaper } from "../query/shape.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
-import { VERSION_FIELD, type Versioned, versionOf } from "./version.js";
+import { type Versioned, versionOf } from "./version.js";
 
 /** A checked wish for the shape of one record. */
 export interface RecordShape {
@@ -102,9 +103,9 @@ export async function readEach(
     [VERSION_FIELD],
   );
   const documents = await deps.store.read(node.table, pipeline);
-  const byId = new Map(documents.map((document) => [String(document._id), document]));
+  const byId = new Map(documents.map((document) => [idText(node.table, document._id), document]));
   return ids.map((id) => {
-    const document = byId.get(String(id));
+    const document = byId.get(idText(node.table, id));
     if (document === undefined) return undefined;
     return { json: toJson(document), version: isTold ? versionOf(document) : undefined };
   });

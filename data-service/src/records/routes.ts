@@ -148,7 +148,7 @@ export function respondCreated(
   ids: readonly string[],
 ): void {
   const [record] = records;
-  if (ids.length === 1) response.location(`/api/${table}/${ids[0]}`);
+  if (ids.length === 1) response.location(`/api/${table}/${encodeURIComponent(String(ids[0]))}`);
   if (ids.length === 1 && record !== undefined) respondWithRecord(response, 201, record);
   else
     respond(

@@ -35,7 +35,8 @@ export async function runCreate(
   const now = deps.clock.now();
   const mark = table.singleton ? { [SINGLETON_FIELD]: 1 } : {};
   // An import by root brings ids and times of its own, among the fields.
-  const before = { ...emptyGrams(table.columns.values()), createdAt: now, updatedAt: now };
+  const times = { [table.createdAt.field]: now, [table.updatedAt.field]: now };
+  const before = { ...emptyGrams(table.columns.values()), ...times };
   const documents = fields.map((own, at): Document => ({ _id: ids[at] ?? null, ...before, ...own, ...mark }));
   const unwritten = turn?.ids === undefined ? documents : await missing(deps, table, documents, ids);
   await insertAll(deps, table, unwritten, ids, plans.some(broughtId));
@@ -121,7 +122,7 @@ export async function runUpdate(
   };
   const { unset } = plan.own;
   const nothing = Object.keys(fields).length === 0 && unset.length === 0 && plan.foreign.length === 0;
-  const change = { set: { ...fields, updatedAt: deps.clock.now() }, unset };
+  const change = { set: { ...fields, [table.updatedAt.field]: deps.clock.now() }, unset };
   const done = await orUndo(async (undo) => {
     if (plan.foreign.length > 0) {
       for (const set of plan.foreign) await requireLettable(deps, id, set);
@@ -287,7 +288,7 @@ async function collectDeletes(
 ): Promise<DeleteStep[]> {
   const seen = new Map<string, Set<string>>();
   const unseen = ({ table, ids }: DeleteStep): Stored[] =>
-    ids.filter((id) => !seen.get(table.name)?.has(String(id)));
+    ids.filter((id) => !seen.get(table.name)?.has(idText(table, id)));
   const steps: DeleteStep[] = [];
   // The list grows while it is walked: every step adds the records that link to its own.
   const wanted: DeleteStep[] = [first];
@@ -295,7 +296,7 @@ async function collectDeletes(
     const { table } = step;
     const ids = unseen(step);
     if (ids.length === 0) continue;
-    seen.set(table.name, new Set([...(seen.get(table.name) ?? []), ...ids.map(String)]));
+    seen.set(table.name, new Set([...(seen.get(table.name) ?? []), ...ids.map((id) => idText(table, id))]));
     steps.push({ table, ids });
     for (const effect of deleteEffects(incomingLinks(catalog, table))) {
       if (effect.effect === "unlink") continue;

@@ -6,11 +6,9 @@
 import { createHash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "../json.js";
+import { VERSION_FIELD } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
-
-/** How often a record was changed; not there before the first time. No member's field begins with an underscore. */
-export const VERSION_FIELD = "_rev";
 
 /** A record as it is answered. */
 export interface Versioned {

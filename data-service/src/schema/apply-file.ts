@@ -3,7 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import type { TableDefinition } from "../catalog/definition.js";
 import { changeBody, type FileTable, matchTable } from "../catalog/schema-file.js";
-import type { Json } from "../json.js";
+import { isObject, type Json } from "../json.js";
 import { costsOf, requireAllowed } from "./ask-data.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { changeTable } from "./change-table.js";
@@ -91,11 +91,18 @@ function replaced(definitions: readonly TableDefinition[], plan: Plan): TableDef
 }
 
 /** A new table before it has any members: relations of the others may lead to it already. */
-function stubOf({ name }: FileTable): TableDefinition {
+function stubOf({ name, json }: FileTable): TableDefinition {
   return {
     ...{ id: new ObjectId().toHexString(), name, description: null, singleton: false, idType: "objectId" },
-    ...{ columns: [], relations: [], uniques: [], indexes: [], storage: { collection: name, fields: {} } },
+    ...{ columns: [], relations: [], uniques: [], indexes: [], storage: stubStorage(name, json) },
   };
+}
+
+function stubStorage(name: string, { storage }: FileTable["json"]): TableDefinition["storage"] {
+  const isAdopted = isObject(storage) && typeof storage.collection === "string";
+  return isAdopted
+    ? { collection: String(storage.collection), adopted: true, fields: {} }
+    : { collection: name, fields: {} };
 }
 
 /**
@@ -136,7 +143,8 @@ async function createBare(
 ): Promise<AppError | undefined> {
   // The id of a deleted table stays its own, so that it can come back.
   const isFree = id !== undefined && (await deps.changes.lastUndoable(id, new Date(0))) === undefined;
-  const bare: Json = { ...(isFree ? { id } : {}), name, idType: json.idType ?? null };
+  const stored = json.storage === undefined ? {} : { storage: json.storage };
+  const bare: Json = { ...(isFree ? { id } : {}), name, idType: json.idType ?? null, ...stored };
   try {
     await createTable(deps, bare, true);
     return undefined;

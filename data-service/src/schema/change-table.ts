@@ -69,6 +69,8 @@ export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
 async function sweep(deps: ChangeDeps, { before, after, removed }: Change): Promise<void> {
   const definitions = await deps.catalogStore.load();
   for (const { id, storage } of before) {
+    // Other programs may still use what an adopted table no longer shows.
+    if (storage.adopted === true) continue;
     const current = definitions.find((each) => each.id === id);
     if (removed.includes(id)) {
       if (current === undefined) await deps.data.dropCollection(storage.collection, id);

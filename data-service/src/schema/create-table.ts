@@ -11,6 +11,7 @@ import { definitionJson } from "../catalog/merge-definition.js";
 import { isObject, type Json, kindOf } from "../json.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeStore } from "../mongo/change-store.js";
+import type { TableData } from "../mongo/table-data.js";
 import type { CurrentCatalog } from "./current-catalog.js";
 import { nameTaken, schemaError } from "./plan-change.js";
 
@@ -18,6 +19,7 @@ export interface SchemaDeps {
   readonly catalogs: CurrentCatalog;
   readonly catalogStore: CatalogStore;
   readonly changes: Pick<ChangeStore, "keepsCollection">;
+  readonly data: Pick<TableData, "holdsAny">;
   readonly systemTables: readonly SystemTableDefinition[];
   readonly systemTablePrefix: string;
   readonly provision: (table: Table) => Promise<void>;
@@ -50,10 +52,26 @@ async function withOwnCollection(
   definition: TableDefinition,
 ): Promise<TableDefinition> {
   const { name, id, storage } = definition;
+  if (storage.adopted === true) return unusedBefore(catalog, definition);
   const isUsed = [...catalog.tables.values()].some((table) => table.collection === name);
-  if (!isUsed && !(await deps.changes.keepsCollection(name))) return definition;
+  if (!isUsed && !(await deps.changes.keepsCollection(name))) {
+    // Documents that another program has put there are not ours to clear away.
+    const adopted = await deps.data.holdsAny(name);
+    return adopted ? { ...definition, storage: { ...storage, adopted } } : definition;
+  }
   // No table's name has a dot.
   return { ...definition, storage: { ...storage, collection: `${name}.${id}` } };
+}
+
+/** Two tables on one collection would not know of each other's writes. @throws AppError 409 */
+function unusedBefore({ tables }: Catalog, definition: TableDefinition): TableDefinition {
+  const { collection } = definition.storage;
+  const other = [...tables.values()].find((table) => table.collection === collection);
+  if (other === undefined) return definition;
+  throw new AppError(
+    "CONFLICT",
+    `storage.collection: "${collection}" is the collection of the table "${other.name}"`,
+  );
 }
 
 function checkNew(deps: SchemaDeps, body: Json, catalog: Catalog, ownIds: boolean): TableDefinition {

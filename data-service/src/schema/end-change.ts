@@ -86,10 +86,17 @@ async function tablesOf(
   return builtTables(deps, await deps.catalogStore.load(), changed);
 }
 
-/** Fields that the new definition is the first to use: whatever lies there was never seen. */
+/**
+ * Fields that the new definition is the first to use: whatever lies there was never seen. In adopted documents that is
+ * true only of fields that values are converted into; those of new members may have been there long before.
+ */
 export function freshFields(from: TableDefinition, to: TableDefinition): string[] {
   const former = new Set([...Object.values(from.storage.fields), ...(from.storage.retired ?? [])]);
-  return Object.values(to.storage.fields).filter((field) => !former.has(field));
+  const mayBeForeign = (member: string): boolean =>
+    to.storage.adopted === true && from.storage.fields[member] === undefined;
+  return Object.entries(to.storage.fields)
+    .filter(([member, field]) => !former.has(field) && !mayBeForeign(member))
+    .map(([, field]) => field);
 }
 
 /** Takes back what nobody has seen: indexes and values of the new definition. */

@@ -58,7 +58,8 @@ async function countsOf(api: Api, parents: string, many: string): Promise<[numbe
   return Promise.all(
     body.data.map(async ({ id }: Row) => {
       const query = { filter: { id }, fields: "id", aggregate: { [many]: { count: true } } };
-      const { body: one } = await api.get(`/${parents}`, query);
+      const { status, body: one } = await api.get(`/${parents}`, query);
+      if (status !== 200) throw new Error(`${status}: ${JSON.stringify(one)}`);
       return [id, one.meta.aggregate[many].count];
     }),
   );

@@ -38,7 +38,7 @@ describe("a definition", () => {
       name: "never_made",
       colour: "red",
       singleton: "yes",
-      idType: "string",
+      idType: "serial",
       columns: [
         { name: "a", type: "strng" },
         { name: "1b", type: "int", rules: { minLength: 1 } },

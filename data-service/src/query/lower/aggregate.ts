@@ -42,8 +42,13 @@ function accumulator(column: Column, op: AggregateOp): Document {
   const field = `$${column.field}`;
   if (op === "count") return { $sum: { $cond: [{ $eq: [{ $ifNull: [field, null] }, null] }, 0, 1] } };
   // Sums of 64-bit numbers leave 64 bits; decimal128 holds them exactly.
-  const exact = column.type === "bigint" && (op === "sum" || op === "avg") ? { $toDecimal: field } : field;
+  const exact = column.type === "bigint" && (op === "sum" || op === "avg") ? asDecimal(field) : field;
   return { [`$${op}`]: exact };
+}
+
+/** What another program has put there and is no number adds nothing. */
+function asDecimal(input: string): Document {
+  return { $convert: { input, to: "decimal", onError: null } };
 }
 
 /** The group's document (undefined when no row matched) as `meta.aggregate`. */

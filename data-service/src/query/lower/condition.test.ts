@@ -70,7 +70,12 @@ describe("a test has a form for true and a form for false, and null satisfies ne
   });
 
   it("a json column is tested by type, for a list with a null in it is not null", () => {
-    const any = { $type: ["string", "number", "bool", "object", "array"] };
+    const any = {
+      $type: [
+        ...["string", "number", "bool", "object", "array", "date", "objectId", "binData", "timestamp"],
+        ...["regex", "javascript", "symbol", "dbPointer", "minKey", "maxKey"],
+      ],
+    };
     expect(both({ the_json: null }, "samples")).toEqual([
       match({ the_json: { $not: any } }),
       match({ the_json: any }),

@@ -113,8 +113,16 @@ function plain(condition: Document): Lowered {
   return { condition, joins: [] };
 }
 
-/** Any JSON but null. `$eq: null` would also find a list that has a null in it. */
-const ANY_JSON: Document = { $type: ["string", "number", "bool", "object", "array"] };
+/**
+ * Anything but null, also what only other programs store in an adopted collection. `$eq: null` would also find a list
+ * that has a null in it.
+ */
+const ANY_JSON: Document = {
+  $type: [
+    ...["string", "number", "bool", "object", "array", "date", "objectId", "binData", "timestamp"],
+    ...["regex", "javascript", "symbol", "dbPointer", "minKey", "maxKey"],
+  ],
+};
 
 /** The condition on one field. When false is wanted, null must not slip in: unknown is not false. */
 function lowerTest(test: Test, column: Column, wanted: boolean): Value {

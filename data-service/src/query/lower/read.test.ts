@@ -202,7 +202,7 @@ describe("aggregates", () => {
       {
         $group: {
           _id: null,
-          a0_sum: { $sum: { $toDecimal: "$the_bigint" } },
+          a0_sum: { $sum: { $convert: { input: "$the_bigint", to: "decimal", onError: null } } },
           a0_count: { $sum: { $cond: [{ $eq: [{ $ifNull: ["$the_bigint", null] }, null] }, 0, 1] } },
         },
       },

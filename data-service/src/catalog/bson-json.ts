@@ -1,0 +1,74 @@
+// Whatever BSON value stands somewhere -> JSON for people: the plain spelling, not one that could be read back.
+import type { Binary } from "bson";
+import type { Json } from "../json.js";
+import { plainDecimal } from "./decimal.js";
+
+/** What a value of BSON says it is. `instanceof` would not know the driver's, which has its own copy of the library. */
+export function bsonTypeOf(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null || !("_bsontype" in value)) return undefined;
+  return String(value._bsontype);
+}
+
+/** True for bytes of BSON, whoever made them. */
+export function isBinary(value: unknown): value is Binary {
+  return bsonTypeOf(value) === "Binary";
+}
+
+const UUID_SUBTYPE = 4;
+
+/** The spelling of bytes that are marked as a UUID, in the order that the standard gives them. */
+export function uuidText(value: unknown): string | undefined {
+  const isUuid = isBinary(value) && value.sub_type === UUID_SUBTYPE && value.position === 16;
+  return isUuid ? value.toUUID().toHexString() : undefined;
+}
+
+/** True for every kind of number. */
+export function isStoredNumber(value: unknown): boolean {
+  const type = bsonTypeOf(value);
+  return typeof value === "number" || (type !== undefined && NUMBERS.includes(type));
+}
+
+const NUMBERS = ["Double", "Int32", "Long", "Decimal128"];
+
+/**
+ * Any stored value as JSON: numbers, dates and ids in their usual spelling, bytes as base64, UUIDs as UUIDs, and null for
+ * what JSON has no word for (NaN, a time beyond the calendar).
+ */
+export function plainJson(stored: unknown): Json {
+  if (typeof stored === "number") return Number.isFinite(stored) ? stored : null;
+  if (typeof stored === "string" || typeof stored === "boolean") return stored;
+  if (typeof stored === "bigint") return String(stored);
+  if (typeof stored !== "object" || stored === null) return null;
+  if (Array.isArray(stored)) return stored.map(plainJson);
+  if (stored instanceof Date) return Number.isNaN(stored.getTime()) ? null : stored.toISOString();
+  if (stored instanceof RegExp) return String(stored);
+  const type = bsonTypeOf(stored);
+  if (type === undefined) return plainObject(stored);
+  if (isBinary(stored)) return uuidText(stored) ?? stored.toString("base64");
+  return SPELLINGS[type]?.(stored) ?? null;
+}
+
+/** Values of BSON by their type; the rest has no JSON. */
+const SPELLINGS: Readonly<Record<string, (stored: object) => Json>> = {
+  ObjectId: String,
+  Long: String,
+  Timestamp: String,
+  BSONSymbol: String,
+  Double: (stored) => plainJson(Number(stored)),
+  Int32: (stored) => plainJson(Number(stored)),
+  Decimal128: (stored) => plainDecimal(String(stored)),
+  DBRef: (stored) => plainObject(reference(stored)),
+  Code: (stored) => ("code" in stored ? String(stored.code) : null),
+  BSONRegExp: (stored) => ("pattern" in stored ? String(stored.pattern) : null),
+};
+
+function reference(stored: object): object {
+  return {
+    $ref: "collection" in stored ? stored.collection : null,
+    $id: "oid" in stored ? stored.oid : null,
+  };
+}
+
+function plainObject(stored: object): Json {
+  return Object.fromEntries(Object.entries(stored).map(([key, value]) => [key, plainJson(value)]));
+}

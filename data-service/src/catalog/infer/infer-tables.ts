@@ -1,0 +1,326 @@
+// Profiles of collections -> the tables of a schema file that serve them as they are, and what a person should know.
+// Pure. A column or relation claims only what every document that was looked at satisfies.
+import type { JsonObject } from "../../json.js";
+import type { IdType } from "../catalog.js";
+import { linkField } from "../check-definition.js";
+import type { DeclaredType } from "../column-types.js";
+import type { RelationType } from "../definition.js";
+import { collectionNameProblem, fieldProblem } from "../names.js";
+import { type ColumnGuess, guessColumn } from "./infer-columns.js";
+import { type Link, type LinkAnswer, linkOf } from "./infer-links.js";
+import {
+  free,
+  generatedNames,
+  hintsAt,
+  memberNameFor,
+  relationNameFor,
+  tableNameFor,
+} from "./infer-names.js";
+import { type CollectionProfile, type FieldProfile, filled, kindOfSeen, type Seen } from "./profile.js";
+
+export interface Inferred {
+  /** For the `tables` of a schema file. */
+  readonly tables: readonly JsonObject[];
+  /** What was recognised and what was not, one line each. */
+  readonly notes: readonly string[];
+}
+
+/** Of fewer documents it means nothing that all of them have a field. */
+const ENOUGH = 10;
+/** A table has 300 members at most; some are left for what comes later. */
+const MOST_FIELDS = 250;
+
+/** Where the times of a document lie, as the common libraries name them. */
+const TIMES = {
+  createdAt: ["createdAt", "created_at", "_created_at", "date_created"],
+  updatedAt: ["updatedAt", "updated_at", "_updated_at", "date_updated"],
+} as const;
+
+/** Bookkeeping of mongoose, Spring Data and Doctrine that is no data. */
+const BOOKKEEPING = ["__v", "_class"];
+
+export interface InferContext {
+  readonly systemPrefix: string;
+  /** Names of tables that are there already, system tables included. */
+  readonly taken: readonly string[];
+}
+
+/** Makes tables of collections. @param answers to `linkQuestions` of the same profiles */
+export function inferTables(
+  profiles: readonly CollectionProfile[],
+  answers: readonly LinkAnswer[],
+  { systemPrefix, taken }: InferContext,
+): Inferred {
+  const usable = profiles.filter(({ name }) => collectionNameProblem(name, systemPrefix) === undefined);
+  const names = tableNames(usable, systemPrefix, taken);
+  const drafts = usable.map((profile) => draftTable(profile, names, answers));
+  const tables = withInverses(drafts);
+  return {
+    tables: tables.map(tableJson),
+    notes: tables.flatMap(({ profile, name, columns, relations, idType, notes }) => [
+      `${profile.name} → ${name}: ${sizeOf(profile)}, ids ${idType}, ${some(columns, "column")}, ${some(relations, "relation")}`,
+      ...notes.map((note) => `  ${note}`),
+    ]),
+  };
+}
+
+function sizeOf({ documents, complete }: CollectionProfile): string {
+  if (!complete) return `a sample of ${documents} documents`;
+  return documents === 1 ? "1 document" : `${documents} documents`;
+}
+
+function some(list: readonly unknown[], word: string): string {
+  return `${list.length} ${word}${list.length === 1 ? "" : "s"}`;
+}
+
+function tableNames(
+  profiles: readonly CollectionProfile[],
+  systemPrefix: string,
+  taken: readonly string[],
+): ReadonlyMap<string, string> {
+  const used = new Set(taken);
+  return new Map(
+    profiles.map(({ name }) => {
+      const table = tableNameFor(name, systemPrefix, used);
+      used.add(table);
+      return [name, table];
+    }),
+  );
+}
+
+interface ColumnDraft extends ColumnGuess {
+  readonly name: string;
+  readonly field: string;
+  readonly required: boolean;
+  readonly unique: boolean;
+}
+
+interface RelationDraft {
+  readonly name: string;
+  readonly field: string;
+  readonly type: RelationType;
+  readonly table: string;
+  readonly inverse: string | null;
+  readonly required: boolean;
+}
+
+interface TableDraft {
+  readonly profile: CollectionProfile;
+  readonly name: string;
+  readonly idType: IdType;
+  readonly times: Readonly<Record<keyof typeof TIMES, string>>;
+  readonly columns: readonly ColumnDraft[];
+  readonly relations: readonly RelationDraft[];
+  readonly uniques: readonly (readonly string[])[];
+  readonly notes: readonly string[];
+}
+
+function draftTable(
+  profile: CollectionProfile,
+  names: ReadonlyMap<string, string>,
+  answers: readonly LinkAnswer[],
+): TableDraft {
+  const times = { createdAt: timeField(profile, "createdAt"), updatedAt: timeField(profile, "updatedAt") };
+  const { served, notes } = servedFields(profile, Object.values(times));
+  const members = draftMembers(profile, served, names, answers);
+  const name = names.get(profile.name) ?? "";
+  return {
+    ...{ profile, name, times, idType: idTypeOf(profile.ids) },
+    ...{ columns: members.columns, relations: members.relations },
+    uniques: jointUniques(profile, members),
+    notes: [...notes, ...members.notes],
+  };
+}
+
+/** The kind of ids that a new record gets, and in which those that are there can be named. */
+export function idTypeOf(ids: readonly Seen[]): IdType {
+  const isWhole = ({ type, fractions = 0, least, greatest }: Seen): boolean =>
+    kindOfSeen({ type, count: 0, least, greatest }) === "whole" ||
+    (type === "double" && fractions === 0 && [least, greatest].every(Number.isSafeInteger));
+  if (ids.length > 0 && ids.every(isWhole)) return "int";
+  const kinds = new Set(ids.map(kindOfSeen));
+  if (kinds.size > 1) return "mixed";
+  const [kind = "objectId"] = kinds;
+  if (kind === "text") return "string";
+  return kind === "objectId" || kind === "uuid" ? kind : "mixed";
+}
+
+/** The field that holds the time; one that is not there yet when no field does. */
+function timeField({ fields }: CollectionProfile, time: keyof typeof TIMES): string {
+  const isTime = ({ values }: FieldProfile): boolean => values.every(({ type }) => type === "date");
+  const known = TIMES[time].find((name) => fields.some((field) => field.name === name && isTime(field)));
+  if (known !== undefined) return known;
+  const names = new Set(fields.map(({ name }) => name));
+  return names.has(time) ? free(`portico_${time}`, names) : time;
+}
+
+function servedFields(
+  { fields }: CollectionProfile,
+  times: readonly string[],
+): { served: readonly FieldProfile[]; notes: string[] } {
+  const left = fields.filter(({ name }) => BOOKKEEPING.includes(name) || fieldProblem(name) !== undefined);
+  const rest = fields.filter((field) => !left.includes(field) && !times.includes(field.name));
+  const frequent = new Set(rest.toSorted((a, b) => filled(b) - filled(a)).slice(0, MOST_FIELDS));
+  const notes = left.map(({ name }) => `${name}: left as it is, not served`);
+  if (rest.length > frequent.size)
+    notes.push(`${rest.length - frequent.size} of its ${rest.length} fields are rare, and not served`);
+  return { served: rest.filter((field) => frequent.has(field)), notes };
+}
+
+interface Members {
+  readonly columns: readonly ColumnDraft[];
+  readonly relations: readonly RelationDraft[];
+  readonly notes: readonly string[];
+}
+
+function draftMembers(
+  profile: CollectionProfile,
+  fields: readonly FieldProfile[],
+  names: ReadonlyMap<string, string>,
+  answers: readonly LinkAnswer[],
+): Members {
+  const links = new Map(fields.map((field) => [field, linkOf(profile.name, field, answers)]));
+  const taken = generatedNames();
+  const columns: ColumnDraft[] = [];
+  const relations: RelationDraft[] = [];
+  const notes: string[] = [];
+  // Columns first: they keep their own names, and relations get theirs from what is left.
+  for (const field of fields.filter((each) => !isLink(links.get(each)))) {
+    const column = draftColumn(profile, field, taken);
+    taken.add(column.name);
+    columns.push(column);
+    if (column.note !== undefined) notes.push(`${column.name}: ${column.note}`);
+    if (links.get(field) === "several")
+      notes.push(`${column.name}: holds ids of several collections, no relation`);
+  }
+  for (const field of fields) {
+    const link = links.get(field);
+    if (!isLink(link)) continue;
+    const relation = draftRelation(profile, field, link, names.get(link.target) ?? "", taken);
+    taken.add(relation.name);
+    relations.push(relation);
+    const lost = link.lost === 0 ? "" : `; ${link.lost} of ${link.asked} ids looked up are not there`;
+    notes.push(`${relation.name}: ${relation.type} to ${relation.table}, from ${field.name}${lost}`);
+  }
+  return { columns, relations, notes };
+}
+
+function isLink(link: Link | "several" | undefined): link is Link {
+  return link !== undefined && link !== "several";
+}
+
+function draftColumn(
+  profile: CollectionProfile,
+  field: FieldProfile,
+  taken: ReadonlySet<string>,
+): ColumnDraft {
+  const guess = guessColumn(field, profile.complete);
+  return {
+    ...guess,
+    ...{ name: memberNameFor(field.name, taken), field: field.name },
+    required: guess.readOnly !== true && isRequired(profile, field),
+    unique: canBeUnique(guess.type) && isUnique(profile, field),
+  };
+}
+
+function draftRelation(
+  profile: CollectionProfile,
+  field: FieldProfile,
+  link: Link,
+  table: string,
+  taken: ReadonlySet<string>,
+): RelationDraft {
+  const toOne = isUnique(profile, field) ? "one-to-one" : "many-to-one";
+  return {
+    ...{
+      name: relationNameFor(field.name, isNamedAfter(profile, field, link), taken),
+      field: field.name,
+      table,
+      inverse: null,
+    },
+    type: link.isList ? "many-to-many" : toOne,
+    required: !link.isList && isRequired(profile, field),
+  };
+}
+
+/** A list of ids named after what they are ids of: `tagIds` of `tags`. */
+function isNamedAfter(profile: CollectionProfile, field: FieldProfile, { isList, target }: Link): boolean {
+  return isList && hintsAt(field.name, target, profile.name === target);
+}
+
+function isRequired({ documents, complete }: CollectionProfile, field: FieldProfile): boolean {
+  return complete && documents >= ENOUGH && filled(field) === documents;
+}
+
+function isUnique({ uniques }: CollectionProfile, { name }: FieldProfile): boolean {
+  return uniques.some((fields) => fields.length === 1 && fields[0] === name);
+}
+
+function canBeUnique(type: DeclaredType): boolean {
+  return type !== "json" && type !== "enumList";
+}
+
+/** Unique indexes on several fields, where all of them are members that can be. */
+function jointUniques({ uniques }: CollectionProfile, { columns, relations }: Members): string[][] {
+  const members = [
+    ...columns.filter(({ type }) => canBeUnique(type)),
+    ...relations.filter(({ type }) => type !== "many-to-many"),
+  ];
+  const nameOf = (field: string): string[] =>
+    members.filter((member) => member.field === field).map(({ name }) => name);
+  return uniques.flatMap((fields) => {
+    const names = fields.flatMap(nameOf);
+    return fields.length > 1 && names.length === fields.length ? [names] : [];
+  });
+}
+
+/** Gives every relation a name at its other end: that of the table it comes from, where that is free there. */
+function withInverses(drafts: readonly TableDraft[]): TableDraft[] {
+  const taken = new Map(
+    drafts.map(({ name, columns, relations }) => [
+      name,
+      new Set([...generatedNames(), ...[...columns, ...relations].map((member) => member.name)]),
+    ]),
+  );
+  return drafts.map((draft) => ({
+    ...draft,
+    relations: draft.relations.map((relation) => {
+      const used = taken.get(relation.table) ?? new Set<string>();
+      const isOnly = draft.relations.filter(({ table }) => table === relation.table).length === 1;
+      const isOwn = relation.table === draft.name;
+      const short = isOnly && !isOwn && !used.has(draft.name);
+      const inverse = memberNameFor(short ? draft.name : `${draft.name}_by_${relation.name}`, used);
+      used.add(inverse);
+      return { ...relation, inverse };
+    }),
+  }));
+}
+
+function tableJson({ profile, name, idType, times, columns, relations, uniques }: TableDraft): JsonObject {
+  const moved = Object.entries(times).filter(([time, field]) => time !== field);
+  return {
+    ...{ name, storage: { collection: profile.name, ...Object.fromEntries(moved) } },
+    ...(idType === "objectId" ? {} : { idType }),
+    columns: columns.map(columnJson),
+    ...(relations.length === 0 ? {} : { relations: relations.map(relationJson) }),
+    ...(uniques.length === 0 ? {} : { uniques }),
+  };
+}
+
+function columnJson({ name, field, type, values, required, unique, readOnly }: ColumnDraft): JsonObject {
+  return {
+    ...{ name, ...(field === name ? {} : { field }), type },
+    ...(required ? { required } : {}),
+    ...(unique ? { unique } : {}),
+    ...(readOnly ? { readOnly } : {}),
+    ...(values === undefined ? {} : { options: { values } }),
+  };
+}
+
+function relationJson(relation: RelationDraft): JsonObject {
+  const { name, field, type, table, inverse, required } = relation;
+  return {
+    ...{ name, ...(field === linkField(relation) ? {} : { field }), type, table, inverse },
+    ...(required ? { required } : {}),
+  };
+}

@@ -1,0 +1,252 @@
+// A database that other programs made -> profiles of its collections. Only reads; the database does the counting.
+import type { Db, Document } from "mongodb";
+import type { LinkAnswer, LinkQuestion } from "../catalog/infer/infer-links.js";
+import type { CollectionProfile, FieldProfile, Seen } from "../catalog/infer/profile.js";
+import { comparesPlainly } from "./provision.js";
+
+/** Up to this many documents all are looked at, beyond it a sample of as many. */
+const SAMPLE = 5_000;
+/** Different texts that lists may hold to be told one by one. */
+const MOST_WORDS = 20;
+const LONGEST_WORD = 64;
+/** Different values of a field that are looked up in another collection. */
+const LOOKED_UP = 100;
+
+export interface Listed {
+  /** Collections whose documents can be served. */
+  readonly collections: readonly string[];
+  /** The others, each with the reason. */
+  readonly left: readonly string[];
+}
+
+/** What can be asked of a database. */
+export interface DatabaseReader {
+  /** The collections that are somebody's data, and those that are left out. */
+  list(): Promise<Listed>;
+  /** Names of the tables that are there already, of an earlier adoption for instance. */
+  tableNames(): Promise<readonly string[]>;
+  /** Looks at one collection. */
+  profile(collection: string): Promise<CollectionProfile>;
+  /** How many of the values of a field are ids of another collection. */
+  answer(question: LinkQuestion): Promise<LinkAnswer>;
+}
+
+/** @param systemPrefix SYSTEM_TABLE_PREFIX */
+export function makeDatabaseReader(db: Db, systemPrefix: string): DatabaseReader {
+  const tables = db.collection<{ name: string; storage: { collection: string } }>(`${systemPrefix}table`);
+  return {
+    async list() {
+      const used = new Set((await tables.find().toArray()).map(({ storage }) => storage.collection));
+      return listCollections(db, systemPrefix, used);
+    },
+    tableNames: async () => (await tables.find().toArray()).map(({ name }) => name),
+    profile: (collection) => readProfile(db, collection),
+    answer: (question) => answerLink(db, question),
+  };
+}
+
+async function listCollections(db: Db, systemPrefix: string, used: ReadonlySet<string>): Promise<Listed> {
+  const all = await db.listCollections().toArray();
+  const names = new Set(all.map(({ name }) => name));
+  const judged = all
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ name, type = "collection" }) => {
+      return { name, reason: reasonAgainst(name, type, names, systemPrefix, used) };
+    });
+  return {
+    collections: judged.filter(({ reason }) => reason === undefined).map(({ name }) => name),
+    left: judged.filter(({ reason }) => reason).map(({ name, reason }) => `${name}: ${reason}`),
+  };
+}
+
+/** Why a collection is not served; empty for what nobody expects to be. */
+function reasonAgainst(
+  name: string,
+  type: string,
+  names: ReadonlySet<string>,
+  systemPrefix: string,
+  used: ReadonlySet<string>,
+): string | undefined {
+  if (name.startsWith("system.") || /^_[a-z]/.test(name) || name.startsWith(systemPrefix)) return "";
+  if (used.has(name)) return "has a table already";
+  if (type !== "collection") return `is a ${type}`;
+  const bucket = name.replace(/\.(?:files|chunks)$/, "");
+  const isBucket = bucket !== name && names.has(`${bucket}.files`) && names.has(`${bucket}.chunks`);
+  return isBucket ? "holds files of GridFS" : undefined;
+}
+
+async function readProfile(db: Db, name: string): Promise<CollectionProfile> {
+  const collection = db.collection<Document>(name);
+  const few = await collection.find({}, { projection: { _id: 1 }, limit: SAMPLE + 1 }).toArray();
+  const complete = few.length <= SAMPLE;
+  const sample: Document[] = complete ? [] : [{ $sample: { size: SAMPLE } }];
+  const [seen] = await collection
+    .aggregate([...sample, { $facet: FACETS }], { allowDiskUse: true })
+    .toArray();
+  const fields = await fieldProfiles(db, name, rowsOf(seen?.values), rowsOf(seen?.members));
+  const ids = fields.find((field) => field.name === "_id")?.values ?? [];
+  return {
+    ...{ name, complete, documents: Math.min(few.length, SAMPLE) },
+    fields: fields.filter((field) => field.name !== "_id"),
+    ids: complete ? ids : [...ids, ...(await outermostIds(db, name))],
+    uniques: await uniqueIndexes(db, name),
+  };
+}
+
+async function answerLink(db: Db, question: LinkQuestion): Promise<LinkAnswer> {
+  const { collection, field, target } = question;
+  const ids = { from: target, localField: "_id", foreignField: "_id", as: "found" };
+  const [answer] = await db
+    .collection(collection)
+    .aggregate([
+      { $match: { [field]: { $ne: null } } },
+      { $limit: SAMPLE },
+      { $project: { _id: 0, value: `$${field}` } },
+      { $unwind: "$value" },
+      { $group: { _id: "$value" } },
+      { $limit: LOOKED_UP },
+      { $lookup: { ...ids, pipeline: [{ $project: { _id: 1 } }] } },
+      { $group: { _id: null, asked: { $sum: 1 }, found: { $sum: { $size: "$found" } } } },
+    ])
+    .toArray();
+  return { ...question, asked: Number(answer?.asked ?? 0), found: Number(answer?.found ?? 0) };
+}
+
+/** What is counted of values, by field and type. */
+const ORDERED = ["int", "long", "double", "decimal", "binData"];
+const scalar = { $cond: [{ $in: ["$type", ORDERED] }, "$value", "$$REMOVE"] };
+const length = { $cond: [{ $eq: ["$type", "string"] }, { $strLenCP: stringOf("$value") }, "$$REMOVE"] };
+const isFraction = {
+  $cond: [
+    { $and: [{ $eq: ["$type", "double"] }, { $ne: [{ $trunc: numberOf("$value") }, "$value"] }] },
+    1,
+    0,
+  ],
+};
+
+/** The database looks at both sides of a condition, so each needs a value of its kind. */
+function stringOf(value: string): Document {
+  return { $cond: [{ $eq: [{ $type: value }, "string"] }, value, ""] };
+}
+
+function numberOf(value: string): Document {
+  return { $cond: [{ $isNumber: value }, value, 0] };
+}
+
+const COUNT_BY_TYPE: Document[] = [
+  { $set: { type: { $type: "$value" } } },
+  {
+    $group: {
+      _id: { name: "$name", type: "$type" },
+      count: { $sum: 1 },
+      ...{ least: { $min: scalar }, greatest: { $max: scalar } },
+      ...{ shortest: { $min: length }, longest: { $max: length } },
+      fractions: { $sum: isFraction },
+      place: { $min: "$place" },
+    },
+  },
+  { $sort: { place: 1, _id: 1 } },
+];
+
+const ENTRIES: Document[] = [
+  { $project: { entry: { $objectToArray: "$$ROOT" } } },
+  { $unwind: { path: "$entry", includeArrayIndex: "place" } },
+  { $project: { _id: 0, place: 1, name: "$entry.k", value: "$entry.v" } },
+];
+
+const FACETS = {
+  values: [...ENTRIES, ...COUNT_BY_TYPE],
+  members: [
+    ...ENTRIES,
+    { $match: { $expr: { $isArray: "$value" } } },
+    { $unwind: "$value" },
+    ...COUNT_BY_TYPE,
+  ],
+};
+
+function rowsOf(rows: unknown): readonly Document[] {
+  return Array.isArray(rows) ? rows : [];
+}
+
+async function fieldProfiles(
+  db: Db,
+  collection: string,
+  values: readonly Document[],
+  members: readonly Document[],
+): Promise<FieldProfile[]> {
+  const names = [...new Set(values.map((row) => String(row._id.name)))];
+  return Promise.all(
+    names.map(async (name) => {
+      const own = (rows: readonly Document[]): Seen[] =>
+        rows.filter((row) => row._id.name === name).map(toSeen);
+      const profile = { name, values: own(values).filter(isValue), members: own(members) };
+      const isTexts = profile.members.length > 0 && profile.members.every(isShortText);
+      const words = isTexts ? await wordsOf(db, collection, name) : undefined;
+      return words === undefined ? profile : { ...profile, words };
+    }),
+  );
+}
+
+function toSeen(row: Document): Seen {
+  const { _id, count, least, greatest, shortest, longest, fractions } = row;
+  return { type: String(_id.type), count, least, greatest, shortest, longest, fractions };
+}
+
+/** Null is the absence of a value, and so is what an older MongoDB called undefined. */
+function isValue({ type }: Seen): boolean {
+  return type !== "null" && type !== "undefined" && type !== "missing";
+}
+
+function isShortText({ type, longest = 0 }: Seen): boolean {
+  return type === "string" && longest <= LONGEST_WORD;
+}
+
+/** The different texts in the lists of a field, in their order; undefined when there are many. */
+async function wordsOf(db: Db, collection: string, field: string): Promise<string[] | undefined> {
+  if (field.startsWith("$") || field.includes(".")) return undefined;
+  const groups = await db
+    .collection(collection)
+    .aggregate([
+      { $match: { [field]: { $ne: null } } },
+      { $limit: SAMPLE },
+      { $project: { _id: 0, value: `$${field}` } },
+      { $unwind: "$value" },
+      { $group: { _id: "$value" } },
+      { $limit: MOST_WORDS + 1 },
+    ])
+    .toArray();
+  return groups.length > MOST_WORDS ? undefined : groups.map(({ _id }) => String(_id)).toSorted();
+}
+
+/** MongoDB orders by type first, so the first and the last id show whether there is one type or more. */
+async function outermostIds(db: Db, collection: string): Promise<Seen[]> {
+  const ends = await Promise.all(
+    ([1, -1] as const).map((direction) =>
+      db
+        .collection(collection)
+        .aggregate([
+          { $sort: { _id: direction } },
+          { $limit: 1 },
+          { $project: { value: "$_id", type: { $type: "$_id" } } },
+        ])
+        .toArray(),
+    ),
+  );
+  return ends.flat().map(({ value, type }): Seen => ({ type, count: 1, least: value, greatest: value }));
+}
+
+async function uniqueIndexes(db: Db, collection: string): Promise<string[][]> {
+  const indexes = await db.collection(collection).indexes();
+  return indexes
+    .filter((index) => index.unique === true && comparesPlainly(index))
+    .filter(({ key, partialFilterExpression: filter }) => filter === undefined || isPresence(filter, key))
+    .filter(({ key }) => Object.values(key).every((direction) => direction === 1 || direction === -1))
+    .map(({ key }) => Object.keys(key));
+}
+
+/** Only documents without one of the fields are left out. */
+function isPresence(filter: Document, key: Document): boolean {
+  return Object.entries(filter).every(
+    ([field, condition]) => field in key && JSON.stringify(condition) === '{"$exists":true}',
+  );
+}

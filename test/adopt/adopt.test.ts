@@ -1,0 +1,520 @@
+// Adopting a database that other programs made: what infer writes serves it, and nothing in it changes until a write.
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Document, MongoClient } from "mongodb";
+import { type Api, signIn } from "../support/api.js";
+import { startEngine, stopEngine } from "../support/engine-of-run.js";
+import { fileOf } from "../support/run-state.js";
+import { ADMIN, freshDatabase, type RunningService, startService } from "../support/stack.js";
+import { bytesOf, COLLECTIONS, ids, makeForeignDatabase } from "./foreign-database.js";
+
+let directory: string;
+let client: MongoClient;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "portico-adopt-"));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+/** Runs `npm run schema -- …`. */
+async function schema(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [fileOf("@portico/data-service/schema-main"), ...words], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: directory, NODE_ENV: "test", ...env },
+  });
+  const [output, errors, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.once("close", resolve)),
+  ]);
+  return { code, output, errors };
+}
+
+function serve(mongodbUrl: string, file: string): Promise<RunningService> {
+  return startService("@portico/data-service/main", {
+    ...{ MONGODB_URL: mongodbUrl, DATA_DIR: directory, DATA_SERVICE_PORT: "0", NODE_ENV: "test" },
+    ...{ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password, LOG_LEVEL: "info", DEMO: "off" },
+    SCHEMA_FILE: file,
+  });
+}
+
+describe("a database of ten collections as other programs leave them", () => {
+  let url: string;
+  let file: string;
+  let summary: string;
+  let before: Record<string, string[]>;
+  let indexes: Record<string, unknown[]>;
+  let service: RunningService | undefined;
+  let admin: Api;
+
+  const data = async (path: string, query: Readonly<Record<string, unknown>> = {}) => {
+    const { status, body } = await admin.get(path, query);
+    expect({ status, path, message: body.message }).toEqual({ status: 200, path, message: "Success" });
+    return body.data;
+  };
+  const idsOf = async (path: string, query: Readonly<Record<string, unknown>>) =>
+    (await data(path, { limit: "0", ...query })).map(({ id }: { id: unknown }) => id);
+  const indexesOf = async () => {
+    const read = Object.keys(COLLECTIONS).map(async (name): Promise<[string, Document[]]> => {
+      return [name, await client.db().collection(name).indexes()];
+    });
+    return Object.fromEntries(await Promise.all(read));
+  };
+
+  beforeAll(async () => {
+    url = freshDatabase();
+    file = join(directory, "schema.json");
+    client = new MongoClient(url);
+    await makeForeignDatabase(client.db());
+    [before, indexes] = [await bytesOf(client.db()), await indexesOf()];
+    const collections = await client.db().listCollections().toArray();
+    const inferred = await schema(["infer", file, "--database", url]);
+    expect(inferred.errors).toBe("");
+    summary = inferred.output;
+    expect(await client.db().listCollections().toArray()).toEqual(collections);
+    service = await serve(url, file);
+    admin = await signIn(service.url, ADMIN);
+  }, 120_000);
+  afterAll(async () => {
+    await service?.stop();
+    await client.db().dropDatabase();
+    await client.close();
+  });
+
+  it("is described: what was recognised, what was not, what is left out", () => {
+    for (const line of [
+      "blogPosts → blog_posts: 15 documents, ids objectId, 4 columns, 3 relations",
+      "  author: many-to-one to authors, from authorId; 1 of 4 ids looked up are not there",
+      "  sort: numbers and texts, served as json",
+      "  roles: lists of 2 different texts, served as enumList; other texts must be added to its options",
+      "  __v: left as it is, not served",
+      "  meta.seo: left as it is, not served",
+      "  raw: bytes, served as base64, read-only",
+      "drafts: is a view, left out",
+      "fs.chunks: holds files of GridFS, left out",
+      "fs.files: holds files of GridFS, left out",
+    ])
+      expect(summary.split("\n")).toContain(line);
+  });
+
+  it("is served whole: every document of every collection is a record", async () => {
+    const tables = { blogPosts: "blog_posts", Comment: "comment" } as Readonly<Record<string, string>>;
+    for (const [name, documents] of Object.entries(COLLECTIONS)) {
+      const records = await data(`/${tables[name] ?? name}`, { limit: "0" });
+      expect({ name, count: records.length }).toEqual({ name, count: documents.length });
+    }
+  });
+
+  it("shows values of every kind, explicit nulls and missing fields as null", async () => {
+    expect(await data("/authors", { fields: "bio,createdAt,roles", limit: "4" })).toEqual([
+      { bio: "About 1", createdAt: "2024-01-01T00:00:00.000Z", roles: ["editor"] },
+      { bio: "About 2", createdAt: "2024-01-02T00:00:00.000Z", roles: ["editor", "admin"] },
+      { bio: null, createdAt: "2024-01-03T00:00:00.000Z", roles: ["editor"] },
+      { bio: null, createdAt: "2024-01-04T00:00:00.000Z", roles: ["editor", "admin"] },
+    ]);
+    expect(await data("/devices", { limit: "1" })).toEqual([
+      {
+        ...{ id: "0190163d-8694-739b-aea5-000000000001", serial: "9007199254740994", on: true, raw: "AQID" },
+        ...{ createdAt: null, updatedAt: null },
+      },
+    ]);
+    expect(await data("/orders", { fields: "total,createdAt", limit: "1" })).toEqual([
+      { total: "1.90", createdAt: "2024-01-01T00:00:00.000Z" },
+    ]);
+    expect(await data("/articles", { fields: "id,id_field,sort,updatedAt", limit: "2" })).toEqual([
+      { id: 10, id_field: "article-1", sort: 1, updatedAt: null },
+      { id: 20, id_field: "article-2", sort: "last", updatedAt: null },
+    ]);
+  });
+
+  it("filters, sorts and counts it", async () => {
+    expect(await idsOf("/authors", { filter: { bio: null } })).toEqual(
+      [ids.author(3), ids.author(4)].map(String),
+    );
+    expect(await idsOf("/authors", { filter: { roles: { _contains: "admin" } }, limit: "1" })).toEqual([
+      String(ids.author(2)),
+    ]);
+    expect(await idsOf("/tags", { filter: { id: { _starts_with: "r" } } })).toEqual(["red"]);
+    expect(await idsOf("/devices", { filter: { serial: { _gt: "9007199254740994" } } })).toHaveLength(2);
+    expect(await idsOf("/orders", { filter: { total: { _between: ["2.9", "3.90"] } } })).toHaveLength(2);
+    expect(await idsOf("/articles", { sort: "-createdAt", limit: "2" })).toEqual([100, 90]);
+    expect(await idsOf("/blog_posts", { sort: "author.firstName,-views", limit: "2" })).toEqual(
+      [ids.post(15), ids.post(14)].map(String),
+    );
+    const { body } = await admin.get("/blog_posts", { meta: "*", aggregate: { views: { sum: true } } });
+    expect(body.meta).toEqual({ totalCount: 15, filterCount: 15, aggregate: { views: { sum: 123.5 } } });
+  });
+
+  it("follows references, both ways, and lists of them", async () => {
+    const [post] = await data("/blog_posts", { fields: "title,author.firstName,tags.label", limit: "1" });
+    expect(post).toEqual({
+      title: "Post 1",
+      author: { id: String(ids.author(2)), firstName: "Author 2" },
+      tags: [
+        { id: "green", label: "GREEN" },
+        { id: "red", label: "RED" },
+      ],
+    });
+    const [author] = await data("/authors", {
+      fields: "firstName",
+      deep: { blog_posts: { fields: "title", sort: "-title", limit: 1 } },
+    });
+    expect(author).toEqual({
+      firstName: "Author 1",
+      blog_posts: [{ id: String(ids.post(9)), title: "Post 9" }],
+    });
+    expect(await idsOf("/tags", { filter: { blog_posts: { title: "Post 1" } } })).toEqual(["green", "red"]);
+    expect(await idsOf("/blog_posts", { filter: { author: { email: "author2@example.com" } } })).toHaveLength(
+      4,
+    );
+    expect(await idsOf("/blog_posts", { filter: { author: null } })).toHaveLength(2);
+    expect(await data("/categories/2", { fields: "parent.name" })).toEqual([
+      { parent: { id: 1, name: "Category 1" } },
+    ]);
+    expect(await data(`/sessions/${ids.session(1)}`, { fields: "device.on" })).toEqual([
+      { device: { id: "0190163d-8694-739b-aea5-000000000002", on: false } },
+    ]);
+  });
+
+  it("a link to a document that is gone shows its id, and has no fields", async () => {
+    const path = `/blog_posts/${ids.post(15)}`;
+    expect(await data(path, { fields: "author" })).toEqual([{ author: { id: "000000010000000000000063" } }]);
+    expect(await data(path, { fields: "author.email" })).toEqual([{ author: null }]);
+  });
+
+  it("names ids of several kinds in one collection without mistaking them", async () => {
+    const all = await data("/settings", { limit: "0" });
+    expect(all.map(({ id }: { id: string }) => id)).toEqual([
+      ...["1.5", "5", "9007199254740995", '"000000090000000000000002"', '"5"', "home"],
+      ...['{"tenant":"a","year":2024}', "0190163d-8694-739b-aea5-000000000007", "000000090000000000000001"],
+      '{"$date":"1970-01-03T00:00:00Z"}'.replace("1970", "2024"),
+    ]);
+    for (const record of all) {
+      expect(await data(`/settings/${encodeURIComponent(record.id)}`)).toEqual([record]);
+      expect(await idsOf("/settings", { filter: { id: { _in: [record.id] } } })).toEqual([record.id]);
+    }
+    expect(await idsOf("/settings", { filter: { value: null }, fields: "id" })).toEqual([
+      "5",
+      '{"tenant":"a","year":2024}',
+    ]);
+  });
+
+  it("takes no condition for an id", async () => {
+    for (const id of [
+      '{"$gt":""}',
+      '{"$regularExpression":{"pattern":"h","options":""}}',
+      '{"a":{"$ne":1}}',
+    ]) {
+      const path = `/settings/${encodeURIComponent(id)}`;
+      expect((await admin.get(path)).status).toBe(404);
+      expect((await admin.delete(path)).status).toBe(404);
+      expect((await admin.patch(path, { value: 1 })).status).toBe(404);
+      expect((await admin.get("/settings", { filter: { id: { _in: [id] } } })).status).toBe(400);
+    }
+  });
+
+  it("has not changed by a byte, and its own indexes are all there", async () => {
+    expect(await bytesOf(client.db())).toEqual(before);
+    const now = await indexesOf();
+    for (const [name, own] of Object.entries(indexes)) expect(now[name]).toEqual(expect.arrayContaining(own));
+  });
+
+  it("is the same to the next start, which finds nothing to change", async () => {
+    const env = { MONGODB_URL: url, SCHEMA_FILE: file };
+    expect(await schema(["diff"], env)).toEqual({ code: 0, output: "no difference\n", errors: "" });
+    const again = join(directory, "again.json");
+    expect((await schema(["pull", again], env)).code).toBe(0);
+    expect(await schema(["diff", again], env)).toMatchObject({ code: 0 });
+    const pulled = JSON.parse(await readFile(again, "utf8")).tables;
+    const orders = pulled.find(({ name }: { name: string }) => name === "orders");
+    expect(orders.storage).toEqual({
+      collection: "orders",
+      createdAt: "created_at",
+      updatedAt: "updated_at",
+    });
+    expect(orders.relations[0].field).toBe("author_id");
+    await service?.stop();
+    service = await serve(url, file);
+    admin = await signIn(service.url, ADMIN);
+    expect(await bytesOf(client.db())).toEqual(before);
+  });
+
+  it("is not inferred a second time, and no file is overwritten", async () => {
+    const second = join(directory, "second.json");
+    const { output } = await schema(["infer", second, "--database", url]);
+    expect(JSON.parse(await readFile(second, "utf8"))).toEqual({ tables: [] });
+    expect(output).toContain("authors: has a table already, left out");
+    const { code, errors } = await schema(["infer", file, "--database", url]);
+    expect(code).toBe(1);
+    expect(errors).toContain("EEXIST");
+  });
+
+  it("changes where it is written to, in the fields that are written, and nowhere else", async () => {
+    const post = `/blog_posts/${ids.post(2)}`;
+    expect((await admin.patch(post, { title: "New", author: null })).status).toBe(200);
+    expect((await admin.patch("/orders/000000030000000000000001", { total: "5.00" })).status).toBe(200);
+    expect((await admin.delete(`/settings/${encodeURIComponent('"5"')}`)).status).toBe(200);
+    expect((await admin.delete("/tags/blue")).status).toBe(200);
+    const after = await bytesOf(client.db());
+    const others = (bytes: Record<string, string[]>, name: string, left: readonly number[]) =>
+      bytes[name]?.filter((_, at) => !left.includes(at));
+    expect(others(after, "blogPosts", [1])).toEqual(others(before, "blogPosts", [1]));
+    expect(others(after, "orders", [0])).toEqual(others(before, "orders", [0]));
+    expect(after.settings).toEqual(others(before, "settings", [2]));
+    expect(after.tags).toEqual(others(before, "tags", [2]));
+    for (const name of ["authors", "articles", "categories", "devices", "sessions", "Comment", "fs.files"])
+      expect(after[name]).toEqual(before[name]);
+    const { authorId, title, updatedAt, _record_version, ...rest } = (await client
+      .db()
+      .collection("blogPosts")
+      .findOne({ _id: ids.post(2) }, { promoteValues: false })) as Document;
+    const { authorId: _link, title: _title, ...was } = COLLECTIONS.blogPosts?.[1] ?? {};
+    expect({ ...rest, comments: null }).toEqual({ ...was, comments: null });
+    expect(Number(_record_version)).toBe(1);
+    expect({ authorId, title: String(title), at: updatedAt instanceof Date }).toEqual({
+      ...{ authorId: undefined, title: "New", at: true },
+    });
+    const order = await client
+      .db()
+      .collection("orders")
+      .findOne({ _id: ids.order(1) });
+    const former = Object.keys(COLLECTIONS.orders?.[0] ?? {});
+    expect(new Set(Object.keys(order ?? {}))).toEqual(new Set([...former, "_record_version"]));
+  });
+
+  it("gives new records ids of the collection's kind that nobody has", async () => {
+    const made = async (path: string, body: object) => {
+      const { status, headers, body: answer } = await admin.post(path, body);
+      expect({ status, message: answer.message }).toEqual({ status: 201, message: "Success" });
+      expect(headers.get("Location")).toBe(`/api${path}/${answer.data[0].id}`);
+      return answer.data[0].id;
+    };
+    const article = { id_field: "new", status: "draft", sort: 1, category: 1 };
+    expect(await made("/articles", article)).toBe(101);
+    // Another program goes on counting by itself.
+    await client
+      .db()
+      .collection<{ _id: number }>("articles")
+      .insertOne({ ...COLLECTIONS.articles?.[0], _id: 102 });
+    expect(await made("/articles", article)).toBe(103);
+    expect(await made("/tags", { label: "NEW", uber_uns: false })).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    expect(await made("/settings", { value: 1 })).toMatch(/^[0-9a-f]{24}$/);
+    expect(await made("/devices", { on: true })).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    const author = { firstName: "Ann", email: "ann@example.com", roles: [], address: {} };
+    await made("/authors", author);
+    const stored = await client.db().collection("authors").findOne({ email: "ann@example.com" });
+    expect(stored).toMatchObject({ firstName: "Ann", createdAt: expect.any(Date) });
+  });
+
+  it("the database's own unique indexes are refusals like any other", async () => {
+    const author = { firstName: "Ann", email: "author1@example.com", roles: [], address: {} };
+    const { status, body } = await admin.post("/authors", author);
+    expect({ status, fields: body.error.details }).toEqual({ status: 409, fields: { fields: ["email"] } });
+    const order = { number: "A-2", shop: "main", total: "1", lines: [], author: String(ids.author(1)) };
+    expect((await admin.post("/orders", order)).status).toBe(409);
+  });
+
+  it("shows what another program writes later as it is, also where it does not fit the column", async () => {
+    const odd = {
+      firstName: 5,
+      email: { a: 1 },
+      roles: "editor",
+      address: null,
+      bio: ["x"],
+      createdAt: "soon",
+    };
+    const { insertedId } = await client
+      .db()
+      .collection<Document>("authors")
+      .insertOne({ ...odd });
+    expect(await data(`/authors/${insertedId}`)).toEqual([
+      { id: String(insertedId), ...odd, updatedAt: null },
+    ]);
+    await client
+      .db()
+      .collection<{ _id: string; serial: string }>("devices")
+      .insertOne({ _id: "not a UUID", serial: "none" });
+    const { status, body } = await admin.get("/devices", {
+      aggregate: { serial: { sum: true } },
+      limit: "0",
+    });
+    expect({ status, ids: body.data.at(0).id }).toEqual({ status: 200, ids: "not a UUID" });
+  });
+
+  it("takes null for no value when the type of a column changes", async () => {
+    const [{ id, columns }] = await data("/svc_table", { filter: { name: "authors" } });
+    const wider = columns.map((each: { name: string }) =>
+      each.name === "bio" ? { ...each, type: "text" } : each,
+    );
+    expect((await admin.patch(`/svc_table/${id}`, { columns: wider })).status).toBe(200);
+    expect(await data("/authors", { fields: "bio", limit: "3" })).toEqual([
+      ...[{ bio: "About 1" }, { bio: "About 2" }, { bio: null }],
+    ]);
+  });
+
+  it("loses nothing when tables change: what Portico no longer shows stays in the documents", async () => {
+    await client
+      .db()
+      .collection("authors")
+      .updateOne({ _id: ids.author(1) }, { $set: { nickname: "Al" } });
+    const table = async () => (await data("/svc_table", { filter: { name: "authors" } }))[0];
+    const { id, columns } = await table();
+    const added = await admin.patch(`/svc_table/${id}`, {
+      columns: [...columns, { name: "nickname", type: "string" }],
+    });
+    expect(added.status).toBe(200);
+    expect(await data(`/authors/${ids.author(1)}`, { fields: "nickname" })).toEqual([{ nickname: "Al" }]);
+    const stored = await bytesOf(client.db());
+    const without = columns.filter(({ name }: { name: string }) => name !== "bio");
+    const refused = await admin.patch(`/svc_table/${id}`, { columns: without });
+    expect(refused.status).toBe(409);
+    const { confirmHash } = refused.body.error.details;
+    expect(
+      (await admin.patch(`/svc_table/${id}`, { columns: without }, { confirm: confirmHash })).status,
+    ).toBe(200);
+    expect((await data(`/authors/${ids.author(1)}`))[0]).not.toHaveProperty("bio");
+    expect(await bytesOf(client.db())).toEqual(stored);
+  });
+
+  it("sets links in documents that say null, or name a single one", async () => {
+    await client
+      .db()
+      .collection<Document>("blogPosts")
+      .updateOne({ _id: ids.post(11) }, { $set: { tags: "green" } });
+    const posts = [ids.post(11), ids.post(12)].map(String);
+    expect((await admin.patch("/tags/red", { blog_posts: posts })).status).toBe(200);
+    expect(await idsOf("/blog_posts", { filter: { tags: "red" } })).toEqual(posts);
+    expect((await admin.delete("/tags/green")).status).toBe(200);
+    expect(await data(`/blog_posts/${posts[0]}`, { fields: "tags" })).toEqual([{ tags: [{ id: "red" }] }]);
+  });
+
+  it("a new column's default reaches every document, whatever the kind of its id", async () => {
+    const more = Array.from({ length: 1_500 }, (_, at) => ({ _id: at % 3 === 0 ? `many${at}` : 1_000 + at }));
+    await client.db().collection<{ _id: number | string }>("settings").insertMany(more);
+    const [{ id, columns }] = await data("/svc_table", { filter: { name: "settings" } });
+    const flag = { name: "flag", type: "boolean", required: true, default: true };
+    expect((await admin.patch(`/svc_table/${id}`, { columns: [...columns, flag] })).status).toBe(200);
+    const { body } = await admin.get("/settings", { meta: "filterCount", filter: { flag: null } });
+    expect(body.meta).toEqual({ filterCount: 0 });
+  });
+
+  it("a collection that holds documents and is given a table by hand is adopted too", async () => {
+    await client.db().collection("plain").insertOne({ kept: "before", title: "One" });
+    const made = await admin.post("/svc_table", {
+      name: "plain",
+      columns: [{ name: "title", type: "string" }],
+    });
+    const { id, columns } = made.body.data[0];
+    const kept = { name: "kept", type: "string" };
+    expect((await admin.patch(`/svc_table/${id}`, { columns: [...columns, kept] })).status).toBe(200);
+    expect(await data("/plain", { fields: "title,kept" })).toEqual([{ title: "One", kept: "before" }]);
+  });
+});
+
+describe("infer", () => {
+  it("reads an embedded database, in which no table is made", async () => {
+    const folder = join(directory, "engine");
+    const engine = await startEngine(folder);
+    const other = new MongoClient(engine.uri);
+    await other
+      .db("shop")
+      .collection<{ _id: number; name: string }>("userProfiles")
+      .insertOne({ _id: 1, name: "Ann" });
+    await other.close();
+    await stopEngine(engine);
+    const file = join(directory, "embedded.json");
+    const made = await schema(["infer", file, "--database", `mongodb_embedded://${folder}?db=shop`]);
+    expect(made).toMatchObject({ code: 0, errors: "" });
+    expect(JSON.parse(await readFile(file, "utf8"))).toEqual({
+      tables: [
+        {
+          ...{ name: "user_profiles", storage: { collection: "userProfiles" }, idType: "int" },
+          columns: [{ name: "name", type: "string" }],
+        },
+      ],
+    });
+    const again = await startEngine(folder);
+    const look = new MongoClient(again.uri);
+    expect((await look.db("shop").listCollections().toArray()).map(({ name }) => name)).toEqual([
+      "userProfiles",
+    ]);
+    await look.close();
+    await stopEngine(again);
+  });
+
+  it("of a collection too large to be looked at whole claims no more than is certain", async () => {
+    const url = freshDatabase();
+    const large = new MongoClient(url);
+    const many = Array.from({ length: 5_100 }, (_, at) => ({
+      _id: at as number | string,
+      kinds: ["a", "b"],
+    }));
+    await large
+      .db()
+      .collection<{ _id: number | string }>("events")
+      .insertMany([...many, { _id: "last" }]);
+    const file = join(directory, "large.json");
+    const { output } = await schema(["infer", file, "--database", url]);
+    await large.db().dropDatabase();
+    await large.close();
+    expect(output).toContain(
+      "events → events: a sample of 5000 documents, ids mixed, 1 column, 0 relations\n",
+    );
+    const [events] = JSON.parse(await readFile(file, "utf8")).tables;
+    expect(events).toEqual({
+      ...{ name: "events", storage: { collection: "events" }, idType: "mixed" },
+      columns: [{ name: "kinds", type: "json" }],
+    });
+  });
+
+  it.each([
+    ["infer", "a", "b"],
+    ["infer", "--database"],
+    ["pull", "--database", "mongodb://localhost"],
+  ])("refuses words it does not know: %s %s %s", async (...words) => {
+    const { code, errors } = await schema(words);
+    expect(code).toBe(2);
+    expect(errors).toMatch(/^usage:/);
+  });
+});
+
+describe("a schema file that says where data lies", () => {
+  let url: string;
+  beforeAll(() => {
+    url = freshDatabase();
+  });
+  afterAll(async () => {
+    const empty = new MongoClient(url);
+    await empty.db().dropDatabase();
+    await empty.close();
+  });
+
+  it.each([
+    [
+      { storage: { collection: "_sessions" } },
+      /storage\.collection: "_sessions" is not a collection of yours/,
+    ],
+    [{ storage: { collection: "svc_user" } }, /storage\.collection: "svc_user" is not a collection of yours/],
+    [{ storage: { collection: "a", columns: 1 } }, /storage\.columns: is not known here/],
+    [
+      { columns: [{ name: "a", type: "int", field: "b" }] },
+      /storage: is needed where members have a "field"/,
+    ],
+    [
+      { storage: { collection: "a" }, columns: [{ name: "a", type: "int", field: "$b" }] },
+      /the field "\$b" has a name that queries can't speak of/,
+    ],
+    [
+      { storage: { collection: "a", createdAt: "b" }, columns: [{ name: "a", type: "int", field: "b" }] },
+      /the field "b" is used twice/,
+    ],
+  ])("is refused where that can't be: %j", async (table, sentence) => {
+    const file = join(directory, "wrong.json");
+    await writeFile(file, JSON.stringify({ tables: [{ name: "things", ...table }] }));
+    const { code, output } = await schema(["diff", file], { MONGODB_URL: url });
+    expect({ code, output }).toEqual({ code: 1, output: expect.stringMatching(sentence) });
+  });
+});
