@@ -1,5 +1,7 @@
 // The gateway's own routes, described: sign-in with cookies, providers, the page of the API. Pure. It stands here
 // because the data service writes the document; a test compares it with the gateway's routes.
+
+import { PROVIDERS } from "./oauth.js";
 import {
   AT_GATEWAY,
   answer,
@@ -7,16 +9,19 @@ import {
   FLAG,
   inPath,
   inQuery,
-  object,
   type Operation,
+  object,
   redirect,
   TEXT,
   WHOLE_NUMBER,
 } from "./operation.js";
-import { PROVIDERS } from "./oauth.js";
 
 const SIGN_IN = "Sign-in";
-const PROVIDER = inPath("provider", { enum: [...PROVIDERS] }, "One that `GET /auth/providers` names; others are 404.");
+const PROVIDER = inPath(
+  "provider",
+  { enum: [...PROVIDERS] },
+  "One that `GET /auth/providers` names; others are 404.",
+);
 const PREFIX = inQuery(
   "cookieBridgePrefix",
   { type: "string", default: "/api" },
@@ -25,10 +30,10 @@ const PREFIX = inQuery(
 
 /** E-mail and password, and how long to stay. */
 export const CREDENTIALS = {
-  schema: object({ email: TEXT, password: { type: "string", maxLength: 1024, format: "password" }, remember: FLAG }, [
-    "email",
-    "password",
-  ]),
+  schema: object(
+    { email: TEXT, password: { type: "string", maxLength: 1024, format: "password" }, remember: FLAG },
+    ["email", "password"],
+  ),
   example: { email: "ann@example.com", password: "correct horse battery", remember: true },
 };
 
@@ -58,14 +63,17 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     ...{ method: "get", path: "/auth/providers", id: "listProviders", tag: SIGN_IN, for: "anyone" },
     ignoresCredentials: true,
     summary: "The providers one can sign in with",
-    answers: { 200: dataAnswer(200, "In a fixed order.", object({ provider: { enum: [...PROVIDERS] } }, ["provider"])) },
+    answers: {
+      200: dataAnswer(200, "In a fixed order.", object({ provider: { enum: [...PROVIDERS] } }, ["provider"])),
+    },
     refusals: AT_GATEWAY,
   },
   {
     ...{ method: "get", path: "/auth/{provider}", id: "startOAuth", tag: SIGN_IN, for: "anyone" },
     ignoresCredentials: true,
     summary: "Sign in with a provider",
-    description: "An address to navigate to, not to fetch: the browser goes to the provider and comes back signed in.",
+    description:
+      "An address to navigate to, not to fetch: the browser goes to the provider and comes back signed in.",
     parameters: [
       PROVIDER,
       { ...inQuery("redirect", { type: "string", format: "uri" }, "Where to come back to."), required: true },
@@ -111,7 +119,14 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     refusals: [400, 401, 403, 404, 413, 415, 429, 500, 502, 503, 504],
   },
   {
-    ...{ method: "get", path: "/docs", id: "showDocs", tag: "About the API", for: "anyone", ignoresCredentials: true },
+    ...{
+      method: "get",
+      path: "/docs",
+      id: "showDocs",
+      tag: "About the API",
+      for: "anyone",
+      ignoresCredentials: true,
+    },
     summary: "This document as a page to read and to try",
     answers: {
       200: { description: "The page.", content: { "text/html": { schema: TEXT } } },
@@ -125,7 +140,10 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     summary: "What the page is made of",
     parameters: [inPath("file", TEXT, "A script or a style sheet.")],
     answers: {
-      200: { description: "The file.", content: { "text/javascript": { schema: TEXT }, "text/css": { schema: TEXT } } },
+      200: {
+        description: "The file.",
+        content: { "text/javascript": { schema: TEXT }, "text/css": { schema: TEXT } },
+      },
       304: { description: "The one you have is still right." },
     },
     refusals: [400, 404, 500],

@@ -1,5 +1,5 @@
 // One operation of the API as the OpenAPI document describes it, and the shorthands of those who describe. Pure.
-import { ERROR_CODES } from "./error-codes.js";
+import type { ERROR_CODES } from "./error-codes.js";
 
 /** A piece of an OpenAPI document or of a JSON Schema. */
 export interface Part {
@@ -54,7 +54,12 @@ export function inQuery(name: string, schema: Part, description: string): Part {
 
 /** An object with these keys and no others; `required` are those that must be there. */
 export function object(properties: Readonly<Record<string, Part>>, required: readonly string[] = []): Part {
-  return { type: "object", properties, additionalProperties: false, ...(required.length > 0 ? { required } : {}) };
+  return {
+    type: "object",
+    properties,
+    additionalProperties: false,
+    ...(required.length > 0 ? { required } : {}),
+  };
 }
 
 /** An answer with keys beside `statusCode` and `message`. */

@@ -90,7 +90,11 @@ function describe(column: Column): Part {
 const SAMPLES: Readonly<Record<ColumnType, Json>> = {
   ...{ string: "text", text: "text", int: 1, bigint: "9007199254740993", float: 1.5, decimal: "19.90" },
   ...{ boolean: true, date: "2026-05-31", datetime: "2026-05-31T12:00:00.000Z", enum: "", enumList: [] },
-  ...{ json: { key: "value" }, uuid: "0190163d-8694-739b-aea5-966c26f8ad91", objectId: "61e8b014acff7fb4f32baed4" },
+  ...{
+    json: { key: "value" },
+    uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
+    objectId: "61e8b014acff7fb4f32baed4",
+  },
 };
 const FORMAT_SAMPLES = {
   email: "ann@example.com",
@@ -110,5 +114,7 @@ export function exampleOf(column: Column): Json | undefined {
   const sample = rules.format === undefined ? SAMPLES[type] : FORMAT_SAMPLES[rules.format];
   if (typeof sample !== "string") return sample;
   const { minLength = 0, maxLength = sample.length } = rules;
-  return rules.format === undefined ? sample.padEnd(minLength, " and more").slice(0, Math.max(minLength, maxLength)) : sample;
+  return rules.format === undefined
+    ? sample.padEnd(minLength, " and more").slice(0, Math.max(minLength, maxLength))
+    : sample;
 }

@@ -38,7 +38,6 @@ const META = object({
   totalCount: { ...WHOLE_NUMBER, description: "Whatever the filter says." },
   filterCount: { ...WHOLE_NUMBER, description: "That match the filter, on all pages." },
   aggregate: { type: "object", additionalProperties: { type: "object" } },
-  explain: { type: "object", description: "Of `explain=true`." },
 });
 
 export const COMMON_SCHEMAS: Readonly<Record<string, Part>> = { Error: ERROR, Meta: META };
@@ -57,7 +56,7 @@ export const COMMON_PARAMETERS: Readonly<Record<string, Part>> = {
   ),
   deep: {
     ...{ name: "deep", in: "query", description: "What to load of related records." },
-    content: { "application/json": { schema: { type: "object" } } },
+    content: { "application/json": { schema: { type: "object" }, example: {} } },
   },
   explain: inQuery("explain", { type: "boolean" }, "Answer how the query runs instead of what it finds."),
 };

@@ -26,7 +26,12 @@ export function operatorSchemas(): Readonly<Record<string, Part>> {
 function operators(column: Pick<Column, "type" | "values">): Part {
   const names = operatorsOf({ type: column.type, encrypted: false });
   const properties = names.map((name): [string, Part] => [name, operandSchema(column, name)]);
-  return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false, minProperties: 1 };
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties),
+    additionalProperties: false,
+    minProperties: 1,
+  };
 }
 
 function operandSchema(column: Pick<Column, "type" | "values">, name: string): Part {
@@ -54,7 +59,9 @@ export function filterSchema({ table, columns, relations }: VisibleTable): Part 
     type: "object",
     properties: {
       ...{ _and: list, _or: list, _not: own },
-      ...Object.fromEntries(columns.filter(isFilterable).map(({ column }) => [column.name, columnFilter(column)])),
+      ...Object.fromEntries(
+        columns.filter(isFilterable).map(({ column }) => [column.name, columnFilter(column)]),
+      ),
       ...Object.fromEntries(
         relations.filter(isComparable).map((each) => [each.relation.name, relationFilter(each)]),
       ),
@@ -77,7 +84,12 @@ function relationFilter({ target }: VisibleRelation): Part {
   if (target === undefined) return { type: "null" };
   const id = { type: target.idColumn.type, values: [] };
   const links = ON_RELATIONS.map((name): [string, Part] => [name, operandSchema(id, name)]);
-  const onLink = { type: "object", properties: Object.fromEntries(links), additionalProperties: false, minProperties: 1 };
+  const onLink = {
+    type: "object",
+    properties: Object.fromEntries(links),
+    additionalProperties: false,
+    minProperties: 1,
+  };
   return { anyOf: [plainValue(id), { type: "null" }, onLink, ref(`${target.name}.filter`)] };
 }
 
@@ -89,7 +101,10 @@ const PAGING = {
 };
 
 /** `{table}.deep`; undefined for a table without relations. */
-export function deepSchema({ relations }: VisibleTable, hasDeep: (table: string) => boolean): Part | undefined {
+export function deepSchema(
+  { relations }: VisibleTable,
+  hasDeep: (table: string) => boolean,
+): Part | undefined {
   const shown = relations.filter(({ shown: where, target }) => where !== "never" && target !== undefined);
   if (shown.length === 0) return undefined;
   const properties = shown.map((each): [string, Part] => [each.relation.name, deepSetting(each, hasDeep)]);
@@ -116,7 +131,9 @@ export function aggregateSchema({ columns, relations }: VisibleTable): Part {
     properties: Object.fromEntries(ops.map((op) => [op, { const: true }])),
     ...{ additionalProperties: false, minProperties: 1 },
   });
-  const ofColumns = columns.filter(isComparable).map(({ column }) => [column.name, flags(aggregatesOf(column))]);
+  const ofColumns = columns
+    .filter(isComparable)
+    .map(({ column }) => [column.name, flags(aggregatesOf(column))]);
   const counted = relations.filter(({ relation, comparable }) => comparable && relation.many);
   const ofRelations = counted.map(({ relation }) => [relation.name, flags(["count"])]);
   const properties: Readonly<Record<string, Part>> = Object.fromEntries([...ofColumns, ...ofRelations]);

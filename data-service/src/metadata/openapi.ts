@@ -8,13 +8,7 @@ import type { Catalog } from "../catalog/catalog.js";
 import type { VisibleTable } from "../permission/visible-tables.js";
 import type { Principal } from "../principal.js";
 import { COMMON_PARAMETERS, COMMON_SCHEMAS, refusal, refusalName } from "./common-parts.js";
-import {
-  aggregateSchema,
-  deepSchema,
-  filterSchema,
-  operatorSchemas,
-  querySchema,
-} from "./filter-schema.js";
+import { aggregateSchema, deepSchema, filterSchema, operatorSchemas, querySchema } from "./filter-schema.js";
 import { AUTH_OPERATIONS } from "./operations/auth.js";
 import { meOperations } from "./operations/me.js";
 import { METADATA_OPERATIONS } from "./operations/metadata.js";
@@ -101,7 +95,8 @@ function isRootAdmin(principal: Principal): boolean {
 function mayUse(operation: Operation, principal: Principal): boolean {
   const isUser = principal.kind === "user";
   const isReadOnly = isUser && principal.apiToken?.readOnly === true;
-  if (isReadOnly && operation.method !== "get" && !operation.isSafe && !operation.ignoresCredentials) return false;
+  if (isReadOnly && operation.method !== "get" && !operation.isSafe && !operation.ignoresCredentials)
+    return false;
   const audiences: Readonly<Record<Audience, boolean>> = {
     ...{ anyone: true, user: isUser, root: isRootAdmin(principal) },
     session: isUser && principal.apiToken === undefined,
@@ -116,7 +111,10 @@ function tagsOf(operations: readonly Operation[], { tables }: Described): readon
     const table = ofTables.get(name);
     return table === undefined ? 0 : table.system ? 2 : 1;
   };
-  const names = [...new Set(operations.map(({ tag }) => tag))].toSorted((a, b) => rank(a) - rank(b));
+  const byName = (a: string, b: string): number => (rank(a) === 0 || a === b ? 0 : a < b ? -1 : 1);
+  const names = [...new Set(operations.map(({ tag }) => tag))].toSorted(
+    (a, b) => rank(a) - rank(b) || byName(a, b),
+  );
   return names.map((name) => {
     const description = ofTables.get(name)?.description;
     return { name, ...(description ? { description } : {}) };
@@ -185,7 +183,7 @@ function schemasOfTable(visible: VisibleTable, about: Described): Part {
   const overrides = isTableOfTables(visible, about) ? DEFINITION_MEMBERS : {};
   const hasDeep = hasDeepIn(about);
   const deep = deepSchema(visible, hasDeep);
-  const record = { ...recordSchema(visible, overrides), examples: [recordExample(visible)] };
+  const record = { ...recordSchema(visible, overrides), examples: [recordExample(visible, overrides)] };
   return {
     ...(read === undefined ? {} : { [name]: record, [`${name}.filter`]: filterSchema(visible) }),
     ...(read === undefined ? {} : { [`${name}.aggregate`]: aggregateSchema(visible) }),
@@ -200,7 +198,12 @@ function schemasOfTable(visible: VisibleTable, about: Described): Part {
 function securitySchemes(appUrl: string): Part {
   const prefix = appUrl.startsWith("https:") ? "__Host-" : "";
   return {
-    cookie: { type: "apiKey", in: "cookie", name: `${prefix}accessToken`, description: "Set by `POST /login`." },
+    cookie: {
+      type: "apiKey",
+      in: "cookie",
+      name: `${prefix}accessToken`,
+      description: "Set by `POST /login`.",
+    },
     bearer: {
       ...{ type: "http", scheme: "bearer" },
       description: "An access token of `POST /auth/login`, or an API token.",

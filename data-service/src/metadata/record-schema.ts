@@ -11,7 +11,10 @@ type Write = "creatable" | "updatable";
 export type Overrides = Readonly<Record<string, Part>>;
 
 /** `{table}`: any part of it may be missing, for `fields` chooses. */
-export function recordSchema({ columns, relations, ...table }: VisibleTable, overrides: Overrides = {}): Part {
+export function recordSchema(
+  { columns, relations, ...table }: VisibleTable,
+  overrides: Overrides = {},
+): Part {
   const values = columns
     .filter(isShown)
     .map(({ column }): [string, Part] => [column.name, overrides[column.name] ?? valueSchema(column)]);
@@ -47,7 +50,9 @@ export function bodySchema(
   return {
     type: "object",
     properties: {
-      ...Object.fromEntries(values.map(({ column }) => [column.name, overrides[column.name] ?? inputSchema(column)])),
+      ...Object.fromEntries(
+        values.map(({ column }) => [column.name, overrides[column.name] ?? inputSchema(column)]),
+      ),
       ...Object.fromEntries(links.map((each) => [each.relation.name, linkSchema(each)])),
     },
     additionalProperties: false,
@@ -70,9 +75,12 @@ function linkSchema({ relation, target }: VisibleRelation): Part {
 }
 
 /** A record as an answer may show it. */
-export function recordExample({ columns, relations }: VisibleTable): Readonly<Record<string, Json>> {
+export function recordExample(
+  { columns, relations }: VisibleTable,
+  overrides: Overrides = {},
+): Readonly<Record<string, Json>> {
   const values = columns
-    .filter(({ column, shown }) => shown !== "never" && !column.hidden)
+    .filter(({ column, shown }) => shown !== "never" && !column.hidden && !(column.name in overrides))
     .map(({ column }): [string, Json] => [column.name, exampleOf(column) ?? null]);
   const links = relations
     .filter(({ relation, shown }) => shown !== "never" && !relation.many)
@@ -80,19 +88,23 @@ export function recordExample({ columns, relations }: VisibleTable): Readonly<Re
   return Object.fromEntries([...values, ...links].filter(([, value]) => value !== null));
 }
 
-/** A body that a table takes; undefined when no example can be given for something it needs. */
+/** A body that a table takes, with links only where it needs them: which records there are is not known here. Undefined
+ * when no example can be given for something it needs. */
 export function bodyExample(
   { columns, relations }: VisibleTable,
   write: Write,
 ): Readonly<Record<string, Json>> | undefined {
-  const values = columns.filter((each) => each[write]).map(({ column, needed }) => ({
-    ...{ name: column.name, needed, value: column.secret ? "correct horse battery" : exampleOf(column) },
-  }));
+  const values = columns
+    .filter((each) => each[write])
+    .map(({ column, needed }) => ({
+      ...{ name: column.name, needed, value: column.secret ? "correct horse battery" : exampleOf(column) },
+    }));
   const links = relations
-    .filter((each) => each[write] && each.target !== undefined && !each.relation.many)
+    .filter((each) => each[write] && each.needed && each.target !== undefined && !each.relation.many)
     .map(({ relation, target, needed }) => ({ name: relation.name, needed, value: idExample(target) }));
   const all = [...values, ...links];
-  if (write === "creatable" && all.some(({ needed, value }) => needed && value === undefined)) return undefined;
+  if (write === "creatable" && all.some(({ needed, value }) => needed && value === undefined))
+    return undefined;
   return Object.fromEntries(all.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
 }
 

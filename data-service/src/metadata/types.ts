@@ -56,7 +56,11 @@ function tableLines({ table, columns, relations, actions }: VisibleTable): strin
 function block(name: string, members: readonly string[] | undefined): string[] {
   if (members === undefined) return [`    ${name}: never;`];
   if (members.length === 0) return [`    ${name}: Record<string, never>;`];
-  return [`    ${name}: {`, ...members.flatMap((each) => each.split("\n")).map((line) => `      ${line}`), "    };"];
+  return [
+    `    ${name}: {`,
+    ...members.flatMap((each) => each.split("\n")).map((line) => `      ${line}`),
+    "    };",
+  ];
 }
 
 interface Member {
@@ -82,7 +86,12 @@ function recordMember(member: Visible): string {
   }
   const { name, many, description } = member.relation;
   const linked = `Linked<${JSON.stringify(member.target?.name ?? "")}>`;
-  return memberLine({ name, type: many ? `${linked}[]` : `${linked} | null`, optional: many || isPartly, description });
+  return memberLine({
+    name,
+    type: many ? `${linked}[]` : `${linked} | null`,
+    optional: many || isPartly,
+    description,
+  });
 }
 
 function membersOf(members: readonly Visible[], write: "creatable" | "updatable"): string[] {
@@ -123,7 +132,9 @@ function filterMembers(table: string, members: readonly Visible[]): string[] {
 function columnFilter(column: Column): string {
   const { type, values } = column;
   const tests = values.length === 0 ? testsName(type) : `${testsName(type)}<${union(values)}>`;
-  return operandOf(type, "_eq") === "value or null" ? `${plainType(column)} | null | ${tests}` : `null | ${tests}`;
+  return operandOf(type, "_eq") === "value or null"
+    ? `${plainType(column)} | null | ${tests}`
+    : `null | ${tests}`;
 }
 
 /** The type of a column's values in JSON. */
@@ -151,14 +162,24 @@ function testsOfTypes(): string {
     const head = `export interface ${testsName(type)}${isEnum ? "<Value>" : ""} {`;
     return [head, ...testLines(operatorsOf({ type, encrypted: false }), type, value), "}"].join("\n");
   });
-  const onLinks = ["export interface LinkTests<Value> {", ...testLines(ON_RELATIONS, "objectId", "Value"), "}"];
+  const onLinks = [
+    "export interface LinkTests<Value> {",
+    ...testLines(ON_RELATIONS, "objectId", "Value"),
+    "}",
+  ];
   return [...ofTypes, onLinks.join("\n")].join("\n\n");
 }
 
 function testLines(operators: readonly string[], type: ColumnType, value: string): string[] {
   const types: Readonly<Record<NonNullable<ReturnType<typeof operandOf>>, string>> = {
     ...{ "value or null": `${value} | null`, value, values: `readonly ${value}[]` },
-    ...{ "two values": `readonly [${value}, ${value}]`, text: "string", flag: "boolean", member: value, null: "null" },
+    ...{
+      "two values": `readonly [${value}, ${value}]`,
+      text: "string",
+      flag: "boolean",
+      member: value,
+      null: "null",
+    },
   };
   return operators.map((name) => `  ${name}?: ${types[operandOf(type, name) ?? "null"]};`);
 }

@@ -2,7 +2,12 @@
 import type { Catalog } from "../catalog/catalog.js";
 import type { Json, JsonObject } from "../json.js";
 import type { Rights } from "./rights.js";
-import { type VisibleColumn, type VisibleRelation, type VisibleTable, visibleTables } from "./visible-tables.js";
+import {
+  type VisibleColumn,
+  type VisibleRelation,
+  type VisibleTable,
+  visibleTables,
+} from "./visible-tables.js";
 
 /** One entry for each table that the caller may do anything with. */
 export function overviewOf(rights: Rights, catalog: Catalog): Json[] {

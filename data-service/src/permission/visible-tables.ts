@@ -78,9 +78,7 @@ function visibleTable(rights: Rights, catalog: Catalog, view: ReadView, table: T
   const member = memberOf(view, table, create, update);
   return {
     table,
-    columns: [...table.columns.values()]
-      .map((column) => ({ column, ...member(column) }))
-      .filter(isVisible),
+    columns: [...table.columns.values()].map((column) => ({ column, ...member(column) })).filter(isVisible),
     relations: [...table.relations.values()]
       .map((relation) => ({ ...endOf(view, catalog, relation), ...member(relation) }))
       .filter(isVisible),

@@ -19,7 +19,8 @@ export function bindAggregate(given: Json | undefined, table: Table, view: ReadV
   return Object.entries(given).map(([name, ops]) => {
     const path = `aggregate.${name}`;
     const column = view.column(table, name);
-    if (column !== undefined) return { kind: "column", column, ops: readOps(ops, aggregatesOf(column), path) };
+    if (column !== undefined)
+      return { kind: "column", column, ops: readOps(ops, aggregatesOf(column), path) };
     const step = view.relation(table, name);
     if (step === undefined) throw unknownField(path, name, table.name, view.names(table));
     if (!step.relation.many)

@@ -11,7 +11,14 @@ import { type Path, refuse } from "./refuse.js";
 type Family = OperatorFamily | "null";
 
 /** What an operator is given: see `operandOf`. */
-export type OperandKind = "value or null" | "value" | "values" | "two values" | "text or member" | "text" | "flag";
+export type OperandKind =
+  | "value or null"
+  | "value"
+  | "values"
+  | "two values"
+  | "text or member"
+  | "text"
+  | "flag";
 
 interface Operator {
   readonly operand: OperandKind;
@@ -141,7 +148,14 @@ function nullTest(wanted: boolean): Operator {
 /** Every comparison operator of contract 4.1. The logical ones are structure and live in bind-filter. */
 export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
   ["_eq", { operand: "value or null", families: ["equality", "null"], bind: equals }],
-  ["_neq", { operand: "value or null", families: ["equality", "null"], bind: (...operand) => not(equals(...operand)) }],
+  [
+    "_neq",
+    {
+      operand: "value or null",
+      families: ["equality", "null"],
+      bind: (...operand) => not(equals(...operand)),
+    },
+  ],
   ["_gt", order("gt")],
   ["_gte", order("gte")],
   ["_lt", order("lt")],
@@ -175,7 +189,10 @@ export function operatorsOf(column: Pick<Column, "type" | "encrypted">): string[
  * What an operator takes on columns of a type, for those who describe it; undefined where the type does not have it.
  * `null` = null and nothing else.
  */
-export function operandOf(type: ColumnType, name: string): Exclude<OperandKind, "text or member"> | "member" | "null" | undefined {
+export function operandOf(
+  type: ColumnType,
+  name: string,
+): Exclude<OperandKind, "text or member"> | "member" | "null" | undefined {
   const operator = OPERATORS.get(name);
   if (operator === undefined || !operatorsOf({ type, encrypted: false }).includes(name)) return undefined;
   const families = COLUMN_TYPES[type].families;

@@ -8,8 +8,8 @@ import {
   inPath,
   json,
   OBJECT_ID,
-  object,
   type Operation,
+  object,
   type Part,
   TEXT,
   TEXT_OR_NULL,
@@ -35,7 +35,14 @@ const ID = inPath("id", TEXT, "The token's id.");
 
 export const AUTH_OPERATIONS: readonly Operation[] = [
   {
-    ...{ method: "post", path: "/auth/login", id: "getTokens", tag: SIGN_IN, for: "anyone", ignoresCredentials: true },
+    ...{
+      method: "post",
+      path: "/auth/login",
+      id: "getTokens",
+      tag: SIGN_IN,
+      for: "anyone",
+      ignoresCredentials: true,
+    },
     summary: "Sign in with tokens",
     description: "For programs: no cookies are set. Send the access token as `Authorization: Bearer …`.",
     body: CREDENTIALS,
@@ -51,7 +58,14 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
     refusals: FORWARDED,
   },
   {
-    ...{ method: "post", path: "/auth/logout", id: "endTokens", tag: SIGN_IN, for: "anyone", isBodyOptional: true },
+    ...{
+      method: "post",
+      path: "/auth/logout",
+      id: "endTokens",
+      tag: SIGN_IN,
+      for: "anyone",
+      isBodyOptional: true,
+    },
     summary: "End the session of a refresh token, or of the Bearer token",
     body: REFRESH_TOKEN,
     answers: { 200: answer(200, "The session is gone.") },
@@ -72,7 +86,9 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
   {
     ...{ method: "post", path: "/auth/keys/rotate", id: "rotateKeys", tag: SIGN_IN, for: "root" },
     summary: "A new key to sign access tokens with",
-    answers: { 200: answer(200, "Published at once; it signs from then on.", { kid: TEXT, activeFrom: TIME }) },
+    answers: {
+      200: answer(200, "Published at once; it signs from then on.", { kid: TEXT, activeFrom: TIME }),
+    },
     refusals: [...FORWARDED, 403],
   },
   {
@@ -86,14 +102,22 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
     summary: "Make an API token",
     body: {
       schema: object(
-        { name: { type: "string", minLength: 1, maxLength: 100 }, expiresAt: API_TOKEN.expiresAt ?? TEXT, readOnly: FLAG },
+        {
+          name: { type: "string", minLength: 1, maxLength: 100 },
+          expiresAt: API_TOKEN.expiresAt ?? TEXT,
+          readOnly: FLAG,
+        },
         ["name", "expiresAt"],
       ),
       example: { name: "nightly report", expiresAt: "never", readOnly: true },
     },
     answers: {
       201: {
-        ...dataAnswer(201, "`token` is shown this once.", object({ ...API_TOKEN, token: TEXT }, [...KEYS, "token"])),
+        ...dataAnswer(
+          201,
+          "`token` is shown this once.",
+          object({ ...API_TOKEN, token: TEXT }, [...KEYS, "token"]),
+        ),
         headers: { Location: { schema: TEXT } },
       },
     },
@@ -107,7 +131,13 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
     refusals: [...FORWARDED, 403, 404],
   },
   {
-    ...{ method: "delete", path: "/auth/api-tokens/{id}", id: "revokeApiToken", tag: API_TOKENS, for: "session" },
+    ...{
+      method: "delete",
+      path: "/auth/api-tokens/{id}",
+      id: "revokeApiToken",
+      tag: API_TOKENS,
+      for: "session",
+    },
     summary: "Revoke an API token",
     parameters: [ID],
     answers: { 200: answer(200, "It works no more.") },

@@ -6,21 +6,24 @@ import {
   FORWARDED,
   inPath,
   OBJECT_ID,
-  object,
   type Operation,
+  object,
   type Part,
   TEXT,
   TEXT_OR_NULL,
   TIME,
 } from "@portico/shared/operation";
-import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import type { Column, Table } from "../../catalog/catalog.js";
+import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import { nullable, valueSchema, withRules } from "../column-schema.js";
 
 const ME = "Me";
 const LIST: Part = { type: "array", items: TEXT };
 const ROWS: Part = { enum: ["all", "some"] };
-const SHAPE: readonly Part[] = [{ $ref: "#/components/parameters/fields" }, { $ref: "#/components/parameters/deep" }];
+const SHAPE: readonly Part[] = [
+  { $ref: "#/components/parameters/fields" },
+  { $ref: "#/components/parameters/deep" },
+];
 
 const PERMISSIONS = object(
   {

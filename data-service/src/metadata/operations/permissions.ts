@@ -1,12 +1,5 @@
 // POST /svc_permission/explain (records/permission-routes), described. Pure.
-import {
-  dataAnswer,
-  FORWARDED,
-  OBJECT_ID,
-  object,
-  type Operation,
-  TEXT,
-} from "@portico/shared/operation";
+import { dataAnswer, FORWARDED, OBJECT_ID, type Operation, object, TEXT } from "@portico/shared/operation";
 import { ACTIONS } from "../../permission/rule.js";
 
 const QUESTION = object(
@@ -21,7 +14,13 @@ const QUESTION = object(
 export function permissionOperations(permissions: string): readonly Operation[] {
   return [
     {
-      ...{ method: "post", path: `/${permissions}/explain`, id: "explainPermission", tag: permissions, for: "root" },
+      ...{
+        method: "post",
+        path: `/${permissions}/explain`,
+        id: "explainPermission",
+        tag: permissions,
+        for: "root",
+      },
       summary: "Why somebody may, or may not, do something",
       description: "Give a user or a role; role null stands for everyone.",
       body: { schema: QUESTION, example: { role: null, table: "posts", action: "read" } },

@@ -33,7 +33,11 @@ export function queryMethod(visible: VisibleTable, syntax: TableSyntax): Operati
   return { ...operation, id: `${operation.id}ByMethod`, description: "The method QUERY (RFC 10008)." };
 }
 
-function common(visible: VisibleTable, path: "" | "/{id}", verb: string): Pick<Operation, "path" | "id" | "tag" | "for"> {
+function common(
+  visible: VisibleTable,
+  path: "" | "/{id}",
+  verb: string,
+): Pick<Operation, "path" | "id" | "tag" | "for"> {
   const { name } = visible.table;
   return { path: `/${name}${path}`, id: `${verb}_${name}`, tag: name, for: "anyone" };
 }
@@ -45,10 +49,19 @@ function some(rows: "all" | "some" | undefined, verb: string): { description?: s
 function listOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
   const { name } = visible.table;
   return {
-    ...{ method: "get", ...common(visible, "", "list"), summary: `List ${name}`, ...some(visible.actions.read, "read") },
+    ...{
+      method: "get",
+      ...common(visible, "", "list"),
+      summary: `List ${name}`,
+      ...some(visible.actions.read, "read"),
+    },
     parameters: [
       parameter("fields"),
-      jsonParameter("filter", ref(`${name}.filter`), "Which records; see the schema for what each column takes."),
+      jsonParameter(
+        "filter",
+        ref(`${name}.filter`),
+        "Which records; see the schema for what each column takes.",
+      ),
       { name: "sort", in: "query", schema: { type: "string" }, description: sortText(visible) },
       ...["limit", "page", "meta"].map(parameter),
       ...deepParameter(visible, syntax),
@@ -71,14 +84,17 @@ function queryOperation(visible: VisibleTable, { hasDeep }: TableSyntax): Operat
     isSafe: true,
     description: "For queries too long for an address: QUERY, or POST with this header.",
     parameters: [{ ...OVERRIDE, required: true }],
-    body: { schema: ref(`${name}.query`), example: { filter: {}, limit: 10, ...(hasDeep ? { deep: {} } : {}) } },
+    body: {
+      schema: ref(`${name}.query`),
+      example: { filter: {}, limit: 10, ...(hasDeep ? { deep: {} } : {}) },
+    },
     answers: { 200: records(200, visible, "As for GET.", ref("Meta")) },
     refusals: REFUSALS,
   };
 }
 
 const OVERRIDE: Part = {
-  ...{ name: "X-HTTP-Method-Override", in: "header", schema: { const: "QUERY" } },
+  ...{ name: "X-HTTP-Method-Override", in: "header", schema: { type: "string", enum: ["QUERY"] } },
   description: "Makes this POST a QUERY.",
 };
 
@@ -89,7 +105,10 @@ function createOperation(visible: VisibleTable, syntax: TableSyntax): Operation 
   const queryWords = `With \`X-HTTP-Method-Override: QUERY\` it lists instead (200); the body is then \`${table.name}.query\`.`;
   return {
     ...{ method: "post", ...common(visible, "", "create"), summary: `Create ${table.name}` },
-    description: ["One record, or a list of 1000 at most: all or none.", ...(isList ? [queryWords] : [])].join(" "),
+    description: [
+      "One record, or a list of 1000 at most: all or none.",
+      ...(isList ? [queryWords] : []),
+    ].join(" "),
     parameters: [...shape(visible, syntax), ...(isList ? [OVERRIDE] : [])],
     body: {
       schema: { anyOf: [one, { type: "array", items: one, minItems: 1, maxItems: 1000 }] },
@@ -130,7 +149,11 @@ function updateOperation(visible: VisibleTable, syntax: TableSyntax): Operation 
 
 function deleteOperation(visible: VisibleTable): Operation {
   return {
-    ...{ method: "delete", ...common(visible, "/{id}", "delete"), summary: `Delete one of ${visible.table.name}` },
+    ...{
+      method: "delete",
+      ...common(visible, "/{id}", "delete"),
+      summary: `Delete one of ${visible.table.name}`,
+    },
     ...some(visible.actions.delete, "delete"),
     parameters: [idParameter(visible)],
     answers: { 200: answer(200, "It is gone.") },
@@ -150,7 +173,7 @@ function parameter(name: string): Part {
 }
 
 function jsonParameter(name: string, schema: Part, description: string): Part {
-  return { name, in: "query", description, content: { "application/json": { schema } } };
+  return { name, in: "query", description, content: { "application/json": { schema, example: {} } } };
 }
 
 function deepParameter({ table }: VisibleTable, { hasDeep }: TableSyntax): readonly Part[] {

@@ -5,8 +5,8 @@ import {
   FLAG,
   FORWARDED,
   inQuery,
-  object,
   type Operation,
+  object,
   type Part,
   TEXT,
   TEXT_OR_NULL,
@@ -26,7 +26,14 @@ const LIST_OF_TEXT: Part = { type: "array", items: TEXT };
 /** A column as its owner writes it. */
 const COLUMN = object(
   {
-    ...{ id: ID, name: NAME, type: { enum: [...COLUMN_TYPE_NAMES] }, required: FLAG, unique: FLAG, hidden: FLAG },
+    ...{
+      id: ID,
+      name: NAME,
+      type: { enum: [...COLUMN_TYPE_NAMES] },
+      required: FLAG,
+      unique: FLAG,
+      hidden: FLAG,
+    },
     ...{ readOnly: FLAG, encrypted: FLAG, searchable: FLAG, default: {}, description: TEXT_OR_NULL },
     options: { anyOf: [object({ values: LIST_OF_TEXT }, ["values"]), { type: "null" }] },
     rules: { anyOf: [ref("ColumnRules"), { type: "null" }] },
@@ -107,9 +114,13 @@ function changing(tables: VisibleTable, operation: Operation): Operation {
   return {
     ...operation,
     summary: "Change a table",
-    description: "Keys that are not named stay; lists are full sets. What would lose data is a 409 to be confirmed.",
+    description:
+      "Keys that are not named stay; lists are full sets. What would lose data is a 409 to be confirmed.",
     parameters: [idParameter(tables), FIELDS, CONFIRM],
-    body: { schema: ref(`${tables.table.name}.update`), example: { description: "All that was ever written." } },
+    body: {
+      schema: ref(`${tables.table.name}.update`),
+      example: { description: "All that was ever written." },
+    },
     answers: { 200: records(200, tables, CHANGED), 202: records(202, tables, GOES_ON) },
     refusals: CHANGE_REFUSALS,
   };
