@@ -16,13 +16,12 @@ export function valueSchema(column: Column): Part {
   };
 }
 
-/** A column's values as a body may set them. @param required null is refused */
-export function inputSchema(column: Column, required = column.required): Part {
+/** A column's values as a body may set them. */
+export function inputSchema(column: Column): Part {
   const plain = column.values.length === 0 ? COLUMN_TYPES[column.type].schema : memberSchema(column);
   const schema = withRules(plain, column);
   return {
-    ...(required ? schema : nullable(schema)),
-    ...(column.default === undefined ? {} : { default: column.default }),
+    ...(column.required ? schema : nullable(schema)),
     ...(column.secret ? { writeOnly: true, format: "password" } : {}),
     ...describe(column),
   };
@@ -74,7 +73,10 @@ function isPortable(pattern: string): boolean {
   }
 }
 
-/** The column's own words, and the rules that JSON Schema has no word for. */
+/**
+ * The column's own words, the rules that JSON Schema has no word for, and the default: generators of clients take a
+ * member with the keyword `default` for one that must be given.
+ */
 function describe(column: Column): Part {
   const { min, max, pattern } = rulesJson(column);
   const isNumber = column.type === "int" || column.type === "float";
@@ -82,6 +84,7 @@ function describe(column: Column): Part {
     ...(column.description === null ? [] : [column.description]),
     ...(min === undefined || isNumber ? [] : [`At least ${min}.`]),
     ...(max === undefined || isNumber ? [] : [`At most ${max}.`]),
+    ...(column.default === undefined ? [] : [`Default of a new record: ${JSON.stringify(column.default)}.`]),
     ...(pattern === undefined || isPortable(String(pattern)) ? [] : [`Must match ${pattern} (RE2).`]),
   ];
   return parts.length === 0 ? {} : { description: parts.join(" ") };

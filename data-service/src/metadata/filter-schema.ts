@@ -96,8 +96,8 @@ function relationFilter({ target }: VisibleRelation): Part {
 /** Names separated by commas, or a list of them where the query is JSON. */
 export const NAMES: Part = { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] };
 const PAGING = {
-  limit: { type: "integer", minimum: 0, default: 10, description: "0 = all." },
-  page: { type: "integer", minimum: 1, default: 1 },
+  limit: { type: "integer", minimum: 0, description: "10 where none is given; 0 = all." },
+  page: { type: "integer", minimum: 1, description: "From 1." },
 };
 
 /** `{table}.deep`; undefined for a table without relations. */
