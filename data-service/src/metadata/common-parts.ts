@@ -51,7 +51,7 @@ export const COMMON_PARAMETERS: Readonly<Record<string, Part>> = {
   page: inQuery("page", { type: "integer", minimum: 1, default: 1 }, "Which page."),
   meta: inQuery(
     "meta",
-    { enum: ["*", "totalCount", "filterCount", "totalCount,filterCount"] },
+    { type: "string", enum: ["*", "totalCount", "filterCount", "totalCount,filterCount"] },
     "Counts to answer beside the records.",
   ),
   deep: {

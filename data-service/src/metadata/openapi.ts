@@ -30,8 +30,14 @@ export interface Described {
   readonly systemTablePrefix: string;
 }
 
+interface Context extends Described {
+  /** Whether anything of a table's relations can be loaded. */
+  readonly hasDeep: (table: string) => boolean;
+}
+
 /** The whole document. */
-export function openApiOf(about: Described): Part {
+export function openApiOf(described: Described): Part {
+  const about: Context = { ...described, hasDeep: hasDeepIn(described.tables) };
   const operations = operationsFor(about);
   return {
     openapi: "3.1.1",
@@ -57,7 +63,7 @@ Answers are \`{"statusCode","message","data"}\`, refusals the schema \`Error\`. 
 The method QUERY (RFC 10008) lists a table with the query in the body. OpenAPI 3.1 has no place for it in \`paths\`: it stands as \`x-query\` beside the other methods, and is sent as POST with \`X-HTTP-Method-Override: QUERY\` where it can't be sent by its name.`;
 
 /** Everything the caller may use. */
-function operationsFor(about: Described): readonly Operation[] {
+function operationsFor(about: Context): readonly Operation[] {
   const { catalog, principal, systemTablePrefix: prefix } = about;
   const users = catalog.tables.get(`${prefix}user`);
   const fixed = [
@@ -71,17 +77,17 @@ function operationsFor(about: Described): readonly Operation[] {
   return [...fixed, ...ofTables].filter((operation) => mayUse(operation, principal));
 }
 
-function operationsOf(visible: VisibleTable, about: Described): readonly Operation[] {
+function operationsOf(visible: VisibleTable, about: Context): readonly Operation[] {
   const isRoot = isRootAdmin(about.principal);
   if (isTableOfTables(visible, about)) return tableOperations(visible, isRoot);
-  return recordOperations(visible, { hasDeep: hasDeepIn(about)(visible.table.name), hasExplain: isRoot });
+  return recordOperations(visible, { hasDeep: about.hasDeep(visible.table.name), hasExplain: isRoot });
 }
 
 function isTableOfTables({ table }: VisibleTable, { systemTablePrefix }: Described): boolean {
   return table.name === `${systemTablePrefix}table`;
 }
 
-function hasDeepIn({ tables }: Described): (name: string) => boolean {
+function hasDeepIn(tables: readonly VisibleTable[]): (name: string) => boolean {
   const deep = new Set(
     tables.filter((each) => deepSchema(each, () => false) !== undefined).map(({ table }) => table.name),
   );
@@ -121,7 +127,7 @@ function tagsOf(operations: readonly Operation[], { tables }: Described): readon
   });
 }
 
-function pathsOf(operations: readonly Operation[], about: Described): Part {
+function pathsOf(operations: readonly Operation[], about: Context): Part {
   const paths = new Map<string, Record<string, Part>>();
   for (const operation of operations) {
     const item = paths.get(operation.path) ?? {};
@@ -131,7 +137,7 @@ function pathsOf(operations: readonly Operation[], about: Described): Part {
   for (const visible of about.tables) {
     const item = paths.get(`/${visible.table.name}`);
     if (item === undefined || visible.actions.read === undefined) continue;
-    const query = queryMethod(visible, { hasDeep: hasDeepIn(about)(visible.table.name), hasExplain: false });
+    const query = queryMethod(visible, { hasDeep: about.hasDeep(visible.table.name), hasExplain: false });
     item["x-query"] = operationPart(query, about.principal);
   }
   return Object.fromEntries(paths);
@@ -167,7 +173,7 @@ function responsesOf(operations: readonly Operation[]): Part {
   return Object.fromEntries([...statuses].map((status) => [refusalName(status), refusal(status)]));
 }
 
-function schemasOf(about: Described): Part {
+function schemasOf(about: Context): Part {
   const isTables = about.tables.some((each) => isTableOfTables(each, about));
   return {
     ...COMMON_SCHEMAS,
@@ -177,12 +183,11 @@ function schemasOf(about: Described): Part {
   };
 }
 
-function schemasOfTable(visible: VisibleTable, about: Described): Part {
+function schemasOfTable(visible: VisibleTable, about: Context): Part {
   const { name } = visible.table;
   const { read, create, update } = visible.actions;
   const overrides = isTableOfTables(visible, about) ? DEFINITION_MEMBERS : {};
-  const hasDeep = hasDeepIn(about);
-  const deep = deepSchema(visible, hasDeep);
+  const deep = deepSchema(visible, about.hasDeep);
   const record = { ...recordSchema(visible, overrides), examples: [recordExample(visible, overrides)] };
   return {
     ...(read === undefined ? {} : { [name]: record, [`${name}.filter`]: filterSchema(visible) }),
