@@ -1,6 +1,6 @@
 // GET /metadata: the tables as the caller may know them.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import type { Row } from "../records/make.js";
+import { makeTable, type Row } from "../records/make.js";
 import { type Newsroom, openNewsroom } from "./newsroom.js";
 
 let room: Newsroom;
@@ -131,4 +131,26 @@ describe("GET /metadata/{table}", () => {
     const users = await read(room.root, "svc_user");
     expect(member(users, "password")).toMatchObject({ shown: "never", comparable: false, creatable: true });
   });
+});
+
+describe("a change of what one may not know", () => {
+  it("changes nothing in what describes the API", async () => {
+    const seen = (): Promise<string[]> =>
+      Promise.all(["/metadata", "/openapi.json", "/types.ts"].map((path) => textFor(room.writerToken, path)));
+    const before = await seen();
+    const { id } = (await room.root.get("/svc_table", { filter: { name: "articles" } })).body.data[0];
+    const { columns } = (await room.root.get(`/svc_table/${id}`)).body.data[0];
+    const change = { columns: [...columns, { name: "hush", type: "string" }], uniques: [["title", "hush"]] };
+    expect((await room.root.patch(`/svc_table/${id}`, change)).status).toBe(200);
+    await makeTable(room.root, {
+      name: "silence",
+      relations: [{ name: "desk", type: "many-to-one", table: "desks", inverse: "hushes", required: true }],
+    });
+    expect(await seen()).toEqual(before);
+  });
+
+  async function textFor(token: string, path: string): Promise<string> {
+    const headers = { Authorization: `Bearer ${token}` };
+    return (await fetch(`${room.stack.appUrl}/api${path}`, { headers })).text();
+  }
 });

@@ -1,5 +1,5 @@
 // A small world with three kinds of callers: root, a role that may do some things, and anonymous visitors.
-import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
+import { type Api, apiOf, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable } from "../records/make.js";
 
@@ -7,6 +7,8 @@ export interface Newsroom {
   readonly stack: Stack;
   readonly root: Api;
   readonly writer: Api;
+  /** An access token of the writer. */
+  readonly writerToken: string;
   readonly visitor: Api;
 }
 
@@ -53,8 +55,10 @@ export async function openNewsroom(): Promise<Newsroom> {
   });
   await makeTable(root, { name: "letters", columns: [{ name: "text", type: "text", required: true }] });
   await writeRules(root);
-  const writer = await signIn(`${stack.appUrl}/api`, WRITER);
-  return { stack, root, writer, visitor: apiOf(`${stack.appUrl}/api`) };
+  const visitor = apiOf(`${stack.appUrl}/api`);
+  const { accessToken: writerToken } = (await visitor.post("/auth/login", WRITER)).body;
+  const writer = apiOf(`${stack.appUrl}/api`, { Authorization: `Bearer ${writerToken}` });
+  return { stack, root, writer, writerToken, visitor };
 }
 
 async function writeRules(root: Api): Promise<void> {
