@@ -15,6 +15,7 @@ describe("answers", () => {
     ["POST", "/api/posts", 409],
     ["DELETE", "/api/posts/1", 403],
     ["OPTIONS", "/api/posts", 204],
+    ["HEAD", "/api/auth/google", 405],
     ["PATCH", "/api/svc_table/1", 202],
     ["GET", "/api/auth/google", 302],
     ["PUT", "/api/posts", 405],

@@ -83,8 +83,8 @@ function problemOf(service: ServiceName, { method, path, status }: Answered): st
   const paths = service === "data-service" ? DATA_PATHS : GATEWAY_PATHS;
   const template = templateOf(paths, below);
   const operation = template === undefined ? undefined : paths[template]?.[keyOf(method)];
-  // OPTIONS is answered everywhere, which the document says in its description.
-  if (method === "OPTIONS" && status === 204) return undefined;
+  // What the document says in its description: OPTIONS is answered everywhere, HEAD not where a browser is to go.
+  if ((method === "OPTIONS" && status === 204) || (method === "HEAD" && status === 405)) return undefined;
   if (operation === undefined)
     return isRefusal(status) ? undefined : `${method} ${path} answered ${status} and is no operation`;
   return String(status) in operation.responses ? undefined : `${method} ${template} answered ${status}`;
