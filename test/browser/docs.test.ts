@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Page, Request } from "playwright-core";
 import { type Stack, startStack } from "../support/stack.js";
 import { startBrowser } from "./browser.js";
 
-jest.setTimeout(120_000);
+jest.setTimeout(240_000);
 
 let stack: Stack;
 let browser: Browser;
@@ -20,7 +20,7 @@ interface Visit {
 async function visit(): Promise<Visit> {
   const context = await browser.newContext();
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(60_000);
   const requests: Request[] = [];
   const complaints: string[] = [];
   context.on("request", (request) => requests.push(request));

@@ -2,12 +2,14 @@
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { asAdmin } from "../../support/api.js";
 import { compile, run } from "../../support/compile.js";
 import { projectRoot } from "../../support/run-state.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { makeTable, type Row } from "../records/make.js";
+
+jest.setTimeout(240_000);
 
 const GENERATOR = join(projectRoot, "test/node_modules/openapi-typescript/bin/cli.js");
 /** The table of the README's tour. */

@@ -1,7 +1,7 @@
 // GET /openapi.json: a valid OpenAPI 3.1 document of exactly what its reader may use, and true to the answers.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { API_VERSION } from "@portico/data-service/metadata/openapi";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import type { Api } from "../../support/api.js";
@@ -9,6 +9,8 @@ import { projectRoot } from "../../support/run-state.js";
 import type { Row } from "../records/make.js";
 import { type Newsroom, openNewsroom } from "./newsroom.js";
 import { checksOf, pointerTo } from "./schema-check.js";
+
+jest.setTimeout(120_000);
 
 type Caller = "root" | "writer" | "visitor";
 const CALLERS: readonly Caller[] = ["root", "writer", "visitor"];

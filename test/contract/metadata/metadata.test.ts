@@ -1,7 +1,9 @@
 // GET /metadata: the tables as the caller may know them.
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { makeTable, type Row } from "../records/make.js";
 import { type Newsroom, openNewsroom } from "./newsroom.js";
+
+jest.setTimeout(120_000);
 
 let room: Newsroom;
 

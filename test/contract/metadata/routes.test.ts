@@ -1,5 +1,5 @@
 // No route without its description, and no description without its route.
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { makeApp as makeDataApp } from "@portico/data-service/app";
 import { readConfig as readDataConfig } from "@portico/data-service/config";
 import { type Deps, makeDeps as makeDataDeps } from "@portico/data-service/deps";
@@ -9,6 +9,8 @@ import { makeDeps as makeGatewayDeps } from "@portico/gateway/deps";
 import { type Api, asAdmin } from "../../support/api.js";
 import { freshDatabase, type Stack, startStack } from "../../support/stack.js";
 import type { Row } from "../records/make.js";
+
+jest.setTimeout(120_000);
 
 const SETTINGS = { APP_URL: "http://localhost:3000", LOG_LEVEL: "silent", OAUTH_DEV_PROVIDER: "on" };
 /** Probes, the gateway's own calls, and the stand-in for providers' sites: no part of the API. */

@@ -2,12 +2,14 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { asAdmin } from "../../support/api.js";
 import { compile, run } from "../../support/compile.js";
 import { projectRoot } from "../../support/run-state.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { type Newsroom, openNewsroom } from "./newsroom.js";
+
+jest.setTimeout(240_000);
 
 let folder: string;
 beforeEach(async () => {
