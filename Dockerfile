@@ -29,6 +29,7 @@ COPY --from=build /app/shared/dist shared/dist
 COPY --from=build /app/data-service/dist data-service/dist
 COPY --from=build /app/gateway/dist gateway/dist
 COPY gateway/public gateway/public
+COPY gateway/docs-page gateway/docs-page
 RUN mkdir /data && chown node:node /data
 USER node
 

@@ -11,6 +11,7 @@ import { requestLimit } from "./http/request-limit.js";
 import { internalRoutes } from "./identity/internal-routes.js";
 import { oauthAccountRoutes } from "./identity/routes.js";
 import { meRoutes } from "./me/routes.js";
+import { metadataRoutes } from "./metadata/routes.js";
 import { asRefusal } from "./mongo/driver-errors.js";
 import { permissionRoutes } from "./records/permission-routes.js";
 import { type OwnHandlers, recordRoutes } from "./records/routes.js";
@@ -40,6 +41,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(apiTokenRoutes(auth), keyRoutes(auth));
   const users = `${prefix}user`;
   app.use(meRoutes({ ...records, ...auth }, users, config.bodyMaxBytes));
+  app.use(metadataRoutes(records, config.appUrl));
   app.use(schemaRoutes(records));
   app.use(adviceRoute(records, `${prefix}table`));
   app.use(oauthAccountRoutes(deps.identity));

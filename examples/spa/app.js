@@ -1,5 +1,8 @@
 // A single-page app on Portico's own origin. The session lives in cookies that no script can read: nothing to store.
 
+// What `npm run types -- examples/spa/tables.ts` made of the tables: the compiler knows them too (`npm run check`).
+/** @import { CreateOf, FilterOf, RecordOf } from "./tables.js" */
+
 /** @param {string} id */
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
@@ -41,19 +44,22 @@ function onSubmit(id, action) {
   });
 }
 
+/** @typedef {Pick<RecordOf<"posts">, "id" | "title" | "status">} Post */
+
 async function showPosts(text = "") {
+  /** @type {FilterOf<"posts">} */
+  const filter = text === "" ? {} : { title: { _contains: text } };
   const query = new URLSearchParams({
     fields: "id,title,status",
     sort: "-createdAt",
     limit: "10",
     meta: "filterCount",
-    filter: JSON.stringify(text === "" ? {} : { title: { _contains: text } }),
+    filter: JSON.stringify(filter),
   });
-  if (text === "") query.delete("filter");
   const { data, meta } = await call("GET", `/posts?${query}`);
   byId("count").textContent = `${meta.filterCount} posts`;
   byId("posts").replaceChildren(
-    ...data.map((/** @type {{ title: string, status: string }} */ post) => {
+    ...data.map((/** @type {Post} */ post) => {
       const item = document.createElement("li");
       item.textContent = `${post.title} (${post.status})`;
       return item;
@@ -94,7 +100,9 @@ onSubmit("login", async ({ email, password }) => {
 });
 onSubmit("filter", ({ text }) => showPosts(String(text)));
 onSubmit("create", async ({ title }) => {
-  await call("POST", "/posts", { title });
+  /** @type {CreateOf<"posts">} */
+  const post = { title: String(title) };
+  await call("POST", "/posts", post);
   await showPosts();
 });
 byId("logout").addEventListener("click", async () => {

@@ -13,6 +13,7 @@ import { loginRoute } from "./login/login-route.js";
 import { logoutRoute } from "./login/logout-route.js";
 import { developmentRoutes } from "./oauth/development/routes.js";
 import { oauthRoutes } from "./oauth/routes.js";
+import { docsPage } from "./pages/docs-page.js";
 import { staticSite } from "./pages/static-site.js";
 import { proxyRoute } from "./proxy/proxy-route.js";
 
@@ -43,6 +44,7 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   const codes = deps.developmentCodes;
   if (codes !== undefined) app.use(developmentRoutes({ ...room, codes }));
   app.use(oauthRoutes(room));
+  app.use(docsPage());
   app.use(proxyRoute(room));
 
   app.use(...staticSite(config.staticDir));

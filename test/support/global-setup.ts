@@ -6,6 +6,7 @@ import { startEngine } from "./engine-of-run.js";
 import { engineOfRun } from "./run-state.js";
 
 export default async function setUp(): Promise<void> {
+  process.env.PORTICO_UNDOCUMENTED = join(await mkdtemp(join(tmpdir(), "portico-answers-")), "undocumented");
   if (process.env.MONGODB_URL !== undefined) return;
   const directory = await mkdtemp(join(tmpdir(), "portico-test-"));
   const engine = await startEngine(join(directory, "mongodb"));

@@ -5,10 +5,11 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { LauncherMessage } from "@portico/shared/launcher-messages";
 import { MongoClient } from "mongodb";
-import { fileOf } from "./run-state.js";
+import { noteUndocumented, type ServiceName } from "./documented.js";
+import { fileOf, projectRoot } from "./run-state.js";
 
 export interface StackOptions {
   /** Settings of both services, over the defaults of the tests. */
@@ -119,8 +120,10 @@ export async function startService(
   child.stderr?.on("data", (chunk: Buffer) => {
     output.errors += chunk.toString();
   });
+  // Not `exit`: its last lines may come after that.
+  const closed = once(child, "close").then(() => noteUndocumented(nameOf(module), output.log, testFile()));
   const url = await readiness(child, output);
-  return { url, process: child, log: () => output.log, stop: (signal) => stopChild(child, signal) };
+  return { url, process: child, log: () => output.log, stop: (signal) => stopChild(child, closed, signal) };
 }
 
 function readiness(child: ChildProcess, output: { errors: string }): Promise<string> {
@@ -133,11 +136,26 @@ function readiness(child: ChildProcess, output: { errors: string }): Promise<str
   });
 }
 
-async function stopChild(child: ChildProcess, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, "exit");
-  child.kill(signal);
-  await ended;
+async function stopChild(
+  child: ChildProcess,
+  closed: Promise<void>,
+  signal: NodeJS.Signals = "SIGTERM",
+): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+  await closed;
+}
+
+function nameOf(module: string): ServiceName {
+  return module.includes("gateway") ? "gateway" : "data-service";
+}
+
+declare global {
+  /** Jest's own, where it runs: benchmarks start services too, and must not import it. */
+  var expect: { getState(): { testPath?: string } } | undefined;
+}
+
+function testFile(): string {
+  return relative(projectRoot, globalThis.expect?.getState().testPath ?? projectRoot);
 }
 
 export async function freePort(): Promise<number> {

@@ -19,7 +19,8 @@ export function bindAggregate(given: Json | undefined, table: Table, view: ReadV
   return Object.entries(given).map(([name, ops]) => {
     const path = `aggregate.${name}`;
     const column = view.column(table, name);
-    if (column !== undefined) return { kind: "column", column, ops: readOps(ops, opsOf(column), path) };
+    if (column !== undefined)
+      return { kind: "column", column, ops: readOps(ops, aggregatesOf(column), path) };
     const step = view.relation(table, name);
     if (step === undefined) throw unknownField(path, name, table.name, view.names(table));
     if (!step.relation.many)
@@ -29,7 +30,8 @@ export function bindAggregate(given: Json | undefined, table: Table, view: ReadV
   });
 }
 
-function opsOf(column: Column): AggregateOp[] {
+/** What can be computed over a column. */
+export function aggregatesOf(column: Column): AggregateOp[] {
   const { numeric, sortable } = COLUMN_TYPES[column.type];
   if (column.encrypted) return ["count"];
   return OPS.filter((op) => op === "count" || (op === "sum" || op === "avg" ? numeric : sortable));

@@ -20,7 +20,8 @@ export interface FilterContext {
 }
 
 const LOGICAL = ["_and", "_or", "_not"];
-const ON_RELATIONS = ["_eq", "_neq", "_in", "_not_in", "_nin", "_is_null", "_is_not_null"];
+/** The operators that a relation takes directly: they speak of the related id. */
+export const ON_RELATIONS = ["_eq", "_neq", "_in", "_not_in", "_nin", "_is_null", "_is_not_null"];
 
 /** Counts comparisons over one whole filter. */
 interface Scope extends FilterContext {

@@ -1,7 +1,7 @@
 // The public operators, one row each: which columns take them, which operand, and what they mean.
 
 import type { Column } from "../catalog/catalog.js";
-import { COLUMN_TYPES, type OperatorFamily, type Stored } from "../catalog/column-types.js";
+import { COLUMN_TYPES, type ColumnType, type OperatorFamily, type Stored } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
 import { isArray, type Json, kindOf } from "../json.js";
 import { ALWAYS, NEVER, type Predicate, type Test, type Tested } from "./ast.js";
@@ -10,7 +10,18 @@ import { type Path, refuse } from "./refuse.js";
 
 type Family = OperatorFamily | "null";
 
+/** What an operator is given: see `operandOf`. */
+export type OperandKind =
+  | "value or null"
+  | "value"
+  | "values"
+  | "two values"
+  | "text or member"
+  | "text"
+  | "flag";
+
 interface Operator {
+  readonly operand: OperandKind;
   /** Any of these lets a column take the operator. */
   readonly families: readonly Family[];
   /** The operand is a list; the bracket form splits its text at commas. */
@@ -88,6 +99,7 @@ const notAmong: Operator["bind"] = (column, operand, path) => {
 
 function order(op: "lt" | "lte" | "gt" | "gte"): Operator {
   return {
+    operand: "value",
     families: ["order"],
     bind: (column, operand, path) => test(column, { op, value: value(column, operand, path) }),
   };
@@ -95,6 +107,7 @@ function order(op: "lt" | "lte" | "gt" | "gte"): Operator {
 
 function text(op: "contains" | "startsWith" | "endsWith"): Operator {
   return {
+    operand: "text",
     families: ["text"],
     bind: (column, operand, path) => test(column, { op, text: needle(operand, path) }),
   };
@@ -123,6 +136,7 @@ const between: Operator["bind"] = (column, operand, path) => {
 
 function nullTest(wanted: boolean): Operator {
   return {
+    operand: "flag",
     families: ["null"],
     bind: (column, operand, path) => {
       const isNull: Tested = { kind: "test", column, test: { op: "isNull" } };
@@ -133,18 +147,25 @@ function nullTest(wanted: boolean): Operator {
 
 /** Every comparison operator of contract 4.1. The logical ones are structure and live in bind-filter. */
 export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
-  ["_eq", { families: ["equality", "null"], bind: equals }],
-  ["_neq", { families: ["equality", "null"], bind: (...operand) => not(equals(...operand)) }],
+  ["_eq", { operand: "value or null", families: ["equality", "null"], bind: equals }],
+  [
+    "_neq",
+    {
+      operand: "value or null",
+      families: ["equality", "null"],
+      bind: (...operand) => not(equals(...operand)),
+    },
+  ],
   ["_gt", order("gt")],
   ["_gte", order("gte")],
   ["_lt", order("lt")],
   ["_lte", order("lte")],
-  ["_in", { families: ["equality"], list: true, bind: among }],
-  ["_not_in", { families: ["equality"], list: true, bind: notAmong }],
-  ["_nin", { families: ["equality"], list: true, bind: notAmong }],
-  ["_between", { families: ["order"], list: true, bind: between }],
-  ["_contains", { families: ["text", "membership"], bind: contains }],
-  ["_icontains", { families: ["text", "membership"], bind: contains }],
+  ["_in", { operand: "values", families: ["equality"], list: true, bind: among }],
+  ["_not_in", { operand: "values", families: ["equality"], list: true, bind: notAmong }],
+  ["_nin", { operand: "values", families: ["equality"], list: true, bind: notAmong }],
+  ["_between", { operand: "two values", families: ["order"], list: true, bind: between }],
+  ["_contains", { operand: "text or member", families: ["text", "membership"], bind: contains }],
+  ["_icontains", { operand: "text or member", families: ["text", "membership"], bind: contains }],
   ["_starts_with", text("startsWith")],
   ["_ends_with", text("endsWith")],
   ["_is_null", nullTest(true)],
@@ -152,16 +173,32 @@ export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator
 ]);
 
 /** Everything a column allows; an encrypted one allows nothing, for the database can't look inside. */
-function familiesOf(column: Column): readonly Family[] {
-  return column.encrypted ? [] : ["null", ...COLUMN_TYPES[column.type].families];
+function familiesOf({ type, encrypted }: Pick<Column, "type" | "encrypted">): readonly Family[] {
+  return encrypted ? [] : ["null", ...COLUMN_TYPES[type].families];
 }
 
 /** The operators a column takes, for checks and messages. */
-export function operatorsOf(column: Column): string[] {
+export function operatorsOf(column: Pick<Column, "type" | "encrypted">): string[] {
   const families = familiesOf(column);
   return [...OPERATORS]
     .filter(([, row]) => row.families.some((each) => families.includes(each)))
     .map(([name]) => name);
+}
+
+/**
+ * What an operator takes on columns of a type, for those who describe it; undefined where the type does not have it.
+ * `null` = null and nothing else.
+ */
+export function operandOf(
+  type: ColumnType,
+  name: string,
+): Exclude<OperandKind, "text or member"> | "member" | "null" | undefined {
+  const operator = OPERATORS.get(name);
+  if (operator === undefined || !operatorsOf({ type, encrypted: false }).includes(name)) return undefined;
+  const families = COLUMN_TYPES[type].families;
+  if (operator.operand === "text or member") return families.includes("membership") ? "member" : "text";
+  if (operator.operand === "value or null" && !families.includes("equality")) return "null";
+  return operator.operand;
 }
 
 /**

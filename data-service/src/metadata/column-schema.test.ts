@@ -1,0 +1,70 @@
+// Columns as JSON Schema, and their examples, which must fit.
+import { describe, expect, it } from "@jest/globals";
+import type { JsonObject } from "../json.js";
+import { catalogOf } from "../query/library-fixture.js";
+import { exampleOf, inputSchema, valueSchema } from "./column-schema.js";
+
+function columnOf(definition: JsonObject) {
+  const table = catalogOf([{ name: "things", columns: [{ name: "it", ...definition }] }]).tables.get(
+    "things",
+  );
+  const column = table?.columns.get("it");
+  if (column === undefined) throw new Error("the fixture has no such column");
+  return column;
+}
+
+const COLORS = { values: ["red", "green"] };
+
+describe("the schema of a column", () => {
+  it.each<[string, JsonObject, object]>([
+    ["text or null", { type: "string" }, { type: ["string", "null"] }],
+    ["text", { type: "string", required: true }, { type: "string" }],
+    ["anything", { type: "json" }, {}],
+    [
+      "a member or null",
+      { type: "enum", options: COLORS },
+      { type: ["string", "null"], enum: ["red", "green", null] },
+    ],
+    [
+      "a list of members",
+      { type: "enumList", options: COLORS, required: true },
+      { type: "array", items: { type: "string", enum: ["red", "green"] } },
+    ],
+    [
+      "what its owner may not write",
+      { type: "int", readOnly: true },
+      { type: ["integer", "null"], readOnly: true },
+    ],
+  ])("says %s", (_what, definition, schema) => expect(valueSchema(columnOf(definition))).toEqual(schema));
+
+  it.each<[string, JsonObject, object]>([
+    ["bounds of numbers", { type: "int", rules: { min: 0, max: 5 } }, { minimum: 0, maximum: 5 }],
+    ["lengths", { type: "string", rules: { minLength: 2, maxLength: 9 } }, { minLength: 2, maxLength: 9 }],
+    ["a pattern", { type: "string", rules: { pattern: "^a+$" } }, { pattern: "^a+$" }],
+    ["an address", { type: "string", rules: { format: "url" } }, { format: "uri" }],
+    ["bounds of other types", { type: "decimal", rules: { min: "1.5" } }, { description: "At least 1.5." }],
+    [
+      "a pattern of RE2 alone",
+      { type: "string", rules: { pattern: "(?i)a" } },
+      { description: "Must match (?i)a (RE2)." },
+    ],
+    ["a default", { type: "int", default: 3 }, { description: "Default of a new record: 3." }],
+  ])("of a body says %s", (_what, definition, parts) => {
+    const { type: _type, ...rest } = inputSchema(columnOf(definition));
+    const plain = columnOf({ type: String(definition.type) });
+    const { type: _plainType, ...basic } = inputSchema(plain);
+    expect(rest).toEqual({ ...basic, ...parts });
+  });
+});
+
+describe("the example of a column", () => {
+  it.each<[JsonObject, unknown]>([
+    [{ type: "int", rules: { min: 7 } }, 7],
+    [{ type: "string", rules: { minLength: 6 } }, "text a"],
+    [{ type: "string", rules: { maxLength: 2 } }, "te"],
+    [{ type: "string", rules: { format: "email" } }, "ann@example.com"],
+    [{ type: "enum", options: COLORS }, "red"],
+    [{ type: "boolean", default: false }, false],
+    [{ type: "string", rules: { pattern: "^a+$" } }, undefined],
+  ])("of %j is %j", (definition, example) => expect(exampleOf(columnOf(definition))).toBe(example));
+});

@@ -1,0 +1,124 @@
+// A column as JSON Schema, and a value that fits it. Pure.
+import type { Part } from "@portico/shared/operation";
+import type { Column } from "../catalog/catalog.js";
+import { COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
+import type { Json } from "../json.js";
+import { rulesJson } from "./metadata.js";
+
+/** A column's values as answers show them. A required one is never null, but in records older than the requirement. */
+export function valueSchema(column: Column): Part {
+  const plain = column.values.length === 0 ? COLUMN_TYPES[column.type].schema : memberSchema(column);
+  const schema = column.required || column.generated ? plain : nullable(plain);
+  return {
+    ...schema,
+    ...(column.generated || column.readOnly ? { readOnly: true } : {}),
+    ...(column.description === null ? {} : { description: column.description }),
+  };
+}
+
+/** A column's values as a body may set them. */
+export function inputSchema(column: Column): Part {
+  const plain = column.values.length === 0 ? COLUMN_TYPES[column.type].schema : memberSchema(column);
+  const schema = withRules(plain, column);
+  return {
+    ...(column.required ? schema : nullable(schema)),
+    ...(column.secret ? { writeOnly: true, format: "password" } : {}),
+    ...describe(column),
+  };
+}
+
+/** The schema of an enum, or of a list of its members. */
+export function memberSchema({ type, values }: Pick<Column, "type" | "values">): Part {
+  const member = { type: "string", enum: [...values] };
+  return type === "enumList" ? { type: "array", items: member } : member;
+}
+
+/** The same, or null. What has no type takes null already. */
+export function nullable(schema: Part): Part {
+  if (typeof schema.type !== "string") return schema;
+  const { enum: members } = schema;
+  return {
+    ...schema,
+    type: [schema.type, "null"],
+    ...(Array.isArray(members) ? { enum: [...members, null] } : {}),
+  };
+}
+
+const FORMATS = { email: "email", url: "uri", uuid: "uuid" } as const;
+
+/** Adds those of a column's rules that JSON Schema has words for. */
+export function withRules(schema: Part, { type, rules }: Pick<Column, "type" | "rules">): Part {
+  const { minLength, maxLength, minItems, maxItems, pattern, format, min, max } = rules;
+  const show = COLUMN_TYPES[type].toJson;
+  const isNumber = type === "int" || type === "float";
+  return {
+    ...schema,
+    ...(minLength === undefined ? {} : { minLength }),
+    ...(maxLength === undefined ? {} : { maxLength }),
+    ...(minItems === undefined ? {} : { minItems }),
+    ...(maxItems === undefined ? {} : { maxItems }),
+    ...(pattern === undefined || !isPortable(pattern) ? {} : { pattern }),
+    ...(format === undefined ? {} : { format: FORMATS[format] }),
+    ...(min === undefined || !isNumber ? {} : { minimum: show(min) }),
+    ...(max === undefined || !isNumber ? {} : { maximum: show(max) }),
+  };
+}
+
+/** Patterns are RE2's; JSON Schema's are JavaScript's, which has most of them. */
+function isPortable(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, "u") instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The column's own words, the rules that JSON Schema has no word for, and the default: generators of clients take a
+ * member with the keyword `default` for one that must be given.
+ */
+function describe(column: Column): Part {
+  const { min, max, pattern } = rulesJson(column);
+  const isNumber = column.type === "int" || column.type === "float";
+  const parts = [
+    ...(column.description === null ? [] : [column.description]),
+    ...(min === undefined || isNumber ? [] : [`At least ${min}.`]),
+    ...(max === undefined || isNumber ? [] : [`At most ${max}.`]),
+    ...(column.default === undefined ? [] : [`Default of a new record: ${JSON.stringify(column.default)}.`]),
+    ...(pattern === undefined || isPortable(String(pattern)) ? [] : [`Must match ${pattern} (RE2).`]),
+  ];
+  return parts.length === 0 ? {} : { description: parts.join(" ") };
+}
+
+const SAMPLES: Readonly<Record<ColumnType, Json>> = {
+  ...{ string: "text", text: "text", int: 1, bigint: "9007199254740993", float: 1.5, decimal: "19.90" },
+  ...{ boolean: true, date: "2026-05-31", datetime: "2026-05-31T12:00:00.000Z", enum: "", enumList: [] },
+  ...{
+    json: { key: "value" },
+    uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
+    objectId: "61e8b014acff7fb4f32baed4",
+    mixed: "61e8b014acff7fb4f32baed4",
+  },
+};
+const FORMAT_SAMPLES = {
+  email: "ann@example.com",
+  url: "https://example.com/",
+  uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
+};
+
+/** A value that fits the column; undefined where its rules leave that to luck. */
+export function exampleOf(column: Column): Json | undefined {
+  const { type, rules, values } = column;
+  if (column.default !== undefined && column.default !== null) return column.default;
+  if (rules.pattern !== undefined || rules.minItems !== undefined) return undefined;
+  const [member] = values;
+  if (member !== undefined) return type === "enumList" ? [member] : member;
+  const { min, max } = rulesJson(column);
+  if (min !== undefined || max !== undefined) return min ?? max;
+  const sample = rules.format === undefined ? SAMPLES[type] : FORMAT_SAMPLES[rules.format];
+  if (typeof sample !== "string") return sample;
+  const { minLength = 0, maxLength = sample.length } = rules;
+  return rules.format === undefined
+    ? sample.padEnd(minLength, " and more").slice(0, Math.max(minLength, maxLength))
+    : sample;
+}

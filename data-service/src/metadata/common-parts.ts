@@ -1,0 +1,115 @@
+// What all operations of the document share: the error body, the refusals, the parameters of the query language. Pure.
+import { ERROR_CODES, type ErrorCode } from "@portico/shared/error-codes";
+import {
+  inQuery,
+  object,
+  type Part,
+  type RefusalStatus,
+  TEXT,
+  TIME,
+  WHOLE_NUMBER,
+} from "@portico/shared/operation";
+
+const CODES = Object.entries(ERROR_CODES).map(([code, { status, text }]) => ({ code, status, text }));
+
+/** The body of every refusal, from either service (docs/api.md, section 2). */
+const ERROR: Part = {
+  type: "object",
+  properties: {
+    ...{ success: { const: false }, statusCode: WHOLE_NUMBER },
+    message: {
+      anyOf: [TEXT, { type: "array", items: TEXT }],
+      description: "A list where a body has violations, each beginning with the field's name.",
+    },
+    error: {
+      type: "object",
+      properties: {
+        code: { enum: CODES.map(({ code }) => code) },
+        ...{ message: TEXT, details: { type: "object" }, timestamp: TIME, path: TEXT, method: TEXT },
+        correlationId: { ...TEXT, description: "Also in the header X-Correlation-ID and in the logs." },
+      },
+      required: ["code", "message", "timestamp", "path", "method", "correlationId"],
+    },
+  },
+  required: ["success", "statusCode", "message", "error"],
+};
+
+const META = object({
+  totalCount: { ...WHOLE_NUMBER, description: "Whatever the filter says." },
+  filterCount: { ...WHOLE_NUMBER, description: "That match the filter, on all pages." },
+  aggregate: { type: "object", additionalProperties: { type: "object" } },
+});
+
+export const COMMON_SCHEMAS: Readonly<Record<string, Part>> = { Error: ERROR, Meta: META };
+
+export const COMMON_PARAMETERS: Readonly<Record<string, Part>> = {
+  fields: {
+    ...inQuery("fields", TEXT, "Names separated by commas: `*`, `title`, `author.name`, `-body`."),
+    example: "*",
+  },
+  limit: inQuery("limit", { type: "integer", minimum: 0, default: 10 }, "How many; 0 = all."),
+  page: inQuery("page", { type: "integer", minimum: 1, default: 1 }, "Which page."),
+  meta: inQuery(
+    "meta",
+    { type: "string", enum: ["*", "totalCount", "filterCount", "totalCount,filterCount"] },
+    "Counts to answer beside the records.",
+  ),
+  deep: {
+    ...{ name: "deep", in: "query", description: "What to load of related records." },
+    content: { "application/json": { schema: { type: "object" }, example: {} } },
+  },
+  format: inQuery(
+    "format",
+    { type: "string", enum: ["csv", "ndjson"] },
+    "Answer a file (`text/csv`, `application/x-ndjson`) with all records that match, instead of JSON.",
+  ),
+  IfMatch: inHeader("If-Match", "ETags, one of which the record must still have: else 412."),
+  IfNoneMatch: inHeader("If-None-Match", "ETags of answers that are there: 304 when it would be the same."),
+  IdempotencyKey: inHeader("Idempotency-Key", "Sent again with the same key, it makes nothing twice."),
+  explain: inQuery("explain", { type: "boolean" }, "Answer how the query runs instead of what it finds."),
+};
+
+function inHeader(name: string, description: string): Part {
+  return { name, in: "header", schema: TEXT, description };
+}
+
+const NAMES: Readonly<Record<RefusalStatus, string>> = {
+  ...{ 400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed" },
+  ...{ 409: "Conflict", 412: "PreconditionFailed", 413: "ContentTooLarge", 415: "UnsupportedMediaType" },
+  ...{ 416: "RangeNotSatisfiable", 422: "UnprocessableContent", 429: "TooManyRequests" },
+  ...{ 500: "InternalServerError", 502: "BadGateway", 503: "ServiceUnavailable", 504: "GatewayTimeout" },
+};
+
+/** The name of a refusal among the document's responses (RFC 9110's). */
+export function refusalName(status: RefusalStatus): string {
+  return NAMES[status];
+}
+
+const HEADERS: Readonly<Partial<Record<RefusalStatus, string>>> = {
+  ...{ 401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503: "Retry-After" },
+};
+
+/** The response object of a refusal, with its codes. */
+export function refusal(status: RefusalStatus): Part {
+  const codes = CODES.filter((each) => each.status === status);
+  const header = HEADERS[status];
+  return {
+    description: codes.map(({ code, text }) => `\`${code}\`: ${text}`).join(" "),
+    ...(header === undefined ? {} : { headers: { [header]: { schema: TEXT } } }),
+    content: {
+      "application/json": {
+        schema: { $ref: "#/components/schemas/Error" },
+        examples: Object.fromEntries(codes.map(({ code }) => [code, { value: errorExample(code) }])),
+      },
+    },
+  };
+}
+
+function errorExample(code: ErrorCode | string): Part {
+  const { status, text } = CODES.find((each) => each.code === code) ?? { status: 500, text: "" };
+  const about = { timestamp: "2026-05-31T12:00:00.000Z", path: "/api/posts", method: "GET" };
+  return {
+    ...{ success: false, statusCode: status, message: text },
+    error: { code, message: text, ...about, correlationId: "8b0ad7a1-6f0d-4f2c-9d5e-2f3c1f6f7a10" },
+  };
+}

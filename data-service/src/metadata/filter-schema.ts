@@ -1,0 +1,164 @@
+// What the query language takes for one table, as JSON Schema: filter, deep, aggregate, a whole QUERY body. Pure.
+import type { Part } from "@portico/shared/operation";
+import type { Column } from "../catalog/catalog.js";
+import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
+import type { VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
+import { aggregatesOf } from "../query/bind-aggregate.js";
+import { ON_RELATIONS } from "../query/bind-filter.js";
+import { LIMITS } from "../query/limits.js";
+import { operandOf, operatorsOf } from "../query/operators.js";
+import { memberSchema } from "./column-schema.js";
+
+/** A schema of the document, by its name. */
+export function ref(name: string): Part {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** Columns of these types have members of their own, so they share no schema. */
+const hasMembers = (type: ColumnType): boolean => type === "enum" || type === "enumList";
+
+/** What each type of column can be compared with, by the name of its schema. */
+export function operatorSchemas(): Readonly<Record<string, Part>> {
+  const types = COLUMN_TYPE_NAMES.filter((type) => !hasMembers(type));
+  return Object.fromEntries(types.map((type) => [`Operators.${type}`, operators({ type, values: [] })]));
+}
+
+function operators(column: Pick<Column, "type" | "values">): Part {
+  const names = operatorsOf({ type: column.type, encrypted: false });
+  const properties = names.map((name): [string, Part] => [name, operandSchema(column, name)]);
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties),
+    additionalProperties: false,
+    minProperties: 1,
+  };
+}
+
+function operandSchema(column: Pick<Column, "type" | "values">, name: string): Part {
+  const value = plainValue(column);
+  const text = { type: "string", maxLength: LIMITS.textCharacters };
+  const schemas: Readonly<Record<NonNullable<ReturnType<typeof operandOf>>, Part>> = {
+    "value or null": { anyOf: [value, { type: "null" }] },
+    "two values": { type: "array", items: value, minItems: 2, maxItems: 2 },
+    values: { type: "array", items: value, maxItems: LIMITS.listMembers },
+    member: memberSchema({ type: "enum", values: column.values }),
+    ...{ value, text, flag: { type: "boolean" }, null: { type: "null" } },
+  };
+  return schemas[operandOf(column.type, name) ?? "null"];
+}
+
+function plainValue(column: Pick<Column, "type" | "values">): Part {
+  return column.values.length === 0 ? COLUMN_TYPES[column.type].schema : memberSchema(column);
+}
+
+/** `{table}.filter` */
+export function filterSchema({ table, columns, relations }: VisibleTable): Part {
+  const own = ref(`${table.name}.filter`);
+  const list = { type: "array", items: own };
+  return {
+    type: "object",
+    properties: {
+      ...{ _and: list, _or: list, _not: own },
+      ...Object.fromEntries(
+        columns.filter(isFilterable).map(({ column }) => [column.name, columnFilter(column)]),
+      ),
+      ...Object.fromEntries(
+        relations.filter(isComparable).map((each) => [each.relation.name, relationFilter(each)]),
+      ),
+    },
+    additionalProperties: false,
+  };
+}
+
+const isComparable = ({ comparable }: VisibleColumn | VisibleRelation): boolean => comparable;
+const isFilterable = ({ column, comparable }: VisibleColumn): boolean => comparable && !column.encrypted;
+
+function columnFilter(column: Column): Part {
+  const { type } = column;
+  const tests = hasMembers(type) ? operators(column) : ref(`Operators.${type}`);
+  const isEqual = operandOf(type, "_eq") === "value or null";
+  return { anyOf: [...(isEqual ? [plainValue(column)] : []), { type: "null" }, tests] };
+}
+
+function relationFilter({ target }: VisibleRelation): Part {
+  if (target === undefined) return { type: "null" };
+  const id = { type: target.idColumn.type, values: [] };
+  const links = ON_RELATIONS.map((name): [string, Part] => [name, operandSchema(id, name)]);
+  const onLink = {
+    type: "object",
+    properties: Object.fromEntries(links),
+    additionalProperties: false,
+    minProperties: 1,
+  };
+  return { anyOf: [plainValue(id), { type: "null" }, onLink, ref(`${target.name}.filter`)] };
+}
+
+/** Names separated by commas, or a list of them where the query is JSON. */
+export const NAMES: Part = { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] };
+const PAGING = {
+  limit: { type: "integer", minimum: 0, description: "10 where none is given; 0 = all." },
+  page: { type: "integer", minimum: 1, description: "From 1." },
+};
+
+/** `{table}.deep`; undefined for a table without relations. */
+export function deepSchema(
+  { relations }: VisibleTable,
+  hasDeep: (table: string) => boolean,
+): Part | undefined {
+  const shown = relations.filter(({ shown: where, target }) => where !== "never" && target !== undefined);
+  if (shown.length === 0) return undefined;
+  const properties = shown.map((each): [string, Part] => [each.relation.name, deepSetting(each, hasDeep)]);
+  return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false };
+}
+
+function deepSetting({ relation, target }: VisibleRelation, hasDeep: (table: string) => boolean): Part {
+  const name = target?.name ?? "";
+  return {
+    type: "object",
+    properties: {
+      ...{ fields: NAMES, filter: ref(`${name}.filter`) },
+      ...(relation.many ? { sort: NAMES, ...PAGING } : {}),
+      ...(hasDeep(name) ? { deep: ref(`${name}.deep`) } : {}),
+    },
+    additionalProperties: false,
+  };
+}
+
+/** `{table}.aggregate` */
+export function aggregateSchema({ columns, relations }: VisibleTable): Part {
+  const flags = (ops: readonly string[]): Part => ({
+    type: "object",
+    properties: Object.fromEntries(ops.map((op) => [op, { const: true }])),
+    ...{ additionalProperties: false, minProperties: 1 },
+  });
+  const ofColumns = columns
+    .filter(isComparable)
+    .map(({ column }) => [column.name, flags(aggregatesOf(column))]);
+  const counted = relations.filter(({ relation, comparable }) => comparable && relation.many);
+  const ofRelations = counted.map(({ relation }) => [relation.name, flags(["count"])]);
+  const properties: Readonly<Record<string, Part>> = Object.fromEntries([...ofColumns, ...ofRelations]);
+  return { type: "object", properties, additionalProperties: false };
+}
+
+/** `{table}.query`: the body of QUERY. */
+export function querySchema({ table: { name } }: VisibleTable, hasDeep: boolean): Part {
+  return {
+    type: "object",
+    properties: {
+      ...{ fields: NAMES, filter: ref(`${name}.filter`), sort: NAMES, ...PAGING, meta: NAMES },
+      ...(hasDeep ? { deep: ref(`${name}.deep`) } : {}),
+      ...{ aggregate: ref(`${name}.aggregate`), explain: { type: "boolean" } },
+    },
+    additionalProperties: false,
+  };
+}
+
+/** What one can sort a table by, in words. */
+export function sortWords({ columns, relations }: VisibleTable): string {
+  const sortable = columns.filter(({ column }) => COLUMN_TYPES[column.type].sortable).filter(isFilterable);
+  const lists = relations.filter(({ relation, comparable }) => comparable && relation.many);
+  return [
+    ...sortable.map(({ column }) => column.name),
+    ...lists.map(({ relation }) => `_count(${relation.name})`),
+  ].join(", ");
+}

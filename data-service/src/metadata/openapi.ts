@@ -1,0 +1,228 @@
+// What a caller may see and do -> the OpenAPI 3.1 document that says so. Pure.
+//
+// A family of routes is described in one file of operations/ (the gateway's own in shared/gateway-operations), and
+// joined here, in `operationsFor`. See CONTRIBUTING.md.
+import { GATEWAY_OPERATIONS } from "@portico/shared/gateway-operations";
+import type { Audience, Operation, Part } from "@portico/shared/operation";
+import type { Catalog } from "../catalog/catalog.js";
+import type { VisibleTable } from "../permission/visible-tables.js";
+import type { Principal } from "../principal.js";
+import { COMMON_PARAMETERS, COMMON_SCHEMAS, refusal, refusalName } from "./common-parts.js";
+import { aggregateSchema, deepSchema, filterSchema, operatorSchemas, querySchema } from "./filter-schema.js";
+import { AUTH_OPERATIONS } from "./operations/auth.js";
+import { meOperations } from "./operations/me.js";
+import { METADATA_OPERATIONS } from "./operations/metadata.js";
+import { permissionOperations } from "./operations/permissions.js";
+import { queryMethod, recordOperations, type TableSyntax } from "./operations/records.js";
+import { DEFINITION_MEMBERS, DEFINITION_SCHEMAS, tableOperations } from "./operations/tables.js";
+import { bodySchema, recordExample, recordSchema } from "./record-schema.js";
+
+/** Of the API; a test holds it equal to the package's. */
+export const API_VERSION = "0.1.0";
+
+export interface Described {
+  readonly principal: Principal;
+  readonly catalog: Catalog;
+  /** The tables the principal may do anything with. */
+  readonly tables: readonly VisibleTable[];
+  /** APP_URL, an origin. */
+  readonly appUrl: string;
+  readonly systemTablePrefix: string;
+}
+
+interface Context extends Described {
+  /** Whether anything of a table's relations can be loaded. */
+  readonly hasDeep: (table: string) => boolean;
+}
+
+/** The whole document. */
+export function openApiOf(described: Described): Part {
+  const about: Context = { ...described, hasDeep: hasDeepIn(described.tables) };
+  const operations = operationsFor(about);
+  return {
+    openapi: "3.1.1",
+    info: { title: "Portico", version: API_VERSION, description: DESCRIPTION },
+    servers: [{ url: `${about.appUrl}/api` }],
+    tags: tagsOf(operations, about),
+    paths: pathsOf(operations, about),
+    components: {
+      schemas: schemasOf(about),
+      parameters: COMMON_PARAMETERS,
+      responses: responsesOf(operations),
+      securitySchemes: securitySchemes(about.appUrl),
+    },
+  };
+}
+
+const DESCRIPTION = `What you may do here, as whoever you are signed in as; others see other tables and columns.
+
+Browsers sign in with \`POST /login\` and send cookies from then on; programs with \`POST /auth/login\` or an API token, as \`Authorization: Bearer …\`.
+
+Answers are \`{"statusCode","message","data"}\`, refusals the schema \`Error\`. Every answer carries \`X-Correlation-ID\`. HEAD answers as GET does, without a body (405 where a browser is to go); OPTIONS answers 204 with \`Allow\`; other methods are 405, and addresses that are not listed 404 (both as \`Error\`).
+
+The method QUERY (RFC 10008) lists a table with the query in the body. OpenAPI 3.1 has no place for it in \`paths\`: it stands as \`x-query\` beside the other methods, and is sent as POST with \`X-HTTP-Method-Override: QUERY\` where it can't be sent by its name.`;
+
+/** Everything the caller may use. */
+function operationsFor(about: Context): readonly Operation[] {
+  const { catalog, principal, systemTablePrefix: prefix } = about;
+  const users = catalog.tables.get(`${prefix}user`);
+  const fixed = [
+    ...GATEWAY_OPERATIONS,
+    ...AUTH_OPERATIONS,
+    ...(users === undefined ? [] : meOperations(users)),
+    ...METADATA_OPERATIONS,
+    ...permissionOperations(`${prefix}permission`),
+  ];
+  const ofTables = about.tables.flatMap((table) => operationsOf(table, about));
+  return [...fixed, ...ofTables].filter((operation) => mayUse(operation, principal));
+}
+
+function operationsOf(visible: VisibleTable, about: Context): readonly Operation[] {
+  const isRoot = isRootAdmin(about.principal);
+  if (isTableOfTables(visible, about)) return tableOperations(visible, isRoot);
+  return recordOperations(visible, { ...syntaxOf(visible, about), hasExplain: isRoot });
+}
+
+function syntaxOf({ table: { name } }: VisibleTable, about: Context): TableSyntax {
+  const isUsers = name === `${about.systemTablePrefix}user`;
+  return { hasDeep: about.hasDeep(name), hasExplain: false, hasVersions: true, hasMany: !isUsers };
+}
+
+function isTableOfTables({ table }: VisibleTable, { systemTablePrefix }: Described): boolean {
+  return table.name === `${systemTablePrefix}table`;
+}
+
+function hasDeepIn(tables: readonly VisibleTable[]): (name: string) => boolean {
+  const deep = new Set(
+    tables.filter((each) => deepSchema(each, () => false) !== undefined).map(({ table }) => table.name),
+  );
+  return (name) => deep.has(name);
+}
+
+function isRootAdmin(principal: Principal): boolean {
+  return principal.kind === "user" && principal.isRootAdmin;
+}
+
+function mayUse(operation: Operation, principal: Principal): boolean {
+  const isUser = principal.kind === "user";
+  const isReadOnly = isUser && principal.apiToken?.readOnly === true;
+  if (isReadOnly && operation.method !== "get" && !operation.isSafe && !operation.ignoresCredentials)
+    return false;
+  const audiences: Readonly<Record<Audience, boolean>> = {
+    ...{ anyone: true, user: isUser, root: isRootAdmin(principal) },
+    session: isUser && principal.apiToken === undefined,
+  };
+  return audiences[operation.for];
+}
+
+/** Headings in the order in which they are shown: what everybody has, one's own tables, the system's. */
+function tagsOf(operations: readonly Operation[], { tables }: Described): readonly Part[] {
+  const ofTables = new Map(tables.map(({ table }) => [table.name, table]));
+  const rank = (name: string): number => {
+    const table = ofTables.get(name);
+    return table === undefined ? 0 : table.system ? 2 : 1;
+  };
+  const byName = (a: string, b: string): number => (rank(a) === 0 || a === b ? 0 : a < b ? -1 : 1);
+  const names = [...new Set(operations.map(({ tag }) => tag))].toSorted(
+    (a, b) => rank(a) - rank(b) || byName(a, b),
+  );
+  return names.map((name) => {
+    const description = ofTables.get(name)?.description;
+    return { name, ...(description ? { description } : {}) };
+  });
+}
+
+function pathsOf(operations: readonly Operation[], about: Context): Part {
+  const paths = new Map<string, Record<string, Part>>();
+  for (const operation of operations) {
+    const item = paths.get(operation.path) ?? {};
+    item[operation.method] = operationPart(operation, about.principal);
+    paths.set(operation.path, item);
+  }
+  for (const visible of about.tables) {
+    const item = paths.get(`/${visible.table.name}`);
+    if (item === undefined || visible.actions.read === undefined) continue;
+    const query = queryMethod(visible, syntaxOf(visible, about));
+    item["x-query"] = operationPart(query, about.principal);
+  }
+  return Object.fromEntries(paths);
+}
+
+function operationPart(operation: Operation, principal: Principal): Part {
+  const { id, tag, summary, description, parameters = [], body, isBodyOptional = false } = operation;
+  const { bodyTypes = ["application/json"] } = operation;
+  return {
+    ...{ operationId: id, tags: [tag], summary },
+    ...(description === undefined ? {} : { description }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: !isBodyOptional,
+            content: Object.fromEntries(bodyTypes.map((type) => [type, body])),
+          },
+        }),
+    responses: { ...operation.answers, ...refusalsOf(operation) },
+    security: securityOf(operation, principal),
+  };
+}
+
+function refusalsOf({ refusals }: Operation): Part {
+  return Object.fromEntries(
+    refusals.map((status) => [status, { $ref: `#/components/responses/${refusalName(status)}` }]),
+  );
+}
+
+function securityOf({ ignoresCredentials }: Operation, principal: Principal): readonly Part[] {
+  if (ignoresCredentials || principal.kind === "anonymous") return [];
+  return [{ cookie: [] }, { bearer: [] }];
+}
+
+function responsesOf(operations: readonly Operation[]): Part {
+  const statuses = new Set(operations.flatMap(({ refusals }) => refusals));
+  return Object.fromEntries([...statuses].map((status) => [refusalName(status), refusal(status)]));
+}
+
+function schemasOf(about: Context): Part {
+  const isTables = about.tables.some((each) => isTableOfTables(each, about));
+  return {
+    ...COMMON_SCHEMAS,
+    ...(about.tables.some(({ actions }) => actions.read) ? operatorSchemas() : {}),
+    ...(isTables ? DEFINITION_SCHEMAS : {}),
+    ...Object.assign({}, ...about.tables.map((each) => schemasOfTable(each, about))),
+  };
+}
+
+function schemasOfTable(visible: VisibleTable, about: Context): Part {
+  const { name } = visible.table;
+  const { read, create, update } = visible.actions;
+  const overrides = isTableOfTables(visible, about) ? DEFINITION_MEMBERS : {};
+  const deep = deepSchema(visible, about.hasDeep);
+  const record = { ...recordSchema(visible, overrides), examples: [recordExample(visible, overrides)] };
+  return {
+    ...(read === undefined ? {} : { [name]: record, [`${name}.filter`]: filterSchema(visible) }),
+    ...(read === undefined ? {} : { [`${name}.aggregate`]: aggregateSchema(visible) }),
+    ...(read === undefined ? {} : { [`${name}.query`]: querySchema(visible, deep !== undefined) }),
+    ...(deep === undefined ? {} : { [`${name}.deep`]: deep }),
+    ...(create === undefined ? {} : { [`${name}.create`]: bodySchema(visible, "creatable", overrides) }),
+    ...(update === undefined ? {} : { [`${name}.update`]: bodySchema(visible, "updatable", overrides) }),
+  };
+}
+
+/** Cookies have another name on https; see docs/api.md, section 3.3. */
+function securitySchemes(appUrl: string): Part {
+  const prefix = appUrl.startsWith("https:") ? "__Host-" : "";
+  return {
+    cookie: {
+      type: "apiKey",
+      in: "cookie",
+      name: `${prefix}accessToken`,
+      description: "Set by `POST /login`.",
+    },
+    bearer: {
+      ...{ type: "http", scheme: "bearer" },
+      description: "An access token of `POST /auth/login`, or an API token.",
+    },
+  };
+}

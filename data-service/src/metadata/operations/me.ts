@@ -1,0 +1,119 @@
+// The routes of the signed-in user (me/routes, identity/routes, /me/permissions), described. Pure.
+import {
+  answer,
+  dataAnswer,
+  FLAG,
+  FORWARDED,
+  inPath,
+  OBJECT_ID,
+  type Operation,
+  object,
+  type Part,
+  TEXT,
+  TEXT_OR_NULL,
+  TIME,
+} from "@portico/shared/operation";
+import type { Column, Table } from "../../catalog/catalog.js";
+import { COLUMN_TYPES } from "../../catalog/column-types.js";
+import { nullable, valueSchema, withRules } from "../column-schema.js";
+
+const ME = "Me";
+const LIST: Part = { type: "array", items: TEXT };
+const ROWS: Part = { enum: ["all", "some"] };
+const SHAPE: readonly Part[] = [
+  { $ref: "#/components/parameters/fields" },
+  { $ref: "#/components/parameters/deep" },
+];
+
+const PERMISSIONS = object(
+  {
+    table: TEXT,
+    read: object({ rows: ROWS, fields: LIST, comparable: LIST }),
+    create: object({ fields: LIST }),
+    update: object({ rows: ROWS, fields: LIST }),
+    delete: object({ rows: ROWS }),
+  },
+  ["table"],
+);
+const SESSION = object({
+  ...{ id: TEXT, createdAt: TIME, lastUsedAt: TIME, expiresAt: TIME, userAgent: TEXT_OR_NULL },
+  ...{ address: TEXT_OR_NULL, origin: TEXT_OR_NULL, loginProvider: TEXT_OR_NULL, current: FLAG },
+});
+const ACCOUNT = object({ id: TEXT, provider: TEXT, email: TEXT_OR_NULL, createdAt: TIME });
+
+/** @param users the table of users, whose columns `/me` shows whatever the rules say */
+export function meOperations(users: Table): readonly Operation[] {
+  const me = ownRecord(users);
+  return [
+    {
+      ...{ method: "get", path: "/me", id: "readMe", tag: ME, for: "user" },
+      summary: "The signed-in user",
+      parameters: [...SHAPE, { $ref: "#/components/parameters/IfNoneMatch" }],
+      answers: {
+        200: dataAnswer(200, "One record.", me),
+        304: { description: "The answer would be the same as before." },
+      },
+      refusals: [...FORWARDED, 403, 404],
+    },
+    {
+      ...{ method: "patch", path: "/me", id: "updateMe", tag: ME, for: "user" },
+      summary: "Change one's own columns or password",
+      description: "A new `password` needs the `currentPassword`, and ends the user's other sessions.",
+      parameters: [...SHAPE, { $ref: "#/components/parameters/IfMatch" }],
+      body: { schema: ownChange(users), example: { name: "Ann" } },
+      answers: { 200: dataAnswer(200, "The record as it is now.", me) },
+      refusals: [...FORWARDED, 403, 404, 409, 412],
+    },
+    {
+      ...{ method: "get", path: "/me/permissions", id: "listPermissions", tag: ME, for: "anyone" },
+      summary: "What one may do, table by table",
+      answers: { 200: dataAnswer(200, "Tables that one may do nothing with are missing.", PERMISSIONS) },
+      refusals: FORWARDED,
+    },
+    {
+      ...{ method: "get", path: "/me/sessions", id: "listSessions", tag: ME, for: "session" },
+      summary: "One's own sessions",
+      answers: { 200: dataAnswer(200, "The last used first.", SESSION) },
+      refusals: [...FORWARDED, 403],
+    },
+    {
+      ...{ method: "delete", path: "/me/sessions/{id}", id: "endSession", tag: ME, for: "session" },
+      summary: "End one of one's own sessions",
+      parameters: [inPath("id", TEXT, "The session's id.")],
+      answers: { 200: answer(200, "It is gone.") },
+      refusals: [...FORWARDED, 403, 404],
+    },
+    {
+      ...{ method: "get", path: "/me/oauth-accounts", id: "listOAuthAccounts", tag: ME, for: "session" },
+      summary: "The providers one has connected",
+      answers: { 200: dataAnswer(200, "Connected accounts.", ACCOUNT) },
+      refusals: [...FORWARDED, 403],
+    },
+    {
+      ...{ method: "delete", path: "/me/oauth-accounts/{id}", id: "unlinkProvider", tag: ME, for: "session" },
+      summary: "Disconnect a provider",
+      description: "409 for the last way to sign in.",
+      parameters: [inPath("id", TEXT, "The connected account's id.")],
+      answers: { 200: answer(200, "Disconnected.") },
+      refusals: [...FORWARDED, 403, 404, 409],
+    },
+  ];
+}
+
+function ownRecord(users: Table): Part {
+  const shown = [...users.columns.values()].filter(({ hidden, secret }) => !hidden && !secret);
+  const columns = shown.map((column): [string, Part] => [column.name, valueSchema(column)]);
+  const role = { anyOf: [{ type: "object", properties: { id: OBJECT_ID } }, { type: "null" }] };
+  return { type: "object", properties: { ...Object.fromEntries(columns), role } };
+}
+
+/** See me/update-me: what a user is and may is for root to say. */
+function ownChange(users: Table): Part {
+  const isOwn = ({ name, generated, hidden, readOnly }: Column): boolean =>
+    !generated && !hidden && !readOnly && !["email", "isActive", "isRootAdmin"].includes(name);
+  const columns = [...users.columns.values()].filter(isOwn).map((column): [string, Part] => {
+    const schema = withRules(COLUMN_TYPES[column.type].schema, column);
+    return [column.name, column.required || column.secret ? schema : nullable(schema)];
+  });
+  return object({ ...Object.fromEntries(columns), currentPassword: TEXT });
+}

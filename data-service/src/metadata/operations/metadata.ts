@@ -1,0 +1,34 @@
+// The routes that describe the API (metadata/routes), described. Pure.
+import { dataAnswer, FORWARDED, inPath, json, type Operation, TEXT } from "@portico/shared/operation";
+
+const ABOUT = "About the API";
+const TABLE = { type: "object", properties: { name: TEXT }, required: ["name"] };
+
+export const METADATA_OPERATIONS: readonly Operation[] = [
+  {
+    ...{ method: "get", path: "/metadata", id: "listMetadata", tag: ABOUT, for: "anyone" },
+    summary: "The tables one may use, with their columns, relations and actions",
+    answers: { 200: dataAnswer(200, "What one may not know is missing.", TABLE) },
+    refusals: FORWARDED,
+  },
+  {
+    ...{ method: "get", path: "/metadata/{table}", id: "readMetadata", tag: ABOUT, for: "anyone" },
+    summary: "One table",
+    parameters: [inPath("table", TEXT, "Its name.")],
+    answers: { 200: dataAnswer(200, "The table.", TABLE) },
+    refusals: [...FORWARDED, 404],
+  },
+  {
+    ...{ method: "get", path: "/openapi.json", id: "readOpenApi", tag: ABOUT, for: "anyone" },
+    summary: "This document",
+    description: "It lists exactly what whoever asks for it may use.",
+    answers: { 200: json("An OpenAPI 3.1 document.", { type: "object", required: ["openapi"] }) },
+    refusals: FORWARDED,
+  },
+  {
+    ...{ method: "get", path: "/types.ts", id: "readTypes", tag: ABOUT, for: "anyone" },
+    summary: "TypeScript types of the tables one may use",
+    answers: { 200: { description: "A module of types.", content: { "text/plain": { schema: TEXT } } } },
+    refusals: FORWARDED,
+  },
+];

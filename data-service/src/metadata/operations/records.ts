@@ -1,0 +1,287 @@
+// The routes of every table (records/routes), described for one table and one caller. Pure.
+import {
+  answer,
+  dataAnswer,
+  FLAG,
+  FORWARDED,
+  inPath,
+  inQuery,
+  type Operation,
+  object,
+  type Part,
+  TEXT,
+  WHOLE_NUMBER,
+} from "@portico/shared/operation";
+import { COLUMN_TYPES } from "../../catalog/column-types.js";
+import type { VisibleTable } from "../../permission/visible-tables.js";
+import { ref, sortWords } from "../filter-schema.js";
+import { bodyExample, idExample } from "../record-schema.js";
+
+const REFUSALS = [...FORWARDED, 403, 404] as const;
+const WRITE_REFUSALS = [...REFUSALS, 409] as const;
+
+/** Which forms of the query language a table has. */
+export interface TableSyntax {
+  readonly hasDeep: boolean;
+  /** explain=true */
+  readonly hasExplain: boolean;
+  /** If-Match */
+  readonly hasVersions: boolean;
+  /** PATCH and DELETE by filter, and import. */
+  readonly hasMany: boolean;
+}
+
+/** What the caller may do with the records of one table. */
+export function recordOperations(visible: VisibleTable, syntax: TableSyntax): readonly Operation[] {
+  const { read, create, update, delete: remove } = visible.actions;
+  return [
+    ...(read ? [listOperation(visible, syntax)] : []),
+    ...(create ? [createOperation(visible, syntax)] : read ? [queryOperation(visible, syntax)] : []),
+    ...(read ? [readOperation(visible, syntax)] : []),
+    ...(update ? [updateOperation(visible, syntax)] : []),
+    ...(remove ? [deleteOperation(visible, syntax)] : []),
+    ...(syntax.hasMany && read && update ? [updateManyOperation(visible)] : []),
+    ...(syntax.hasMany && read && remove ? [deleteManyOperation(visible)] : []),
+    ...(syntax.hasMany && create && !visible.table.system ? [importOperation(visible)] : []),
+  ];
+}
+
+/** QUERY as an operation of its own; OpenAPI 3.1 has no place for the method in `paths`. */
+export function queryMethod(visible: VisibleTable, syntax: TableSyntax): Operation {
+  const { parameters: _none, ...operation } = queryOperation(visible, syntax);
+  return { ...operation, id: `${operation.id}ByMethod`, description: "The method QUERY (RFC 10008)." };
+}
+
+function common(
+  visible: VisibleTable,
+  path: "" | "/{id}",
+  verb: string,
+): Pick<Operation, "path" | "id" | "tag" | "for"> {
+  const { name } = visible.table;
+  return { path: `/${name}${path}`, id: `${verb}_${name}`, tag: name, for: "anyone" };
+}
+
+function some(rows: "all" | "some" | undefined, verb: string): { description?: string } {
+  return rows === "some" ? { description: `Only the records that one may ${verb}.` } : {};
+}
+
+function listOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
+  const { name } = visible.table;
+  return {
+    ...{
+      method: "get",
+      ...common(visible, "", "list"),
+      summary: `List ${name}`,
+      ...some(visible.actions.read, "read"),
+    },
+    parameters: [
+      parameter("fields"),
+      jsonParameter(
+        "filter",
+        ref(`${name}.filter`),
+        "Which records; see the schema for what each column takes.",
+      ),
+      { name: "sort", in: "query", schema: { type: "string" }, description: sortText(visible) },
+      ...["limit", "page", "meta"].map(parameter),
+      ...deepParameter(visible, syntax),
+      jsonParameter("aggregate", ref(`${name}.aggregate`), "What to compute over the records that match."),
+      parameter("format"),
+      ...(syntax.hasExplain ? [parameter("explain")] : []),
+    ],
+    answers: {
+      200: records(200, visible, "The records that match, one page of them.", ref("Meta")),
+    },
+    refusals: REFUSALS,
+  };
+}
+
+function sortText(visible: VisibleTable): string {
+  return `Keys separated by commas, \`-\` for descending; also through to-one relations, as in \`author.name\`. Here: ${sortWords(visible)}.`;
+}
+
+function queryOperation(visible: VisibleTable, { hasDeep }: TableSyntax): Operation {
+  const { name } = visible.table;
+  return {
+    ...{ method: "post", ...common(visible, "", "query"), summary: `List ${name}, the query in the body` },
+    isSafe: true,
+    description: "For queries too long for an address: QUERY, or POST with this header.",
+    parameters: [{ ...OVERRIDE, required: true }],
+    body: {
+      schema: ref(`${name}.query`),
+      example: { filter: {}, limit: 10, ...(hasDeep ? { deep: {} } : {}) },
+    },
+    answers: { 200: records(200, visible, "As for GET.", ref("Meta")) },
+    refusals: REFUSALS,
+  };
+}
+
+const OVERRIDE: Part = {
+  ...{ name: "X-HTTP-Method-Override", in: "header", schema: { type: "string", enum: ["QUERY"] } },
+  description: "Makes this POST a QUERY.",
+};
+
+function createOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
+  const { table, actions } = visible;
+  const one = ref(`${table.name}.create`);
+  const isList = actions.read !== undefined;
+  const queryWords = `With \`X-HTTP-Method-Override: QUERY\` it lists instead (200); the body is then \`${table.name}.query\`.`;
+  return {
+    ...{ method: "post", ...common(visible, "", "create"), summary: `Create ${table.name}` },
+    description: [
+      "One record, or a list of 1000 at most: all or none.",
+      ...(isList ? [queryWords] : []),
+    ].join(" "),
+    parameters: [...shape(visible, syntax), parameter("IdempotencyKey"), ...(isList ? [OVERRIDE] : [])],
+    body: {
+      schema: { anyOf: [one, { type: "array", items: one, minItems: 1, maxItems: 1000 }] },
+      ...exampleOfBody(visible, "creatable"),
+    },
+    answers: {
+      201: {
+        ...records(201, visible, "Created: what may be read of them, else the ids."),
+        headers: { ...ETAG, Location: { schema: { type: "string" }, description: "Of one record." } },
+      },
+      ...(isList ? { 200: records(200, visible, "The answer of a QUERY.", ref("Meta")) } : {}),
+    },
+    refusals: WRITE_REFUSALS,
+  };
+}
+
+function readOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
+  return {
+    ...{ method: "get", ...common(visible, "/{id}", "read"), summary: `Read one of ${visible.table.name}` },
+    ...some(visible.actions.read, "read"),
+    parameters: [idParameter(visible), ...shape(visible, syntax), parameter("IfNoneMatch")],
+    answers: {
+      200: { ...records(200, visible, "One record."), headers: ETAG },
+      304: { description: "The answer would be the same as before.", headers: ETAG },
+    },
+    refusals: REFUSALS,
+  };
+}
+
+function updateOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
+  const { name } = visible.table;
+  return {
+    ...{ method: "patch", ...common(visible, "/{id}", "update"), summary: `Change one of ${name}` },
+    ...some(visible.actions.update, "change"),
+    parameters: [idParameter(visible), ...shape(visible, syntax), ...versions(syntax)],
+    body: { schema: ref(`${name}.update`), ...exampleOfBody(visible, "updatable") },
+    answers: { 200: { ...records(200, visible, "The record as it is now."), headers: ETAG } },
+    refusals: changeRefusals(syntax),
+  };
+}
+
+/** The version of what was answered. */
+const ETAG: Part = { ETag: { schema: TEXT, description: "For If-Match and If-None-Match." } };
+
+function versions({ hasVersions }: TableSyntax): readonly Part[] {
+  return hasVersions ? [parameter("IfMatch")] : [];
+}
+
+function changeRefusals({ hasVersions }: TableSyntax): Operation["refusals"] {
+  return hasVersions ? [...WRITE_REFUSALS, 412] : WRITE_REFUSALS;
+}
+
+const MANY = object({ matched: WHOLE_NUMBER, changed: WHOLE_NUMBER }, ["matched", "changed"]);
+const DRY_RUN = inQuery("dryRun", FLAG, "Count, and change nothing.");
+
+function manyParameters({ table }: VisibleTable): readonly Part[] {
+  const filter = jsonParameter(
+    "filter",
+    ref(`${table.name}.filter`),
+    "Which records; an empty one is refused.",
+  );
+  return [{ ...filter, required: true }, DRY_RUN];
+}
+
+function updateManyOperation(visible: VisibleTable): Operation {
+  const { name } = visible.table;
+  return {
+    ...{ method: "patch", ...common(visible, "", "update_many"), summary: `Change all ${name} that match` },
+    ...some(visible.actions.update, "change"),
+    parameters: manyParameters(visible),
+    body: { schema: ref(`${name}.update`), ...exampleOfBody(visible, "updatable") },
+    answers: { 200: answer(200, "How many matched, and were changed.", { meta: MANY }) },
+    refusals: WRITE_REFUSALS,
+  };
+}
+
+function deleteManyOperation(visible: VisibleTable): Operation {
+  const { name } = visible.table;
+  return {
+    ...{ method: "delete", ...common(visible, "", "delete_many"), summary: `Delete all ${name} that match` },
+    ...some(visible.actions.delete, "delete"),
+    parameters: manyParameters(visible),
+    answers: { 200: answer(200, "How many matched, and are gone.", { meta: MANY }) },
+    refusals: WRITE_REFUSALS,
+  };
+}
+
+const IMPORTED = object({ imported: WHOLE_NUMBER, checked: WHOLE_NUMBER, dryRun: FLAG }, ["imported"]);
+
+function importOperation(visible: VisibleTable): Operation {
+  const { name } = visible.table;
+  return {
+    ...{ method: "post", path: `/${name}/import`, id: `import_${name}`, tag: name, for: "anyone" },
+    summary: `Import ${name} from a file`,
+    description:
+      "In batches, each all or none; the first that is refused ends it. See `details` of the refusal.",
+    parameters: [DRY_RUN, inQuery("from", { type: "integer", minimum: 1 }, "The line to go on from.")],
+    body: { schema: TEXT },
+    bodyTypes: ["text/csv", "application/x-ndjson"],
+    answers: { 200: dataAnswer(200, "What was imported.", IMPORTED) },
+    refusals: WRITE_REFUSALS,
+  };
+}
+
+function deleteOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
+  return {
+    ...{
+      method: "delete",
+      ...common(visible, "/{id}", "delete"),
+      summary: `Delete one of ${visible.table.name}`,
+    },
+    ...some(visible.actions.delete, "delete"),
+    parameters: [idParameter(visible), ...versions(syntax)],
+    answers: { 200: answer(200, "It is gone.") },
+    refusals: changeRefusals(syntax),
+  };
+}
+
+/** `{id}` of a path. */
+export function idParameter({ table }: VisibleTable): Part {
+  const schema = COLUMN_TYPES[table.idColumn.type].schema;
+  return { ...inPath("id", schema, "The record's id."), example: idExample(table) };
+}
+
+/** A parameter that is the same for all tables. */
+function parameter(name: string): Part {
+  return { $ref: `#/components/parameters/${name}` };
+}
+
+function jsonParameter(name: string, schema: Part, description: string): Part {
+  return { name, in: "query", description, content: { "application/json": { schema, example: {} } } };
+}
+
+function deepParameter({ table }: VisibleTable, { hasDeep }: TableSyntax): readonly Part[] {
+  if (!hasDeep) return [];
+  return [jsonParameter("deep", ref(`${table.name}.deep`), "What to load of related records.")];
+}
+
+/** `fields` and `deep`, where the records can be read at all. */
+function shape(visible: VisibleTable, syntax: TableSyntax): readonly Part[] {
+  return visible.actions.read === undefined ? [] : [parameter("fields"), ...deepParameter(visible, syntax)];
+}
+
+/** An answer with records of the table. */
+export function records(status: number, visible: VisibleTable, description: string, meta?: Part): Part {
+  const { table, actions } = visible;
+  const id = { type: "object", properties: { id: COLUMN_TYPES[table.idColumn.type].schema } };
+  return dataAnswer(status, description, actions.read === undefined ? id : ref(table.name), meta);
+}
+
+function exampleOfBody(visible: VisibleTable, write: "creatable" | "updatable"): Part {
+  const example = bodyExample(visible, write);
+  return example === undefined ? {} : { example };
+}

@@ -1,0 +1,159 @@
+// The routes of the table of tables (schema/routes, schema/advice-route), described. Pure.
+import {
+  answer,
+  dataAnswer,
+  FLAG,
+  FORWARDED,
+  inQuery,
+  type Operation,
+  object,
+  type Part,
+  TEXT,
+  TEXT_OR_NULL,
+  WHOLE_NUMBER,
+} from "@portico/shared/operation";
+import { COLUMN_TYPE_NAMES } from "../../catalog/column-types.js";
+import { RELATION_TYPES } from "../../catalog/definition.js";
+import type { VisibleTable } from "../../permission/visible-tables.js";
+import { ref } from "../filter-schema.js";
+import type { Overrides } from "../record-schema.js";
+import { idParameter, recordOperations, records } from "./records.js";
+
+const NAME: Part = { type: "string", pattern: "^[a-zA-Z][a-zA-Z0-9_]{0,62}$" };
+const ID: Part = { ...TEXT, description: "Keeps the member it is; without it the member is new." };
+const LIST_OF_TEXT: Part = { type: "array", items: TEXT };
+
+/** A column as its owner writes it. */
+const COLUMN = object(
+  {
+    ...{
+      id: ID,
+      name: NAME,
+      type: { enum: [...COLUMN_TYPE_NAMES] },
+      required: FLAG,
+      unique: FLAG,
+      hidden: FLAG,
+    },
+    ...{ readOnly: FLAG, encrypted: FLAG, searchable: FLAG, default: {}, description: TEXT_OR_NULL },
+    options: { anyOf: [object({ values: LIST_OF_TEXT }, ["values"]), { type: "null" }] },
+    rules: { anyOf: [ref("ColumnRules"), { type: "null" }] },
+  },
+  ["name", "type"],
+);
+const BOUND: Part = { type: ["number", "string"] };
+const RULES = object({
+  ...{ min: BOUND, max: BOUND, minLength: WHOLE_NUMBER, maxLength: WHOLE_NUMBER, pattern: TEXT },
+  ...{ format: { enum: ["email", "url", "uuid"] }, minItems: WHOLE_NUMBER, maxItems: WHOLE_NUMBER },
+});
+const RELATION = object(
+  {
+    ...{ id: ID, name: NAME, type: { enum: [...RELATION_TYPES] }, table: TEXT, inverse: TEXT_OR_NULL },
+    ...{ required: FLAG, onDelete: { enum: ["SET NULL", "CASCADE", "RESTRICT"] }, counted: FLAG },
+    description: TEXT_OR_NULL,
+  },
+  ["name", "type", "table"],
+);
+
+/** The shapes that the JSON columns of the table of tables have. */
+export const DEFINITION_SCHEMAS: Readonly<Record<string, Part>> = {
+  ...{ ColumnDefinition: COLUMN, ColumnRules: RULES, RelationDefinition: RELATION },
+};
+const listOf = (items: Part): Part => ({ type: ["array", "null"], items });
+export const DEFINITION_MEMBERS: Overrides = {
+  columns: listOf(ref("ColumnDefinition")),
+  relations: listOf(ref("RelationDefinition")),
+  ...{ uniques: listOf(LIST_OF_TEXT), indexes: listOf(LIST_OF_TEXT) },
+};
+
+const BODY_EXAMPLE = {
+  name: "books",
+  columns: [
+    { name: "title", type: "string", required: true },
+    { name: "format", type: "enum", options: { values: ["paper", "ebook"] }, default: "paper" },
+  ],
+  relations: [],
+};
+
+const CONFIRM = inQuery("confirm", TEXT, "The `confirmHash` of a refusal: go on although data is lost.");
+const FIELDS: Part = { $ref: "#/components/parameters/fields" };
+const CHANGED = "The table, changed on every instance.";
+const GOES_ON = "It takes longer and goes on; `change` in the record says how far it is.";
+const CHANGE_REFUSALS = [...FORWARDED, 403, 404, 409, 422] as const;
+
+const ADVICE = object({
+  shape: { type: "object" },
+  ...{ seen: WHOLE_NUMBER, examined: WHOLE_NUMBER, returned: WHOLE_NUMBER, ratio: { type: "number" } },
+  ...{ advice: { type: ["object", "null"] }, sentence: TEXT },
+});
+
+/** The operations of the table of tables: reading as everywhere, making and changing in its own way. */
+export function tableOperations(tables: VisibleTable, isRoot: boolean): readonly Operation[] {
+  const own = recordOperations(tables, {
+    ...{ hasDeep: false, hasExplain: isRoot, hasVersions: false, hasMany: false },
+  }).map((operation) => changed(tables, operation));
+  return isRoot ? [...own, undoOperation(tables), adviceOperation(tables)] : own;
+}
+
+function changed(tables: VisibleTable, operation: Operation): Operation {
+  if (operation.method === "post" && tables.actions.create !== undefined) return creating(tables, operation);
+  if (operation.method === "patch") return changing(tables, operation);
+  return operation.method === "delete" ? removing(operation) : operation;
+}
+
+function creating(tables: VisibleTable, operation: Operation): Operation {
+  return {
+    ...operation,
+    summary: "Make a table",
+    description: `Usable in the next request. With \`X-HTTP-Method-Override: QUERY\` it lists instead (200).`,
+    body: { schema: ref(`${tables.table.name}.create`), example: BODY_EXAMPLE },
+    refusals: CHANGE_REFUSALS,
+  };
+}
+
+function changing(tables: VisibleTable, operation: Operation): Operation {
+  return {
+    ...operation,
+    summary: "Change a table",
+    description:
+      "Keys that are not named stay; lists are full sets. What would lose data is a 409 to be confirmed.",
+    parameters: [idParameter(tables), FIELDS, CONFIRM],
+    body: {
+      schema: ref(`${tables.table.name}.update`),
+      example: { description: "All that was ever written." },
+    },
+    answers: { 200: records(200, tables, CHANGED), 202: records(202, tables, GOES_ON) },
+    refusals: CHANGE_REFUSALS,
+  };
+}
+
+function removing(operation: Operation): Operation {
+  return {
+    ...operation,
+    summary: "Delete a table",
+    parameters: [...(operation.parameters ?? []), CONFIRM],
+    answers: { 200: answer(200, "It is gone; `undo` brings it back."), 202: answer(202, GOES_ON) },
+    refusals: CHANGE_REFUSALS,
+  };
+}
+
+function undoOperation(tables: VisibleTable): Operation {
+  const { name } = tables.table;
+  return {
+    ...{ method: "post", path: `/${name}/{id}/undo`, id: `undo_${name}`, tag: name, for: "root" },
+    summary: "Bring back what the last confirmed change took away",
+    parameters: [idParameter(tables), FIELDS],
+    answers: { 200: records(200, tables, CHANGED), 202: records(202, tables, GOES_ON) },
+    refusals: CHANGE_REFUSALS,
+  };
+}
+
+function adviceOperation(tables: VisibleTable): Operation {
+  const { name } = tables.table;
+  return {
+    ...{ method: "get", path: `/${name}/{id}/advice`, id: `advise_${name}`, tag: name, for: "root" },
+    summary: "Queries that read far more than they answer, and what would help",
+    parameters: [idParameter(tables)],
+    answers: { 200: dataAnswer(200, "The greatest waste first.", ADVICE) },
+    refusals: [...FORWARDED, 403, 404],
+  };
+}

@@ -1,0 +1,114 @@
+// The records of one table as JSON Schema: as they are answered, created and changed. Pure.
+import type { Part } from "@portico/shared/operation";
+import { COLUMN_TYPES } from "../catalog/column-types.js";
+import type { Json } from "../json.js";
+import type { VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
+import { exampleOf, inputSchema, valueSchema } from "./column-schema.js";
+import { ref } from "./filter-schema.js";
+
+type Write = "creatable" | "updatable";
+/** Overrides of single columns, by name: JSON columns whose content has a shape. */
+export type Overrides = Readonly<Record<string, Part>>;
+
+/** `{table}`: any part of it may be missing, for `fields` chooses. */
+export function recordSchema(
+  { columns, relations, ...table }: VisibleTable,
+  overrides: Overrides = {},
+): Part {
+  const values = columns
+    .filter(isShown)
+    .map(({ column }): [string, Part] => [column.name, overrides[column.name] ?? valueSchema(column)]);
+  const links = relations
+    .filter(isShown)
+    .map((each): [string, Part] => [each.relation.name, linkedSchema(each)]);
+  const { description } = table.table;
+  return {
+    type: "object",
+    properties: Object.fromEntries([...values, ...links]),
+    ...(description === null ? {} : { description }),
+  };
+}
+
+const isShown = ({ shown }: VisibleColumn | VisibleRelation): boolean => shown !== "never";
+
+function linkedSchema({ relation, target }: VisibleRelation): Part {
+  const record = ref(target?.name ?? "");
+  const description = relation.description === null ? {} : { description: relation.description };
+  if (relation.many) return { type: "array", items: record, ...description };
+  return { anyOf: [record, { type: "null" }], ...description };
+}
+
+/** `{table}.create` and `{table}.update`. */
+export function bodySchema(
+  { columns, relations }: VisibleTable,
+  write: Write,
+  overrides: Overrides = {},
+): Part {
+  const values = columns.filter((each) => each[write]);
+  const links = relations.filter((each) => each[write] && each.target !== undefined);
+  const needed = write === "creatable" ? [...values, ...links].filter(isNeeded).map(nameOf) : [];
+  return {
+    type: "object",
+    properties: {
+      ...Object.fromEntries(
+        values.map(({ column }) => [column.name, overrides[column.name] ?? inputSchema(column)]),
+      ),
+      ...Object.fromEntries(links.map((each) => [each.relation.name, linkSchema(each)])),
+    },
+    additionalProperties: false,
+    ...(needed.length === 0 ? {} : { required: needed }),
+  };
+}
+
+const isNeeded = ({ needed }: VisibleColumn | VisibleRelation): boolean => needed;
+
+function nameOf(member: VisibleColumn | VisibleRelation): string {
+  return "column" in member ? member.column.name : member.relation.name;
+}
+
+/** An id, or `{"id":…}`; to-many takes the full new set. */
+function linkSchema({ relation, target }: VisibleRelation): Part {
+  const id = target === undefined ? {} : COLUMN_TYPES[target.idColumn.type].schema;
+  const wrapped = { type: "object", properties: { id }, required: ["id"], additionalProperties: false };
+  if (relation.many) return { type: "array", items: { anyOf: [id, wrapped] } };
+  return { anyOf: [id, wrapped, ...(relation.required ? [] : [{ type: "null" }])] };
+}
+
+/** A record as an answer may show it. */
+export function recordExample(
+  { columns, relations }: VisibleTable,
+  overrides: Overrides = {},
+): Readonly<Record<string, Json>> {
+  const values = columns
+    .filter(({ column, shown }) => shown !== "never" && !column.hidden && !(column.name in overrides))
+    .map(({ column }): [string, Json] => [column.name, exampleOf(column) ?? null]);
+  const links = relations
+    .filter(({ relation, shown }) => shown !== "never" && !relation.many)
+    .map(({ relation, target }): [string, Json] => [relation.name, { id: idExample(target) }]);
+  return Object.fromEntries([...values, ...links].filter(([, value]) => value !== null));
+}
+
+/** A body that a table takes, with links only where it needs them: which records there are is not known here. Undefined
+ * when no example can be given for something it needs. */
+export function bodyExample(
+  { columns, relations }: VisibleTable,
+  write: Write,
+): Readonly<Record<string, Json>> | undefined {
+  const values = columns
+    .filter((each) => each[write])
+    .map(({ column, needed }) => ({
+      ...{ name: column.name, needed, value: column.secret ? "correct horse battery" : exampleOf(column) },
+    }));
+  const links = relations
+    .filter((each) => each[write] && each.needed && each.target !== undefined && !each.relation.many)
+    .map(({ relation, target, needed }) => ({ name: relation.name, needed, value: idExample(target) }));
+  const all = [...values, ...links];
+  if (write === "creatable" && all.some(({ needed, value }) => needed && value === undefined))
+    return undefined;
+  return Object.fromEntries(all.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
+}
+
+/** The id of some record of a table. */
+export function idExample(target: VisibleRelation["target"]): Json {
+  return target === undefined ? null : (exampleOf({ ...target.idColumn, default: undefined }) ?? null);
+}

@@ -1,0 +1,73 @@
+// The API about itself: /metadata, /openapi.json and /types.ts, each for whoever asks.
+import { AppError } from "@portico/shared/app-error";
+import { onlyMethods } from "@portico/shared/only-methods";
+import { type Request, Router } from "express";
+import { principalOf } from "../http/authenticate.js";
+import { respond } from "../http/respond.js";
+import { readableTables, visibleTables } from "../permission/visible-tables.js";
+import { readParameters } from "../query/parameters.js";
+import type { RecordDeps } from "../records/deps.js";
+import { searchOf } from "../records/routes.js";
+import { metadataOf } from "./metadata.js";
+import { type Described, openApiOf } from "./openapi.js";
+import { typesOf } from "./types.js";
+
+export interface MetadataRoutesDeps extends Pick<RecordDeps, "catalogs" | "rights"> {
+  readonly systemTablePrefix: string;
+}
+
+/** Mount it behind `authenticate`. */
+export function metadataRoutes(deps: MetadataRoutesDeps, appUrl: string): Router {
+  const router = Router({ caseSensitive: true });
+  const about = (request: Request): Promise<Described> => describedTo(deps, appUrl, request);
+
+  router
+    .route("/metadata")
+    .get(async (request, response) => {
+      const { tables } = await about(request);
+      respond(response, 200, tables.map(metadataOf));
+    })
+    .all(onlyMethods("GET", "HEAD"));
+
+  router
+    .route("/metadata/:table")
+    .get(async (request, response) => {
+      const { tables } = await about(request);
+      const table = tables.find((each) => each.table.name === request.params.table);
+      if (table === undefined) throw unknownTable(String(request.params.table));
+      respond(response, 200, [metadataOf(table)]);
+    })
+    .all(onlyMethods("GET", "HEAD"));
+
+  router
+    .route("/openapi.json")
+    .get(async (request, response) => void response.json(openApiOf(await about(request))))
+    .all(onlyMethods("GET", "HEAD"));
+
+  router
+    .route("/types.ts")
+    .get(async (request, response) => {
+      const { tables } = await about(request);
+      response.type("text/plain").send(typesOf(tables));
+    })
+    .all(onlyMethods("GET", "HEAD"));
+
+  return router;
+}
+
+/** What the caller may see at this moment; none of these calls takes a parameter of ours. */
+async function describedTo(deps: MetadataRoutesDeps, appUrl: string, request: Request): Promise<Described> {
+  readParameters(searchOf(request), []);
+  const principal = principalOf(request);
+  const rights = await deps.rights(principal);
+  const catalog = await deps.catalogs.refresh();
+  const all = visibleTables(rights, catalog);
+  const isReadOnly = principal.kind === "user" && principal.apiToken?.readOnly === true;
+  const tables = isReadOnly ? readableTables(all) : all;
+  return { principal, catalog, tables, appUrl, systemTablePrefix: deps.systemTablePrefix };
+}
+
+/** The same words for a table that does not exist and one that the caller may do nothing with. */
+function unknownTable(name: string): AppError {
+  return new AppError("NOT_FOUND", `There is no table "${name.slice(0, 64)}".`);
+}

@@ -1,0 +1,196 @@
+// What a caller may see and do -> a TypeScript module with the types of the records, bodies and filters. Pure.
+import type { Column } from "../catalog/catalog.js";
+import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
+import type { VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
+import { ON_RELATIONS } from "../query/bind-filter.js";
+import { operandOf, operatorsOf } from "../query/operators.js";
+
+/** The text of the module. The same tables give the same text. */
+export function typesOf(tables: readonly VisibleTable[]): string {
+  const sorted = tables.toSorted((a, b) => (a.table.name < b.table.name ? -1 : 1));
+  const map = ["export interface Tables {", ...sorted.flatMap(tableLines), "}"];
+  return [HEAD, map.join("\n"), HELPERS, testsOfTypes()].join("\n\n").concat("\n");
+}
+
+const HEAD = `// The tables of this Portico, as whoever asked for them may use them. Made by GET /api/types.ts; make it again
+// after a change of the tables (npm run types). A required column is never null, but in records older than that rule.`;
+
+const HELPERS = `export type TableName = keyof Tables;
+export type RecordOf<Name extends TableName> = Tables[Name]["record"];
+export type CreateOf<Name extends TableName> = Tables[Name]["create"];
+export type UpdateOf<Name extends TableName> = Tables[Name]["update"];
+export type FilterOf<Name extends TableName> = Tables[Name]["filter"];
+
+/** A related record: its id, and whatever \`fields\` and \`deep\` asked for. */
+export type Linked<Name extends TableName> = Pick<RecordOf<Name>, "id"> & Partial<RecordOf<Name>>;
+
+/** How a body names a record. */
+export type Link<Id> = Id | { id: Id };
+
+/** What a filter says of a relation: the id, null for none, or what a related record must satisfy. */
+export type Related<Name extends TableName> =
+  | RecordOf<Name>["id"]
+  | null
+  | (FilterOf<Name> & LinkTests<RecordOf<Name>["id"]>);
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };`;
+
+function tableLines({ table, columns, relations, actions }: VisibleTable): string[] {
+  const isReadable = actions.read !== undefined;
+  const id = { name: "id", type: plainType(table.idColumn), optional: false };
+  const shown = [...columns, ...relations].filter((each) => each.shown !== "never");
+  const body = (write: "creatable" | "updatable", isAllowed: boolean): string[] | undefined =>
+    isAllowed ? membersOf([...columns, ...relations], write) : undefined;
+  return [
+    ...comment(table.description, 2),
+    `  ${key(table.name)}: {`,
+    ...block("record", isReadable ? shown.map(recordMember) : [memberLine(id)]),
+    ...block("create", body("creatable", actions.create !== undefined)),
+    ...block("update", body("updatable", actions.update !== undefined)),
+    ...block("filter", isReadable ? filterMembers(table.name, [...columns, ...relations]) : undefined),
+    "  };",
+  ];
+}
+
+/** A member of a table's entry; `never` for what can't be done. */
+function block(name: string, members: readonly string[] | undefined): string[] {
+  if (members === undefined) return [`    ${name}: never;`];
+  if (members.length === 0) return [`    ${name}: Record<string, never>;`];
+  return [
+    `    ${name}: {`,
+    ...members.flatMap((each) => each.split("\n")).map((line) => `      ${line}`),
+    "    };",
+  ];
+}
+
+interface Member {
+  readonly name: string;
+  readonly type: string;
+  readonly optional: boolean;
+  readonly description?: string | null;
+}
+
+function memberLine({ name, type, optional, description = null }: Member): string {
+  return [...comment(description, 0), `${key(name)}${optional ? "?" : ""}: ${type};`].join("\n");
+}
+
+type Visible = VisibleColumn | VisibleRelation;
+
+/** What is hidden, or shown in some records only, may be missing; so may to-many relations, which must be asked for. */
+function recordMember(member: Visible): string {
+  const isPartly = member.shown === "in some rows";
+  if ("column" in member) {
+    const { name, hidden, description, required, generated } = member.column;
+    const type = plainType(member.column) + (required || generated ? "" : " | null");
+    return memberLine({ name, type, optional: hidden || isPartly, description });
+  }
+  const { name, many, description } = member.relation;
+  const linked = `Linked<${JSON.stringify(member.target?.name ?? "")}>`;
+  return memberLine({
+    name,
+    type: many ? `${linked}[]` : `${linked} | null`,
+    optional: many || isPartly,
+    description,
+  });
+}
+
+function membersOf(members: readonly Visible[], write: "creatable" | "updatable"): string[] {
+  const isOptional = ({ needed }: Visible): boolean => write === "updatable" || !needed;
+  return members
+    .filter((each) => each[write] && !("relation" in each && each.target === undefined))
+    .map((each) => memberLine({ ...writtenMember(each), optional: isOptional(each) }));
+}
+
+function writtenMember(member: Visible): Omit<Member, "optional"> {
+  if ("column" in member) {
+    const { name, description, required } = member.column;
+    return { name, description, type: plainType(member.column) + (required ? "" : " | null") };
+  }
+  const { name, many, required, description } = member.relation;
+  const link = `Link<${member.target === undefined ? "never" : plainType(member.target.idColumn)}>`;
+  return { name, description, type: many ? `readonly ${link}[]` : link + (required ? "" : " | null") };
+}
+
+function filterMembers(table: string, members: readonly Visible[]): string[] {
+  const own = `FilterOf<${JSON.stringify(table)}>`;
+  const logic = [`_and?: readonly ${own}[];`, `_or?: readonly ${own}[];`, `_not?: ${own};`];
+  const usable = members.filter((each) => each.comparable && !("column" in each && each.column.encrypted));
+  return [
+    ...logic,
+    ...usable.map((each) =>
+      "column" in each
+        ? memberLine({ name: each.column.name, type: columnFilter(each.column), optional: true })
+        : memberLine({
+            name: each.relation.name,
+            type: `Related<${JSON.stringify(each.target?.name ?? "")}>`,
+            optional: true,
+          }),
+    ),
+  ];
+}
+
+function columnFilter(column: Column): string {
+  const { type, values } = column;
+  const tests = values.length === 0 ? testsName(type) : `${testsName(type)}<${union(values)}>`;
+  return operandOf(type, "_eq") === "value or null"
+    ? `${plainType(column)} | null | ${tests}`
+    : `null | ${tests}`;
+}
+
+/** The type of a column's values in JSON. */
+function plainType({ type, values }: Pick<Column, "type" | "values">): string {
+  if (type === "json") return "Json";
+  if (type === "enumList") return values.length > 1 ? `(${union(values)})[]` : `${union(values)}[]`;
+  if (type === "enum") return union(values);
+  const { type: kind } = COLUMN_TYPES[type].schema;
+  return kind === "integer" ? "number" : String(kind);
+}
+
+function union(values: readonly string[]): string {
+  return values.length === 0 ? "never" : values.map((each) => JSON.stringify(each)).join(" | ");
+}
+
+function testsName(type: ColumnType): string {
+  return `${type[0]?.toUpperCase()}${type.slice(1)}Tests`;
+}
+
+/** One interface a column type: the operators it takes. Those of enums are generic over the members. */
+function testsOfTypes(): string {
+  const ofTypes = COLUMN_TYPE_NAMES.map((type) => {
+    const isEnum = type === "enum" || type === "enumList";
+    const value = isEnum ? "Value" : plainType({ type, values: [] });
+    const head = `export interface ${testsName(type)}${isEnum ? "<Value>" : ""} {`;
+    return [head, ...testLines(operatorsOf({ type, encrypted: false }), type, value), "}"].join("\n");
+  });
+  const onLinks = [
+    "export interface LinkTests<Value> {",
+    ...testLines(ON_RELATIONS, "objectId", "Value"),
+    "}",
+  ];
+  return [...ofTypes, onLinks.join("\n")].join("\n\n");
+}
+
+function testLines(operators: readonly string[], type: ColumnType, value: string): string[] {
+  const types: Readonly<Record<NonNullable<ReturnType<typeof operandOf>>, string>> = {
+    ...{ "value or null": `${value} | null`, value, values: `readonly ${value}[]` },
+    ...{
+      "two values": `readonly [${value}, ${value}]`,
+      text: "string",
+      flag: "boolean",
+      member: value,
+      null: "null",
+    },
+  };
+  return operators.map((name) => `  ${name}?: ${types[operandOf(type, name) ?? "null"]};`);
+}
+
+function key(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+}
+
+/** A description as a comment, which it must not be able to end. */
+function comment(description: string | null, indent: number): string[] {
+  if (description === null || description.trim() === "") return [];
+  const text = description.replaceAll("*/", "*\\/").replace(/\s+/g, " ").trim();
+  return [`${" ".repeat(indent)}/** ${text} */`];
+}

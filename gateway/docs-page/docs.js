@@ -1,0 +1,63 @@
+// Shows the OpenAPI document of whoever looks. What is tried goes to the same address, with its cookies.
+
+/** Where the API lies: this page is `{api}/docs`, below whatever prefix an app forwards it from. */
+const api = location.pathname.replace(/\/docs\/?$/, "");
+
+/** @param {string} id */
+const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [init]
+ */
+async function call(path, init) {
+  const response = await fetch(api + path, init);
+  const answer = await response.json();
+  if (response.ok) return answer;
+  throw Object.assign(new Error([answer.message].flat().join("\n")), { status: response.status });
+}
+
+/** @returns the signed-in user's address; undefined for visitors */
+async function whoAmI() {
+  try {
+    return (await call("/me?fields=email")).data[0].email;
+  } catch (error) {
+    if (error.status !== 401) throw error;
+    return undefined;
+  }
+}
+
+async function show() {
+  const email = await whoAmI();
+  byId("who").textContent =
+    email === undefined ? "You see what visitors may do." : `Signed in as ${email}: you see what you may do.`;
+  byId("sign-in").hidden = email !== undefined;
+  byId("sign-out").hidden = email === undefined;
+  const spec = await call("/openapi.json");
+  window.SwaggerUIBundle({
+    spec: { ...spec, servers: [{ url: api }] },
+    ...{ dom_id: "#docs", deepLinking: true, docExpansion: "none", tryItOutEnabled: true },
+    ...{ validatorUrl: null, queryConfigEnabled: false, defaultModelsExpandDepth: 0 },
+  });
+}
+
+/** Runs an action, shows what one may do after it, and what went wrong. @param {() => Promise<unknown>} action */
+async function attempt(action) {
+  byId("problem").hidden = true;
+  try {
+    await action();
+    await show();
+  } catch (error) {
+    byId("problem").textContent = error.message;
+    byId("problem").hidden = false;
+  }
+}
+
+byId("sign-in").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const form = new FormData(/** @type {HTMLFormElement} */ (event.target));
+  const body = JSON.stringify(Object.fromEntries(form));
+  attempt(() => call("/login", { method: "POST", body, headers: { "Content-Type": "application/json" } }));
+});
+byId("sign-out").addEventListener("click", () => attempt(() => call("/logout", { method: "POST" })));
+await attempt(async () => {});

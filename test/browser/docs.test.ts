@@ -1,0 +1,154 @@
+// {appUrl}/api/docs in a real browser: what it shows to whom, what trying a call sends, and that all of it stays here.
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import type { Browser, BrowserContext, Page, Request } from "playwright-core";
+import { type Stack, startStack } from "../support/stack.js";
+import { startBrowser } from "./browser.js";
+
+jest.setTimeout(240_000);
+
+let stack: Stack;
+let browser: Browser;
+
+interface Visit {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly requests: readonly Request[];
+  /** What the browser or the page complained about. */
+  readonly complaints: readonly string[];
+}
+
+async function visit(): Promise<Visit> {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const requests: Request[] = [];
+  const complaints: string[] = [];
+  context.on("request", (request) => requests.push(request));
+  page.on("console", (message) => {
+    // Asking who one is answers 401 to visitors, which the browser notes.
+    if (message.type() === "error" && !message.text().includes("401")) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  await page.goto(`${stack.appUrl}/api/docs`);
+  await page.waitForSelector(".opblock-tag");
+  return { context, page, requests, complaints };
+}
+
+const headings = (page: Page): Promise<(string | null)[]> =>
+  page.locator(".opblock-tag").evaluateAll((all) => all.map((each) => each.getAttribute("data-tag")));
+
+async function signIn(page: Page): Promise<void> {
+  await page.fill("#sign-in [name=email]", stack.admin.email);
+  await page.fill("#sign-in [name=password]", stack.admin.password);
+  await page.click("#sign-in button");
+  await page.waitForSelector('.opblock-tag[data-tag="svc_table"]');
+}
+
+/** Opens an operation and runs it as it stands. @returns the request it made and what the page shows of the answer */
+async function tryOut(
+  page: Page,
+  tag: string,
+  operation: string,
+): Promise<{ request: Request; shown: string }> {
+  const box = page.locator(`#operations-${tag}-${operation}`);
+  if (!(await box.isVisible())) await page.click(`.opblock-tag[data-tag="${tag}"]`);
+  await box.locator(".opblock-summary-control").click();
+  const sent = page.waitForRequest((request) => request.resourceType() === "fetch");
+  await box.locator("button.execute").click();
+  const request = await sent;
+  await box.locator(".live-responses-table .response-col_status").first().waitFor();
+  return { request, shown: (await box.locator(".live-responses-table").textContent()) ?? "" };
+}
+
+describe("the page of the API", () => {
+  beforeAll(async () => {
+    [stack, browser] = await Promise.all([startStack({ demo: true }), startBrowser()]);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await stack?.stop();
+  });
+
+  test("shows a visitor what visitors may do, and lets them try it", async () => {
+    const { context, page, complaints } = await visit();
+    expect(await headings(page)).toEqual([
+      ...["Sign-in", "About the API", "Me"],
+      ...["authors", "comments", "posts", "tags"],
+    ]);
+    const { request, shown } = await tryOut(page, "tags", "list_tags");
+    expect(request.url()).toMatch(`${stack.appUrl}/api/tags`);
+    expect(shown).toContain('"message": "Success"');
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test("shows the signed-in user's tables, and sends the cookies with what is tried", async () => {
+    const { context, page, complaints } = await visit();
+    await signIn(page);
+    expect(await page.textContent("#who")).toContain(stack.admin.email);
+    expect(await headings(page)).toEqual(
+      expect.arrayContaining(["posts", "API tokens", "svc_user", "svc_permission"]),
+    );
+    const { request, shown } = await tryOut(page, "svc_user", "list_svc_user");
+    expect((await request.allHeaders()).cookie).toContain("accessToken=");
+    expect((await request.response())?.status()).toBe(200);
+    expect(shown).toContain(stack.admin.email);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test("writes through the cookies too, which must come from this page", async () => {
+    const { context, page } = await visit();
+    await signIn(page);
+    const { request, shown } = await tryOut(page, "tags", "create_tags");
+    expect([request.method(), (await request.response())?.status()]).toEqual(["POST", 201]);
+    expect(shown).toContain('"statusCode": 201');
+    await context.close();
+  });
+
+  test("forgets the tables when one signs out", async () => {
+    const { context, page } = await visit();
+    await signIn(page);
+    await page.click("#sign-out");
+    await page.waitForSelector("#sign-in:visible");
+    await page.waitForSelector('.opblock-tag[data-tag="svc_table"]', { state: "detached" });
+    await context.close();
+  });
+
+  test("says why it does not let me in", async () => {
+    const { context, page } = await visit();
+    await page.fill("#sign-in [name=email]", stack.admin.email);
+    await page.fill("#sign-in [name=password]", "not the password");
+    await page.click("#sign-in button");
+    await page.waitForSelector("#problem:visible");
+    expect(await page.textContent("#problem")).toBe("E-mail or password is wrong.");
+    await context.close();
+  });
+
+  test("loads everything from its own origin, under a policy that allows nothing else", async () => {
+    const { context, page, requests } = await visit();
+    await signIn(page);
+    await tryOut(page, "posts", "list_posts");
+    const origins = new Set(
+      requests
+        .map((each) => new URL(each.url()))
+        .filter(({ protocol }) => protocol !== "data:")
+        .map(({ origin }) => origin),
+    );
+    expect([...origins]).toEqual([stack.appUrl]);
+    const answer = await fetch(`${stack.appUrl}/api/docs`);
+    const policy = answer.headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
+    expect(policy).not.toContain("unsafe");
+    await context.close();
+  });
+
+  test("works below the prefix of an app that forwards it, and has one address", async () => {
+    const slash = await fetch(`${stack.appUrl}/api/docs/`, { redirect: "manual" });
+    expect([slash.status, slash.headers.get("location")]).toEqual([308, "../docs"]);
+    expect((await fetch(`${stack.appUrl}/api/docs/nothing.js`)).status).toBe(404);
+    const html = await (await fetch(`${stack.appUrl}/api/docs`)).text();
+    for (const [, address] of html.matchAll(/(?:src|href)="([^"]+)"/g)) expect(address).not.toMatch(/^[/h]/);
+  });
+});

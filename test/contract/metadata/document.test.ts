@@ -1,0 +1,292 @@
+// GET /openapi.json: a valid OpenAPI 3.1 document of exactly what its reader may use, and true to the answers.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
+import { API_VERSION } from "@portico/data-service/metadata/openapi";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import type { Api } from "../../support/api.js";
+import { projectRoot } from "../../support/run-state.js";
+import type { Row } from "../records/make.js";
+import { type Newsroom, openNewsroom } from "./newsroom.js";
+import { checksOf, pointerTo } from "./schema-check.js";
+
+jest.setTimeout(120_000);
+
+type Caller = "root" | "writer" | "visitor";
+const CALLERS: readonly Caller[] = ["root", "writer", "visitor"];
+
+let room: Newsroom;
+const documents = {} as Record<Caller, Row>;
+
+beforeAll(async () => {
+  room = await openNewsroom();
+  for (const caller of CALLERS) documents[caller] = (await room[caller].get("/openapi.json")).body;
+});
+afterAll(() => room?.stack.stop());
+
+/** `GET /posts` and so on, of the paths that do not belong to Portico itself. */
+function operations({ paths }: Row): string[] {
+  const all = Object.entries<Row>(paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => `${method.replace("x-", "").toUpperCase()} ${path}`),
+  );
+  return all.filter((each) => /^\w+ \/(articles|desks|letters|vaults|svc_)/.test(each)).toSorted();
+}
+
+function operationOf(document: Row, text: string): Row {
+  const [method = "", path = ""] = text.split(" ");
+  return document.paths[path]?.[method.toLowerCase()];
+}
+
+describe("the document", () => {
+  it.each(CALLERS)("for %s passes a validator", async (caller) => {
+    const result = await new Validator().validate(structuredClone(documents[caller]));
+    expect([result.valid, result.errors ?? []]).toEqual([true, []]);
+    expect(documents[caller].openapi).toMatch(/^3\.1\./);
+  });
+
+  it.each(CALLERS)(
+    "for %s names each operation and each response once, and refers to nothing that is missing",
+    (caller) => {
+      const text = JSON.stringify(documents[caller]);
+      const ids = [...text.matchAll(/"operationId":"([^"]+)"/g)].map(([, id]) => id);
+      expect(new Set(ids).size).toBe(ids.length);
+      for (const [, kind = "", name = ""] of text.matchAll(/"#\/components\/(\w+)\/([^"]+)"/g))
+        expect([name, documents[caller].components[kind]]).toEqual([
+          name,
+          expect.objectContaining({ [name]: expect.anything() }),
+        ]);
+    },
+  );
+
+  it("lives at the app's address, in the package's version", async () => {
+    const { version } = JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8"));
+    expect(documents.root.servers).toEqual([{ url: `${room.stack.appUrl}/api` }]);
+    expect([documents.root.info.version, API_VERSION]).toEqual([version, version]);
+  });
+
+  it("gives root every table and action", () => {
+    const all = (table: string): string[] => [
+      ...["DELETE", "GET", "PATCH"].map((method) => `${method} /${table}/{id}`),
+      ...["GET", "POST", "QUERY"].map((method) => `${method} /${table}`),
+    ];
+    const own = ["articles", "desks", "letters", "vaults"];
+    const many = [...own, "svc_role", "svc_permission"];
+    expect(operations(documents.root)).toEqual(
+      [
+        ...[...many, "svc_table", "svc_user"].flatMap(all),
+        ...many.flatMap((table) => [`DELETE /${table}`, `PATCH /${table}`]),
+        ...own.map((table) => `POST /${table}/import`),
+        ...["GET /svc_audit", "POST /svc_audit", "QUERY /svc_audit", "GET /svc_audit/{id}"],
+        ...["GET /svc_table/{id}/advice", "POST /svc_table/{id}/undo", "POST /svc_permission/explain"],
+      ].toSorted(),
+    );
+  });
+
+  it("gives a role exactly what its rules allow", () => {
+    expect(operations(documents.writer)).toEqual(
+      [
+        ...[
+          "GET /articles",
+          "POST /articles",
+          "QUERY /articles",
+          "GET /articles/{id}",
+          "PATCH /articles/{id}",
+          "PATCH /articles",
+          "POST /articles/import",
+        ],
+        ...["GET /desks", "POST /desks", "QUERY /desks", "GET /desks/{id}"],
+        ...["POST /letters", "POST /letters/import"],
+      ].toSorted(),
+    );
+  });
+
+  it("gives a visitor what everybody may do", () => {
+    expect(operations(documents.visitor)).toEqual(["POST /letters", "POST /letters/import"]);
+    const fixed = Object.keys(documents.visitor.paths);
+    expect(fixed).toEqual(
+      expect.arrayContaining(["/login", "/auth/providers", "/metadata", "/openapi.json"]),
+    );
+    for (const path of ["/me", "/auth/api-tokens", "/auth/keys/rotate"]) expect(fixed).not.toContain(path);
+  });
+
+  it("does not tell a role of tables, columns and relations that it may not know", () => {
+    const words = ["vault", "wages", "sealed", "franked", "quotedBy"];
+    const told = (caller: Caller): string[] =>
+      words.filter((each) => JSON.stringify(documents[caller]).includes(each));
+    expect([told("root"), told("writer"), told("visitor")]).toEqual([words, [], []]);
+    expect(operations(documents.visitor).join()).not.toMatch(/article|desk/);
+  });
+
+  it("has for each body the columns that may be written, and needs what neither default nor rule gives", () => {
+    const { "articles.create": create, "articles.update": update } = documents.writer.components.schemas;
+    expect([Object.keys(create.properties), create.required]).toEqual([
+      ["title", "price", "count", "memo", "desk"],
+      ["title", "desk"],
+    ]);
+    expect([Object.keys(update.properties), update.required]).toEqual([["title", "price"], undefined]);
+    expect(documents.root.components.schemas["articles.create"].required).toEqual([
+      "title",
+      "status",
+      "desk",
+    ]);
+  });
+
+  it("offers for filters what may be compared, with the operators of each column's type", () => {
+    const { schemas } = documents.root.components;
+    const { properties } = schemas["articles.filter"];
+    expect(Object.keys(properties)).toEqual(
+      expect.arrayContaining(["_and", "_or", "_not", "id", "title", "desk"]),
+    );
+    expect(Object.keys(properties)).not.toContain("sealed");
+    expect(properties.title.anyOf.at(-1)).toEqual({ $ref: "#/components/schemas/Operators.string" });
+    expect(Object.keys(schemas["Operators.string"].properties)).toEqual(
+      expect.arrayContaining(["_eq", "_contains", "_starts_with", "_is_null"]),
+    );
+    expect(Object.keys(schemas["Operators.int"].properties)).not.toContain("_contains");
+    expect(Object.keys(schemas["Operators.boolean"].properties)).not.toContain("_gt");
+    // A rule that shows more in some rows lets nothing be compared but what every rule grants.
+    expect(Object.keys(documents.writer.components.schemas["articles.filter"].properties)).toEqual([
+      ...["_and", "_or", "_not", "id"],
+    ]);
+  });
+
+  it("tells where QUERY is, which has no place of its own", () => {
+    const { "x-query": query, post } = documents.root.paths["/articles"];
+    expect(query.requestBody.content["application/json"].schema).toEqual({
+      $ref: "#/components/schemas/articles.query",
+    });
+    expect(post.description).toContain("X-HTTP-Method-Override: QUERY");
+    expect(documents.root.info.description).toContain("QUERY");
+  });
+
+  it("has one error body for all refusals", () => {
+    const { responses, schemas } = documents.root.components;
+    for (const response of Object.values<Row>(responses))
+      expect(response.content["application/json"].schema).toEqual({ $ref: "#/components/schemas/Error" });
+    expect(schemas.Error.properties.error.properties.code.enum).toContain("DUPLICATE_RESOURCE");
+  });
+});
+
+describe("the schemas of the document", () => {
+  const body = { title: "Bread", status: "live", topics: ["food"], price: "1.50", a_json: { deep: [1] } };
+
+  it("take their own examples", () => {
+    const document = documents.root;
+    const check = checksOf(document);
+    const problems = Object.entries<Row>(document.paths).flatMap(([path, item]) =>
+      Object.entries<Row>(item).flatMap(([method, operation]) => {
+        const media = operation.requestBody?.content["application/json"];
+        if (media?.example === undefined) return [];
+        const at = pointerTo("paths", path, method, "requestBody", "content", "application/json", "schema");
+        return check(at, media.example).map((problem) => `${method} ${path}: ${problem}`);
+      }),
+    );
+    const ofSchemas = Object.entries<Row>(document.components.schemas).flatMap(([name, { examples = [] }]) =>
+      examples.flatMap((each: unknown) => check(pointerTo("components", "schemas", name), each)),
+    );
+    expect([...problems, ...ofSchemas]).toEqual([]);
+  });
+
+  it.each(["/articles", "/desks", "/vaults", "/svc_role", "/letters"])(
+    "give an example that POST %s takes",
+    async (path) => {
+      const { example } = operationOf(documents.root, `POST ${path}`).requestBody.content["application/json"];
+      const { id: desk } = (await room.root.post("/desks", { name: `example ${path}` })).body.data[0];
+      const answer = await room.root.post(
+        path,
+        example.desk === undefined ? { ...example } : { ...example, desk },
+      );
+      expect([answer.status, answer.body.message]).toEqual([201, "Success"]);
+    },
+  );
+
+  it("describe the answers", async () => {
+    const check = checksOf(documents.root);
+    const fits = async (text: string, path: string, sent?: unknown, query: Row = {}): Promise<Row> => {
+      const [method = "", template = ""] = text.split(" ");
+      const answer =
+        sent === undefined
+          ? await room.root.send(method, path + (query.search ?? ""))
+          : await room.root.send(method, path, {
+              ...{ body: JSON.stringify(sent), headers: { "Content-Type": "application/json" } },
+            });
+      const at = ["paths", template, method.toLowerCase(), "responses", String(answer.status)];
+      const pointer = pointerTo(...at, "content", "application/json", "schema");
+      expect([text, answer.status, check(pointer, answer.body)]).toEqual([text, answer.status, []]);
+      return answer.body.data?.[0];
+    };
+    const desk = await fits("POST /desks", "/desks", { name: "Culture" });
+    const made = await fits("POST /articles", "/articles", { ...body, desk: desk.id });
+    const search = `?fields=*,memo,sources&meta=*&aggregate=${encodeURIComponent('{"count":{"sum":true}}')}`;
+    await fits("GET /articles", "/articles", undefined, { search });
+    await fits("GET /articles/{id}", `/articles/${made.id}`);
+    await fits("PATCH /articles/{id}", `/articles/${made.id}`, { sources: [made.id] });
+    await fits("DELETE /articles/{id}", `/articles/${made.id}`);
+    const calls = [
+      ...["/svc_table", "/svc_user", "/svc_permission", "/svc_audit", "/svc_role", "/me", "/me/sessions"],
+      ...["/me/permissions", "/me/oauth-accounts", "/auth/api-tokens", "/auth/providers", "/metadata"],
+      ...["/.well-known/jwks.json", "/openapi.json"],
+    ];
+    for (const path of calls) await fits(`GET ${path}`, path);
+    await fits("POST /svc_permission/explain", "/svc_permission/explain", {
+      role: null,
+      table: "desks",
+      action: "read",
+    });
+    await fits("POST /auth/api-tokens", "/auth/api-tokens", { name: "t", expiresAt: "never" });
+    await fits("POST /auth/login", "/auth/login", room.stack.admin);
+    await fits("POST /auth/keys/rotate", "/auth/keys/rotate", {});
+  });
+
+  it("describe refusals", async () => {
+    const check = checksOf(documents.root);
+    const refused = [
+      await room.root.post("/articles", { wages: "1" }),
+      await room.root.get("/nothing"),
+      await room.visitor.get("/articles"),
+    ];
+    for (const { body: error } of refused)
+      expect(check(pointerTo("components", "schemas", "Error"), error)).toEqual([]);
+  });
+
+  it("take what the server takes, and refuse what it refuses", async () => {
+    const check = checksOf(documents.root);
+    const { id: desk } = (await room.root.post("/desks", { name: "Sport" })).body.data[0];
+    const bodies: [unknown, boolean][] = [
+      [{ ...body, desk }, true],
+      [{ ...body, desk: { id: desk }, price: null }, true],
+      [{ ...body, desk: null }, false],
+      [{ ...body, desk, status: "other" }, false],
+      [{ ...body, desk, title: "no" }, false],
+      [{ ...body, desk, titel: "unknown" }, false],
+      [{ ...body, desk, price: 1.5 }, false],
+      [{ ...body, desk, franked: "read-only" }, false],
+      [{ title: "no desk", status: "live" }, false],
+    ];
+    const filters: [unknown, boolean][] = [
+      [{ title: "Bread", count: { _gte: 1, _between: [1, 5] }, _not: { status: { _in: ["live"] } } }, true],
+      [{ desk: { name: { _contains: "o" } } }, true],
+      [{ desk, sources: { _is_null: true } }, true],
+      [{ topics: { _contains: "food" }, a_json: null }, true],
+      [{ count: { _contains: "1" } }, false],
+      [{ title: {} }, false],
+      [{ count: "1" }, false],
+      [{ nothing: 1 }, false],
+      [{ status: { _eq: "other" } }, false],
+    ];
+    const seen = async (
+      send: (value: unknown) => Promise<{ status: number }>,
+      cases: [unknown, boolean][],
+      name: string,
+    ) => {
+      for (const [value, isFine] of cases) {
+        const { status } = await send(value);
+        const problems = check(pointerTo("components", "schemas", name), value);
+        expect([value, status < 400, problems.length === 0]).toEqual([value, isFine, isFine]);
+      }
+    };
+    const list = (filter: unknown): ReturnType<Api["get"]> => room.root.get("/articles", { filter });
+    await seen((value) => room.root.post("/articles", value), bodies, "articles.create");
+    await seen(list, filters, "articles.filter");
+  });
+});

@@ -1,0 +1,148 @@
+// GET /types.ts: the tables as TypeScript, for whoever asks; `npm run types` and the example that uses them.
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
+import { asAdmin } from "../../support/api.js";
+import { compile, run } from "../../support/compile.js";
+import { projectRoot } from "../../support/run-state.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { type Newsroom, openNewsroom } from "./newsroom.js";
+
+jest.setTimeout(240_000);
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "portico-types-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function tokenOf(stack: Stack, readOnly = false): Promise<string> {
+  const body = { name: "types", expiresAt: "never", readOnly };
+  return (await (await asAdmin(stack)).post("/auth/api-tokens", body)).body.data[0].token;
+}
+
+async function typesFor(stack: Stack, token?: string): Promise<string> {
+  const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const response = await fetch(`${stack.appUrl}/api/types.ts`, { headers });
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/plain; charset=utf-8"]);
+  return response.text();
+}
+
+/** Compiles the types with a program that uses them. @returns what the compiler says */
+async function check(types: string, program: string): Promise<string> {
+  await writeFile(join(folder, "tables.ts"), types);
+  await writeFile(join(folder, "program.ts"), program);
+  return (await compile(folder)).output;
+}
+
+const ROOT_PROGRAM = `
+import type { CreateOf, FilterOf, Linked, RecordOf, TableName, UpdateOf } from "./tables.js";
+
+export const names: TableName[] = ["articles", "desks", "vaults", "svc_user"];
+export const article: CreateOf<"articles"> = { title: "a", status: "live", desk: 1, topics: ["art"], price: null };
+export const linked: CreateOf<"articles"> = { ...article, desk: { id: 1 }, sources: ["id", { id: "id" }] };
+export const update: UpdateOf<"articles"> = { count: 3 };
+export const filters: FilterOf<"articles">[] = [
+  { title: "a", count: { _gte: 1, _between: [1, 2] }, _or: [{ desk: { name: { _contains: "x" } } }] },
+  { desk: 1, topics: { _contains: "art" }, a_json: null, _not: { sources: { _is_null: true } } },
+  { desk: { _in: [1, 2] }, status: { _in: ["live"] }, vault: null },
+];
+export function words(record: RecordOf<"articles">): string {
+  const desk: Linked<"desks"> | null = record.desk;
+  const inner: string | null | undefined = desk?.name;
+  return record.title + record.status.toUpperCase() + (record.price ?? "") + inner + record.sources?.[0]?.title;
+}
+// @ts-expect-error it has no desk
+export const missing: CreateOf<"articles"> = { title: "a", status: "live" };
+// @ts-expect-error there is no such member
+export const member: CreateOf<"articles"> = { ...article, status: "other" };
+// @ts-expect-error a number is not text
+export const filter: FilterOf<"articles"> = { title: 5 };
+// @ts-expect-error whole numbers hold no text
+export const operator: FilterOf<"articles"> = { count: { _contains: "1" } };
+// @ts-expect-error what is encrypted can't be compared
+export const sealed: FilterOf<"articles"> = { sealed: "x" };
+// @ts-expect-error the service alone writes it
+export const franked: CreateOf<"articles"> = { ...article, franked: "x" };
+// @ts-expect-error the password is never read
+export const password = (record: RecordOf<"svc_user">): unknown => record.password;
+`;
+
+const VISITOR_PROGRAM = `
+import type { CreateOf, RecordOf, TableName, UpdateOf } from "./tables.js";
+export const all: TableName extends "letters" ? true : false = true;
+export const letter: CreateOf<"letters"> = { text: "Dear paper" };
+export const id: keyof RecordOf<"letters"> = "id";
+export const none: UpdateOf<"letters"> extends never ? true : false = true as never;
+`;
+
+describe("GET /types.ts", () => {
+  let room: Newsroom;
+  beforeAll(async () => {
+    room = await openNewsroom();
+  });
+  afterAll(() => room?.stack.stop());
+
+  it("gives root types that hold under strict, and refuse what the API refuses", async () => {
+    expect(await check(await typesFor(room.stack, await tokenOf(room.stack)), ROOT_PROGRAM)).toBe("");
+  });
+
+  it("gives a visitor what visitors may do and nothing more", async () => {
+    const types = await typesFor(room.stack);
+    expect(await check(types, VISITOR_PROGRAM)).toBe("");
+    expect(types).not.toMatch(/articles|desks|vaults|svc_/);
+  });
+
+  it("gives nothing to write to a token that is read-only", async () => {
+    const types = await typesFor(room.stack, await tokenOf(room.stack, true));
+    expect(types).toContain("create: never;");
+    expect(types).not.toMatch(/(?:create|update): \{|password/);
+  });
+
+  it("gives the same text for the same tables", async () => {
+    const token = await tokenOf(room.stack);
+    expect(await typesFor(room.stack, token)).toBe(await typesFor(room.stack, token));
+  });
+});
+
+describe("npm run types", () => {
+  const SCRIPT = "scripts/types.mjs";
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await startStack({ demo: true });
+  });
+  afterAll(() => stack?.stop());
+
+  it("writes the file of examples/spa, which is what the demo's tables give", async () => {
+    const file = join(folder, "tables.ts");
+    const env = { PORTICO_TOKEN: await tokenOf(stack) };
+    expect(await run([SCRIPT, "--url", stack.appUrl, file], env)).toEqual({
+      code: 0,
+      output: "",
+      errors: "",
+    });
+    const committed = await readFile(join(projectRoot, "examples/spa/tables.ts"), "utf8");
+    expect(await readFile(file, "utf8")).toBe(committed);
+  });
+
+  it("prints a visitor's types without a token, and says so", async () => {
+    const { code, output, errors } = await run([SCRIPT], { APP_URL: stack.appUrl });
+    expect([code, output]).toEqual([0, await typesFor(stack)]);
+    expect(errors).toContain("PORTICO_TOKEN");
+  });
+
+  it.each([
+    [
+      "an address where nothing is",
+      ["--url", "http://127.0.0.1:9"],
+      {},
+      "There is no Portico at http://127.0.0.1:9.",
+    ],
+    ["an option it does not know", ["--nothing"], {}, "Use: npm run types"],
+    ["a token that is none", [], { PORTICO_TOKEN: "svc_pat_no" }, "answered 401"],
+  ])("refuses %s", async (_what, args, env, words) => {
+    const { code, errors } = await run([SCRIPT, ...args], { APP_URL: stack.appUrl, ...env });
+    expect([code, errors]).toEqual([1, expect.stringContaining(words)]);
+  });
+});
