@@ -8,6 +8,8 @@ import type { WriteGrant } from "../permission/compile-rules.js";
 import { ReadView } from "../permission/read-view.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
+import { matchStages } from "../query/lower/condition.js";
+import { type Document, Names } from "../query/lower/document.js";
 import type { Parameters } from "../query/parameters.js";
 import { requireSettled } from "../schema/write-gate.js";
 import { authorizeForeign } from "./authorize-foreign.js";
@@ -17,8 +19,8 @@ import { checkBody } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { type RecordShape, readEach, readShaped, recordShape } from "./read-one.js";
-import { type MayKnow, runCreate, runDelete, runUpdate } from "./run-write.js";
-import { planWrite, tablesDeletedFrom, tablesWritten } from "./write-plan.js";
+import { type DeleteStep, type MayKnow, runCreate, runDelete, runUpdate } from "./run-write.js";
+import { planWrite, type Stamp, stamped, tablesDeletedFrom, tablesWritten } from "./write-plan.js";
 
 /** Records one POST may create. */
 const MAX_BULK = 1_000;
@@ -32,6 +34,15 @@ export interface Created {
   readonly ids: readonly string[];
 }
 
+/** What the service adds to a write of its own. */
+export interface OwnPart {
+  readonly stamp: Stamp;
+  /** An update happens only while the record satisfies it; asked anew at each try. */
+  readonly guard?: (id: Stored) => Promise<Document>;
+}
+
+const NOTHING: OwnPart = { stamp: {} };
+
 /** Creates one record, or all records of a list, or none. @returns them in the asked shape */
 export async function create(
   deps: RecordDeps,
@@ -39,8 +50,9 @@ export async function create(
   tableName: string,
   body: Json,
   parameters: Parameters,
+  own: OwnPart = NOTHING,
 ): Promise<Created> {
-  return deps.gate.run(() => createSettled(deps, principal, tableName, body, parameters));
+  return deps.gate.run(() => createSettled(deps, principal, tableName, body, parameters, own));
 }
 
 async function createSettled(
@@ -49,6 +61,7 @@ async function createSettled(
   tableName: string,
   body: Json,
   parameters: Parameters,
+  { stamp }: OwnPart,
 ): Promise<Created> {
   const rights = await deps.rights(principal);
   const { table, shape, bodies, catalog } = await deps.catalogs.decide((now) => {
@@ -64,6 +77,7 @@ async function createSettled(
       shape: wish,
       mode: "create",
       byRoot: rights.isRoot,
+      stamp,
     };
     return {
       table: found,
@@ -103,6 +117,7 @@ interface BodyContext {
   readonly shape: RecordShape;
   readonly mode: "create" | "update";
   readonly byRoot: boolean;
+  readonly stamp: Stamp;
 }
 
 /**
@@ -130,13 +145,13 @@ function countOf(error: AppError): number {
 }
 
 function alternativeFor(context: BodyContext, body: Json, grant: WriteGrant): Alternative {
-  const { deps, table, catalog, shape, mode } = context;
+  const { deps, table, catalog, shape, mode, stamp } = context;
   const preset = new Set(Object.keys(grant.presets));
   const filled = isObject(body) ? { ...body, ...grant.presets } : body;
-  const prepared = deps.userHooks.prepare(table, filled);
+  const prepared = deps.fileHooks.prepare(table, deps.userHooks.prepare(table, filled), mode);
   const mayWrite = (member: Column | Relation) => preset.has(member.name) || grant.members(member);
-  const checked = checkBody(prepared, table, catalog, { mayWrite }, mode);
-  const plan = planWrite(authorizeLinks(checked, table, shape.view, preset));
+  const checked = checkBody(prepared, table, catalog, { mayWrite, stamped: Object.keys(stamp) }, mode);
+  const plan = stamped(planWrite(authorizeLinks(checked, table, shape.view, preset)), table, stamp);
   const marked = context.byRoot ? plan : deps.userHooks.markUnproven(table, plan);
   return { rows: grant.rows, check: grant.check, plan: marked };
 }
@@ -169,8 +184,9 @@ export async function update(
   idText: string,
   body: Json,
   parameters: Parameters,
+  own: OwnPart = NOTHING,
 ): Promise<Json[]> {
-  return deps.gate.run(() => updateSettled(deps, principal, tableName, idText, body, parameters));
+  return deps.gate.run(() => updateSettled(deps, principal, tableName, idText, body, parameters, own));
 }
 
 async function updateSettled(
@@ -180,6 +196,7 @@ async function updateSettled(
   idText: string,
   body: Json,
   parameters: Parameters,
+  { stamp, guard }: OwnPart,
 ): Promise<Json[]> {
   const rights = await deps.rights(principal);
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
@@ -195,6 +212,7 @@ async function updateSettled(
       shape: wish,
       mode: "update",
       byRoot: rights.isRoot,
+      stamp,
     };
     return {
       table: found,
@@ -209,7 +227,11 @@ async function updateSettled(
     const judged = await chooseUpdate(deps, table, id, alternatives);
     if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
     await authorizeForeign(deps, rights, catalog, [judged.plan], id);
-    return runUpdate(deps, table, id, judged.plan, judged.guard);
+    const also = await guard?.(id);
+    const both = also === undefined ? judged.guard : { $and: [judged.guard, also] };
+    return deps.fileHooks.updating(table, id, judged.plan, () =>
+      runUpdate(deps, table, id, judged.plan, both),
+    );
   };
   await whileOthersChange(table, updateOnce);
   deps.ruleHooks.afterChange(table);
@@ -226,14 +248,51 @@ async function isVisible(deps: RecordDeps, shape: RecordShape, id: Stored): Prom
   return (await readShaped(deps, shape, [id])).length > 0;
 }
 
-/** Deletes one record with all that `onDelete` asks for. */
+/**
+ * Lets a request pass that may change or delete this record by some rule: before its body is read.
+ * @param member only rules that let this member be written count
+ * @throws AppError 401, 403, 404
+ */
+export async function requireRecord(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  action: "update" | "delete",
+  idText: string,
+  member: string,
+): Promise<Stored> {
+  const rights = await deps.rights(principal);
+  const catalog = await deps.catalogs.get();
+  const table = findTable(catalog, tableName);
+  rights.require(catalog, table, action);
+  const id = parseId(table, idText);
+  const column = table.columns.get(member);
+  const grants = rights.write(catalog, table, action);
+  const fitting = grants.filter((grant) => column === undefined || grant.members(column));
+  if ((await judgeDelete(deps, table, id, anyRow(fitting))) === undefined) {
+    const shape = recordShape(deps, rights, table, catalog, { filterFromText: false });
+    throw notAllowed(table, action, await isVisible(deps, shape, id));
+  }
+  return id;
+}
+
+function anyRow(grants: readonly WriteGrant[]): AuthorizedPredicate {
+  const all = grants.find((grant) => grant.rows.kind === "always");
+  return all?.rows ?? { kind: "or", of: grants.map((grant) => grant.rows) };
+}
+
+/** Tells which relations a delete follows instead of being refused by them. */
+export type Follows = (owner: Table, relation: Relation) => boolean;
+
+/** Deletes one record with all that `onDelete` asks for. @param follows takes along only what the caller may delete */
 export async function remove(
   deps: RecordDeps,
   principal: Principal,
   tableName: string,
   idText: string,
+  follows?: Follows,
 ): Promise<void> {
-  await deps.gate.run(() => removeSettled(deps, principal, tableName, idText));
+  await deps.gate.run(() => removeSettled(deps, principal, tableName, idText, follows));
 }
 
 async function removeSettled(
@@ -241,6 +300,7 @@ async function removeSettled(
   principal: Principal,
   tableName: string,
   idText: string,
+  follows: Follows | undefined,
 ): Promise<void> {
   const rights = await deps.rights(principal);
   // What links here must be known in full: another instance may have made a table with such a link a moment ago.
@@ -249,18 +309,34 @@ async function removeSettled(
   rights.require(catalog, table, "delete");
   requireSettled(catalog, tablesDeletedFrom(catalog, table));
   const id = parseId(table, idText);
-  const grants = rights.write(catalog, table, "delete");
-  const rows: AuthorizedPredicate = { kind: "or", of: grants.map((grant) => grant.rows) };
-  const any = grants.some((grant) => grant.rows.kind === "always") ? ({ kind: "always" } as const) : rows;
+  const rowsOf = (each: Table) => anyRow(rights.write(catalog, each, "delete"));
+  const mayTake = async (step: DeleteStep): Promise<void> => {
+    // What `onDelete` takes along goes whatever the caller may do with it; see contract 7.
+    const followed = [...step.table.relations.values()].some((each) => follows?.(step.table, each));
+    if (followed) await requireTakeable(deps, step, rowsOf(step.table));
+  };
   await whileOthersChange(table, async () => {
-    const guard = await judgeDelete(deps, table, id, any);
+    const guard = await judgeDelete(deps, table, id, rowsOf(table));
     if (guard === undefined) {
       const shape = recordShape(deps, rights, table, catalog, { filterFromText: false });
       throw notAllowed(table, "delete", await isVisible(deps, shape, id));
     }
     const view = new ReadView(catalog, rights.read(catalog));
     const mayKnow: MayKnow = (owner, relation) => view.relation(owner, relation.name, "show") !== undefined;
-    return runDelete(deps, catalog, table, id, guard, mayKnow);
+    const reach = follows === undefined ? { mayKnow } : { mayKnow, follows, mayTake };
+    return runDelete(deps, catalog, table, id, guard, reach);
   });
   deps.ruleHooks.afterChange(table);
+}
+
+/** @throws AppError 403 when the rules don't let the caller delete each of these */
+async function requireTakeable(
+  { store }: RecordDeps,
+  { table, ids }: DeleteStep,
+  rows: AuthorizedPredicate,
+): Promise<void> {
+  if (rows.kind === "always") return;
+  const allowed = await store.existing(table, ids, matchStages([rows], new Names()));
+  if (allowed.size === ids.length) return;
+  throw new AppError("FORBIDDEN", `You may not delete every "${table.name}" record that would go with it.`);
 }
