@@ -34,10 +34,12 @@ export async function download(deps: FileDeps, request: Request, response: Respo
       message: `The file has ${size} bytes.`,
       headers: { "Content-Range": `bytes */${size}` },
     });
-  response.set({
+  const headers = {
     ...contentHeaders({ ...asset, mimetype: content.mimetype }, asAttachment),
     ...{ ETag: etag, "Last-Modified": asset.at.toUTCString(), "Accept-Ranges": "bytes" },
-  });
+  };
+  // Not Express' `set`, which would add a charset that nobody knows.
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   // Express compares both validators with what the client has.
   if (request.fresh) {
     response.removeHeader("Content-Type");

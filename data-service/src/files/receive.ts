@@ -145,6 +145,8 @@ function refusalFor(error: unknown, maxBytes: number): unknown {
     return new AppError("PAYLOAD_TOO_LARGE", `file: must have at most ${maxBytes} bytes`);
   if (TOO_LARGE.includes(error.code))
     return new AppError("PAYLOAD_TOO_LARGE", `${error.field}: must have at most ${LIMITS.fieldSize} bytes`);
+  if (error.code === "LIMIT_FILE_COUNT")
+    return new AppError("VALIDATION_ERROR", { message: ["file: must be sent once"] });
   const where = (error.field ?? "body").slice(0, 100);
   const problem = error.code.startsWith("LIMIT_UNEXPECTED")
     ? 'the one file goes into the part "file"'

@@ -39,6 +39,7 @@ export function fileRoutes(deps: FileDeps): Router {
     .get((request, response) => answerTree(deps, request, response))
     .all(onlyMethods("GET", "HEAD"));
   router.delete(`/${folders}/:id`, async (request, response) => {
+    readParameters(searchOf(request), []);
     const follows = readFlag(request, "recursive") ? insideFolders(deps) : undefined;
     await remove(deps, principalOf(request), folders, String(request.params.id), follows);
     respond(response, 200);

@@ -36,7 +36,7 @@ function textType(head: Buffer): string | undefined {
   const text = asText(head);
   if (text === undefined) return undefined;
   if (/^<svg[\s>]/i.test(text.replace(PROLOG, ""))) return "image/svg+xml";
-  if (HTML.test(text)) return "text/html";
+  if (!/^\s*<\?xml/.test(text) && HTML.test(text)) return "text/html";
   return XML.test(text) ? "application/xml" : "text/plain";
 }
 
