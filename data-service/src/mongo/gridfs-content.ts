@@ -1,17 +1,18 @@
 // Contents of files in GridFS: the format of the specification, written and read by ourselves.
 //
 // The driver's own streams would do, but for two things: its reader asks for up to 16 MB at once, which fifty downloads
-// make 800; and when its writer is cut off, a chunk that is under way lands after the others were removed.
+// make 800; and when its writer is cut off, a chunk that is under way lands after the others were removed
+// (docs/decisions/012).
 import type { Binary, Collection, Db, WriteConcernSettings } from "mongodb";
 import { ObjectId } from "mongodb";
 import type { ByteRange } from "../files/byte-range.js";
 import type { ContentStore } from "../files/content-store.js";
 
 const BUCKET = "_content";
-/** The size the specification advises: chunk and document head fill a storage page well. */
-const CHUNK_BYTES = 255 * 1024;
+/** Half of what the specification advises: of every download under way two chunks are in memory, of an upload one. */
+const CHUNK_BYTES = 127 * 1024;
 /** Chunks of a download that are asked for at once. */
-const BATCH = 2;
+const BATCH = 1;
 
 interface ChunkDocument {
   readonly _id: ObjectId;
