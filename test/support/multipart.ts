@@ -1,5 +1,5 @@
 // Multipart bodies byte by byte, for uploads that no client would send.
-import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 
 export const BOUNDARY = "portico-test-boundary";
 export const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`;
@@ -67,18 +67,22 @@ export function sendBody(
 }
 
 /** Stops when the other side has had enough. */
-async function pour(body: AsyncIterable<Buffer>, request: ReturnType<typeof httpRequest>): Promise<void> {
+async function pour(body: AsyncIterable<Buffer>, request: ClientRequest): Promise<void> {
   for await (const piece of body) {
     if (request.destroyed) return;
-    if (!request.write(piece)) {
-      await new Promise<void>((resolve) => {
-        const go = (): void => {
-          request.off("drain", go).off("close", go);
-          resolve();
-        };
-        request.on("drain", go).on("close", go);
-      });
-    }
+    if (!request.write(piece)) await writableOrGone(request);
   }
   request.end();
+}
+
+/** Resolves when more can be written, or never will be. */
+export function writableOrGone(request: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      request.off("drain", go).off("close", go);
+      resolve();
+    };
+    request.on("drain", go).on("close", go);
+    if (request.closed) go();
+  });
 }
