@@ -17,6 +17,7 @@ import {
 } from "../files-load/load.js";
 import { apiOf } from "../support/api.js";
 import { startCluster } from "../support/cluster.js";
+import { startEngine, stopEngine } from "../support/engine-of-run.js";
 import { type Kept, keptIn, NOTHING_KEPT, uploaded } from "../support/files.js";
 import { filePart, multipartBody } from "../support/multipart.js";
 import { openHandles, until } from "../support/process-facts.js";
@@ -167,19 +168,31 @@ test("on the embedded engine what is left is swept at the start, without waiting
       .split("|");
     request.write(head);
     await new Promise((resolve) => request.write(Buffer.alloc(4 * MEBIBYTE), resolve));
+    // With its answer, what was written before it is on disk.
+    await uploadBytes(target, 1_000);
     await stack.dataService.stop("SIGKILL");
     await answered;
+    const left = await keptInFolder(join(dataDir, "mongodb"));
+    expect([left.records, left.pending, left.chunks > 1]).toEqual([1, 1, true]);
     await stack.restartDataService();
     await stack.dataService.stop();
-    // Opened by a second start, the engine tells what the first has left.
-    await stack.restartDataService();
-    const api = apiOf(`${stack.appUrl}/api`, target.headers);
-    expect((await api.get("/svc_file")).body.data).toEqual([]);
+    const kept = await keptInFolder(join(dataDir, "mongodb"));
+    expect(kept).toEqual({ ...NOTHING_KEPT, records: 1, contents: 1, chunks: 1 });
   } finally {
     await stack.stop();
     await rm(dataDir, { recursive: true, force: true });
   }
 });
+
+/** What lies in the folder of an embedded engine that nobody has open. */
+async function keptInFolder(folder: string): Promise<Kept> {
+  const engine = await startEngine(folder);
+  const database = await MongoClient.connect(engine.uri.replace(/\/?(\?|$)/, "/portico$1"));
+  const kept = await keptIn(database);
+  await database.close();
+  await stopEngine(engine);
+  return kept;
+}
 
 describe("several instances", () => {
   test("sweep what another has left, and leave alone what another is still taking", async () => {
