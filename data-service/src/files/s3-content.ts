@@ -18,23 +18,28 @@ export function makeS3Content({ endpoint, bucket, ...settings }: S3Settings): Co
       if (response.body === null) throw new Error(`${key} came without a body`);
       yield* response.body;
     },
-    remove: (key) =>
-      refusing(async () => {
-        await abortUploads(s3, key);
-        await s3.deleteObject(key);
-      }),
+    async remove(key) {
+      await refusing(() => s3.deleteObject(key));
+      // Some keys may not list uploads, and some servers can't: then a rule of the bucket must end them (docs/files.md).
+      await abortUploads(s3, key).catch(() => undefined);
+    },
   };
 }
 
 async function write(s3: S3mini, key: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   let uploadId: string | undefined;
   const parts: { partNumber: number; etag: string }[] = [];
-  for await (const { part, last } of inParts(bytes)) {
-    if (uploadId === undefined && last) return void (await s3.putObject(key, part, TYPE));
-    uploadId ??= await s3.getMultipartUploadId(key, TYPE);
-    if (part.length > 0) parts.push(await s3.uploadPart(key, uploadId, part, parts.length + 1));
+  try {
+    for await (const { part, last } of inParts(bytes)) {
+      if (uploadId === undefined && last) return void (await s3.putObject(key, part, TYPE));
+      uploadId ??= await s3.getMultipartUploadId(key, TYPE);
+      if (part.length > 0) parts.push(await s3.uploadPart(key, uploadId, part, parts.length + 1));
+    }
+    if (uploadId !== undefined) await s3.completeMultipartUpload(key, uploadId, parts);
+  } catch (error) {
+    if (uploadId !== undefined) await s3.abortMultipartUpload(key, uploadId).catch(() => undefined);
+    throw error;
   }
-  if (uploadId !== undefined) await s3.completeMultipartUpload(key, uploadId, parts);
 }
 
 /** The last part may be short, and of an empty file it is the only one. */
@@ -55,16 +60,20 @@ async function* inParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ part
 /** Parts of an upload that was never completed cost like files. */
 async function abortUploads(s3: S3mini, key: string): Promise<void> {
   const answer: unknown = await s3.listMultipartUploads("/", "", "GET", { prefix: key });
-  // One is an object, several are a list, none is nothing.
-  for (const each of [memberOf(answer, "upload") ?? []].flat()) {
-    const uploadId = memberOf(each, "uploadId");
-    if (memberOf(each, "key") === key && typeof uploadId === "string")
+  // The library hands over what it has read, with or without the outermost element. One upload is an object, several
+  // are a list, none is nothing.
+  const uploads = memberOf(memberOf(answer, "ListMultipartUploadsResult") ?? answer, "Upload");
+  for (const each of [uploads ?? []].flat()) {
+    const uploadId = memberOf(each, "UploadId");
+    if (memberOf(each, "Key") === key && typeof uploadId === "string")
       await s3.abortMultipartUpload(key, uploadId);
   }
 }
 
+/** By its name, whose first letter the library may have made small. */
 function memberOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  return Reflect.get(value, name) ?? Reflect.get(value, name.charAt(0).toLowerCase() + name.slice(1));
 }
 
 /** A bucket that can't be reached, or that lets us do nothing, is down for the client. */
