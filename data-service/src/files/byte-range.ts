@@ -24,6 +24,9 @@ export interface RangeHeaders {
 export function chooseRange(headers: RangeHeaders, size: number, validators: Validators): RangeVerdict {
   const { range, "if-range": condition } = headers;
   if (range === undefined || !isCurrent(condition, validators)) return "whole";
+  // More than there is from the end is all there is (RFC 9110, section 14.1.2); range-parser refuses it.
+  const suffix = /^bytes=-(\d+)$/.exec(range)?.[1];
+  if (suffix !== undefined && size > 0 && Number(suffix) > size) return { start: 0, end: size - 1 };
   const ranges = parseRange(size, range, { combine: true });
   if (ranges === -1) return "unsatisfiable";
   if (ranges === -2 || ranges.type !== "bytes" || ranges.length !== 1) return "whole";

@@ -17,17 +17,23 @@ export function safeFileName(given: string): string {
   return clean === "" ? NAMELESS : shortened(clean);
 }
 
+/** In a loop: a pattern for the end would look at every run of blanks in between, to its end. */
 function trimmed(name: string): string {
-  return name.replace(/^[\s.]+/, "").replace(/[\s.]+$/, "");
+  const start = /^[\s.]*/.exec(name)?.[0].length ?? 0;
+  let end = name.length;
+  while (end > start && /[\s.]/.test(name.charAt(end - 1))) end -= 1;
+  return name.slice(start, end);
 }
 
 function shortened(name: string): string {
   if (Buffer.byteLength(name) <= MAX_BYTES) return name;
   const extension = /\.[\w-]{1,16}$/.exec(name)?.[0] ?? "";
+  let left = MAX_BYTES - Buffer.byteLength(extension);
   let stem = "";
   // By code points: half a character would not survive UTF-8.
   for (const character of name.slice(0, name.length - extension.length)) {
-    if (Buffer.byteLength(stem + character + extension) > MAX_BYTES) break;
+    left -= Buffer.byteLength(character);
+    if (left < 0) break;
     stem += character;
   }
   return stem + extension;

@@ -20,11 +20,18 @@ const MARKUP_INSIDE = /<(?:script|html|svg|iframe|body)[\s>/]/i;
 /** @param head the first bytes, HEAD_BYTES of them if there are so many */
 export async function sniff(head: Buffer): Promise<string> {
   if (head.length === 0) return UNKNOWN_TYPE;
+  // The mark of UTF-16 looks like sound to file-type.
+  const marked = isUtf16(head) ? textType(head) : undefined;
+  if (marked !== undefined) return marked;
   const found = await fileTypeFromBuffer(head);
   if (found === undefined || isXml(found.mime)) return textType(head) ?? found?.mime ?? UNKNOWN_TYPE;
   const mime = SAME[found.mime] ?? found.mime.split(";")[0] ?? UNKNOWN_TYPE;
   const twofold = /^(?:image|audio|video)\//.test(mime) && MARKUP_INSIDE.test(head.toString("latin1"));
   return twofold ? UNKNOWN_TYPE : mime;
+}
+
+function isUtf16(head: Buffer): boolean {
+  return head[0] === 0xff && head[1] === 0xfe;
 }
 
 function isXml(mime: string): boolean {
@@ -42,7 +49,7 @@ function textType(head: Buffer): string | undefined {
 
 /** UTF-8 without control characters; the last character may be cut off. UTF-16 is told by its mark. */
 function asText(head: Buffer): string | undefined {
-  const encoding = head[0] === 0xff && head[1] === 0xfe ? "utf-16le" : "utf-8";
+  const encoding = isUtf16(head) ? "utf-16le" : "utf-8";
   try {
     const text = new TextDecoder(encoding, { fatal: true }).decode(head, { stream: true });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
