@@ -1,11 +1,14 @@
 // Contract 8: GET /assets/{id}, who may have the bytes and how they are sent.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import sharp from "sharp";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { keptIn, picture, uploaded } from "../../support/files.js";
-import { type Stack, startStack } from "../../support/stack.js";
+import { type Stack, startService, startStack } from "../../support/stack.js";
 import { Browser } from "../auth/jar.js";
 
 const ANN = { email: "ann@example.com", password: "correct horse battery" };
@@ -416,5 +419,28 @@ describe("a reader that takes its time", () => {
       request.once("error", reject).end();
     });
     expect(received).toBe(bytes.length);
+  });
+});
+
+describe("/assets and an app of one's own", () => {
+  test("only ids are ours: scripts that a build tool puts below /assets/ are the app's", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "portico-app-"));
+    await mkdir(join(folder, "assets"));
+    await writeFile(join(folder, "index.html"), "<p>app</p>");
+    await writeFile(join(folder, "assets/main-B4x9f2aa.js"), "export {}");
+    const gateway = await startService("@portico/gateway/main", {
+      ...{ APP_URL: stack.appUrl, PORT: "0", DATA_SERVICE_URL: stack.dataUrl, DATA_DIR: stack.dataDir },
+      ...{ STATIC_DIR: folder, NODE_ENV: "test" },
+    });
+    try {
+      const { id } = await uploaded(ann, "mine", "m.txt", { isPublic: "true" });
+      const text = async (path: string) => (await fetch(gateway.url + path)).text();
+      expect(await text("/assets/main-B4x9f2aa.js")).toBe("export {}");
+      expect(await text(`/assets/${id}`)).toBe("mine");
+      expect((await fetch(`${gateway.url}/assets/unknown`)).status).toBe(404);
+    } finally {
+      await gateway.stop();
+      await rm(folder, { recursive: true });
+    }
   });
 });

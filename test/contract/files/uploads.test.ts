@@ -6,6 +6,7 @@ import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { fileForm, keptIn, picture, upload, uploaded } from "../../support/files.js";
 import { roleFor } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { Browser } from "../auth/jar.js";
 
 const LIMIT = 1_000_000;
 const ANN = { email: "ann@example.com", password: "correct horse battery" };
@@ -323,5 +324,26 @@ describe("relations to files", () => {
     expect(body.data).toEqual([{ cover: { id, filename: "cover.txt" } }]);
     await admin.delete(`/svc_file/${id}`);
     expect((await admin.get("/albums")).body.data).toEqual([]);
+  });
+});
+
+describe("uploads by cookie", () => {
+  test("come from the right page, or are refused before anything is kept", async () => {
+    const browser = new Browser(stack);
+    await browser.logIn(ANN);
+    const send = (headers: Record<string, string>) =>
+      fetch(`${stack.appUrl}/api/svc_file`, {
+        ...{ method: "POST", body: fileForm("x", "x.txt") },
+        headers: { Cookie: browser.cookieHeader, ...headers },
+      });
+    expect((await send({ Origin: stack.appUrl, "Sec-Fetch-Site": "same-origin" })).status).toBe(201);
+    const before = await keptIn(database);
+    const foreign = [
+      { Origin: "https://evil.example" },
+      { "Sec-Fetch-Site": "cross-site" },
+      { Origin: "null" },
+    ];
+    for (const headers of foreign) expect((await send(headers)).status).toBe(403);
+    expect(await keptIn(database)).toEqual(before);
   });
 });
