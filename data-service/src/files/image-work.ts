@@ -1,6 +1,6 @@
 // All that is done with sharp: reading the size of a picture, and making another from it. A few at a time.
 import { AppError } from "@portico/shared/app-error";
-import sharp, { type Sharp } from "sharp";
+import type { Sharp } from "sharp";
 import type { Transform } from "./image-parameters.js";
 import { SlotQueue } from "./slot-queue.js";
 
@@ -19,9 +19,23 @@ const TIME_LIMIT_SECONDS = 20;
 const AT_ONCE = 2;
 const QUEUE = 64;
 
-// One picture, one thread; nothing is kept between two of them.
-sharp.concurrency(1);
-sharp.cache(false);
+type Library = typeof import("sharp").default;
+
+let library: Promise<Library | undefined> | undefined;
+
+/** Loaded with the first picture. Undefined on a machine that it has no build for: everything else must run there. */
+function sharpOrNone(): Promise<Library | undefined> {
+  library ??= import("sharp").then(
+    ({ default: sharp }) => {
+      // One picture, one thread; nothing is kept between two of them.
+      sharp.concurrency(1);
+      sharp.cache(false);
+      return sharp;
+    },
+    () => undefined,
+  );
+  return library;
+}
 
 const work = new SlotQueue(AT_ONCE, QUEUE);
 /** Those who send pictures wait for each other, however many there are: their bytes are stored already. */
@@ -36,8 +50,10 @@ export function isTransformable(mimetype: string): boolean {
   return mimetype in FORMAT_OF;
 }
 
-/** The size as it is shown, turned as EXIF says. Undefined when it can't be read: then it is no picture. */
-export async function measure(load: () => Promise<Buffer>): Promise<ImageSize | undefined> {
+/** The size as it is shown, turned as EXIF says; `none` when it can't be read, because it is no picture. */
+export async function measure(load: () => Promise<Buffer>): Promise<ImageSize | "none" | "unknown"> {
+  const sharp = await sharpOrNone();
+  if (sharp === undefined) return "unknown";
   return measuring.run(async () => {
     const bytes = await load();
     try {
@@ -45,7 +61,7 @@ export async function measure(load: () => Promise<Buffer>): Promise<ImageSize | 
       const { autoOrient } = await sharp(bytes, { limitInputPixels: false }).metadata();
       return { width: autoOrient.width, height: autoOrient.height };
     } catch {
-      return undefined;
+      return "none";
     }
   });
 }
@@ -61,6 +77,9 @@ export async function transform(
   mimetype: string,
   wish: Transform,
 ): Promise<MadeImage> {
+  const sharp = await sharpOrNone();
+  if (sharp === undefined)
+    throw new AppError("SERVICE_UNAVAILABLE", "Pictures can't be transformed on this machine.");
   return work.run(async () => {
     const source = await load();
     const format = wish.format ?? FORMAT_OF[mimetype] ?? "png";

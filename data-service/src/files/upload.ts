@@ -90,7 +90,7 @@ async function contentStamp(deps: FileDeps, file: Received): Promise<Stamp> {
 
 async function sizeOf({ contents }: FileDeps, { key, mimetype, filesize }: Received) {
   if (!isTransformable(mimetype) || filesize > MAX_SOURCE_BYTES) return "unknown";
-  return (await measure(() => contentBytes(contents.store, key, filesize))) ?? "none";
+  return measure(() => contentBytes(contents.store, key, filesize));
 }
 
 function uploaderOf(principal: Principal): ObjectId | null {
