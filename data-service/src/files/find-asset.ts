@@ -1,6 +1,7 @@
 // The file that an address names, for a caller who may have it.
 import { AppError } from "@portico/shared/app-error";
 import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
 import { CONTENT_AT, CONTENT_KEY } from "../mongo/content-ledger.js";
 import { ReadView } from "../permission/read-view.js";
 import type { Principal } from "../principal.js";
@@ -28,7 +29,7 @@ export async function findAsset(deps: FileDeps, principal: Principal, idText: st
   const table = findTable(await deps.catalogs.get(), deps.fileTables.files);
   const id = parseId(table, idText);
   const [record] = await deps.store.read(table, [{ $match: { _id: id } }]);
-  if (record === undefined || !(await mayHave(deps, principal, table, record)))
+  if (record === undefined || !(await mayHave(deps, principal, table, id, record)))
     throw notThere(table, principal);
   return toAsset(record, idText);
 }
@@ -37,6 +38,7 @@ async function mayHave(
   deps: FileDeps,
   principal: Principal,
   table: Table,
+  id: Stored,
   record: StoredRecord,
 ): Promise<boolean> {
   if (record.isPublic === true) return true;
@@ -46,12 +48,7 @@ async function mayHave(
   const catalog = await deps.catalogs.get();
   const rows = new ReadView(catalog, rights.read(catalog)).rows(table);
   if (rows.kind === "never") return false;
-  const visible = [
-    { $match: { _id: record._id } },
-    ...matchStages([rows], new Names()),
-    { $project: { _id: 1 } },
-  ];
-  return (await deps.store.read(table, visible as Parameters<typeof deps.store.read>[1])).length > 0;
+  return (await deps.store.existing(table, [id], matchStages([rows], new Names()))).size > 0;
 }
 
 function notThere(table: Table, principal: Principal): AppError {

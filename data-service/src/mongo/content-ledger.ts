@@ -1,5 +1,6 @@
 // Which contents are bytes of a file or of a picture made from it, and which are on their way to be or to go.
-import type { Collection, Db } from "mongodb";
+import { type Collection, type Db, ObjectId } from "mongodb";
+import type { Stored } from "../catalog/column-types.js";
 
 /** Fields of a file's record that are no columns: which content it has, and since when. */
 export const CONTENT_KEY = "_contentKey";
@@ -31,6 +32,7 @@ interface VariantDocument extends Omit<Variant, "name"> {
 }
 
 interface FileDocument {
+  readonly _id: ObjectId;
   readonly [CONTENT_KEY]?: string;
 }
 
@@ -77,9 +79,11 @@ export function makeContentLedger(db: Db, fileCollection: string) {
       return file !== null || variant !== null;
     },
     /** The contents of those of these files that are there. @param ids as they are stored */
-    async keysOf(ids: readonly unknown[]): Promise<string[]> {
-      const which = { _id: { $in: [...ids] } } as Parameters<typeof files.find>[0];
-      const found = await files.find(which, { projection: { [CONTENT_KEY]: 1 } }).toArray();
+    async keysOf(ids: readonly Stored[]): Promise<string[]> {
+      const chosen = ids.map((id) => ObjectId.createFromHexString(String(id)));
+      const found = await files
+        .find({ _id: { $in: chosen } }, { projection: { [CONTENT_KEY]: 1 } })
+        .toArray();
       return found.flatMap(({ [CONTENT_KEY]: key }) => key ?? []);
     },
     async findVariant(content: string, name: string): Promise<Variant | undefined> {
