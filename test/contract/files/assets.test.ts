@@ -158,6 +158,8 @@ describe("headers", () => {
     const { headers } = await get(`/assets/${id}`);
     expect(headers.get("content-type")).toBe("image/png");
     expect(headers.get("content-disposition")).toBe("inline; filename=p.html");
+    // A page elsewhere may show what is public.
+    expect(headers.get("cross-origin-resource-policy")).toBe("cross-origin");
     expect(headers.get("content-security-policy")).toMatch(/^default-src 'none';.* sandbox$/);
     const asked = await get(`/assets/${id}?download=true`);
     expect(asked.headers.get("content-disposition")).toBe("attachment; filename=p.html");
