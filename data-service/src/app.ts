@@ -6,6 +6,7 @@ import { keyRoutes } from "./auth/key-routes.js";
 import { authRoutes } from "./auth/routes.js";
 import { userHandlers } from "./auth/user-handlers.js";
 import type { Deps } from "./deps.js";
+import { fileRoutes } from "./files/routes.js";
 import { methodOverride } from "./http/method-override.js";
 import { requestLimit } from "./http/request-limit.js";
 import { internalRoutes } from "./identity/internal-routes.js";
@@ -47,6 +48,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(oauthAccountRoutes(deps.identity));
   app.use(permissionRoutes(deps.permissions, config.bodyMaxBytes, `${prefix}permission`));
   app.use(importRoutes(records, config));
+  app.use(fileRoutes(deps.files));
   const own = [schemaHandlers(records), userHandlers({ ...records, audit: auth.audit }, users)];
   app.use(recordRoutes(records, config.bodyMaxBytes, together(own)));
   app.use(notFound);

@@ -49,6 +49,9 @@ describe("readConfig", () => {
       schemaChangeWaitMs: 20_000,
       bodyMaxBytes: 1_048_576,
       importMaxBytes: 1024 * 1024 * 1024,
+      uploadMaxBytes: 52_428_800,
+      uploadLeaseSeconds: 60,
+      s3: undefined,
       oauthSignup: true,
       systemTablePrefix: "svc_",
       trustProxy: ["loopback"],
@@ -153,5 +156,30 @@ describe("readConfig", () => {
 
   it("takes port 0, for tests", () => {
     expect(readConfig({ DATA_SERVICE_PORT: "0" }).port).toBe(0);
+  });
+});
+
+describe("S3_…", () => {
+  const S3 = {
+    S3_ENDPOINT: "https://s3.example.com",
+    S3_BUCKET: "files",
+    S3_ACCESS_KEY_ID: "k",
+    S3_SECRET_ACCESS_KEY: "s",
+  };
+
+  it("keeps files in a bucket when all of them are set; the region may be left out", () => {
+    expect(readConfig(S3).s3).toEqual({
+      ...{ endpoint: "https://s3.example.com", bucket: "files", region: "us-east-1" },
+      ...{ accessKeyId: "k", secretAccessKey: "s" },
+    });
+  });
+
+  it("names what is missing, and refuses what can be no bucket, without repeating a secret", () => {
+    expect(problemsOf({ S3_BUCKET: "files" })).toEqual([
+      "S3_ENDPOINT, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY must be set too, to keep files in a bucket.",
+    ]);
+    expect(problemsOf({ ...S3, S3_BUCKET: "a/b" })).toEqual([
+      'S3_BUCKET must be the name of a bucket, not "a/b".',
+    ]);
   });
 });

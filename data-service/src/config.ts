@@ -6,6 +6,7 @@ import { SERVICE_SECRET_MIN } from "@portico/shared/kept-secret";
 import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
 import { emailProblem, normalizeEmail } from "./auth/email.js";
 import { passwordProblem } from "./auth/password-problem.js";
+import { readS3Settings, type S3Settings } from "./files/s3-settings.js";
 import { THRESHOLDS } from "./query/plan/thresholds.js";
 
 /** The settings of the data service. Each field names its variable. */
@@ -54,6 +55,12 @@ export interface Config {
   readonly bodyMaxBytes: number;
   /** IMPORT_MAX_BYTES: how large an imported file may be. */
   readonly importMaxBytes: number;
+  /** UPLOAD_MAX_BYTES: of one file. */
+  readonly uploadMaxBytes: number;
+  /** UPLOAD_LEASE_SECONDS: how long bytes that nobody speaks for are left alone; tests shorten it. */
+  readonly uploadLeaseSeconds: number;
+  /** S3_ENDPOINT and the rest: where the bytes of files lie; GridFS when undefined. */
+  readonly s3: S3Settings | undefined;
   /** OAUTH_SIGNUP: may a first sign-in by a provider make a user? */
   readonly oauthSignup: boolean;
   /** SYSTEM_TABLE_PREFIX */
@@ -109,6 +116,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     schemaChangeWaitMs: reader.integer("SCHEMA_CHANGE_WAIT_MS", 20_000, { min: 0, max: MAX_INT }),
     bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
     importMaxBytes: reader.integer("IMPORT_MAX_BYTES", 1024 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
+    uploadMaxBytes: reader.integer("UPLOAD_MAX_BYTES", 50 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
+    uploadLeaseSeconds: reader.integer("UPLOAD_LEASE_SECONDS", 60, { min: 1, max: 3600 }),
+    s3: readS3Settings(reader),
     oauthSignup: reader.boolean("OAUTH_SIGNUP", true),
     systemTablePrefix: readSystemTablePrefix(reader),
     trustProxy: withLoopback(readTrustProxy(reader)),

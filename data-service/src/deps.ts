@@ -23,6 +23,10 @@ import { ownCounters, type Table } from "./catalog/catalog.js";
 import { systemTables } from "./catalog/system-tables.js";
 import type { Config } from "./config.js";
 import { seedDemo } from "./demo/seed.js";
+import { Contents } from "./files/contents.js";
+import type { FileDeps } from "./files/deps.js";
+import { makeFileHooks } from "./files/file-hooks.js";
+import { makeS3Content } from "./files/s3-content.js";
 import { authenticate } from "./http/authenticate.js";
 import type { InternalRoutesDeps } from "./identity/internal-routes.js";
 import type { OAuthAccountRoutesDeps } from "./identity/routes.js";
@@ -32,7 +36,9 @@ import { makeAuditStore } from "./mongo/audit-store.js";
 import { makeCatalogStore } from "./mongo/catalog-store.js";
 import { makeChangeStore } from "./mongo/change-store.js";
 import { connectStore, type Store } from "./mongo/connect.js";
+import { ensureContentIndexes, makeContentLedger } from "./mongo/content-ledger.js";
 import { CountStore } from "./mongo/count-store.js";
+import { ensureGridFsIndexes, makeGridFsContent } from "./mongo/gridfs-content.js";
 import { ensureIdentityIndexes, makeIdentityStore } from "./mongo/identity-store.js";
 import { LEASE_MS, makeInstanceStore } from "./mongo/instance-store.js";
 import { makeKeyStore } from "./mongo/key-store.js";
@@ -44,6 +50,7 @@ import { authSweeps, ensureAuthIndexes, makeSessionStore } from "./mongo/session
 import { sweepRegularly } from "./mongo/sweep.js";
 import { makeTableData } from "./mongo/table-data.js";
 import { makeThrottleStore } from "./mongo/throttle-store.js";
+import { makeTreeLock } from "./mongo/tree-lock.js";
 import { makeUserStore, userCollection } from "./mongo/user-store.js";
 import { loadRights } from "./permission/load-rights.js";
 import type { ProtectedTables } from "./permission/rights.js";
@@ -73,6 +80,7 @@ export interface Deps {
   readonly authenticate: RequestHandler;
   readonly identity: InternalRoutesDeps & OAuthAccountRoutesDeps;
   readonly records: RecordDeps & SchemaDeps & ChangeDeps & { readonly changeWaitMs: number };
+  readonly files: FileDeps;
   readonly permissions: RecordDeps & ExplainPermissionDeps;
   readonly counts: CountStore;
 }
@@ -84,7 +92,8 @@ export async function makeDeps(config: Config): Promise<Deps> {
   const store = await connectStore(config.mongodbUrl);
   const auth = await makeAuth(config, secrets, store, logger);
   const counts = new CountStore(store.db, store.cluster, () => systemClock.now());
-  const records = makeRecords(config, secrets, store, auth, counts, logger);
+  const fileParts = makeFileParts(config, store, logger);
+  const records = makeRecords(config, secrets, store, auth, counts, logger, fileParts);
   const users: AuthParts["users"] = auth.users;
   return {
     config,
@@ -93,6 +102,7 @@ export async function makeDeps(config: Config): Promise<Deps> {
     auth,
     authenticate: auth.authenticate,
     records,
+    files: { ...records, ...fileParts, uploadMaxBytes: config.uploadMaxBytes },
     identity: makeIdentity(config, secrets, store, auth),
     permissions: {
       ...records,
@@ -166,6 +176,21 @@ interface AuthParts {
   readonly sweeps: readonly ((now: Date) => Promise<unknown>)[];
 }
 
+type FileParts = Pick<FileDeps, "contents" | "ledger" | "fileTables">;
+
+function makeFileParts(
+  { s3, systemTablePrefix, uploadLeaseSeconds }: Config,
+  store: Store,
+  logger: Logger,
+): FileParts {
+  const fileTables = { files: `${systemTablePrefix}file`, folders: `${systemTablePrefix}folder` };
+  const ledger = makeContentLedger(store.db, fileTables.files);
+  const content = s3 === undefined ? makeGridFsContent(store.db, store.cluster) : makeS3Content(s3);
+  const leaseMs = uploadLeaseSeconds * 1_000;
+  const contents = new Contents({ ledger, store: content, clock: systemClock, logger, leaseMs });
+  return { contents, ledger, fileTables };
+}
+
 function makeRecords(
   config: Config,
   secrets: Secrets,
@@ -173,6 +198,7 @@ function makeRecords(
   auth: AuthParts,
   counts: CountStore,
   logger: Logger,
+  files: FileParts,
 ): Deps["records"] {
   const clock = systemClock;
   const records = new RecordStore(db, config.queryTimeoutMs);
@@ -213,6 +239,10 @@ function makeRecords(
       windowChildren: config.queryPlanWindowChildren,
     },
     sealer: makeSealer(secrets.encryptionKey),
+    fileHooks: makeFileHooks({
+      ...{ ...files.fileTables, contents: files.contents, ledger: files.ledger },
+      ...{ store: records, treeLock: makeTreeLock(db, clock) },
+    }),
     userHooks: makeUserHooks({
       table: `${config.systemTablePrefix}user`,
       hash: auth.hasher.hash,
@@ -252,10 +282,13 @@ export async function prepare(
   await ensureAuthIndexes(store.db, config.systemTablePrefix);
   await ensureOnceIndexes(store.db);
   await ensureIdentityIndexes(store.db);
+  await ensureGridFsIndexes(store.db);
+  await ensureContentIndexes(store.db, deps.files.fileTables.files);
   await prepareTables(deps);
   const admin = await ensureFirstAdmin(auth, { email: config.adminEmail, password: config.adminPassword });
   if (config.schemaFile !== undefined) await applyAtStart(records, config.schemaFile);
   if (config.demo && isEmbedded(config)) await seedDemo({ ...records, db: store.db, counts: deps.counts });
+  await deps.files.contents.start(isEmbedded(config));
   return { admin, stopSweeping: sweepRegularly(auth.sweeps, deps.auth) };
 }
 

@@ -34,6 +34,7 @@ await runService(async (): Promise<Service> => {
       clearInterval(repairs);
       stopSweeping();
       await Promise.all([server.stop(), filler.stop()]);
+      await deps.files.contents.stop();
       await deps.records.presence.stop();
       await deps.store.close();
     },

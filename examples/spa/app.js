@@ -1,34 +1,10 @@
 // A single-page app on Portico's own origin. The session lives in cookies that no script can read: nothing to store.
 
+import { byId, call, showProblem } from "./api.js";
+import { showFiles } from "./files.js";
+
 // What `npm run types -- examples/spa/tables.ts` made of the tables: the compiler knows them too (`npm run check`).
 /** @import { CreateOf, FilterOf, RecordOf } from "./tables.js" */
-
-/** @param {string} id */
-const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
-
-/**
- * Calls the API. Cookies go along by themselves, and an expired one is refreshed on the way.
- * @param {string} method
- * @param {string} path
- * @param {object} [body]
- */
-async function call(method, path, body) {
-  const response = await fetch(`/api${path}`, {
-    method,
-    ...(body === undefined
-      ? {}
-      : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }),
-  });
-  const answer = await response.json();
-  if (response.ok) return answer;
-  throw Object.assign(new Error([answer.message].flat().join("\n")), { status: response.status });
-}
-
-/** What the API says went wrong is meant to be shown. @param {string} text */
-function showProblem(text) {
-  byId("problem").textContent = text;
-  byId("problem").hidden = text === "";
-}
 
 /**
  * Runs `action` with the form's fields, and shows what goes wrong.
@@ -77,7 +53,7 @@ async function show() {
   byId("signed-out").hidden = me !== undefined;
   if (me === undefined) return;
   byId("who").textContent = me.data[0].email;
-  await showPosts();
+  await Promise.all([showPosts(), showFiles()]);
 }
 
 /** A provider is a link: the browser goes there, and comes back signed in. */

@@ -197,6 +197,96 @@ export interface Tables {
       updatedAt?: string | null | DatetimeTests;
     };
   };
+  svc_file: {
+    record: {
+      id: string;
+      filename: string;
+      title: string | null;
+      description: string | null;
+      mimetype: string;
+      filesize: number;
+      width: number | null;
+      height: number | null;
+      isPublic: boolean;
+      createdAt: string;
+      updatedAt: string;
+      folder: Linked<"svc_folder"> | null;
+      uploadedBy: Linked<"svc_user"> | null;
+    };
+    create: {
+      filename: string;
+      title?: string | null;
+      description?: string | null;
+      isPublic?: boolean;
+      folder?: Link<string> | null;
+      uploadedBy?: Link<string> | null;
+    };
+    update: {
+      filename?: string;
+      title?: string | null;
+      description?: string | null;
+      isPublic?: boolean;
+      folder?: Link<string> | null;
+      uploadedBy?: Link<string> | null;
+    };
+    filter: {
+      _and?: readonly FilterOf<"svc_file">[];
+      _or?: readonly FilterOf<"svc_file">[];
+      _not?: FilterOf<"svc_file">;
+      id?: string | null | ObjectIdTests;
+      filename?: string | null | StringTests;
+      title?: string | null | StringTests;
+      description?: string | null | TextTests;
+      mimetype?: string | null | StringTests;
+      filesize?: number | null | IntTests;
+      width?: number | null | IntTests;
+      height?: number | null | IntTests;
+      isPublic?: boolean | null | BooleanTests;
+      createdAt?: string | null | DatetimeTests;
+      updatedAt?: string | null | DatetimeTests;
+      folder?: Related<"svc_folder">;
+      uploadedBy?: Related<"svc_user">;
+    };
+  };
+  svc_folder: {
+    record: {
+      id: string;
+      name: string;
+      slug: string;
+      order: number;
+      createdAt: string;
+      updatedAt: string;
+      parent: Linked<"svc_folder"> | null;
+      files?: Linked<"svc_file">[];
+    };
+    create: {
+      name: string;
+      slug: string;
+      order?: number;
+      parent?: Link<string> | null;
+      files?: readonly Link<string>[];
+    };
+    update: {
+      name?: string;
+      slug?: string;
+      order?: number;
+      parent?: Link<string> | null;
+      files?: readonly Link<string>[];
+    };
+    filter: {
+      _and?: readonly FilterOf<"svc_folder">[];
+      _or?: readonly FilterOf<"svc_folder">[];
+      _not?: FilterOf<"svc_folder">;
+      id?: string | null | ObjectIdTests;
+      name?: string | null | StringTests;
+      slug?: string | null | StringTests;
+      order?: number | null | IntTests;
+      createdAt?: string | null | DatetimeTests;
+      updatedAt?: string | null | DatetimeTests;
+      parent?: Related<"svc_folder">;
+      files?: Related<"svc_file">;
+    };
+  };
   svc_permission: {
     record: {
       id: string;
@@ -285,7 +375,7 @@ export interface Tables {
       name: string;
       description: string | null;
       singleton: boolean | null;
-      idType: "objectId" | "uuid" | "int" | null;
+      idType: "objectId" | "uuid" | "int" | "string" | "mixed" | null;
       columns: Json | null;
       relations: Json | null;
       uniques: Json | null;
@@ -298,7 +388,7 @@ export interface Tables {
       name: string;
       description?: string | null;
       singleton?: boolean | null;
-      idType?: "objectId" | "uuid" | "int" | null;
+      idType?: "objectId" | "uuid" | "int" | "string" | "mixed" | null;
       columns?: Json | null;
       relations?: Json | null;
       uniques?: Json | null;
@@ -308,7 +398,7 @@ export interface Tables {
       name?: string;
       description?: string | null;
       singleton?: boolean | null;
-      idType?: "objectId" | "uuid" | "int" | null;
+      idType?: "objectId" | "uuid" | "int" | "string" | "mixed" | null;
       columns?: Json | null;
       relations?: Json | null;
       uniques?: Json | null;
@@ -322,7 +412,7 @@ export interface Tables {
       name?: string | null | StringTests;
       description?: string | null | TextTests;
       singleton?: boolean | null | BooleanTests;
-      idType?: "objectId" | "uuid" | "int" | null | EnumTests<"objectId" | "uuid" | "int">;
+      idType?: "objectId" | "uuid" | "int" | "string" | "mixed" | null | EnumTests<"objectId" | "uuid" | "int" | "string" | "mixed">;
       columns?: null | JsonTests;
       relations?: null | JsonTests;
       uniques?: null | JsonTests;

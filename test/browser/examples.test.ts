@@ -1,11 +1,12 @@
 // The examples as users start them, with their one command, in a real browser.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
+import { picture } from "../support/files.js";
 import { projectRoot } from "../support/run-state.js";
 import { ADMIN, freePort } from "../support/stack.js";
 import { startBrowser } from "./browser.js";
@@ -57,21 +58,40 @@ async function fillLogIn(page: Page, password: string): Promise<void> {
   await page.fill("input[name=password]", password);
 }
 
+/** In a browser of its own that has no session yet. */
+async function signInAsGuest(page: Page, email: string): Promise<void> {
+  await page.goto(new URL("/", page.url()).href);
+  await page.click("#providers a:has-text('google')");
+  await page.fill("input[name=email]", email);
+  await page.click("button[value=allow]");
+  await page.waitForSelector("#signed-in:visible");
+}
+
 describe("examples/spa", () => {
   let example: Example;
   let browser: Browser;
   let page: Page;
+  let folder: string;
 
   beforeAll(async () => {
     [example, browser] = await Promise.all([startExample("spa"), startBrowser()]);
-    page = await browser.newPage();
-    page.setDefaultTimeout(15_000);
+    page = await (await browser.newContext()).newPage();
+    page.setDefaultTimeout(30_000);
     await page.goto(example.appUrl);
+    folder = await mkdtemp(join(tmpdir(), "portico-upload-"));
   });
   afterAll(async () => {
     await browser?.close();
     await example?.stop();
+    await rm(folder, { recursive: true, force: true });
   });
+
+  /** Chooses a file of so many bytes, and sends it. */
+  async function sendFile(name: string, bytes: number): Promise<void> {
+    await writeFile(join(folder, name), Buffer.alloc(bytes, 7));
+    await page.setInputFiles("#upload input", join(folder, name));
+    await page.click("#upload button");
+  }
 
   test("says what is wrong with a password, and takes the right one", async () => {
     await fillLogIn(page, "wrong password");
@@ -94,6 +114,66 @@ describe("examples/spa", () => {
     await page.click("#create button");
     await page.waitForSelector("#posts li:first-child:has-text('Written by the example')");
     expect(await page.textContent("#count")).toBe("801 posts");
+  });
+
+  test("uploads a picture, shows its thumbnail, moves it to a folder; who may not see it is refused", async () => {
+    const buffer = await picture(640, 480);
+    await page.fill("#new-folder input", "Holidays");
+    await page.click("#new-folder button");
+    await page.waitForSelector("#gallery", { state: "attached" });
+    await page.setInputFiles("#upload input", { name: "sea.png", mimeType: "image/png", buffer });
+    await page.click("#upload button");
+    const image = page.locator("#gallery img[alt='sea.png']");
+    await image.waitFor();
+    await page.waitForFunction(
+      () => document.querySelector<HTMLImageElement>("#gallery img")?.naturalWidth === 160,
+    );
+    expect(await image.evaluate((element: HTMLImageElement) => element.naturalHeight)).toBe(120);
+
+    const moved = page.waitForResponse((answer) => answer.request().method() === "PATCH");
+    await page.selectOption("#gallery select", { label: "Holidays" });
+    expect((await (await moved).json()).data[0].folder).toEqual({ id: expect.any(String) });
+
+    const address = (await page.locator("#gallery a").getAttribute("href")) ?? "";
+    const other = await browser.newPage();
+    expect((await other.goto(example.appUrl + address))?.status()).toBe(401);
+    await signInAsGuest(other, "visitor@example.com");
+    expect((await other.goto(example.appUrl + address))?.status()).toBe(404);
+    await other.close();
+    const own = await page.context().newPage();
+    expect((await own.goto(example.appUrl + address))?.status()).toBe(200);
+    await own.close();
+  });
+
+  test("shows how far an upload is, and says what is wrong with one that is too large", async () => {
+    await page.evaluate(() => {
+      const bar = document.querySelector<HTMLProgressElement>("#progress");
+      const seen: number[] = [];
+      Object.assign(window, { seen });
+      new MutationObserver(() => seen.push(bar?.value ?? -1)).observe(bar ?? document, { attributes: true });
+    });
+    await sendFile("large.bin", 20 * 1024 * 1024);
+    await page.locator("#gallery a:has-text('large.bin')").waitFor();
+    const seen = await page.evaluate(() => Reflect.get(window, "seen") as number[]);
+    expect(seen.length).toBeGreaterThan(2);
+    expect(seen.every((value, at) => value >= (seen[at - 1] ?? 0))).toBe(true);
+
+    await sendFile("too-large.bin", 50 * 1024 * 1024 + 1);
+    await page.waitForSelector("#problem:visible");
+    expect(await page.textContent("#problem")).toBe("file: must have at most 52428800 bytes");
+  });
+
+  test("deletes a picture, and with it its address", async () => {
+    const picturesOf = () => page.locator("#gallery img").count();
+    const address = (await page.locator("#gallery a:has(img)").getAttribute("href")) ?? "";
+    const gone = page.waitForResponse((answer) => answer.request().method() === "DELETE");
+    await page.click("#gallery li:has(img) button");
+    expect((await gone).status()).toBe(200);
+    await page.waitForFunction(() => document.querySelector("#gallery img") === null);
+    expect(await picturesOf()).toBe(0);
+    const own = await page.context().newPage();
+    expect((await own.goto(example.appUrl + address))?.status()).toBe(404);
+    await own.close();
   });
 
   test("signs out, in by a provider, and says when a provider says no", async () => {

@@ -26,14 +26,15 @@ export function userHandlers(deps: RecordDeps & { readonly audit: Audit }, table
           const parameters = readParameters(searchOf(request), ["fields", "deep"]);
           const [id, change] = [String(request.params.id), body(request)];
           const expected = expectedVersions(request.get("If-Match"));
-          const user = await update(deps, principal, table, id, change, parameters, expected);
+          const user = await update(deps, principal, table, id, change, parameters, { expected });
           await record(request, eventsOf(change, id, actorOf(request)));
           respondWithRecord(response, 200, user);
         },
         DELETE: async (request, response) => {
           readParameters(searchOf(request), []);
           const id = String(request.params.id);
-          await remove(deps, principalOf(request), table, id, expectedVersions(request.get("If-Match")));
+          const expected = expectedVersions(request.get("If-Match"));
+          await remove(deps, principalOf(request), table, id, { expected });
           await record(request, [{ event: "user.deleted", userId: id, details: actorOf(request) }]);
           respond(response, 200);
         },

@@ -9,6 +9,9 @@ export interface SystemTableDefinition extends TableDefinition {
   readonly secrets: readonly string[];
   /** See Table. */
   readonly journal?: boolean;
+  readonly uniquesWithNull?: readonly (readonly string[])[];
+  /** Names of relations that the service alone writes. */
+  readonly readOnlyRelations?: readonly string[];
 }
 
 /**
@@ -24,15 +27,21 @@ export function buildCatalog(
 ): Catalog {
   const tables = new Map<string, Table>();
   const all = [...systemDefinitions, ...definitions];
-  for (const definition of systemDefinitions)
-    tables.set(definition.name, {
-      ...buildTable(definition, all, definition.secrets),
-      journal: definition.journal === true,
-    });
+  for (const definition of systemDefinitions) tables.set(definition.name, buildSystemTable(definition, all));
   for (const definition of definitions) tables.set(definition.name, buildTable(definition, all));
   const withInverses = all.map((definition) => addInverses(definition.name, tables, all));
   const byName = new Map(withInverses.map((table) => [table.name, table]));
   return Object.freeze({ version, tables: byName, changing: new Set(changing) });
+}
+
+function buildSystemTable(definition: SystemTableDefinition, all: readonly TableDefinition[]): Table {
+  const table = buildTable(definition, all, definition.secrets);
+  const { journal = false, uniquesWithNull = [], readOnlyRelations = [] } = definition;
+  const relations = [...table.relations].map(([name, relation]): [string, Relation] => [
+    name,
+    readOnlyRelations.includes(name) ? { ...relation, readOnly: true } : relation,
+  ]);
+  return { ...table, journal, uniquesWithNull, relations: new Map(relations) };
 }
 
 function buildTable(

@@ -66,6 +66,8 @@ export interface Relation {
   readonly onDelete: OnDelete;
   /** Of a counted relation, at both of its ends. */
   readonly counter: Counter | undefined;
+  /** Written by the service alone. */
+  readonly readOnly?: boolean;
   readonly description: string | null;
 }
 
@@ -104,6 +106,8 @@ export interface Table {
   readonly relations: ReadonlyMap<string, Relation>;
   /** Names of columns and to-one relations that are unique together. */
   readonly uniques: readonly (readonly string[])[];
+  /** The same, with null as a value like any other: of those without a parent, too, only one may have a name. */
+  readonly uniquesWithNull?: readonly (readonly string[])[];
   /** Names, `-` first for descending. */
   readonly indexes: readonly (readonly string[])[];
 }

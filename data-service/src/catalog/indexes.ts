@@ -32,6 +32,7 @@ export function indexesOf(table: Table): IndexSpec[] {
       .map((column) => greatestFirst(column.field)),
     ...columns.filter((column) => column.unique).map((column) => uniqueOn(table, [column.name])),
     ...table.uniques.map((names) => uniqueOn(table, names)),
+    ...(table.uniquesWithNull ?? []).map((names) => ({ ...uniqueOn(table, names), present: [] })),
     ...table.indexes.map((names) => declared(table, names)),
     ...[...table.relations.values()].flatMap(({ link, counter }) =>
       link.on === "target" && counter !== undefined ? [greatestFirst(counter.column.field)] : [],

@@ -31,14 +31,17 @@ function systemTable(
     secrets?: string[];
     indexes?: string[][];
     journal?: boolean;
+    uniquesWithNull?: string[][];
+    readOnlyRelations?: string[];
   },
 ): SystemTableDefinition {
   const { columns, relations = [], fields = {}, secrets = [], indexes = [], journal = false } = parts;
+  const { uniquesWithNull = [], readOnlyRelations = [] } = parts;
   const columnFields = columns.map((each): [string, string] => [each.id, each.name]);
   const relationFields = relations.map((each): [string, string] => [each.id, `${each.name}Id`]);
   return {
     ...{ id: name, name, description: null, singleton: false, idType: "objectId", uniques: [], indexes },
-    ...{ columns, relations, secrets, journal },
+    ...{ columns, relations, secrets, journal, uniquesWithNull, readOnlyRelations },
     storage: {
       collection: name,
       fields: { ...Object.fromEntries([...columnFields, ...relationFields]), ...fields },
@@ -111,6 +114,44 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
         ["userId", "-createdAt"],
       ],
       journal: true,
+    }),
+    ...fileTables(prefix),
+  ];
+}
+
+/** Files and folders. The bytes of a file lie elsewhere (files/contents), under a key that its record names. */
+function fileTables(prefix: string): SystemTableDefinition[] {
+  const readOnly = { readOnly: true };
+  const folder = toOne("folder", `${prefix}folder`, "RESTRICT");
+  return [
+    systemTable(`${prefix}folder`, {
+      columns: [
+        column("name", "string", { required: true, rules: { minLength: 1, maxLength: 255 } }),
+        column("slug", "string", {
+          required: true,
+          rules: { minLength: 1, maxLength: 100, pattern: "^[\\p{L}\\p{N}][\\p{L}\\p{N}._-]*$" },
+        }),
+        column("order", "int", { required: true, default: 0 }),
+      ],
+      relations: [toOne("parent", `${prefix}folder`, "RESTRICT")],
+      uniquesWithNull: [
+        ["parent", "name"],
+        ["parent", "slug"],
+      ],
+    }),
+    systemTable(`${prefix}file`, {
+      columns: [
+        column("filename", "string", { required: true, rules: { minLength: 1, maxLength: 255 } }),
+        column("title", "string", { rules: { maxLength: 1_000 } }),
+        column("description", "text", { rules: { maxLength: 10_000 } }),
+        column("mimetype", "string", { required: true, ...readOnly }),
+        column("filesize", "int", { required: true, ...readOnly }),
+        column("width", "int", readOnly),
+        column("height", "int", readOnly),
+        column("isPublic", "boolean", { required: true, default: false }),
+      ],
+      relations: [{ ...folder, inverse: "files" }, toOne("uploadedBy", `${prefix}user`)],
+      readOnlyRelations: ["uploadedBy"],
     }),
   ];
 }

@@ -10,6 +10,7 @@ import type { Principal } from "../principal.js";
 import { COMMON_PARAMETERS, COMMON_SCHEMAS, refusal, refusalName } from "./common-parts.js";
 import { aggregateSchema, deepSchema, filterSchema, operatorSchemas, querySchema } from "./filter-schema.js";
 import { AUTH_OPERATIONS } from "./operations/auth.js";
+import { ASSET_OPERATION, fileOperations, folderOperations } from "./operations/files.js";
 import { meOperations } from "./operations/me.js";
 import { METADATA_OPERATIONS } from "./operations/metadata.js";
 import { permissionOperations } from "./operations/permissions.js";
@@ -71,6 +72,7 @@ function operationsFor(about: Context): readonly Operation[] {
     ...AUTH_OPERATIONS,
     ...(users === undefined ? [] : meOperations(users)),
     ...METADATA_OPERATIONS,
+    ASSET_OPERATION,
     ...permissionOperations(`${prefix}permission`),
   ];
   const ofTables = about.tables.flatMap((table) => operationsOf(table, about));
@@ -80,7 +82,10 @@ function operationsFor(about: Context): readonly Operation[] {
 function operationsOf(visible: VisibleTable, about: Context): readonly Operation[] {
   const isRoot = isRootAdmin(about.principal);
   if (isTableOfTables(visible, about)) return tableOperations(visible, isRoot);
-  return recordOperations(visible, { ...syntaxOf(visible, about), hasExplain: isRoot });
+  const operations = recordOperations(visible, { ...syntaxOf(visible, about), hasExplain: isRoot });
+  const { systemTablePrefix: prefix } = about;
+  if (visible.table.name === `${prefix}file`) return fileOperations(visible, operations);
+  return visible.table.name === `${prefix}folder` ? folderOperations(visible, operations) : operations;
 }
 
 function syntaxOf({ table: { name } }: VisibleTable, about: Context): TableSyntax {

@@ -113,7 +113,8 @@ function presetProblems(
   return Object.entries(presets).flatMap(([name, json]) => {
     if (table.name === users && name === "isRootAdmin")
       return ["presets.isRootAdmin: no rule can make a root admin"];
-    if (table.columns.get(name)?.readOnly) return [`presets.${name}: is read-only`];
+    if (table.columns.get(name)?.readOnly || table.relations.get(name)?.readOnly)
+      return [`presets.${name}: is read-only`];
     const column = presetColumn(name, table, context.catalog);
     if (column === undefined) {
       const known = [...table.columns.keys(), ...table.relations.keys()];

@@ -12,6 +12,8 @@ export interface WriteView {
   readonly mayWrite: (member: Column | Relation) => boolean;
   /** `id`, `createdAt` and `updatedAt` of the body are taken over instead of ignored: root moves records. */
   readonly keepsGenerated?: boolean;
+  /** Names of what the service writes beside the body, and so does not miss in it. */
+  readonly stamped?: readonly string[];
 }
 
 /** Links a body sets through one relation: the whole new set. */
@@ -96,7 +98,7 @@ function checkMembers(
       if (set !== undefined) links.push(set);
     } else report(name, unknownMember(name, table, view));
   }
-  if (mode === "create") fillIn(table, given, values, report);
+  if (mode === "create") fillIn(table, new Set([...given, ...(view.stamped ?? [])]), values, report);
   return { values, links };
 }
 
@@ -135,6 +137,7 @@ function describe(json: Json): string {
 /** To-one takes an id, `{"id":…}` or null; to-many a list of these: the full new set. */
 function checkLinks(relation: Relation, target: Table, json: Json, report: Report): LinkSet | undefined {
   const { name } = relation;
+  if (relation.readOnly) return report(name, "is read-only");
   if (!relation.many) {
     if (json === null)
       return relation.required

@@ -1,6 +1,7 @@
 // What the record use cases may touch.
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
+import type { FileHooks } from "../files/file-hooks.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { LoadRights } from "../permission/load-rights.js";
 import type { QueryLimits } from "../query/bind-query.js";
@@ -30,6 +31,7 @@ export interface RecordDeps {
   readonly sealer: Sealer;
   readonly userHooks: UserHooks;
   readonly ruleHooks: RuleHooks;
+  readonly fileHooks: FileHooks;
   /** What a caller may do. */
   readonly rights: LoadRights;
 }

@@ -34,7 +34,7 @@ export async function updateMany(deps: RecordDeps, request: ManyRequest, body: J
   requireFilter(request, "changes");
   await checkUpdate(deps, principal, table, body);
   return forEach(deps, request, "changed", async (id) => {
-    await update(deps, principal, table, id, body, ONLY_ID, undefined);
+    await update(deps, principal, table, id, body, ONLY_ID);
   });
 }
 
@@ -42,7 +42,7 @@ export async function updateMany(deps: RecordDeps, request: ManyRequest, body: J
 export async function removeMany(deps: RecordDeps, request: ManyRequest): Promise<Many> {
   const { principal, table } = request;
   requireFilter(request, "deletes");
-  return forEach(deps, request, "deleted", (id) => remove(deps, principal, table, id, undefined));
+  return forEach(deps, request, "deleted", (id) => remove(deps, principal, table, id));
 }
 
 /** An empty filter is more often a mistake than a wish. */

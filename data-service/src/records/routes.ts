@@ -47,7 +47,8 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     },
     PATCH: async (request, response) => {
       const parameters = readParameters(searchOf(request), SHAPE);
-      const wanted = [body(request), parameters, expectedVersions(request.get("If-Match"))] as const;
+      const besides = { expected: expectedVersions(request.get("If-Match")) };
+      const wanted = [body(request), parameters, besides] as const;
       respondWithRecord(
         response,
         200,
@@ -57,7 +58,7 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     DELETE: async (request, response) => {
       readParameters(searchOf(request), []);
       const expected = expectedVersions(request.get("If-Match"));
-      await remove(deps, principalOf(request), ...names(request), expected);
+      await remove(deps, principalOf(request), ...names(request), { expected });
       respond(response, 200);
     },
   };
@@ -119,7 +120,7 @@ async function answerPost(deps: RecordDeps, request: Request, response: Response
   const parameters = readParameters(search, SHAPE);
   const asked = [table, search, JSON.stringify(body(request))];
   const key = onceKey(request.get("Idempotency-Key"), principal, asked);
-  const { records, ids } = await create(deps, principal, table, body(request), parameters, key);
+  const { records, ids } = await create(deps, principal, table, body(request), parameters, { key });
   respondCreated(response, table, records, ids);
 }
 

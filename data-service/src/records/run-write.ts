@@ -211,10 +211,19 @@ async function requireLettable(deps: RecordDeps, id: Stored, set: LinkSet): Prom
   throw new AppError("VALIDATION_ERROR", { message: [`${relation.name}: ${reason}`] });
 }
 
+/** How far a delete reaches. */
+export interface Reach {
+  /** Whether the caller may hear of a relation that stands against it. */
+  readonly mayKnow: MayKnow;
+  /** Relations that are followed instead of standing against it. */
+  readonly follows?: (owner: Table, relation: Relation) => boolean;
+  /** Asked about all that would go, before anything does; refuses by throwing. */
+  readonly mayTake?: (step: DeleteStep) => Promise<void>;
+}
+
 /**
  * Deletes a record with all that `onDelete` asks for. Everything that could refuse is asked first, through all levels.
  * @param guard only while the record satisfies it; `{}` = always
- * @param mayKnow whether the caller may hear of a relation that stands against it
  * @returns false when the record is there and does not satisfy the guard
  */
 export async function runDelete(
@@ -223,16 +232,17 @@ export async function runDelete(
   table: Table,
   id: Stored,
   guard: Document,
-  mayKnow: MayKnow,
+  reach: Reach,
 ): Promise<boolean> {
   if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
   await deps.userHooks.beforeChange(table, id, null);
   if (!(await stillSatisfies(deps, table, id, guard))) return false;
-  const steps = await collectDeletes(deps, catalog, { table, ids: [id] }, mayKnow);
+  const steps = await collectDeletes(deps, catalog, { table, ids: [id] }, reach);
+  for (const step of steps) await reach.mayTake?.(step);
   if (incomingLinks(catalog, table).length === 0) {
     // Nothing else is concerned: condition and deed are one.
-    if ((await deps.writes.remove(table, [id], guard)) === 0) return false;
-  } else await deleteSteps(deps, catalog, steps);
+    if ((await removeRecords(deps, table, [id], guard)) === 0) return false;
+  } else await deleteSteps(deps, catalog, steps, reach);
   await deps.userHooks.afterChange(table, id);
   return true;
 }
@@ -255,26 +265,50 @@ async function stillSatisfies(
  * Deletes the deepest records first, so that at no moment a link points nowhere, then looks once more for links that
  * were made meanwhile: whoever links later than that finds the record gone (see runCreate).
  */
-async function deleteSteps(deps: RecordDeps, catalog: Catalog, steps: readonly DeleteStep[]): Promise<void> {
+async function deleteSteps(
+  deps: RecordDeps,
+  catalog: Catalog,
+  steps: readonly DeleteStep[],
+  reach: Reach,
+): Promise<void> {
   for (const step of steps.toReversed()) {
     await unlink(deps, catalog, step);
-    await deps.writes.remove(step.table, step.ids);
+    await removeRecords(deps, step.table, step.ids, {});
   }
   for (const step of steps) {
     await unlink(deps, catalog, step);
-    for (const effect of deleteEffects(incomingLinks(catalog, step.table))) {
+    for (const effect of deleteEffects(incomingLinks(catalog, step.table), reach.follows)) {
       const late = effect.effect === "cascade" ? await linkedIds(deps, effect, step.ids, undefined) : [];
       if (late.length === 0) continue;
       await deleteSteps(
         deps,
         catalog,
-        await collectDeletes(deps, catalog, { table: effect.owner, ids: late }),
+        await collectDeletes(
+          deps,
+          catalog,
+          { table: effect.owner, ids: late },
+          { ...reach, mayKnow: () => true },
+        ),
+        reach,
       );
     }
   }
 }
 
-interface DeleteStep {
+/** @returns how many went */
+function removeRecords(
+  deps: RecordDeps,
+  table: Table,
+  ids: readonly Stored[],
+  guard: Document,
+): Promise<number> {
+  return deps.fileHooks.removing(table, ids, (condition) => {
+    const both = Object.keys(guard).length === 0 ? condition : { $and: [guard, condition] };
+    return deps.writes.remove(table, ids, both);
+  });
+}
+
+export interface DeleteStep {
   readonly table: Table;
   readonly ids: readonly Stored[];
 }
@@ -284,7 +318,7 @@ async function collectDeletes(
   deps: RecordDeps,
   catalog: Catalog,
   first: DeleteStep,
-  mayKnow: MayKnow = () => true,
+  { mayKnow, follows }: Reach,
 ): Promise<DeleteStep[]> {
   const seen = new Map<string, Set<string>>();
   const unseen = ({ table, ids }: DeleteStep): Stored[] =>
@@ -298,7 +332,7 @@ async function collectDeletes(
     if (ids.length === 0) continue;
     seen.set(table.name, new Set([...(seen.get(table.name) ?? []), ...ids.map((id) => idText(table, id))]));
     steps.push({ table, ids });
-    for (const effect of deleteEffects(incomingLinks(catalog, table))) {
+    for (const effect of deleteEffects(incomingLinks(catalog, table), follows)) {
       if (effect.effect === "unlink") continue;
       // One more than those that go anyway is enough to know that something else links here.
       const enough = effect.effect === "restrict" ? (seen.get(effect.owner.name)?.size ?? 0) + 1 : undefined;

@@ -19,6 +19,21 @@ export interface OwnFields {
   readonly columns: ReadonlyMap<string, Column>;
 }
 
+/** What the service itself writes with a record: by the name of a member, or in a field of its own. */
+export type Stamp = Readonly<Record<string, Stored | null>>;
+
+/** The plan with the service's own values, which no body can set. */
+export function stamped(plan: WritePlan, table: Table, stamp: Stamp): WritePlan {
+  const entries = Object.entries(stamp).map(([name, value]) => ({
+    field: table.columns.get(name)?.field ?? table.relations.get(name)?.link.field ?? name,
+    value,
+  }));
+  const set = new Map(plan.own.set);
+  for (const { field, value } of entries) if (value !== null) set.set(field, value);
+  const gone = entries.flatMap(({ field, value }) => (value === null ? [field] : []));
+  return { ...plan, own: { ...plan.own, set, unset: [...plan.own.unset, ...gone] } };
+}
+
 export interface WritePlan {
   readonly own: OwnFields;
   /** Ids that must exist before anything is written. */
@@ -65,9 +80,16 @@ export interface DeleteEffect {
   readonly effect: "restrict" | "cascade" | "unlink";
 }
 
-/** The effects of deleting from a table, `restrict` first: nothing may change before all of them have passed. */
-export function deleteEffects(incoming: readonly { owner: Table; relation: Relation }[]): DeleteEffect[] {
+/**
+ * The effects of deleting from a table, `restrict` first: nothing may change before all of them have passed.
+ * @param follows relations that take their records along, whatever `onDelete` says
+ */
+export function deleteEffects(
+  incoming: readonly { owner: Table; relation: Relation }[],
+  follows: (owner: Table, relation: Relation) => boolean = () => false,
+): DeleteEffect[] {
   const effects = incoming.map(({ owner, relation }): DeleteEffect => {
+    if (follows(owner, relation)) return { owner, relation, effect: "cascade" };
     if (relation.link.list || relation.onDelete === "SET NULL") return { owner, relation, effect: "unlink" };
     return { owner, relation, effect: relation.onDelete === "CASCADE" ? "cascade" : "restrict" };
   });

@@ -8,7 +8,8 @@ import type { WriteGrant } from "../permission/compile-rules.js";
 import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
-import type { Document } from "../query/lower/document.js";
+import { matchStages } from "../query/lower/condition.js";
+import { type Document, Names } from "../query/lower/document.js";
 import type { Parameters } from "../query/parameters.js";
 import { requireSettled } from "../schema/write-gate.js";
 import { authorizeForeign } from "./authorize-foreign.js";
@@ -19,9 +20,23 @@ import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
 import { type OnceKey, once, type Turn } from "./once.js";
 import { type RecordShape, readEach, readShaped, recordShape } from "./read-one.js";
-import { type MayKnow, requireLinked, runCreate, runDelete, runUpdate } from "./run-write.js";
+import {
+  type DeleteStep,
+  type MayKnow,
+  requireLinked,
+  runCreate,
+  runDelete,
+  runUpdate,
+} from "./run-write.js";
 import { atVersion, type Expected, movedOn, type Versioned } from "./version.js";
-import { planWrite, tablesDeletedFrom, tablesWritten, type WritePlan } from "./write-plan.js";
+import {
+  planWrite,
+  type Stamp,
+  stamped,
+  tablesDeletedFrom,
+  tablesWritten,
+  type WritePlan,
+} from "./write-plan.js";
 
 /** Records one POST may create. */
 const MAX_BULK = 1_000;
@@ -35,6 +50,23 @@ export interface Created {
   readonly ids: readonly string[];
 }
 
+/** What comes with a write besides its body. */
+export interface Besides {
+  /** What the service writes with it. */
+  readonly stamp?: Stamp;
+  /** An update happens only while the record satisfies it; asked anew at each try. */
+  readonly guard?: (id: Stored) => Promise<Document>;
+  /** Idempotency-Key of a create. */
+  readonly key?: OnceKey | undefined;
+  /** If-Match of an update. */
+  readonly expected?: Expected;
+}
+
+export interface RemoveBesides {
+  readonly expected?: Expected;
+  readonly follows?: Follows | undefined;
+}
+
 /** Creates one record, or all records of a list, or none. @returns them in the asked shape */
 export async function create(
   deps: RecordDeps,
@@ -42,9 +74,9 @@ export async function create(
   tableName: string,
   body: Json,
   parameters: Parameters,
-  key?: OnceKey,
+  besides: Besides = {},
 ): Promise<Created> {
-  return deps.gate.run(() => createSettled(deps, principal, tableName, body, parameters, key));
+  return deps.gate.run(() => createSettled(deps, principal, tableName, body, parameters, besides));
 }
 
 async function createSettled(
@@ -53,9 +85,9 @@ async function createSettled(
   tableName: string,
   body: Json,
   parameters: Parameters,
-  key: OnceKey | undefined,
+  { stamp, key }: Besides,
 ): Promise<Created> {
-  const bound = await bindCreates(deps, principal, tableName, body, { parameters });
+  const bound = await bindCreates(deps, principal, tableName, body, { parameters, stamp });
   const { table, shape } = bound;
   const run = async (turn?: Turn): Promise<readonly Stored[]> =>
     runCreate(deps, table, await judgeCreates(deps, bound), turn);
@@ -79,6 +111,7 @@ interface BindOptions {
   readonly parameters: Parameters;
   /** Root brings ids and times: see WriteView. */
   readonly isImport?: boolean;
+  readonly stamp?: Stamp | undefined;
 }
 
 /** Checks a body, or each of a list. */
@@ -87,12 +120,12 @@ async function bindCreates(
   principal: Principal,
   tableName: string,
   body: Json,
-  { parameters, isImport = false }: BindOptions,
+  { parameters, stamp, isImport = false }: BindOptions,
 ): Promise<BoundCreates> {
   const rights = await deps.rights(principal);
   return deps.catalogs.decide((now) => {
     const opened = openWrite(deps, rights, now, findTable(now, tableName), "create", parameters);
-    const context = { ...opened, keepsGenerated: isImport && rights.isRoot };
+    const context = { ...opened, stamp, keepsGenerated: isImport && rights.isRoot };
     const bodies = checkBulk(body, (each) => alternativesFor(context, each));
     return { ...context, rights, given: isArray(body) ? body : [body], bodies };
   });
@@ -192,6 +225,7 @@ interface BodyContext {
   readonly byRoot: boolean;
   readonly grants: readonly WriteGrant[];
   readonly keepsGenerated?: boolean;
+  readonly stamp?: Stamp | undefined;
 }
 
 /** @throws AppError 401, 403 without a right to it, 409 while the table is being changed */
@@ -238,10 +272,11 @@ function alternativeFor(context: BodyContext, body: Json, grant: WriteGrant): Al
   const { deps, table, catalog, shape, mode } = context;
   const preset = new Set(Object.keys(grant.presets));
   const filled = isObject(body) ? { ...body, ...grant.presets } : body;
-  const prepared = deps.userHooks.prepare(table, filled);
-  const view = { mayWrite: writableBy(grant), keepsGenerated: context.keepsGenerated === true };
+  const { stamp = {}, keepsGenerated = false } = context;
+  const prepared = deps.fileHooks.prepare(table, deps.userHooks.prepare(table, filled), mode);
+  const view = { mayWrite: writableBy(grant), keepsGenerated, stamped: Object.keys(stamp) };
   const checked = checkBody(prepared, table, catalog, view, mode);
-  const plan = planWrite(authorizeLinks(checked, table, shape.view, preset));
+  const plan = stamped(planWrite(authorizeLinks(checked, table, shape.view, preset)), table, stamp);
   const marked = context.byRoot ? plan : deps.userHooks.markUnproven(table, plan);
   return { rows: grant.rows, check: grant.check, plan: marked };
 }
@@ -280,9 +315,9 @@ export async function update(
   idText: string,
   body: Json,
   parameters: Parameters,
-  expected: Expected,
+  besides: Besides = {},
 ): Promise<Versioned> {
-  return deps.gate.run(() => updateSettled(deps, principal, tableName, idText, body, parameters, expected));
+  return deps.gate.run(() => updateSettled(deps, principal, tableName, idText, body, parameters, besides));
 }
 
 async function updateSettled(
@@ -292,11 +327,12 @@ async function updateSettled(
   idText: string,
   body: Json,
   parameters: Parameters,
-  expected: Expected,
+  { stamp, guard, expected }: Besides,
 ): Promise<Versioned> {
   const rights = await deps.rights(principal);
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
-    const context = openWrite(deps, rights, now, findTable(now, tableName), "update", parameters);
+    const opened = openWrite(deps, rights, now, findTable(now, tableName), "update", parameters);
+    const context = { ...opened, stamp };
     const id = parseId(context.table, idText);
     return { ...context, id, alternatives: alternativesFor(context, body) };
   });
@@ -306,7 +342,10 @@ async function updateSettled(
     if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
     await authorizeForeign(deps, rights, catalog, [judged.plan], id);
     await requireVersion(deps, shape, id, expected);
-    return runUpdate(deps, table, id, judged.plan, both(judged.guard, atVersion(expected)));
+    const condition = all([judged.guard, atVersion(expected), (await guard?.(id)) ?? {}]);
+    return deps.fileHooks.updating(table, id, judged.plan, () =>
+      runUpdate(deps, table, id, judged.plan, condition),
+    );
   };
   await whileOthersChange(table, updateOnce);
   deps.ruleHooks.afterChange(table);
@@ -330,8 +369,10 @@ export async function checkUpdate(
   });
 }
 
-function both(guard: Document, other: Document): Document {
-  return Object.keys(other).length === 0 ? guard : { $and: [guard, other] };
+/** All conditions that say anything. */
+function all(conditions: readonly Document[]): Document {
+  const saying = conditions.filter((each) => Object.keys(each).length > 0);
+  return saying.length < 2 ? (saying[0] ?? {}) : { $and: saying };
 }
 
 /**
@@ -362,15 +403,51 @@ async function isVisible(deps: RecordDeps, shape: RecordShape, id: Stored): Prom
   return (await readShaped(deps, shape, [id])).length > 0;
 }
 
-/** Deletes one record with all that `onDelete` asks for. */
+/**
+ * Lets a request pass that may change or delete this record by some rule: before its body is read.
+ * @param member only rules that let this member be written count
+ * @throws AppError 401, 403, 404
+ */
+export async function requireRecord(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  action: "update" | "delete",
+  idText: string,
+  member: string,
+): Promise<Stored> {
+  const rights = await deps.rights(principal);
+  const catalog = await deps.catalogs.get();
+  const table = findTable(catalog, tableName);
+  rights.require(catalog, table, action);
+  const id = parseId(table, idText);
+  const column = table.columns.get(member);
+  const grants = rights.write(catalog, table, action);
+  const fitting = grants.filter((grant) => column === undefined || grant.members(column));
+  if ((await judgeDelete(deps, table, id, anyRow(fitting))) === undefined) {
+    const shape = recordShape(deps, rights, table, catalog, { filterFromText: false });
+    throw notAllowed(table, action, await isVisible(deps, shape, id));
+  }
+  return id;
+}
+
+function anyRow(grants: readonly WriteGrant[]): AuthorizedPredicate {
+  const all = grants.find((grant) => grant.rows.kind === "always");
+  return all?.rows ?? { kind: "or", of: grants.map((grant) => grant.rows) };
+}
+
+/** Tells which relations a delete follows instead of being refused by them. */
+export type Follows = (owner: Table, relation: Relation) => boolean;
+
+/** Deletes one record with all that `onDelete` asks for. @param follows takes along only what the caller may delete */
 export async function remove(
   deps: RecordDeps,
   principal: Principal,
   tableName: string,
   idText: string,
-  expected: Expected,
+  besides: RemoveBesides = {},
 ): Promise<void> {
-  await deps.gate.run(() => removeSettled(deps, principal, tableName, idText, expected));
+  await deps.gate.run(() => removeSettled(deps, principal, tableName, idText, besides));
 }
 
 async function removeSettled(
@@ -378,7 +455,7 @@ async function removeSettled(
   principal: Principal,
   tableName: string,
   idText: string,
-  expected: Expected,
+  { expected, follows }: RemoveBesides,
 ): Promise<void> {
   const rights = await deps.rights(principal);
   // What links here must be known in full: another instance may have made a table with such a link a moment ago.
@@ -387,11 +464,14 @@ async function removeSettled(
   rights.require(catalog, table, "delete");
   requireSettled(catalog, tablesDeletedFrom(catalog, table));
   const id = parseId(table, idText);
-  const grants = rights.write(catalog, table, "delete");
-  const rows: AuthorizedPredicate = { kind: "or", of: grants.map((grant) => grant.rows) };
-  const any = grants.some((grant) => grant.rows.kind === "always") ? ({ kind: "always" } as const) : rows;
+  const rowsOf = (each: Table) => anyRow(rights.write(catalog, each, "delete"));
+  const mayTake = async (step: DeleteStep): Promise<void> => {
+    // What `onDelete` takes along goes whatever the caller may do with it; see contract 7.
+    const followed = [...step.table.relations.values()].some((each) => follows?.(step.table, each));
+    if (followed) await requireTakeable(deps, step, rowsOf(step.table));
+  };
   await whileOthersChange(table, async () => {
-    const guard = await judgeDelete(deps, table, id, any);
+    const guard = await judgeDelete(deps, table, id, rowsOf(table));
     const shape = recordShape(deps, rights, table, catalog, { filterFromText: false });
     if (guard === undefined) {
       throw notAllowed(table, "delete", await isVisible(deps, shape, id));
@@ -399,7 +479,20 @@ async function removeSettled(
     await requireVersion(deps, shape, id, expected);
     const mayKnow: MayKnow = (owner, relation) =>
       shape.view.relation(owner, relation.name, "show") !== undefined;
-    return runDelete(deps, catalog, table, id, both(guard, atVersion(expected)), mayKnow);
+    const reach = follows === undefined ? { mayKnow } : { mayKnow, follows, mayTake };
+    return runDelete(deps, catalog, table, id, all([guard, atVersion(expected)]), reach);
   });
   deps.ruleHooks.afterChange(table);
+}
+
+/** @throws AppError 403 when the rules don't let the caller delete each of these */
+async function requireTakeable(
+  { store }: RecordDeps,
+  { table, ids }: DeleteStep,
+  rows: AuthorizedPredicate,
+): Promise<void> {
+  if (rows.kind === "always") return;
+  const allowed = await store.existing(table, ids, matchStages([rows], new Names()));
+  if (allowed.size === ids.length) return;
+  throw new AppError("FORBIDDEN", `You may not delete every "${table.name}" record that would go with it.`);
 }

@@ -12,11 +12,20 @@ export const checkRequestLine: RequestHandler = (request, _response, next) => {
   if (verdict.kind === "refused") {
     throw new AppError(verdict.code, { message: verdict.message, headers: verdict.headers ?? {} });
   }
-  if (verdict.segments[0] === "api") {
-    request.url = `/${verdict.segments.map(encodeURIComponent).join("/")}${verdict.query}`;
+  const segments = isAsset(verdict.segments) ? ["api", ...verdict.segments] : verdict.segments;
+  if (segments[0] === "api") {
+    request.url = `/${segments.map(encodeURIComponent).join("/")}${verdict.query}`;
   }
   next();
 };
+
+/**
+ * `/assets/{id}` is `/api/assets/{id}` (contract, section 8). Other names below `/assets/` belong to a single-page app:
+ * build tools put their scripts there.
+ */
+function isAsset([first, id, ...rest]: readonly string[]): boolean {
+  return first === "assets" && id !== undefined && rest.length === 0 && /^[0-9a-f]{24}$/i.test(id);
+}
 
 function requestLineOf(request: Request): RequestLine {
   const { headersDistinct, method, httpVersion } = request;

@@ -70,14 +70,19 @@ describe("the document", () => {
       ...["GET", "POST", "QUERY"].map((method) => `${method} /${table}`),
     ];
     const own = ["articles", "desks", "letters", "vaults"];
-    const many = [...own, "svc_role", "svc_permission"];
+    const many = [...own, "svc_role", "svc_permission", "svc_file", "svc_folder"];
     expect(operations(documents.root)).toEqual(
       [
         ...[...many, "svc_table", "svc_user"].flatMap(all),
         ...many.flatMap((table) => [`DELETE /${table}`, `PATCH /${table}`]),
         ...own.map((table) => `POST /${table}/import`),
         ...["GET /svc_audit", "POST /svc_audit", "QUERY /svc_audit", "GET /svc_audit/{id}"],
-        ...["GET /svc_table/{id}/advice", "POST /svc_table/{id}/undo", "POST /svc_permission/explain"],
+        ...[
+          "GET /svc_folder/tree",
+          "GET /svc_table/{id}/advice",
+          "POST /svc_table/{id}/undo",
+          "POST /svc_permission/explain",
+        ],
       ].toSorted(),
     );
   });

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "@jest/globals";
+import { chooseRange } from "./byte-range.js";
+
+const VALIDATORS = { etag: '"abc"', lastModified: new Date("2026-01-02T03:04:05.678Z") };
+const choose = (range?: string, condition?: string, size = 100) =>
+  chooseRange(
+    {
+      ...(range === undefined ? {} : { range }),
+      ...(condition === undefined ? {} : { "if-range": condition }),
+    },
+    size,
+    VALIDATORS,
+  );
+
+describe("chooseRange", () => {
+  it.each([
+    [undefined, "whole"],
+    ["bytes=0-9", { start: 0, end: 9 }],
+    ["bytes=90-200", { start: 90, end: 99 }],
+    ["bytes=-1", { start: 99, end: 99 }],
+    ["bytes=-1000", { start: 0, end: 99 }],
+    ["bytes=5-", { start: 5, end: 99 }],
+    ["bytes=0-4,5-9", { start: 0, end: 9 }],
+    ["bytes=0-1,50-51", "whole"],
+    ["bytes=100-", "unsatisfiable"],
+    ["bytes=9-5", "unsatisfiable"],
+    ["bytes=x-y", "whole"],
+    ["bytes=-0", "unsatisfiable"],
+    ["chars=0-1", "whole"],
+    ["nonsense", "whole"],
+  ])("of 100 bytes %p is %j", (range, verdict) => {
+    expect(choose(range)).toEqual(verdict);
+  });
+
+  it("of nothing no part can be had", () => {
+    expect([choose("bytes=0-", undefined, 0), choose("bytes=-1", undefined, 0)]).toEqual([
+      ...["unsatisfiable", "unsatisfiable"],
+    ]);
+  });
+
+  it.each([
+    ['"abc"', true],
+    ['"other"', false],
+    ['W/"abc"', false],
+    ["Fri, 02 Jan 2026 03:04:05 GMT", true],
+    ["Fri, 02 Jan 2026 03:04:06 GMT", false],
+    ["some time", false],
+  ])("If-Range %p holds: %p", (condition, holds) => {
+    expect(choose("bytes=0-0", condition)).toEqual(holds ? { start: 0, end: 0 } : "whole");
+  });
+});

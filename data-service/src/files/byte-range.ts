@@ -1,0 +1,42 @@
+// `Range` and `If-Range` of a request -> which bytes to send (RFC 9110, sections 13.1.5 and 14). Pure.
+import parseRange from "range-parser";
+
+/** Both ends are sent. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+export type RangeVerdict = ByteRange | "whole" | "unsatisfiable";
+
+export interface Validators {
+  /** With its quotes. */
+  readonly etag: string;
+  readonly lastModified: Date;
+}
+
+export interface RangeHeaders {
+  readonly range?: string | undefined;
+  readonly "if-range"?: string | string[] | undefined;
+}
+
+/** Several ranges, or one that can't be read, are answered with the whole; a server may do so. */
+export function chooseRange(headers: RangeHeaders, size: number, validators: Validators): RangeVerdict {
+  const { range, "if-range": condition } = headers;
+  if (range === undefined || !isCurrent(condition, validators)) return "whole";
+  // More than there is from the end is all there is (RFC 9110, section 14.1.2); range-parser refuses it.
+  const suffix = /^bytes=-(\d+)$/.exec(range)?.[1];
+  if (suffix !== undefined && size > 0 && Number(suffix) > size) return { start: 0, end: size - 1 };
+  const ranges = parseRange(size, range, { combine: true });
+  if (ranges === -1) return "unsatisfiable";
+  if (ranges === -2 || ranges.type !== "bytes" || ranges.length !== 1) return "whole";
+  const [first] = ranges;
+  return first === undefined ? "whole" : { start: first.start, end: first.end };
+}
+
+function isCurrent(condition: string | string[] | undefined, { etag, lastModified }: Validators): boolean {
+  if (condition === undefined) return true;
+  if (typeof condition !== "string") return false;
+  if (condition.startsWith('"')) return condition === etag;
+  return Date.parse(condition) === Math.floor(lastModified.getTime() / 1_000) * 1_000;
+}

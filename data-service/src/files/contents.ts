@@ -1,0 +1,145 @@
+// Contents and their fate. Bytes are written before the record that names them and removed after it: whatever process
+// dies in between, no record is without its bytes, and bytes without a record are found by the note written first.
+
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
+import { ObjectId } from "bson";
+import type { ContentLedger } from "../mongo/content-ledger.js";
+import type { ContentStore } from "./content-store.js";
+
+export interface ContentsDeps {
+  readonly ledger: ContentLedger;
+  readonly store: ContentStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How long a content that nobody speaks for is left alone, in milliseconds. */
+  readonly leaseMs: number;
+}
+
+export class Contents {
+  readonly #deps: ContentsDeps;
+  /** What this process works on; each is spoken for until it is settled. */
+  readonly #own = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> = Promise.resolve();
+
+  constructor(deps: ContentsDeps) {
+    this.#deps = deps;
+  }
+
+  get store(): ContentStore {
+    return this.#deps.store;
+  }
+
+  /** Stores bytes under a new key. Until `settle` or `discard` they belong to no record. @returns the key */
+  async write(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+    const key = new ObjectId().toHexString();
+    await this.#open([key]);
+    try {
+      await this.#deps.store.write(key, bytes);
+    } catch (error) {
+      await this.discard(key);
+      throw error;
+    }
+    return key;
+  }
+
+  /** Ask it right before a record names the content. @throws AppError 503 when this process slept for too long */
+  async claim(key: string): Promise<void> {
+    if ((await this.#deps.ledger.renew([key], this.#lease())) === 1) return;
+    this.#own.delete(key);
+    throw new AppError("SERVICE_UNAVAILABLE", {
+      message: "Storing the file took too long; send it again.",
+      headers: { "Retry-After": "1" },
+    });
+  }
+
+  /** A record names the content now. */
+  async settle(key: string): Promise<void> {
+    this.#own.delete(key);
+    // The sweep would find out by itself: the request has succeeded whatever becomes of the note.
+    await this.#deps.ledger.close(key).catch((err: unknown) => this.#deps.logger.warn({ err }, "note left"));
+  }
+
+  /** No record will name it. Never throws: what can't be removed now is swept later. */
+  async discard(key: string): Promise<void> {
+    await this.#decide(key);
+  }
+
+  /**
+   * Runs what may let go of contents, and removes those that no record names afterwards.
+   * @param keys what the records name before
+   */
+  async letGo<Result>(keys: readonly string[], act: () => Promise<Result>): Promise<Result> {
+    await this.#open(keys);
+    try {
+      return await act();
+    } finally {
+      for (const key of keys) await this.#decide(key);
+    }
+  }
+
+  /** Sweeps now and then, and speaks for what this process works on. @param alone no other process is there */
+  async start(alone: boolean): Promise<void> {
+    if (alone) await this.#deps.ledger.lapse();
+    const turn = (): void => {
+      this.#sweeping = this.#turn().catch((err: unknown) =>
+        this.#deps.logger.warn({ err }, "contents were not swept"),
+      );
+    };
+    turn();
+    this.#timer = setInterval(turn, this.#deps.leaseMs / 3).unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#sweeping;
+  }
+
+  /** Decides about all that nobody speaks for. */
+  async sweep(): Promise<void> {
+    const { ledger, clock } = this.#deps;
+    for (;;) {
+      const key = await ledger.take(clock.now(), this.#lease());
+      if (key === undefined) return;
+      await this.#decideOrThrow(key);
+    }
+  }
+
+  async #turn(): Promise<void> {
+    if (this.#own.size > 0) await this.#deps.ledger.renew([...this.#own], this.#lease());
+    await this.sweep();
+  }
+
+  #lease(): Date {
+    return new Date(this.#deps.clock.now().getTime() + this.#deps.leaseMs);
+  }
+
+  async #open(keys: readonly string[]): Promise<void> {
+    await this.#deps.ledger.open(keys, this.#lease());
+    for (const key of keys) this.#own.add(key);
+  }
+
+  async #decide(key: string): Promise<void> {
+    this.#own.delete(key);
+    await this.#decideOrThrow(key).catch((err: unknown) =>
+      this.#deps.logger.warn({ err }, "a content is left to the sweep"),
+    );
+  }
+
+  /** Kept when a record names it; else it goes, and all pictures made from it. */
+  async #decideOrThrow(key: string): Promise<void> {
+    const { ledger, store } = this.#deps;
+    if (!(await ledger.isNamed(key))) {
+      await store.remove(key);
+      for (const variant of await ledger.oldVariants(key, 0)) {
+        await ledger.open([variant.key], this.#lease());
+        await ledger.removeVariant(variant);
+        await store.remove(variant.key);
+        await ledger.close(variant.key);
+      }
+    }
+    await ledger.close(key);
+  }
+}

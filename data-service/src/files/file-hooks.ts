@@ -1,0 +1,103 @@
+// What writing a file's record or a folder means beyond its columns: names are made safe, folders never lie inside
+// themselves, and the bytes of a file go after its record.
+import { AppError } from "@portico/shared/app-error";
+import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import { isObject, type Json, type JsonObject } from "../json.js";
+import { CONTENT_KEY, type ContentLedger } from "../mongo/content-ledger.js";
+import { idText, type RecordStore } from "../mongo/record-store.js";
+import type { TreeLock } from "../mongo/tree-lock.js";
+import type { Document } from "../query/lower/document.js";
+import type { WritePlan } from "../records/write-plan.js";
+import type { Contents } from "./contents.js";
+import { safeFileName } from "./file-name.js";
+import { slugOf } from "./slug.js";
+
+export interface FileHooksDeps {
+  readonly files: string;
+  readonly folders: string;
+  readonly contents: Contents;
+  readonly ledger: Pick<ContentLedger, "keysOf">;
+  readonly store: Pick<RecordStore, "read">;
+  readonly treeLock: TreeLock;
+}
+
+export interface FileHooks {
+  /** The body as it will be checked. */
+  prepare(table: Table, body: Json, mode: "create" | "update"): Json;
+  /** Runs the update of one record. @throws AppError 409 when a folder would lie inside itself */
+  updating<Result>(table: Table, id: Stored, plan: WritePlan, update: () => Promise<Result>): Promise<Result>;
+  /** Runs the removal of records, of those that satisfy what it is given. @returns how many went */
+  removing(
+    table: Table,
+    ids: readonly Stored[],
+    remove: (condition: Document) => Promise<number>,
+  ): Promise<number>;
+}
+
+export function makeFileHooks(deps: FileHooksDeps): FileHooks {
+  const { files, folders, contents, ledger, treeLock } = deps;
+  return {
+    prepare(table, body, mode) {
+      if (!isObject(body)) return body;
+      if (table.name === files) return withSafeName(body);
+      return table.name === folders && mode === "create" ? withSlug(body) : body;
+    },
+    async updating(table, id, plan, update) {
+      const parent = table.name === folders ? newParent(table, plan) : undefined;
+      if (parent === undefined) return update();
+      return treeLock(async () => {
+        if (await isInside(deps, table, parent, id))
+          throw new AppError("CONFLICT", "parent: a folder can't lie inside itself");
+        return update();
+      });
+    },
+    async removing(table, ids, remove) {
+      if (table.name !== files) return remove({});
+      let removed = 0;
+      for (;;) {
+        const keys = await ledger.keysOf(ids);
+        // Only with the content that is seen here: another that replaces it meanwhile would be forgotten.
+        const went = await contents.letGo(keys, () => remove({ [CONTENT_KEY]: { $in: keys } }));
+        removed += went;
+        if (went === 0) return removed;
+      }
+    },
+  };
+}
+
+function withSafeName(body: JsonObject): JsonObject {
+  return typeof body.filename === "string" ? { ...body, filename: safeFileName(body.filename) } : body;
+}
+
+function withSlug(body: JsonObject): JsonObject {
+  const given = body.slug !== undefined && body.slug !== null;
+  return given || typeof body.name !== "string" ? body : { ...body, slug: slugOf(body.name) };
+}
+
+function newParent(table: Table, { own }: WritePlan): Stored | undefined {
+  return own.set.get(table.relations.get("parent")?.link.field ?? "");
+}
+
+/** Is `start` the folder, or does it lie below it? A circle that is there already ends the walk. */
+async function isInside(
+  { store }: Pick<FileHooksDeps, "store">,
+  table: Table,
+  start: Stored,
+  folder: Stored,
+): Promise<boolean> {
+  const field = table.relations.get("parent")?.link.field ?? "";
+  const seen = new Set<string>();
+  let at: unknown = start;
+  while (at !== undefined && at !== null && !seen.has(idText(table, at))) {
+    if (idText(table, at) === idText(table, folder)) return true;
+    seen.add(idText(table, at));
+    const [found] = await store.read(table, [
+      // It was read from a link of the same table, or checked to be an id.
+      { $match: { _id: at as Stored } },
+      { $project: { [field]: 1 } },
+    ]);
+    at = found?.[field];
+  }
+  return false;
+}

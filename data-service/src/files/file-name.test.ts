@@ -1,0 +1,43 @@
+import { describe, expect, it } from "@jest/globals";
+import fc from "fast-check";
+import { safeFileName } from "./file-name.js";
+
+describe("safeFileName", () => {
+  it.each([
+    ["photo.jpg", "photo.jpg"],
+    ["résumé 履歴書.txt", "résumé 履歴書.txt"],
+    ["/etc/cron.d/x", "x"],
+    ["..\\..\\boot.ini", "boot.ini"],
+    ["..%2f..%2fetc", "%2f..%2fetc"],
+    ["", "file"],
+    [".", "file"],
+    ["..", "file"],
+    ["   ", "file"],
+    [".htaccess", "htaccess"],
+    ["name. .", "name"],
+    ['a"b\r\nX: y', "a_b__X_ y"],
+    ["file.txt::$DATA", "file.txt__$DATA"],
+    ["exe\u202egpj.txt", "exe_gpj.txt"],
+    ["e\u0301.txt", "é.txt"],
+    ["half \ud800.txt", "half \ufffd.txt"],
+  ])("%j is kept as %j", (given, kept) => {
+    expect(safeFileName(given)).toBe(kept);
+  });
+
+  it("keeps the extension of a name that is too long, and whole characters", () => {
+    const name = safeFileName(`${"😀".repeat(300)}.txt`);
+    expect([Buffer.byteLength(name) <= 255, name.endsWith("😀.txt"), name.isWellFormed()]).toEqual([
+      ...[true, true, true],
+    ]);
+  });
+
+  it("gives, whatever is given, a name that stays as it is", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", maxLength: 100 }), (given) => {
+        const name = safeFileName(given);
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: that there is none is the point.
+        return name !== "" && !/[/\\\u0000-\u001f]/.test(name) && Buffer.byteLength(name) <= 255;
+      }),
+    );
+  });
+});

@@ -1,0 +1,40 @@
+// A client's name for a file -> the one that is kept: metadata alone, never part of a path. Pure.
+
+/** Bytes in UTF-8 that every file system takes. */
+const MAX_BYTES = 255;
+const NAMELESS = "file";
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
+const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f<>:"/\\|?*\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/**
+ * The last part of what may be a path, without control characters, signs that change the direction of text, and those
+ * that Windows refuses; no dots or blanks at its ends; at most 255 bytes, its extension kept.
+ */
+export function safeFileName(given: string): string {
+  const last = given.toWellFormed().normalize("NFC").split(/[/\\]/).at(-1) ?? "";
+  const clean = trimmed(last.replaceAll(FORBIDDEN, "_"));
+  return clean === "" ? NAMELESS : shortened(clean);
+}
+
+/** In a loop: a pattern for the end would look at every run of blanks in between, to its end. */
+function trimmed(name: string): string {
+  const start = /^[\s.]*/.exec(name)?.[0].length ?? 0;
+  let end = name.length;
+  while (end > start && /[\s.]/.test(name.charAt(end - 1))) end -= 1;
+  return name.slice(start, end);
+}
+
+function shortened(name: string): string {
+  if (Buffer.byteLength(name) <= MAX_BYTES) return name;
+  const extension = /\.[\w-]{1,16}$/.exec(name)?.[0] ?? "";
+  let left = MAX_BYTES - Buffer.byteLength(extension);
+  let stem = "";
+  // By code points: half a character would not survive UTF-8.
+  for (const character of name.slice(0, name.length - extension.length)) {
+    left -= Buffer.byteLength(character);
+    if (left < 0) break;
+    stem += character;
+  }
+  return stem + extension;
+}

@@ -1,0 +1,70 @@
+// The file that an address names, for a caller who may have it.
+import { AppError } from "@portico/shared/app-error";
+import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import { CONTENT_AT, CONTENT_KEY } from "../mongo/content-ledger.js";
+import { ReadView } from "../permission/read-view.js";
+import type { Principal } from "../principal.js";
+import { matchStages } from "../query/lower/condition.js";
+import { Names } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
+import { findTable, parseId, recordNotFound } from "../records/find-table.js";
+import type { FileDeps } from "./deps.js";
+
+export interface Asset {
+  readonly id: string;
+  readonly filename: string;
+  readonly mimetype: string;
+  readonly filesize: number;
+  readonly isPublic: boolean;
+  readonly key: string;
+  readonly at: Date;
+}
+
+/**
+ * Public files are anyone's; others are root's, their uploader's, and theirs who may read the record.
+ * @throws AppError 404; for anonymous callers 401, whether there is such a file or not
+ */
+export async function findAsset(deps: FileDeps, principal: Principal, idText: string): Promise<Asset> {
+  const table = findTable(await deps.catalogs.get(), deps.fileTables.files);
+  const id = parseId(table, idText);
+  const [record] = await deps.store.read(table, [{ $match: { _id: id } }]);
+  if (record === undefined || !(await mayHave(deps, principal, table, id, record)))
+    throw notThere(table, principal);
+  return toAsset(record, idText);
+}
+
+async function mayHave(
+  deps: FileDeps,
+  principal: Principal,
+  table: Table,
+  id: Stored,
+  record: StoredRecord,
+): Promise<boolean> {
+  if (record.isPublic === true) return true;
+  if (principal.kind === "user" && principal.isRootAdmin) return true;
+  if (principal.kind === "user" && String(record.uploadedById) === principal.userId) return true;
+  const rights = await deps.rights(principal);
+  const catalog = await deps.catalogs.get();
+  const rows = new ReadView(catalog, rights.read(catalog)).rows(table);
+  if (rows.kind === "never") return false;
+  return (await deps.store.existing(table, [id], matchStages([rows], new Names()))).size > 0;
+}
+
+function notThere(table: Table, principal: Principal): AppError {
+  if (principal.kind !== "anonymous") return recordNotFound(table);
+  return new AppError("UNAUTHORIZED", {
+    message: "There is no public file here; sign in to see whether there is one for you.",
+    headers: { "WWW-Authenticate": "Bearer" },
+  });
+}
+
+function toAsset(record: StoredRecord, id: string): Asset {
+  const { filename, mimetype, filesize, isPublic } = record;
+  const at = record[CONTENT_AT];
+  return {
+    ...{ id, filename: String(filename), mimetype: String(mimetype), filesize: Number(filesize) },
+    ...{ isPublic: isPublic === true, key: String(record[CONTENT_KEY]) },
+    at: at instanceof Date ? at : new Date(0),
+  };
+}

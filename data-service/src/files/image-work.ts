@@ -1,0 +1,124 @@
+// All that is done with sharp: reading the size of a picture, and making another from it. A few at a time.
+import { AppError } from "@portico/shared/app-error";
+import type { Sharp } from "sharp";
+import type { Transform } from "./image-parameters.js";
+import { SlotQueue } from "./slot-queue.js";
+
+/** Types that pictures are made from. SVG is not one: rendering it would follow its links. */
+const FORMAT_OF: Readonly<Record<string, "jpeg" | "png" | "webp" | "avif" | "gif">> = {
+  ...{ "image/jpeg": "jpeg", "image/png": "png", "image/webp": "webp", "image/avif": "avif" },
+  "image/gif": "gif",
+};
+
+/** A picture is worked on in memory: beyond these it is stored and sent, but not transformed. */
+export const MAX_SOURCE_BYTES = 32 * 1024 * 1024;
+const MAX_PIXELS = 40_000_000;
+const TIME_LIMIT_SECONDS = 20;
+
+/** Two at once, each with the memory of a whole picture; whoever waits holds none. */
+const AT_ONCE = 2;
+const QUEUE = 64;
+
+type Library = typeof import("sharp").default;
+
+let library: Promise<Library | undefined> | undefined;
+
+/** Loaded with the first picture. Undefined on a machine that it has no build for: everything else must run there. */
+function sharpOrNone(): Promise<Library | undefined> {
+  library ??= import("sharp").then(
+    ({ default: sharp }) => {
+      // One picture, one thread; nothing is kept between two of them.
+      sharp.concurrency(1);
+      sharp.cache(false);
+      return sharp;
+    },
+    () => undefined,
+  );
+  return library;
+}
+
+const work = new SlotQueue(AT_ONCE, QUEUE);
+/** Those who send pictures wait for each other, however many there are: their bytes are stored already. */
+const measuring = new SlotQueue(1, Number.POSITIVE_INFINITY);
+
+export interface ImageSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+export function isTransformable(mimetype: string): boolean {
+  return mimetype in FORMAT_OF;
+}
+
+/** The size as it is shown, turned as EXIF says; `none` when it can't be read, because it is no picture. */
+export async function measure(load: () => Promise<Buffer>): Promise<ImageSize | "none" | "unknown"> {
+  const sharp = await sharpOrNone();
+  if (sharp === undefined) return "unknown";
+  return measuring.run(async () => {
+    const bytes = await load();
+    try {
+      // Only the head is read, so the number of pixels does no harm here.
+      const { autoOrient } = await sharp(bytes, { limitInputPixels: false }).metadata();
+      return { width: autoOrient.width, height: autoOrient.height };
+    } catch {
+      return "none";
+    }
+  });
+}
+
+export interface MadeImage {
+  readonly bytes: Buffer;
+  readonly mimetype: string;
+}
+
+/** @throws AppError 400 for what is no picture or has too many pixels, 503 when too many wait */
+export async function transform(
+  load: () => Promise<Buffer>,
+  mimetype: string,
+  wish: Transform,
+): Promise<MadeImage> {
+  const sharp = await sharpOrNone();
+  if (sharp === undefined)
+    throw new AppError("SERVICE_UNAVAILABLE", "Pictures can't be transformed on this machine.");
+  return work.run(async () => {
+    const source = await load();
+    const format = wish.format ?? FORMAT_OF[mimetype] ?? "png";
+    const image = sharp(source, { limitInputPixels: MAX_PIXELS, failOn: "error" })
+      .timeout({ seconds: TIME_LIMIT_SECONDS })
+      .autoOrient()
+      .resize({ ...sizeOf(wish), fit: wish.fit, withoutEnlargement: true });
+    const bytes = await encoded(image, format, wish.quality)
+      .toBuffer()
+      .catch((cause: unknown) => {
+        throw refusalFor(cause);
+      });
+    return { bytes, mimetype: `image/${format}` };
+  });
+}
+
+function sizeOf({ width, height }: Transform): { width?: number; height?: number } {
+  return { ...(width === undefined ? {} : { width }), ...(height === undefined ? {} : { height }) };
+}
+
+/** AVIF at its usual effort would take seconds a megapixel. */
+const AVIF_EFFORT = 2;
+
+function encoded(
+  image: Sharp,
+  format: "jpeg" | "png" | "webp" | "avif" | "gif",
+  quality: number | undefined,
+): Sharp {
+  const options = quality === undefined ? {} : { quality };
+  if (format === "avif") return image.avif({ ...options, effort: AVIF_EFFORT });
+  return format === "gif" ? image.gif() : image[format](options);
+}
+
+function refusalFor(cause: unknown): AppError {
+  const text = cause instanceof Error ? cause.message : "";
+  if (/timeout/i.test(text))
+    return new AppError("BAD_REQUEST", { message: "This picture takes too long to transform.", cause });
+  const message = /pixel limit/i.test(text)
+    ? `The picture has more than ${MAX_PIXELS / 1_000_000} million pixels; it can't be transformed.`
+    : "The file is damaged or no picture; it can't be transformed.";
+  return new AppError("BAD_REQUEST", { message, cause });
+}

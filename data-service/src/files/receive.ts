@@ -1,0 +1,163 @@
+// A multipart request -> its one file, stored as it came, and its text parts. Nothing is kept in memory or on disk.
+import { AppError } from "@portico/shared/app-error";
+import type { Request, Response } from "express";
+import multer, { MulterError, type StorageEngine } from "multer";
+import type { JsonObject } from "../json.js";
+import type { Contents } from "./contents.js";
+import { safeFileName } from "./file-name.js";
+import { HEAD_BYTES, sniff } from "./sniff.js";
+
+/** A file whose bytes are stored and that no record names yet. */
+export interface Received {
+  readonly key: string;
+  readonly filename: string;
+  readonly mimetype: string;
+  readonly filesize: number;
+}
+
+export interface ReceiveDeps {
+  readonly contents: Contents;
+  /** UPLOAD_MAX_BYTES */
+  readonly uploadMaxBytes: number;
+}
+
+const TEXT_PARTS = ["folder", "title", "description", "isPublic"] as const;
+
+/** Defaults are mostly without limit. Names are long enough for ours, values for a long description. */
+const LIMITS = {
+  ...{ files: 1, fields: 8, parts: 10, fieldSize: 64 * 1024, fieldNameSize: 100 },
+  ...{ headerPairs: 20, fieldNestingDepth: 0 },
+};
+
+/** Something failed on our side while bytes were stored; anything else that multer reports is the client's. */
+class StoringFailed extends Error {}
+
+/**
+ * Reads the request to its end.
+ * @throws AppError 400 or 413; then nothing is kept
+ */
+export async function receive(
+  deps: ReceiveDeps,
+  request: Request,
+  response: Response,
+): Promise<{ file: Received; parts: JsonObject }> {
+  let file: Received | undefined;
+  const storage: StorageEngine = {
+    _handleFile(_request, { stream, originalname }, done) {
+      // Busboy cuts the stream at the limit and says so beside it.
+      store(deps.contents, stream as CutStream, originalname).then(
+        (received) => {
+          file = received;
+          done(null, {});
+        },
+        (cause: unknown) => done(new StoringFailed("storing failed", { cause })),
+      );
+    },
+    _removeFile(_request, _file, done) {
+      discardFile().then(() => done(null));
+    },
+  };
+  const discardFile = async (): Promise<void> => {
+    if (file !== undefined) await deps.contents.discard(file.key);
+    file = undefined;
+  };
+  const read = multer({
+    storage,
+    limits: { ...LIMITS, fileSize: deps.uploadMaxBytes },
+    defParamCharset: "utf8",
+  }).single("file");
+  try {
+    await new Promise<void>((resolve, reject) => {
+      read(request, response, (error: unknown) => (error === undefined ? resolve() : reject(error)));
+    });
+    const parts = partsOf(request.body);
+    if (file === undefined) throw new AppError("VALIDATION_ERROR", { message: ["file: is required"] });
+    return { file, parts };
+  } catch (error) {
+    await discardFile();
+    throw refusalFor(error, deps.uploadMaxBytes);
+  }
+}
+
+type CutStream = AsyncIterable<Buffer> & { readonly truncated?: boolean };
+
+async function store(contents: Contents, stream: CutStream, originalName: string): Promise<Received> {
+  const seen: Seen = { head: Buffer.alloc(0), bytes: 0 };
+  const key = await contents.write(watched(stream, seen));
+  const mimetype = await sniff(seen.head);
+  return { key, filename: safeFileName(originalName), mimetype, filesize: seen.bytes };
+}
+
+interface Seen {
+  head: Buffer;
+  bytes: number;
+}
+
+/** Passes bytes on, keeping the first and counting all. @throws when the file was cut at the limit */
+async function* watched(stream: CutStream, seen: Seen): AsyncGenerator<Buffer> {
+  for await (const chunk of stream) {
+    if (seen.head.length < HEAD_BYTES)
+      seen.head = Buffer.concat([seen.head, chunk.subarray(0, HEAD_BYTES - seen.head.length)]);
+    seen.bytes += chunk.length;
+    yield chunk;
+  }
+  if (stream.truncated) throw new MulterError("LIMIT_FILE_SIZE", "file");
+}
+
+/** Text parts as a body: `isPublic` is a boolean there, and an empty `folder` is none. */
+function partsOf(body: unknown): JsonObject {
+  const given = Object.entries(typeof body === "object" && body !== null ? body : {});
+  const violations: string[] = [];
+  const parts = given.flatMap(([name, value]: [string, unknown]): [string, string | boolean | null][] => {
+    const problem = partProblem(name, value);
+    if (problem !== undefined || typeof value !== "string") {
+      violations.push(`${name.slice(0, 100)}: ${problem}`);
+      return [];
+    }
+    if (name === "isPublic") return [[name, value === "true"]];
+    return [[name, value === "" ? null : value]];
+  });
+  if (violations.length > 0) throw new AppError("VALIDATION_ERROR", { message: violations });
+  return Object.fromEntries(parts);
+}
+
+function partProblem(name: string, value: unknown): string | undefined {
+  if (name === "file") return 'must be a file, with filename="…" in its head';
+  if (!TEXT_PARTS.some((known) => known === name))
+    return `unknown part; send file, and if you want ${TEXT_PARTS.join(", ")}`;
+  if (typeof value !== "string") return "must be sent once";
+  if (name === "isPublic" && value !== "true" && value !== "false") return 'must be "true" or "false"';
+  return undefined;
+}
+
+/** Codes of multer that say: too large. */
+const TOO_LARGE = ["LIMIT_FILE_SIZE", "LIMIT_FIELD_VALUE"];
+
+function refusalFor(error: unknown, maxBytes: number): unknown {
+  if (error instanceof AppError) return error;
+  if (error instanceof StoringFailed) return causeOf(error, maxBytes);
+  if (!(error instanceof MulterError))
+    return new AppError("BAD_REQUEST", {
+      message: "The body is not valid multipart/form-data: its boundary is missing, or its end.",
+      cause: error,
+    });
+  if (error.code === "LIMIT_FILE_SIZE")
+    return new AppError("PAYLOAD_TOO_LARGE", `file: must have at most ${maxBytes} bytes`);
+  if (TOO_LARGE.includes(error.code))
+    return new AppError("PAYLOAD_TOO_LARGE", `${error.field}: must have at most ${LIMITS.fieldSize} bytes`);
+  if (error.code === "LIMIT_FILE_COUNT")
+    return new AppError("VALIDATION_ERROR", { message: ["file: must be sent once"] });
+  const where = (error.field ?? "body").slice(0, 100);
+  const problem = error.code.startsWith("LIMIT_UNEXPECTED")
+    ? 'the one file goes into the part "file"'
+    : error.message;
+  return new AppError("VALIDATION_ERROR", { message: [`${where}: ${problem}`] });
+}
+
+/** A stream that ended too early is the client's doing; what the store says is ours. */
+function causeOf(error: StoringFailed, maxBytes: number): unknown {
+  const { cause } = error;
+  const isClients =
+    cause instanceof MulterError || (cause instanceof Error && /^Unexpected end/.test(cause.message));
+  return isClients ? refusalFor(cause, maxBytes) : cause;
+}

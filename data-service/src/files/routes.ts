@@ -1,0 +1,99 @@
+// The routes of files beside those of every table: uploads, assets, the tree of folders, and emptying one.
+import { AppError } from "@portico/shared/app-error";
+import { onlyMethods } from "@portico/shared/only-methods";
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { principalOf } from "../http/authenticate.js";
+import { respond } from "../http/respond.js";
+import { isObject, type JsonObject } from "../json.js";
+import { readParameters } from "../query/parameters.js";
+import { list } from "../records/list.js";
+import { respondCreated, respondWithRecord, searchOf } from "../records/routes.js";
+import { expectedVersions } from "../records/version.js";
+import { type Follows, remove } from "../records/write.js";
+import type { FileDeps } from "./deps.js";
+import { download } from "./download.js";
+import { flatFolders, folderTree } from "./folder-tree.js";
+import { type Exchange, replace, upload } from "./upload.js";
+
+const MULTIPART = /^multipart\/form-data\s*(?:;|$)/i;
+
+/** Mount it before the routes of every table: bodies here are not JSON. */
+export function fileRoutes(deps: FileDeps): Router {
+  const { files, folders } = deps.fileTables;
+  const router = Router({ caseSensitive: true });
+  router
+    .route("/assets/:id")
+    .get((request, response) => download(deps, request, response))
+    .all(onlyMethods("GET", "HEAD"));
+  router
+    .route(`/${files}`)
+    .post(unlessOverridden, async (request, response) => {
+      if (!isMultipart(request))
+        throw new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the file as multipart/form-data.");
+      const { records, ids } = await upload(deps, exchangeOf(request, response));
+      respondCreated(response, files, records, ids);
+    })
+    .all(passOn);
+  router
+    .route(`/${files}/:id`)
+    .patch(async (request, response, next) => {
+      if (!isMultipart(request)) return next();
+      const file = await replace(deps, String(request.params.id), exchangeOf(request, response));
+      respondWithRecord(response, 200, file);
+    })
+    .all(passOn);
+  router
+    .route(`/${folders}/tree`)
+    .get((request, response) => answerTree(deps, request, response))
+    .all(onlyMethods("GET", "HEAD"));
+  const folder = router.route(`/${folders}/:id`);
+  folder.delete(async (request, response) => {
+    readParameters(searchOf(request), []);
+    const follows = readFlag(request, "recursive") ? insideFolders(deps) : undefined;
+    const expected = expectedVersions(request.get("If-Match"));
+    await remove(deps, principalOf(request), folders, String(request.params.id), { expected, follows });
+    respond(response, 200);
+  });
+  folder.all(passOn);
+  return router;
+}
+
+/** Other methods are as for every table; without this Express would answer OPTIONS by itself. */
+const passOn: RequestHandler = (_request, _response, next) => next();
+
+/** A QUERY that came as POST (see http/method-override) is not ours. */
+const unlessOverridden: RequestHandler = (request, _response, next) =>
+  request.method === "POST" ? next() : next("route");
+
+function isMultipart(request: Request): boolean {
+  return MULTIPART.test(request.headers["content-type"] ?? "");
+}
+
+function exchangeOf(request: Request, response: Response): Exchange {
+  const parameters = readParameters(searchOf(request), ["fields", "deep"]);
+  return { principal: principalOf(request), request, response, parameters };
+}
+
+function insideFolders({ fileTables: { files, folders } }: FileDeps): Follows {
+  return (owner, relation) =>
+    (owner.name === files && relation.name === "folder") ||
+    (owner.name === folders && relation.name === "parent");
+}
+
+/** @throws AppError 400 for anything but true and false */
+function readFlag(request: Request, name: string): boolean {
+  const [value = "false", ...more] = new URLSearchParams(searchOf(request)).getAll(name);
+  if (more.length === 0 && (value === "true" || value === "false")) return value === "true";
+  throw new AppError("BAD_REQUEST", { message: `${name}: must be true or false`, details: { path: name } });
+}
+
+async function answerTree(deps: FileDeps, request: Request, response: Response): Promise<void> {
+  const flat = readFlag(request, "flat");
+  // A tree is answered as a whole: the limit of lists is for pages.
+  const unlimited = { ...deps, limits: { ...deps.limits, maxLimit: undefined } };
+  const parameters = readParameters("limit=0", ["limit"]);
+  const { records } = await list(unlimited, principalOf(request), deps.fileTables.folders, parameters);
+  const folders: JsonObject[] = [];
+  for await (const record of records) if (isObject(record)) folders.push(record);
+  respond(response, 200, flat ? flatFolders(folders) : folderTree(folders));
+}

@@ -1,0 +1,93 @@
+// Contents of files in an S3-compatible bucket. Nobody knows beforehand how long a file is, so it goes up in parts: of
+// each upload that is under way one part is held in memory.
+import { AppError } from "@portico/shared/app-error";
+import { S3mini, S3ServiceError } from "s3mini";
+import type { ContentStore } from "./content-store.js";
+import type { S3Settings } from "./s3-settings.js";
+
+/** The least that S3 takes as a part other than the last. */
+const PART_BYTES = 5 * 1024 * 1024;
+const TYPE = "application/octet-stream";
+
+export function makeS3Content({ endpoint, bucket, ...settings }: S3Settings): ContentStore {
+  const s3 = new S3mini({ ...settings, endpoint: `${endpoint}/${bucket}` });
+  return {
+    write: (key, bytes) => refusing(() => write(s3, key, bytes)),
+    async *read(key, { start, end }) {
+      const response = await refusing(() => s3.getObjectRaw(key, false, start, end + 1));
+      if (response.body === null) throw new Error(`${key} came without a body`);
+      yield* response.body;
+    },
+    async remove(key) {
+      await refusing(() => s3.deleteObject(key));
+      // Some keys may not list uploads, and some servers can't: then a rule of the bucket must end them (docs/files.md).
+      await abortUploads(s3, key).catch(() => undefined);
+    },
+  };
+}
+
+async function write(s3: S3mini, key: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  let uploadId: string | undefined;
+  const parts: { partNumber: number; etag: string }[] = [];
+  try {
+    for await (const { part, last } of inParts(bytes)) {
+      if (uploadId === undefined && last) return void (await s3.putObject(key, part, TYPE));
+      uploadId ??= await s3.getMultipartUploadId(key, TYPE);
+      if (part.length > 0) parts.push(await s3.uploadPart(key, uploadId, part, parts.length + 1));
+    }
+    if (uploadId !== undefined) await s3.completeMultipartUpload(key, uploadId, parts);
+  } catch (error) {
+    if (uploadId !== undefined) await s3.abortMultipartUpload(key, uploadId).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The last part may be short, and of an empty file it is the only one. */
+async function* inParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ part: Buffer; last: boolean }> {
+  let pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of bytes) {
+    pieces.push(chunk);
+    length += chunk.length;
+    if (length < PART_BYTES) continue;
+    yield { part: Buffer.concat(pieces), last: false };
+    pieces = [];
+    length = 0;
+  }
+  yield { part: Buffer.concat(pieces), last: true };
+}
+
+/** Parts of an upload that was never completed cost like files. */
+async function abortUploads(s3: S3mini, key: string): Promise<void> {
+  const answer: unknown = await s3.listMultipartUploads("/", "", "GET", { prefix: key });
+  // The library hands over what it has read, with or without the outermost element. One upload is an object, several
+  // are a list, none is nothing.
+  const uploads = memberOf(memberOf(answer, "ListMultipartUploadsResult") ?? answer, "Upload");
+  for (const each of [uploads ?? []].flat()) {
+    const uploadId = memberOf(each, "UploadId");
+    if (memberOf(each, "Key") === key && typeof uploadId === "string")
+      await s3.abortMultipartUpload(key, uploadId);
+  }
+}
+
+/** By its name, whose first letter the library may have made small. */
+function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Reflect.get(value, name) ?? Reflect.get(value, name.charAt(0).toLowerCase() + name.slice(1));
+}
+
+/** A bucket that can't be reached, or that lets us do nothing, is down for the client. */
+async function refusing<Result>(call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call();
+  } catch (cause) {
+    const isBuckets =
+      cause instanceof S3ServiceError || (cause instanceof Error && cause.name.startsWith("S3"));
+    if (!isBuckets) throw cause;
+    throw new AppError("SERVICE_UNAVAILABLE", {
+      message: "The store of files can not be reached; try again shortly.",
+      headers: { "Retry-After": "2" },
+      cause,
+    });
+  }
+}

@@ -1,0 +1,15 @@
+// A folder's name -> what stands for it in an address. Pure.
+
+const MAX_LENGTH = 100;
+
+/** Small letters and digits of any script with `-` between them; marks on Latin letters go. */
+export function slugOf(name: string): string {
+  const plain = name
+    .toWellFormed()
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
+    .normalize("NFC")
+    .toLowerCase();
+  const slug = plain.replaceAll(/[^\p{L}\p{N}]+/gu, "-").replaceAll(/^-|-$/g, "");
+  return [...slug].slice(0, MAX_LENGTH).join("").replace(/-$/, "") || "folder";
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from "@jest/globals";
+import sharp from "sharp";
+import { sniff } from "./sniff.js";
+
+describe("sniff", () => {
+  it.each([
+    ["", "application/octet-stream"],
+    ["hello, wörld", "text/plain"],
+    ["a,b\n1,2", "text/plain"],
+    ["alert(1)", "text/plain"],
+    ["1 < 2 and 3 > 2", "text/plain"],
+    ["<!DOCTYPE html><p>", "text/html"],
+    ["\n\n<!-- a --><HTML lang=en>", "text/html"],
+    ["words, then <script src=x>", "text/html"],
+    ['<html xmlns="http://www.w3.org/1999/xhtml">', "text/html"],
+    ["<svg onload=alert(1)>", "image/svg+xml"],
+    ['\ufeff<?xml version="1.0"?>\n<!-- x -->\n<!DOCTYPE svg PUBLIC "x" "y">\n<svg>', "image/svg+xml"],
+    ['<?xml version="1.0"?><feed/>', "application/xml"],
+    ["%PDF-1.7\n", "application/pdf"],
+    ["PK\x03\x04 and so on, more than thirty bytes", "application/zip"],
+  ])("%j is %s", async (text, type) => {
+    expect(await sniff(Buffer.from(text))).toBe(type);
+  });
+
+  it.each(["png", "jpeg", "webp", "gif", "avif"] as const)("knows a picture: %s", async (format) => {
+    const create = { width: 9, height: 9, channels: 3 as const, background: "red" };
+    expect(await sniff(await sharp({ create }).toFormat(format).toBuffer())).toBe(`image/${format}`);
+  });
+
+  it("takes a picture with markup inside for neither", async () => {
+    expect(await sniff(Buffer.from("\xff\xd8\xff\xe0\x00\x10JFIF<script>", "latin1"))).toBe(
+      "application/octet-stream",
+    );
+  });
+
+  it("reads UTF-16 by its mark, and a character that the end has cut off", async () => {
+    const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from("<script>", "utf16le")]);
+    expect(await sniff(utf16)).toBe("text/html");
+    expect(await sniff(Buffer.from("€").subarray(0, 2))).toBe("text/plain");
+    expect(await sniff(Buffer.from([0x80, 0x80]))).toBe("application/octet-stream");
+  });
+});

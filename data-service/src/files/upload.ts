@@ -1,0 +1,99 @@
+// POST /svc_file and PATCH /svc_file/{id} with a file: who may → bytes → what they are → record → former bytes.
+
+import { ObjectId } from "bson";
+import type { Request, Response } from "express";
+import { CONTENT_AT, CONTENT_KEY } from "../mongo/content-ledger.js";
+import type { Principal } from "../principal.js";
+import type { Parameters } from "../query/parameters.js";
+import { findTable } from "../records/find-table.js";
+import { expectedVersions, type Versioned } from "../records/version.js";
+import { type Created, create, requireRecord, update } from "../records/write.js";
+import type { Stamp } from "../records/write-plan.js";
+import { contentBytes } from "./content-bytes.js";
+import type { FileDeps } from "./deps.js";
+import { isTransformable, MAX_SOURCE_BYTES, measure } from "./image-work.js";
+import { type Received, receive } from "./receive.js";
+import { UNKNOWN_TYPE } from "./sniff.js";
+
+export interface Exchange {
+  readonly principal: Principal;
+  readonly request: Request;
+  readonly response: Response;
+  readonly parameters: Parameters;
+}
+
+/** Nothing is read from a caller who may make no file at all. @returns the record */
+export async function upload(
+  deps: FileDeps,
+  { principal, request, response, parameters }: Exchange,
+): Promise<Created> {
+  const { files } = deps.fileTables;
+  const rights = await deps.rights(principal);
+  const catalog = await deps.catalogs.get();
+  rights.require(catalog, findTable(catalog, files), "create");
+  const { file, parts } = await receive(deps, request, response);
+  return recording(deps, file, async () => {
+    const stamp = { ...(await contentStamp(deps, file)), uploadedBy: uploaderOf(principal) };
+    return create(deps, principal, files, parts, parameters, { stamp });
+  });
+}
+
+/** Replaces the content of a file. @returns the record */
+export async function replace(
+  deps: FileDeps,
+  idText: string,
+  { principal, request, response, parameters }: Exchange,
+): Promise<Versioned> {
+  const { files } = deps.fileTables;
+  // `filename` stands for the content: a rule that lets only a title be changed lets no bytes be replaced.
+  const id = await requireRecord(deps, principal, files, "update", idText, "filename");
+  const { file, parts } = await receive(deps, request, response);
+  return recording(deps, file, async () => {
+    const expected = expectedVersions(request.get("If-Match"));
+    const stamp = await contentStamp(deps, file);
+    const former = await deps.ledger.keysOf([id]);
+    // Of several who replace at once each takes away what it has seen: none is forgotten, none goes too early.
+    const guard = async () => ({ [CONTENT_KEY]: { $in: former } });
+    return deps.contents.letGo(former, () =>
+      update(deps, principal, files, idText, parts, parameters, { stamp, guard, expected }),
+    );
+  });
+}
+
+/** Runs what makes a record name the content; where that fails, the bytes go. */
+async function recording<Result>(
+  { contents }: FileDeps,
+  { key }: Received,
+  record: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    const result = await record();
+    await contents.settle(key);
+    return result;
+  } catch (error) {
+    await contents.discard(key);
+    throw error;
+  }
+}
+
+async function contentStamp(deps: FileDeps, file: Received): Promise<Stamp> {
+  const { key, filename, filesize } = file;
+  const size = await sizeOf(deps, file);
+  // A head that says picture with nothing behind it is none, and is never shown in place.
+  const mimetype = size === "none" ? UNKNOWN_TYPE : file.mimetype;
+  const { width, height } = typeof size === "object" ? size : { width: null, height: null };
+  await deps.contents.claim(key);
+  return {
+    ...{ filename, mimetype, filesize, width, height },
+    ...{ [CONTENT_KEY]: key, [CONTENT_AT]: deps.clock.now() },
+  };
+}
+
+async function sizeOf({ contents }: FileDeps, { key, mimetype, filesize }: Received) {
+  if (!isTransformable(mimetype) || filesize > MAX_SOURCE_BYTES) return "unknown";
+  return measure(() => contentBytes(contents.store, key, filesize));
+}
+
+function uploaderOf(principal: Principal): ObjectId | null {
+  return principal.kind === "user" ? ObjectId.createFromHexString(principal.userId) : null;
+}

@@ -1,0 +1,80 @@
+// Transformed pictures: found where they were made before, else made, stored and noted. Bounded for each file.
+import { AppError } from "@portico/shared/app-error";
+import type { Variant } from "../mongo/content-ledger.js";
+import { contentBytes } from "./content-bytes.js";
+import type { FileDeps } from "./deps.js";
+import { type Transform, variantName } from "./image-parameters.js";
+import { isTransformable, MAX_SOURCE_BYTES, transform } from "./image-work.js";
+
+/** Pictures kept of one file; the oldest go. */
+const KEPT = 24;
+
+export interface Source {
+  readonly key: string;
+  readonly mimetype: string;
+  readonly size: number;
+}
+
+/** Requests for the same picture at the same time make it once. */
+const underWay = new Map<string, Promise<Variant>>();
+
+/** @throws AppError 400 for what is no picture, or too large a one */
+export function requireTransformable({ mimetype, size }: Source): void {
+  if (!isTransformable(mimetype))
+    throw new AppError(
+      "BAD_REQUEST",
+      `This file is ${mimetype}; only JPEG, PNG, WebP, AVIF and GIF are transformed.`,
+    );
+  if (size > MAX_SOURCE_BYTES)
+    throw new AppError(
+      "BAD_REQUEST",
+      `The picture has more than ${MAX_SOURCE_BYTES} bytes; it can't be transformed.`,
+    );
+}
+
+export function findVariant(deps: FileDeps, source: Source, wish: Transform): Promise<Variant | undefined> {
+  return deps.ledger.findVariant(source.key, variantName(wish));
+}
+
+/** The picture, made if it is not there. */
+export async function variantOf(deps: FileDeps, source: Source, wish: Transform): Promise<Variant> {
+  const found = await findVariant(deps, source, wish);
+  if (found !== undefined) return found;
+  const name = `${source.key} ${variantName(wish)}`;
+  const making = underWay.get(name) ?? make(deps, source, wish).finally(() => underWay.delete(name));
+  underWay.set(name, making);
+  return making;
+}
+
+async function make(deps: FileDeps, source: Source, wish: Transform): Promise<Variant> {
+  const { contents, ledger, clock } = deps;
+  const load = () => contentBytes(contents.store, source.key, source.size);
+  const { bytes, mimetype } = await transform(load, source.mimetype, wish);
+  const key = await contents.write(once(bytes));
+  const variant: Variant = {
+    ...{ content: source.key, name: variantName(wish), key, mimetype, size: bytes.length },
+  };
+  const first = await ledger.addVariant(variant, clock.now()).catch(async (error: unknown) => {
+    await contents.discard(key);
+    throw error;
+  });
+  await (first ? contents.settle(key) : contents.discard(key));
+  await makeRoom(deps, source.key);
+  return first ? variant : ((await findVariant(deps, source, wish)) ?? gone());
+}
+
+/** Those beyond the bound go, and all when the file went while its picture was made. */
+async function makeRoom({ contents, ledger }: FileDeps, content: string): Promise<void> {
+  const keep = (await ledger.isNamed(content)) ? KEPT : 0;
+  for (const variant of await ledger.oldVariants(content, keep))
+    await contents.letGo([variant.key], () => ledger.removeVariant(variant));
+  if (keep === 0) gone();
+}
+
+function gone(): never {
+  throw new AppError("NOT_FOUND", "There is no such file any more.");
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}

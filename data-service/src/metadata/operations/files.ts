@@ -1,0 +1,100 @@
+// The routes of files and folders beside those of every table (files/routes), described. Pure.
+import {
+  dataAnswer,
+  FLAG,
+  FORWARDED,
+  inPath,
+  inQuery,
+  OBJECT_ID,
+  type Operation,
+  object,
+  type Part,
+  TEXT,
+  WHOLE_NUMBER,
+} from "@portico/shared/operation";
+import type { VisibleTable } from "../../permission/visible-tables.js";
+import { ref } from "../filter-schema.js";
+
+const BYTES: Part = { type: "string", format: "binary" };
+const PARTS = { folder: TEXT, title: TEXT, description: TEXT, isPublic: { enum: ["true", "false"] } };
+const UPLOAD = object({ file: BYTES, ...PARTS }, ["file"]);
+const REPLACEMENT = object({ file: BYTES, ...PARTS }, ["file"]);
+const SIDE: Part = { type: "integer", minimum: 1, maximum: 4000 };
+const CHOICE = (...values: string[]): Part => ({ type: "string", enum: values });
+
+/** Public files are there for whoever has no rule at all. */
+export const ASSET_OPERATION: Operation = {
+  ...{ method: "get", path: "/assets/{id}", id: "readAsset", tag: "Assets", for: "anyone" },
+  summary: "The bytes of a file, or a picture in another size",
+  description: "Also at `/assets/{id}` of the app itself.",
+  parameters: [
+    inPath("id", OBJECT_ID, "The file's id."),
+    inQuery("download", FLAG, "Offer it for saving."),
+    inQuery("width", SIDE, "Of a picture, which is never enlarged."),
+    inQuery("height", SIDE, "Of a picture."),
+    inQuery("fit", CHOICE("cover", "contain", "inside", "outside", "fill"), "How it fits both."),
+    inQuery("format", CHOICE("jpeg", "png", "webp", "avif"), "Of a picture."),
+    inQuery("quality", { type: "integer", minimum: 1, maximum: 100 }, "Of a picture."),
+    { name: "Range", in: "header", schema: TEXT, description: "`bytes=0-499`: a part of it (206)." },
+    { $ref: "#/components/parameters/IfNoneMatch" },
+  ],
+  answers: {
+    200: { description: "The bytes.", content: { "*/*": { schema: BYTES } } },
+    206: { description: "The part that was asked for.", content: { "*/*": { schema: BYTES } } },
+    304: { description: "It has not changed." },
+  },
+  refusals: [...FORWARDED, 403, 404, 416],
+};
+
+/** The operations of files: what every table has, with the file in the body. @param of operations of the table */
+export function fileOperations(
+  { table: { name } }: VisibleTable,
+  of: readonly Operation[],
+): readonly Operation[] {
+  return of.map((operation) => withFile(name, operation));
+}
+
+function withFile(name: string, operation: Operation): Operation {
+  if (operation.id === `create_${name}`) {
+    return {
+      ...operation,
+      summary: "Upload a file",
+      description: "One part `file`; the others are texts. What it is, its bytes say.",
+      body: { schema: UPLOAD },
+      bodyTypes: ["multipart/form-data"],
+    };
+  }
+  if (operation.id !== `update_${name}`) return operation;
+  return {
+    ...operation,
+    description: "As JSON, what is said of the file; as multipart, its content too.",
+    body: { schema: { anyOf: [ref(`${name}.update`), REPLACEMENT] } },
+    bodyTypes: ["application/json", "multipart/form-data"],
+  };
+}
+
+/** The operations of folders. @param of operations of the table */
+export function folderOperations(
+  { table: { name }, actions }: VisibleTable,
+  of: readonly Operation[],
+): readonly Operation[] {
+  const own = of.map((operation) =>
+    operation.id === `delete_${name}`
+      ? { ...operation, parameters: [...(operation.parameters ?? []), RECURSIVE] }
+      : operation,
+  );
+  return actions.read === undefined ? own : [...own, treeOperation(name)];
+}
+
+const RECURSIVE = inQuery("recursive", FLAG, "With all that is in it; otherwise it must be empty (409).");
+
+function treeOperation(name: string): Operation {
+  const folder = object({ id: OBJECT_ID, name: TEXT, slug: TEXT, order: WHOLE_NUMBER }, ["id"]);
+  return {
+    ...{ method: "get", path: `/${name}/tree`, id: `tree_${name}`, tag: name, for: "anyone" },
+    summary: "All folders, those inside others in their `children`",
+    parameters: [inQuery("flat", FLAG, "A list, in the order of the tree, instead.")],
+    answers: { 200: dataAnswer(200, "The folders.", { ...folder, additionalProperties: true }) },
+    refusals: [...FORWARDED, 403, 404],
+  };
+}

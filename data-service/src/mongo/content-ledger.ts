@@ -1,0 +1,130 @@
+// Which contents are bytes of a file or of a picture made from it, and which are on their way to be or to go.
+import { type Collection, type Db, ObjectId } from "mongodb";
+import type { Stored } from "../catalog/column-types.js";
+
+/** Fields of a file's record that are no columns: which content it has, and since when. */
+export const CONTENT_KEY = "_contentKey";
+export const CONTENT_AT = "_contentAt";
+
+/** A content that no record may name yet, or none any more. Whoever works on it renews its lease. */
+interface PendingDocument {
+  readonly _id: string;
+  readonly leaseUntil: Date;
+  /** A sweep has begun to decide. */
+  readonly taken?: boolean;
+}
+
+/** A transformed picture. */
+export interface Variant {
+  /** The content it was made from. */
+  readonly content: string;
+  /** How: see image-parameters. */
+  readonly name: string;
+  /** Its own content. */
+  readonly key: string;
+  readonly mimetype: string;
+  readonly size: number;
+}
+
+interface VariantDocument extends Omit<Variant, "name"> {
+  readonly _id: { readonly content: string; readonly name: string };
+  readonly createdAt: Date;
+}
+
+interface FileDocument {
+  readonly _id: ObjectId;
+  readonly [CONTENT_KEY]?: string;
+}
+
+export type ContentLedger = ReturnType<typeof makeContentLedger>;
+
+/** @param fileCollection where the records of files lie */
+export function makeContentLedger(db: Db, fileCollection: string) {
+  const pending = db.collection<PendingDocument>("_content_pending");
+  const variants = variantCollection(db);
+  const files = db.collection<FileDocument>(fileCollection);
+  return {
+    /** Notes that the fate of these contents is open. */
+    async open(keys: readonly string[], leaseUntil: Date): Promise<void> {
+      const notes = keys.map((_id) => ({
+        updateOne: { filter: { _id }, update: { $set: { leaseUntil } }, upsert: true },
+      }));
+      if (notes.length > 0) await pending.bulkWrite(notes, { ordered: false });
+    },
+    /** @returns how many are still ours */
+    async renew(keys: readonly string[], leaseUntil: Date): Promise<number> {
+      const ours = { _id: { $in: [...keys] }, taken: { $ne: true } };
+      return (await pending.updateMany(ours, { $set: { leaseUntil } })).matchedCount;
+    },
+    /** The fate is decided. */
+    async close(key: string): Promise<void> {
+      await pending.deleteOne({ _id: key });
+    },
+    /** One whose lease has run out, for whoever asks first. */
+    async take(now: Date, leaseUntil: Date): Promise<string | undefined> {
+      const lapsed = { leaseUntil: { $lte: now } };
+      const found = await pending.findOneAndUpdate(lapsed, { $set: { leaseUntil, taken: true } });
+      return found?._id;
+    },
+    /** No other process is there: what is open was left by one that is gone. */
+    async lapse(): Promise<void> {
+      await pending.updateMany({}, { $set: { leaseUntil: new Date(0) } });
+    },
+    /** Does a file or a variant have this content? */
+    async isNamed(key: string): Promise<boolean> {
+      const [file, variant] = await Promise.all([
+        files.findOne({ [CONTENT_KEY]: key }, { projection: { _id: 1 } }),
+        variants.findOne({ key }, { projection: { _id: 1 } }),
+      ]);
+      return file !== null || variant !== null;
+    },
+    /** The contents of those of these files that are there. @param ids as they are stored */
+    async keysOf(ids: readonly Stored[]): Promise<string[]> {
+      const chosen = ids.map((id) => ObjectId.createFromHexString(String(id)));
+      const found = await files
+        .find({ _id: { $in: chosen } }, { projection: { [CONTENT_KEY]: 1 } })
+        .toArray();
+      return found.flatMap(({ [CONTENT_KEY]: key }) => key ?? []);
+    },
+    async findVariant(content: string, name: string): Promise<Variant | undefined> {
+      const found = await variants.findOne({ _id: { content, name } });
+      return found === null ? undefined : toVariant(found);
+    },
+    /** @returns false when there is one already */
+    async addVariant({ content, name, key, mimetype, size }: Variant, createdAt: Date): Promise<boolean> {
+      const result = await variants.updateOne(
+        { _id: { content, name } },
+        { $setOnInsert: { content, key, mimetype, size, createdAt } },
+        { upsert: true },
+      );
+      return result.upsertedCount === 1;
+    },
+    /** All but the newest of a content. */
+    async oldVariants(content: string, keep: number): Promise<Variant[]> {
+      const found = await variants.find({ content }).sort({ createdAt: -1 }).skip(keep).toArray();
+      return found.map(toVariant);
+    },
+    async removeVariant({ content, name, key }: Variant): Promise<void> {
+      await variants.deleteOne({ _id: { content, name }, key });
+    },
+  };
+}
+
+function variantCollection(db: Db): Collection<VariantDocument> {
+  return db.collection("_content_variants");
+}
+
+function toVariant({ _id: { content, name }, key, mimetype, size }: VariantDocument): Variant {
+  return { content, name, key, mimetype, size };
+}
+
+/** Safe to repeat. */
+export async function ensureContentIndexes(db: Db, fileCollection: string): Promise<void> {
+  await Promise.all([
+    db.collection("_content_pending").createIndex({ leaseUntil: 1 }),
+    variantCollection(db).createIndexes([{ key: { content: 1, createdAt: -1 } }, { key: { key: 1 } }]),
+    db
+      .collection(fileCollection)
+      .createIndex({ [CONTENT_KEY]: 1 }, { partialFilterExpression: { [CONTENT_KEY]: { $exists: true } } }),
+  ]);
+}

@@ -1,0 +1,112 @@
+// Contents of files in GridFS: the format of the specification, written and read by ourselves.
+//
+// The driver's own streams would do, but for two things: its reader asks for up to 16 MB at once, which fifty downloads
+// make 800; and when its writer is cut off, a chunk that is under way lands after the others were removed
+// (docs/decisions/012).
+import type { Binary, Collection, Db, WriteConcernSettings } from "mongodb";
+import { ObjectId } from "mongodb";
+import type { ByteRange } from "../files/byte-range.js";
+import type { ContentStore } from "../files/content-store.js";
+
+const BUCKET = "_content";
+/** Half of what the specification advises: of every download under way two chunks are in memory, of an upload one. */
+const CHUNK_BYTES = 127 * 1024;
+/** Chunks of a download that are asked for at once. */
+const BATCH = 1;
+
+interface ChunkDocument {
+  readonly _id: ObjectId;
+  readonly files_id: ObjectId;
+  readonly n: number;
+  readonly data: Binary | Buffer;
+}
+
+interface FileDocument {
+  readonly _id: ObjectId;
+  readonly length: number;
+  readonly chunkSize: number;
+  readonly uploadDate: Date;
+  readonly filename: string;
+}
+
+/** @param cluster whether the database is more than one server */
+export function makeGridFsContent(db: Db, cluster: boolean): ContentStore {
+  const files = db.collection<FileDocument>(`${BUCKET}.files`);
+  // On a server alone all collections share one journal: with the end of a file that is on disk, its chunks are.
+  const writeConcern: { writeConcern?: WriteConcernSettings } = cluster
+    ? {}
+    : { writeConcern: { w: 1, journal: false } };
+  const chunks = db.collection<ChunkDocument>(`${BUCKET}.chunks`, writeConcern);
+  return {
+    async write(key, bytes) {
+      const files_id = idOf(key);
+      let n = 0;
+      let length = 0;
+      for await (const data of inPieces(bytes, CHUNK_BYTES)) {
+        await chunks.insertOne({ _id: new ObjectId(), files_id, n, data });
+        n += 1;
+        length += data.length;
+      }
+      const uploadDate = new Date();
+      await files.insertOne({ _id: files_id, length, chunkSize: CHUNK_BYTES, uploadDate, filename: key });
+    },
+    read: (key, range) => readChunks(chunks, idOf(key), range),
+    async remove(key) {
+      await files.deleteOne({ _id: idOf(key) });
+      await chunks.deleteMany({ files_id: idOf(key) });
+    },
+  };
+}
+
+/** Safe to repeat, also by several instances at once. */
+export async function ensureGridFsIndexes(db: Db): Promise<void> {
+  await db.collection(`${BUCKET}.chunks`).createIndex({ files_id: 1, n: 1 }, { unique: true });
+  await db.collection(`${BUCKET}.files`).createIndex({ filename: 1, uploadDate: 1 });
+}
+
+function idOf(key: string): ObjectId {
+  return ObjectId.createFromHexString(key);
+}
+
+/** Bytes in pieces of one size, the last one shorter. A piece is a buffer of its own: the former may still be sent. */
+async function* inPieces(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Buffer> {
+  let piece = Buffer.allocUnsafe(size);
+  let filled = 0;
+  for await (const chunk of bytes) {
+    let at = 0;
+    while (at < chunk.length) {
+      const taken = Math.min(size - filled, chunk.length - at);
+      piece.set(chunk.subarray(at, at + taken), filled);
+      filled += taken;
+      at += taken;
+      if (filled < size) continue;
+      yield piece;
+      piece = Buffer.allocUnsafe(size);
+      filled = 0;
+    }
+  }
+  if (filled > 0) yield piece.subarray(0, filled);
+}
+
+async function* readChunks(
+  chunks: Collection<ChunkDocument>,
+  files_id: ObjectId,
+  { start, end }: ByteRange,
+): AsyncGenerator<Uint8Array> {
+  const [first, last] = [Math.floor(start / CHUNK_BYTES), Math.floor(end / CHUNK_BYTES)];
+  const cursor = chunks
+    .find({ files_id, n: { $gte: first, $lte: last } }, { sort: { n: 1 }, batchSize: BATCH })
+    .project<{ n: number; data: Binary }>({ _id: 0, n: 1, data: 1 });
+  let expected = first;
+  try {
+    for await (const { n, data } of cursor) {
+      if (n !== expected) throw new Error(`chunk ${expected} of ${files_id.toHexString()} is missing`);
+      expected += 1;
+      const from = n * CHUNK_BYTES;
+      yield data.buffer.subarray(Math.max(0, start - from), Math.min(data.length(), end + 1 - from));
+    }
+    if (expected <= last) throw new Error(`chunk ${expected} of ${files_id.toHexString()} is missing`);
+  } finally {
+    await cursor.close();
+  }
+}

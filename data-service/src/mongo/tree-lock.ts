@@ -1,0 +1,57 @@
+// Lets one move of a folder happen at a time, over all instances: whether it makes a circle is a question about many
+// records, and no single write could ask it.
+import { randomUUID } from "node:crypto";
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import type { Db } from "mongodb";
+import { isDuplicate } from "./driver-errors.js";
+
+/** Far longer than a move takes; a process that died in one is waited for no longer. */
+const LEASE_MS = 10_000;
+const PATIENCE_MS = 15_000;
+const LOOK_MS = 20;
+
+export type TreeLock = <Result>(task: () => Promise<Result>) => Promise<Result>;
+
+interface LockDocument {
+  readonly _id: "folders";
+  readonly holder: string;
+  readonly until: Date;
+}
+
+export function makeTreeLock(db: Db, clock: Clock): TreeLock {
+  const locks = db.collection<LockDocument>("_tree_lock");
+  const take = async (holder: string): Promise<boolean> => {
+    const now = clock.now();
+    const until = new Date(now.getTime() + LEASE_MS);
+    try {
+      await locks.updateOne(
+        { _id: "folders", until: { $lte: now } },
+        { $set: { holder, until } },
+        { upsert: true },
+      );
+      return true;
+    } catch (error) {
+      // It is there and not over: the upsert collides with it.
+      if (isDuplicate(error)) return false;
+      throw error;
+    }
+  };
+  return async (task) => {
+    const holder = randomUUID();
+    const began = performance.now();
+    while (!(await take(holder))) {
+      if (performance.now() - began > PATIENCE_MS)
+        throw new AppError("SERVICE_UNAVAILABLE", {
+          message: "Other folders are being moved; try again shortly.",
+          headers: { "Retry-After": "2" },
+        });
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+    try {
+      return await task();
+    } finally {
+      await locks.deleteOne({ _id: "folders", holder }).catch(() => undefined);
+    }
+  };
+}

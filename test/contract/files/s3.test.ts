@@ -1,0 +1,105 @@
+// Contract 8: the bytes of files in an S3-compatible bucket instead of GridFS; for clients nothing is different.
+import { once } from "node:events";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { MongoClient } from "mongodb";
+import { abortUpload, openUpload, uploadBytes } from "../../files-load/load.js";
+import { type Api, apiOf } from "../../support/api.js";
+import { fileForm, keptIn, NOTHING_KEPT, picture, upload, uploaded } from "../../support/files.js";
+import { filePart, multipartBody } from "../../support/multipart.js";
+import { until } from "../../support/process-facts.js";
+import { type S3Server, startS3 } from "../../support/s3-server.js";
+import { type Stack, startStack } from "../../support/stack.js";
+
+const MEBIBYTE = 1024 * 1024;
+
+let s3: S3Server;
+let stack: Stack;
+let database: MongoClient;
+let headers: Record<string, string>;
+let admin: Api;
+
+beforeAll(async () => {
+  s3 = await startS3();
+  stack = await startStack({ env: { ...s3.env, UPLOAD_LEASE_SECONDS: "1" } });
+  database = await MongoClient.connect(stack.mongodbUrl);
+  const { body } = await apiOf(`${stack.appUrl}/api`).post("/auth/login", stack.admin);
+  headers = { Authorization: `Bearer ${body.accessToken}` };
+  admin = apiOf(`${stack.appUrl}/api`, headers);
+});
+afterAll(async () => {
+  await database?.close();
+  await stack?.stop();
+  await s3?.stop();
+});
+
+async function bytesOf(path: string, more: Record<string, string> = {}): Promise<Buffer> {
+  return Buffer.from(await (await fetch(stack.appUrl + path, { headers: more })).arrayBuffer());
+}
+
+const nothingThere = () =>
+  until(
+    async () => ({ ...(await keptIn(database)), objects: s3.objects.size, uploads: s3.uploads.size }),
+    (seen) => JSON.stringify(seen) === JSON.stringify({ ...NOTHING_KEPT, objects: 0, uploads: 0 }),
+    30_000,
+  );
+
+describe("files in a bucket", () => {
+  test.each([
+    ["an empty file", Buffer.alloc(0)],
+    ["a small one", Buffer.from("hello")],
+    ["one of exactly one part", Buffer.alloc(5 * MEBIBYTE, 1)],
+    ["one of several parts", Buffer.from(Array.from({ length: 12_000_001 }, (_, at) => at % 251))],
+  ])("%s comes back as it was, and parts of it", async (_what, bytes) => {
+    const { id } = await uploaded(admin, bytes, "x.bin", { isPublic: "true" });
+    expect((await bytesOf(`/assets/${id}`)).equals(bytes)).toBe(true);
+    if (bytes.length > 3) {
+      const part = await bytesOf(`/assets/${id}`, { Range: `bytes=2-${bytes.length - 2}` });
+      expect(part.equals(bytes.subarray(2, -1))).toBe(true);
+    }
+    expect((await admin.delete(`/svc_file/${id}`)).status).toBe(200);
+    await nothingThere();
+  });
+
+  test("pictures are made, replaced and removed with their file", async () => {
+    const { id } = await uploaded(admin, await picture(60, 30), "p.png", { isPublic: "true" });
+    expect((await fetch(`${stack.appUrl}/assets/${id}?width=10`)).status).toBe(200);
+    expect(s3.objects.size).toBe(2);
+    await admin.send("PATCH", `/svc_file/${id}`, { body: fileForm("text", "t.txt") });
+    expect([...s3.objects.values()].map(String)).toEqual(["text"]);
+    await admin.delete(`/svc_file/${id}`);
+    await nothingThere();
+  });
+
+  test("a client that goes away in the middle of the parts leaves nothing", async () => {
+    await abortUpload({ appUrl: stack.appUrl, headers }, 12 * MEBIBYTE);
+    await nothingThere();
+  });
+
+  test("a service that dies in the middle of the parts leaves nothing, once another has swept", async () => {
+    const request = openUpload({ appUrl: stack.appUrl, headers });
+    const cut = once(request, "response").catch(() => undefined);
+    const [head = ""] = multipartBody([filePart("file", "x", "a/b", "|")])
+      .toString()
+      .split("|");
+    request.write(head);
+    request.write(Buffer.alloc(12 * MEBIBYTE));
+    await until(
+      async () => s3.uploads.size,
+      (count) => count === 1,
+      20_000,
+    );
+    await stack.dataService.stop("SIGKILL");
+    await cut;
+    await stack.restartDataService();
+    await nothingThere();
+  });
+
+  test("a bucket that is down: 503, and nothing is left when it is back", async () => {
+    s3.breakDown(true);
+    const { status, body } = await upload(admin, "x", "x.txt");
+    expect([status, body.error.code]).toEqual([503, "SERVICE_UNAVAILABLE"]);
+    s3.breakDown(false);
+    await nothingThere();
+    expect(await uploadBytes({ appUrl: stack.appUrl, headers }, 1_000)).toMatch(/^[0-9a-f]{24}$/);
+  });
+});
