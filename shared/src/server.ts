@@ -16,6 +16,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const BODY_TIMEOUT_MS = 300_000;
 /** Longer than any client's pool keeps a socket, so that we never close one that is being reused. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** A client whose request was refused may go on sending for this long. */
+const LINGER_MS = 10_000;
 /** In-flight requests get this long to finish. */
 const STOP_TIMEOUT_MS = 30_000;
 /** How often a stopping server closes the connections whose answer has just ended. */
@@ -55,6 +57,7 @@ export async function listen(
     inFlight.add(response);
     response.once("close", () => inFlight.delete(response));
     if (!server.listening) response.setHeader("Connection", "close");
+    else if (isLast(request)) lingerBeforeClosing(request, response);
   });
   const connections = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
@@ -69,6 +72,26 @@ export async function listen(
   const port = typeof address === "object" && address !== null ? address.port : where.port;
   const host = where.host.includes(":") ? `[${where.host}]` : where.host;
   return { url: `http://${host}:${port}`, server, stop: () => stop(server, inFlight, connections) };
+}
+
+/** The client asks for the connection to be closed after this request. */
+function isLast({ headers: { connection = "" } }: IncomingMessage): boolean {
+  return connection.toLowerCase().includes("close");
+}
+
+/**
+ * Node closes such a connection with the answer. A client that is still sending, and was refused early, would then lose
+ * the answer to a reset; so what it sends is read to its end first (RFC 9112, section 9.6).
+ */
+function lingerBeforeClosing(request: IncomingMessage, response: ServerResponse): void {
+  const { socket } = request;
+  response.shouldKeepAlive = true;
+  response.once("finish", () => {
+    if (request.complete) return void socket.end();
+    const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    socket.once("close", () => clearTimeout(cut));
+    request.once("end", () => socket.end()).resume();
+  });
 }
 
 const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>();

@@ -55,8 +55,7 @@ async function answerImport(
     const result = await importRecords(deps, { ...asked, maxRowBytes: limits.bodyMaxBytes });
     respond(response, 200, [{ ...result }]);
   } catch (error) {
-    // Whoever is still sending shall get to read why it is not wanted.
-    request.resume();
+    // What is still being sent is not read before the answer is out: its sender shall read why it is not wanted.
     if (!response.destroyed) throw error;
     const { correlationId } = contextOf(request);
     const details = error instanceof AppError ? error.details : undefined;
