@@ -55,7 +55,8 @@ async function answerImport(
     const result = await importRecords(deps, { ...asked, maxRowBytes: limits.bodyMaxBytes });
     respond(response, 200, [{ ...result }]);
   } catch (error) {
-    // What is still being sent is not read before the answer is out: its sender shall read why it is not wanted.
+    // Whoever is still sending shall get to read why it is not wanted, and then be let finish.
+    response.once("finish", () => request.resume());
     if (!response.destroyed) throw error;
     const { correlationId } = contextOf(request);
     const details = error instanceof AppError ? error.details : undefined;
