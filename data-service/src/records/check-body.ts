@@ -27,7 +27,10 @@ export interface LinkSet {
 }
 
 /** The relation that stores the links, seen from the table that stores them. */
-export function owningRelation({ target, relation }: LinkSet): Relation | undefined {
+export function owningRelation({
+  target,
+  relation,
+}: Pick<LinkSet, "target" | "relation">): Relation | undefined {
   const { field } = relation.link;
   return [...target.relations.values()].find(({ link }) => link.on === "self" && link.field === field);
 }
@@ -161,10 +164,7 @@ function linkId(target: Table, json: Json, path: string, report: Report): Stored
     return linkId(target, json.id, `${path}.id`, report);
   }
   if (isObject(json)) {
-    return report(
-      path,
-      `must be the id of a "${target.name}" record or {"id":…} and nothing more; create the record first`,
-    );
+    return report(path, `must be the id of a "${target.name}" record or {"id":…} and nothing more`);
   }
   return (
     row.parse(json, []) ??

@@ -28,6 +28,7 @@ import {
   runDelete,
   runUpdate,
 } from "./run-write.js";
+import { orUndo } from "./undo.js";
 import { atVersion, type Expected, movedOn, type Versioned } from "./version.js";
 import {
   planWrite,
@@ -37,6 +38,7 @@ import {
   tablesWritten,
   type WritePlan,
 } from "./write-plan.js";
+import { bringsRecords, checkTree, makeForChange, makeTrees, type TreeMaker } from "./write-tree.js";
 
 /** Records one POST may create. */
 const MAX_BULK = 1_000;
@@ -87,6 +89,8 @@ async function createSettled(
   parameters: Parameters,
   { stamp, key }: Besides,
 ): Promise<Created> {
+  const tree = await treeOf(deps, principal, tableName, body);
+  if (tree !== undefined) return createTrees(deps, tree, body, parameters, key);
   const bound = await bindCreates(deps, principal, tableName, body, { parameters, stamp });
   const { table, shape } = bound;
   const run = async (turn?: Turn): Promise<readonly Stored[]> =>
@@ -94,6 +98,77 @@ async function createSettled(
   const ids = key === undefined ? await run() : await once(deps.once, key, run);
   deps.ruleHooks.afterChange(table);
   return { records: await answerOf(deps, shape, ids), ids: ids.map((id) => idText(table, id)) };
+}
+
+/** A request whose bodies bring records along. */
+interface Tree {
+  readonly maker: TreeMaker;
+  readonly rights: Rights;
+  readonly table: Table;
+}
+
+async function treeOf(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  body: Json,
+): Promise<Tree | undefined> {
+  const rights = await deps.rights(principal);
+  return deps.catalogs.decide((catalog) => {
+    const table = findTable(catalog, tableName);
+    const bodies = isArray(body) ? body : [body];
+    if (!bringsRecords(bodies, table, catalog)) return undefined;
+    return { rights, table, maker: treeMaker(deps, principal, rights, catalog) };
+  });
+}
+
+const PLAIN: Parameters = { filterFromText: false };
+
+function treeMaker(deps: RecordDeps, principal: Principal, rights: Rights, catalog: Catalog): TreeMaker {
+  return {
+    catalog,
+    maxDepth: deps.limits.maxDepth,
+    check: (table, body) =>
+      void alternativesFor(openWrite(deps, rights, catalog, table, "create", PLAIN), body),
+    async make(table, bodies, undo) {
+      const bound = await bindCreates(deps, principal, table.name, bodies, { parameters: PLAIN });
+      const ids = await runCreate(deps, table, await judgeCreates(deps, bound));
+      undo.push(async () => void (await deps.writes.remove(table, ids)));
+      deps.ruleHooks.afterChange(table);
+      return ids.map((id) => COLUMN_TYPES[table.idColumn.type].toJson(id));
+    },
+  };
+}
+
+/** Creates records and those that they bring along, all or none. */
+async function createTrees(
+  deps: RecordDeps,
+  { maker, rights, table }: Tree,
+  body: Json,
+  parameters: Parameters,
+  key: OnceKey | undefined,
+): Promise<Created> {
+  const context = openWrite(deps, rights, maker.catalog, table, "create", parameters);
+  const bodies = checkBulk(body, (each) => {
+    if (!isObject(each)) return alternativesFor(context, each) && {};
+    checkTree(maker, table, each, (flat) => void alternativesFor(context, flat));
+    return each;
+  });
+  const run = async (turn?: Turn): Promise<readonly Stored[]> => {
+    if (turn?.ids !== undefined) throw interrupted(table);
+    await turn?.choose([]);
+    const made = await orUndo((undo) => makeTrees(maker, table, bodies, undo));
+    return made.map((id) => parseId(table, String(id)));
+  };
+  const ids = key === undefined ? await run() : await once(deps.once, key, run);
+  return { records: await answerOf(deps, context.shape, ids), ids: ids.map((id) => idText(table, id)) };
+}
+
+function interrupted(table: Table): AppError {
+  return new AppError(
+    "CONFLICT",
+    `The first request with this Idempotency-Key was cut off while it made "${table.name}" records with others inside; look what is there before you send it with a new key.`,
+  );
 }
 
 /** Bodies of new records that are right as far as can be told without asking the database. */
@@ -317,7 +392,17 @@ export async function update(
   parameters: Parameters,
   besides: Besides = {},
 ): Promise<Versioned> {
-  return deps.gate.run(() => updateSettled(deps, principal, tableName, idText, body, parameters, besides));
+  return deps.gate.run(async () => {
+    const tree = await treeOf(deps, principal, tableName, body);
+    const whole = async (change: Json): Promise<Versioned> =>
+      updateSettled(deps, principal, tableName, idText, change, parameters, besides);
+    if (tree === undefined || !isObject(body)) return whole(body);
+    const { maker, rights, table } = tree;
+    const context = openWrite(deps, rights, maker.catalog, table, "update", parameters);
+    checkTree(maker, table, body, (flat) => void alternativesFor(context, flat));
+    const id = COLUMN_TYPES[table.idColumn.type].toJson(parseId(table, idText));
+    return orUndo(async (undo) => whole(await makeForChange(maker, table, body, id, undo)));
+  });
 }
 
 async function updateSettled(

@@ -1,0 +1,238 @@
+// Records inside bodies: an object without an id is created and linked, all or none.
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Api, asAdmin, signIn } from "../../support/api.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { make, makeTable, type Row } from "./make.js";
+
+const ANN = { email: "ann@example.com", password: "ann's password" };
+const TABLES = ["stars", "comments", "posts", "tags", "authors"];
+
+let stack: Stack;
+let admin: Api;
+let ann: Api;
+let role: string;
+
+beforeAll(async () => {
+  stack = await startStack();
+  admin = await asAdmin(stack);
+  const name = { name: "name", type: "string", required: true };
+  await makeTable(admin, { name: "authors", columns: [{ ...name, unique: true }] });
+  await makeTable(admin, { name: "tags", idType: "uuid", columns: [name] });
+  await makeTable(admin, {
+    name: "posts",
+    columns: [{ name: "title", type: "string", required: true }],
+    relations: [
+      { name: "author", type: "many-to-one", table: "authors", inverse: "posts", required: true },
+      { name: "tags", type: "many-to-many", table: "tags", inverse: "posts" },
+    ],
+  });
+  await makeTable(admin, {
+    name: "comments",
+    idType: "int",
+    columns: [{ name: "text", type: "string", required: true }],
+    relations: [
+      {
+        name: "post",
+        type: "many-to-one",
+        table: "posts",
+        inverse: "comments",
+        required: true,
+        counted: true,
+      },
+    ],
+  });
+  await makeTable(admin, {
+    name: "stars",
+    columns: [{ name: "size", type: "int" }],
+    relations: [{ name: "author", type: "one-to-one", table: "authors", inverse: "star" }],
+  });
+  role = (await make(admin, "svc_role", { name: "Writer" })).id;
+  await make(admin, "svc_user", { ...ANN, role });
+  ann = await signIn(`${stack.appUrl}/api`, ANN);
+});
+
+afterAll(() => stack?.stop());
+
+beforeEach(async () => {
+  for (const table of [...TABLES, "svc_permission"])
+    await admin.send("DELETE", `/${table}?filter=${encodeURIComponent('{"id":{"_is_not_null":true}}')}`);
+});
+
+const counts = async (): Promise<number[]> =>
+  Promise.all(
+    TABLES.map(async (table) => {
+      const { body } = await admin.get(`/${table}`, { meta: "totalCount", fields: "id" });
+      return body.meta.totalCount;
+    }),
+  );
+const SHAPE = { fields: "title,author.name,tags.name", deep: { comments: { fields: "text" } } };
+const shown = (row: Row) => ({
+  title: row.title,
+  author: row.author?.name,
+  tags: row.tags.map(({ name }: Row) => name).sort(),
+  comments: row.comments.map(({ text }: Row) => text).sort(),
+});
+const POST = {
+  title: "first",
+  author: { name: "Ann" },
+  tags: [{ name: "red" }, { name: "blue" }],
+  comments: [{ text: "good" }, { text: "bad" }],
+};
+
+describe("a create with records inside", () => {
+  it("makes them all, linked in every kind of relation, and answers them", async () => {
+    const { status, body } = await admin.post("/posts", POST, SHAPE);
+    expect(status).toBe(201);
+    const expected = { title: "first", author: "Ann", tags: ["blue", "red"], comments: ["bad", "good"] };
+    expect(shown(body.data[0])).toEqual(expected);
+    const sorted = await admin.get("/posts", {
+      ...SHAPE,
+      sort: "-_count(comments)",
+      aggregate: { comments: { count: true } },
+    });
+    expect(shown(sorted.body.data[0])).toEqual(expected);
+    expect(sorted.body.meta.aggregate.comments.count).toBe(2);
+  });
+
+  it("goes through several levels, beside ids of records that are there", async () => {
+    const red = await make(admin, "tags", { name: "red" });
+    const star = { size: 3 };
+    const posts = [{ ...POST, author: undefined, tags: [red.id, { name: "new" }] }, { title: "second" }];
+    const { status, body } = await admin.post(
+      "/authors",
+      { name: "Bob", star, posts },
+      { deep: { posts: { ...SHAPE, sort: "title" } }, fields: "name,star.size" },
+    );
+    expect([status, body.data[0]?.star?.size]).toEqual([201, 3]);
+    expect(body.data[0].posts.map(shown)).toEqual([
+      { title: "first", author: "Bob", tags: ["new", "red"], comments: ["bad", "good"] },
+      { title: "second", author: "Bob", tags: [], comments: [] },
+    ]);
+  });
+
+  it("takes lists of them, all or none", async () => {
+    const list = [POST, { title: "second", author: { name: "Bob" } }];
+    expect((await admin.post("/posts", list)).body.data).toHaveLength(2);
+    const again = [
+      { title: "third", author: { name: "Eve" } },
+      { title: "fourth", author: { name: "Ann" } },
+    ];
+    const before = await counts();
+    expect((await admin.post("/posts", again)).status).toBe(409);
+    expect(await counts()).toEqual(before);
+  });
+
+  it("is refused with every violation at its place, through all levels, and makes nothing", async () => {
+    const body = {
+      author: { name: 5 },
+      tags: [{ name: "fine" }, {}],
+      comments: [
+        { text: "fine", post: "x" },
+        { text: null, nosuch: 1 },
+      ],
+    };
+    const { status, body: refused } = await admin.post("/posts", body);
+    expect(status).toBe(400);
+    expect(refused.message).toEqual([
+      "title: is required",
+      "author.name: must be text, not 5",
+      "tags[1].name: is required",
+      "comments[0].post: is set by the record around it; leave it out",
+      "comments[1].text: must not be null",
+      "comments[1].nosuch: unknown field",
+    ]);
+    expect(await counts()).toEqual([0, 0, 0, 0, 0]);
+  });
+
+  it("takes back what was made when a later record is refused", async () => {
+    await make(admin, "authors", { name: "taken" });
+    const body = {
+      name: "new",
+      posts: [
+        { ...POST, author: undefined },
+        { title: "x", tags: ["0190163d-8694-739b-aea5-966c26f8ad91"] },
+      ],
+    };
+    expect((await admin.post("/authors", body)).status).toBe(400);
+    expect(await counts()).toEqual([0, 0, 0, 0, 1]);
+    expect((await admin.post("/posts", { ...POST, author: { name: "taken" } })).status).toBe(409);
+    expect(await counts()).toEqual([0, 0, 0, 0, 1]);
+  });
+
+  it("may be nested seven levels deep and no deeper", async () => {
+    let body: Row = { title: "deepest" };
+    for (let level = 0; level < 8; level += 1)
+      body = level % 2 === 0 ? { name: `${level}`, posts: [body] } : { title: `${level}`, author: body };
+    expect((await admin.post("/posts", body)).body.message[0]).toMatch(/records may be nested 7 levels deep/);
+  });
+
+  it("with an Idempotency-Key is made once", async () => {
+    const init = {
+      body: JSON.stringify(POST),
+      headers: { "Content-Type": "application/json", "Idempotency-Key": randomUUID() },
+    };
+    const first = await admin.send("POST", "/posts", init);
+    const second = await admin.send("POST", "/posts", init);
+    expect([second.status, second.body]).toEqual([201, first.body]);
+    expect(await counts()).toEqual([0, 2, 1, 2, 1]);
+  });
+});
+
+describe("a change with records inside", () => {
+  it("makes and links them; the set is the new one", async () => {
+    const post = await make(admin, "posts", POST);
+    const { body: before } = await admin.get(`/posts/${post.id}`, { deep: { comments: { sort: "id" } } });
+    const [kept] = before.data[0].comments;
+    const comments = [kept.id, { text: "new" }];
+    expect((await admin.patch(`/posts/${post.id}`, { comments: [{ text: "x" }] })).status).toBe(400);
+    const others = before.data[0].comments.slice(1).map(({ id }: Row) => id);
+    for (const id of others) await admin.delete(`/comments/${id}`);
+    const change = { comments, tags: [{ name: "green" }], author: { name: "Bob" } };
+    const { status, body } = await admin.patch(`/posts/${post.id}`, change, SHAPE);
+    expect([status, shown(body.data[0])]).toEqual([
+      200,
+      { title: "first", author: "Bob", tags: ["green"], comments: ["good", "new"] },
+    ]);
+    expect(await counts()).toEqual([0, 2, 1, 3, 2]);
+  });
+
+  it("puts a new record into a one-to-one place that was taken", async () => {
+    const author = await make(admin, "authors", { name: "Ann", star: { size: 1 } });
+    const { status } = await admin.patch(`/authors/${author.id}`, { star: { size: 2 } });
+    expect(status).toBe(200);
+    const { body } = await admin.get("/stars", { fields: "size,author.name", sort: "size" });
+    expect(body.data).toEqual([
+      { size: 1, author: null },
+      { size: 2, author: { id: author.id, name: "Ann" } },
+    ]);
+  });
+
+  it("that is refused makes nothing", async () => {
+    const post = await make(admin, "posts", POST);
+    const before = await counts();
+    const missing = await admin.patch("/posts/000000000000000000000000", { author: { name: "Eve" } });
+    const refused = await admin.patch(`/posts/${post.id}`, {
+      tags: [{ name: "x" }],
+      author: { name: "Ann" },
+    });
+    expect([missing.status, refused.status]).toEqual([404, 409]);
+    expect(await counts()).toEqual(before);
+  });
+});
+
+describe("records inside a body", () => {
+  it("are made by the rules for their tables, columns and values included", async () => {
+    const rule = (parts: Row) => make(admin, "svc_permission", { role, ...parts });
+    for (const table of ["posts", "comments", "authors"]) await rule({ table, action: "read" });
+    await rule({ table: "posts", action: "create" });
+    const create = () => ann.post("/posts", { title: "x", author: { name: "Eve" } });
+    expect((await create()).status).toBe(403);
+    await rule({ table: "authors", action: "create", check: { name: { _neq: "Eve" } } });
+    expect((await create()).status).toBe(403);
+    expect(await counts()).toEqual([0, 0, 0, 0, 0]);
+    expect((await ann.post("/posts", { title: "x", author: { name: "Bob" } })).status).toBe(201);
+    const hidden = await ann.post("/posts", { title: "x", author: { name: "Zoe" }, tags: [{ name: "x" }] });
+    expect([hidden.status, hidden.body.message]).toEqual([400, ["tags: unknown field"]]);
+  });
+});
