@@ -1,5 +1,8 @@
 // The route table of the data service, top to bottom: the life of a request.
 import { errorHandler, notFound, requestContext } from "@portico/shared/http-context";
+import { shedLoad } from "@portico/shared/load-shedding";
+import { matchedRoute, metricsPage } from "@portico/shared/metrics";
+import { watchRequests } from "@portico/shared/watch-requests";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import { apiTokenRoutes } from "./auth/api-token-routes.js";
 import { keyRoutes } from "./auth/key-routes.js";
@@ -19,7 +22,7 @@ import { schemaHandlers, schemaRoutes } from "./schema/routes.js";
 import { importRoutes } from "./transfer/routes.js";
 
 export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
-  const { auth, config, logger, records, store } = deps;
+  const { auth, config, logger, metrics, records, store } = deps;
   const prefix = config.systemTablePrefix;
   const app = express();
   app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
@@ -28,10 +31,15 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
 
   app.get("/healthz", noSniff, (_request, response) => void response.json({ status: "ok" }));
   app.get("/readyz", noSniff, readiness(store, health));
+  app.get("/metrics", metricsPage(metrics.registry));
+  const isTraced = config.otlpEndpoint !== undefined;
+  const watch = watchRequests(metrics.registry, isTraced, (request) => matchedRoute(request) ?? "none");
+  for (const handler of watch.handlers) app.use(handler);
   app.use(
     requestContext(logger, (path) => `/api${path}`),
     noStore,
   );
+  app.use(shedLoad(config, watch.onShed));
   if (config.rateLimitPerMinute > 0) app.use(requestLimit(auth.throttle, config.rateLimitPerMinute));
   app.use(methodOverride);
   app.use(internalRoutes(deps.identity));

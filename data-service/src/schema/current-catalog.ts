@@ -20,18 +20,27 @@ export class CurrentCatalog {
   readonly #source: CatalogSource;
   readonly #system: readonly SystemTableDefinition[];
   readonly #clock: Clock;
+  readonly #noteLookup: () => void;
   #catalog: Catalog;
   #checkedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(source: CatalogSource, system: readonly SystemTableDefinition[], clock: Clock) {
+  /** @param noteLookup told of each question that the catalog at hand may answer */
+  constructor(
+    source: CatalogSource,
+    system: readonly SystemTableDefinition[],
+    clock: Clock,
+    noteLookup: () => void = () => {},
+  ) {
     this.#source = source;
     this.#system = system;
     this.#clock = clock;
+    this.#noteLookup = noteLookup;
     this.#catalog = buildCatalog(-1, [], system);
   }
 
   /** The catalog, at most a second old. */
   async get(): Promise<Catalog> {
+    this.#noteLookup();
     const fresh = this.#clock.now().getTime() - this.#checkedAt < FRESH_MS;
     return fresh ? this.#catalog : this.refresh();
   }
