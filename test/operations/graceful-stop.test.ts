@@ -115,5 +115,6 @@ function logged(log: string, load: string, message: string): number {
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));
-  return lines.filter((line) => line.message === message && line.correlationId?.startsWith(`${load}-`)).length;
+  return lines.filter((line) => line.message === message && line.correlationId?.startsWith(`${load}-`))
+    .length;
 }

@@ -1,6 +1,9 @@
 // GET /metrics of both services: for their operator, never for the public, and without a series a client could make.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, apiOf, asAdmin } from "../support/api.js";
+import { projectRoot } from "../support/run-state.js";
 import { freePort, type Stack, startStack } from "../support/stack.js";
 import { type Sample, scrape, total, valuesOf } from "./prometheus.js";
 
@@ -29,18 +32,14 @@ const ofData = (): Promise<readonly Sample[]> => scrape(`${stack.dataUrl}/metric
 const ofGateway = (): Promise<readonly Sample[]> => scrape(gatewayMetrics);
 
 describe("who sees metrics", () => {
-  it.each([
-    "/metrics",
-    "/api/metrics",
-    "/api/metrics/",
-    "/api/%6Detrics",
-    "/api/readyz",
-    "/api/healthz",
-  ])("nobody finds them at the public address %s", async (path) => {
-    const response = await fetch(stack.appUrl + path);
-    expect(response.status).toBe(404);
-    expect(await response.text()).not.toContain("portico_http");
-  });
+  it.each(["/metrics", "/api/metrics", "/api/metrics/", "/api/%6Detrics", "/api/readyz", "/api/healthz"])(
+    "nobody finds them at the public address %s",
+    async (path) => {
+      const response = await fetch(stack.appUrl + path);
+      expect(response.status).toBe(404);
+      expect(await response.text()).not.toContain("portico_http");
+    },
+  );
 
   it("the gateway's own port has them and nothing else", async () => {
     const page = await fetch(gatewayMetrics);
@@ -166,6 +165,34 @@ describe("the data service", () => {
       expect(samples.some((sample) => sample.name === name)).toBe(true);
   });
 });
+
+describe("the dashboard in ops/", () => {
+  it("asks for nothing that no service shows", async () => {
+    const file = join(projectRoot, "ops/grafana-dashboard.json");
+    const { panels } = JSON.parse(await readFile(file, "utf8"));
+    const asked: string = panels.flatMap(({ targets }: Panel) => targets.map(({ expr }) => expr)).join("\n");
+    const names = new Set(asked.match(/\b(portico|nodejs|process)_\w+/g));
+    expect(names.size).toBeGreaterThan(15);
+    const shown = await Promise.all([gatewayMetrics, `${stack.dataUrl}/metrics`].map(textOf));
+    // A counter that has counted nothing yet is declared all the same.
+    const declared = new Set(
+      shown.flatMap((text) =>
+        [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name = "", type]) =>
+          type === "histogram" ? [`${name}_bucket`, `${name}_count`] : [name],
+        ),
+      ),
+    );
+    expect([...names].filter((name) => !declared.has(name))).toEqual([]);
+  });
+});
+
+interface Panel {
+  readonly targets: readonly { readonly expr: string }[];
+}
+
+async function textOf(url: string): Promise<string> {
+  return (await fetch(url)).text();
+}
 
 function planned(samples: readonly Sample[], plan: string): number {
   return total(samples, "portico_query_plans_total", { plan });
