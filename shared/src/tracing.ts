@@ -28,19 +28,20 @@ export function readOtlpEndpoint(reader: EnvReader): string | undefined {
 
 /** Starts the SDK. Its other settings (`OTEL_TRACES_SAMPLER`, `OTEL_EXPORTER_OTLP_HEADERS` …) it reads itself. */
 export async function startTracing(service: string, endpoint: string): Promise<Tracing> {
-  const [{ BatchSpanProcessor, NodeTracerProvider }, { OTLPTraceExporter }, { resourceFromAttributes }] =
+  const [sdk, { OTLPTraceExporter }, { resourceFromAttributes }, { W3CTraceContextPropagator }] =
     await Promise.all([
       import("@opentelemetry/sdk-trace-node"),
       import("@opentelemetry/exporter-trace-otlp-http"),
       import("@opentelemetry/resources"),
+      import("@opentelemetry/core"),
     ]);
   const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces` });
-  const provider = new NodeTracerProvider({
+  const provider = new sdk.NodeTracerProvider({
     resource: resourceFromAttributes({ "service.name": `portico-${service}` }),
-    spanProcessors: [new BatchSpanProcessor(exporter)],
+    spanProcessors: [new sdk.BatchSpanProcessor(exporter)],
   });
-  // Sets the context manager and the W3C propagators, too.
-  provider.register();
+  // Not the default, which would also carry `baggage` from any client to the data service.
+  provider.register({ propagator: new W3CTraceContextPropagator() });
   return {
     async stop() {
       const late = new Promise((resolve) => setTimeout(resolve, FLUSH_MS).unref());

@@ -1,5 +1,6 @@
 // Traces: one request is one trace, from the gateway through the data service to MongoDB, and tells no secret.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { startRig } from "../gateway/support/rig.js";
 import { type Api, apiOf, asAdmin } from "../support/api.js";
 import { type Stack, startStack } from "../support/stack.js";
 import { type Collector, type ReceivedSpan, startCollector } from "./collector.js";
@@ -69,6 +70,18 @@ describe("a request", () => {
       .spans()
       .filter(({ traceId, service }) => traceId === served[0]?.traceId && service === "portico-gateway");
     expect(gateway.map(({ name }) => name).sort()).toEqual(["GET /api/{table}/{id}", "data-service forward"]);
+  });
+});
+
+describe("the gateway", () => {
+  it("hands its own span on to the data service, and of the client's headers no baggage", async () => {
+    const rig = await startRig({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+    const traceparent = `00-${TRACE}-${CALLER}-01`;
+    await rig.call("/api/posts", { headers: { traceparent, baggage: "secret=1" } });
+    const { headers } = rig.upstream.last();
+    expect(headers.traceparent).toMatch(new RegExp(`^00-${TRACE}-(?!${CALLER})[0-9a-f]{16}-01$`));
+    expect(headers.baggage).toBeUndefined();
+    await rig.stop();
   });
 });
 
