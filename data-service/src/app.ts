@@ -29,8 +29,8 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.set("query parser", false);
   app.set("trust proxy", config.trustProxy);
 
-  app.get("/healthz", noSniff, (_request, response) => void response.json({ status: "ok" }));
-  app.get("/readyz", noSniff, readiness(store, health));
+  app.get("/healthz", probe, (_request, response) => void response.json({ status: "ok" }));
+  app.get("/readyz", probe, readiness(store, health));
   app.get("/metrics", metricsPage(metrics.registry));
   const isTraced = config.otlpEndpoint !== undefined;
   const watch = watchRequests(metrics.registry, isTraced, (request) => matchedRoute(request) ?? "none");
@@ -70,8 +70,8 @@ function together(all: readonly OwnHandlers[]): OwnHandlers {
 }
 
 /** Probes come often and are not logged, so they pass outside of requestContext. */
-const noSniff: RequestHandler = (_request, response, next) => {
-  response.set("X-Content-Type-Options", "nosniff");
+const probe: RequestHandler = (_request, response, next) => {
+  response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
   next();
 };
 
@@ -92,6 +92,7 @@ function readiness(store: Deps["store"], health: { stopping: boolean }): Request
         () => true,
         () => false,
       ));
+    if (!ready) response.set("Retry-After", "5");
     response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not ready" });
   };
 }

@@ -66,21 +66,25 @@ function countRefusals(throttle: Throttle, note: (limit: string) => void): Throt
 }
 
 const SESSIONS_EVERY_MS = 60_000;
+/** A database that is away must not keep the other metrics waiting. */
+const SESSIONS_WAIT_MS = 1_000;
 
 /** Counting reads an index key for each session, so not every look counts anew. */
 function showSessions(registry: Registry, count: () => Promise<number>): void {
   let countedAt = Number.NEGATIVE_INFINITY;
   new Gauge({
     name: "portico_live_sessions",
-    help: "Sessions that have not expired, in the whole system; a minute old at most.",
+    help: "Sessions that have not expired, in the whole system; a minute old at most, NaN while not known.",
     registers: [registry],
     async collect() {
       if (performance.now() - countedAt < SESSIONS_EVERY_MS) return;
-      // A database that is away must not take the other metrics along.
-      const live = await count().catch(() => undefined);
-      if (live === undefined) return;
-      countedAt = performance.now();
+      const live = await Promise.race([count().catch(() => Number.NaN), unknownAfter(SESSIONS_WAIT_MS)]);
+      if (!Number.isNaN(live)) countedAt = performance.now();
       this.set(live);
     },
   });
+}
+
+function unknownAfter(milliseconds: number): Promise<number> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds, Number.NaN).unref());
 }

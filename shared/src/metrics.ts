@@ -66,7 +66,7 @@ export function metricsPage(registry: Registry): RequestListener {
     response.setHeader("X-Content-Type-Options", "nosniff");
     response.setHeader("Cache-Control", "no-store");
     const isRead = request.method === "GET" || request.method === "HEAD";
-    if (!isRead || request.url !== "/metrics") {
+    if (!isRead || request.url?.split("?")[0] !== "/metrics") {
       response.writeHead(404).end();
       return;
     }

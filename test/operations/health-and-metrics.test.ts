@@ -1,4 +1,4 @@
-// GET /metrics of both services: for their operator, never for the public, and without a series a client could make.
+// Health and metrics of both services: for their operator, in few words, and without a series a client could make.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -30,6 +30,24 @@ afterAll(() => stack.stop());
 
 const ofData = (): Promise<readonly Sample[]> => scrape(`${stack.dataUrl}/metrics`);
 const ofGateway = (): Promise<readonly Sample[]> => scrape(gatewayMetrics);
+
+describe("health", () => {
+  it.each([
+    ["the gateway", "/healthz"],
+    ["the gateway", "/readyz"],
+    ["the data service", "/healthz"],
+    ["the data service", "/readyz"],
+  ])("%s answers %s with a status and nothing else", async (service, path) => {
+    const base = service === "the gateway" ? stack.appUrl : stack.dataUrl;
+    const answer = await fetch(base + path);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({ status: expect.stringMatching(/^(ok|ready)$/) });
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(answer.headers.get("x-powered-by")).toBeNull();
+    expect((await fetch(base + path, { method: "HEAD" })).status).toBe(200);
+  });
+});
 
 describe("who sees metrics", () => {
   it.each(["/metrics", "/api/metrics", "/api/metrics/", "/api/%6Detrics", "/api/readyz", "/api/healthz"])(
