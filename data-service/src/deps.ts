@@ -220,8 +220,7 @@ function makeRecords(
   const tables = systemTables(config.systemTablePrefix);
   const catalogStore = makeCatalogStore(db, config.systemTablePrefix);
   const [ofCatalog, ofRules] = [metrics.cache("catalog"), metrics.cache("rules")];
-  const source = { ...catalogStore, state: noted(ofCatalog.load, catalogStore.state) };
-  const catalogs = new CurrentCatalog(source, tables, clock, ofCatalog.lookup);
+  const catalogs = new CurrentCatalog(catalogStore, tables, clock, (kind) => ofCatalog[kind]());
   const rules = makeRuleStore(db, config.systemTablePrefix, clock, ofRules.load);
   const protectedTables = protectedTablesOf(config.systemTablePrefix);
   const readRecord = recordReader({ catalogs, store: records });
