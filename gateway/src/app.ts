@@ -32,12 +32,13 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   app.disable("x-powered-by");
 
   app.use(requestContext(deps.logger, (path) => path));
-  for (const handler of watch.handlers) app.use(handler);
   app.use(securityHeaders(config.appUrl));
   app.use(checkRequestLine);
 
   app.route("/healthz").get(healthz).all(onlyMethods("GET", "HEAD"));
   app.route("/readyz").get(readyz(deps.authClient, isStopping)).all(onlyMethods("GET", "HEAD"));
+  // Behind the probes, which come every few seconds.
+  for (const handler of watch.handlers) app.use(handler);
 
   app.use("/api", cors(config.allowedOrigins), cookieParser());
   app.use(shedLoad(config, watch.onShed));

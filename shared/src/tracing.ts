@@ -89,15 +89,19 @@ export interface TracedCall {
   /** Hand the trace on; none without the SDK. */
   readonly headers: Readonly<Record<string, string>>;
   /** @param status undefined when there was no answer */
-  end(status: number | undefined): void;
+  end(status: number | undefined, failed: boolean): void;
 }
 
+const UNTRACED: TracedCall = { headers: {}, end: () => {} };
+
+/** A call on behalf of a request; what a service does by itself is not traced. */
 export function traceCall(name: string, method: string): TracedCall {
+  if (trace.getActiveSpan() === undefined) return UNTRACED;
   const attributes = { "http.request.method": method };
   const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes });
   const headers: Record<string, string> = {};
   propagation.inject(trace.setSpan(context.active(), span), headers);
-  return { headers, end: (status) => endSpan(span, status, status === undefined || status >= 500) };
+  return { headers, end: (status, failed) => endSpan(span, status, failed) };
 }
 
 function endSpan(span: Span, status: number | undefined, failed: boolean): void {

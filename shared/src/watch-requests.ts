@@ -5,7 +5,7 @@ import { Counter, measureRequests, type Registry } from "./metrics.js";
 import { traceRequests } from "./tracing.js";
 
 export interface WatchRequests {
-  /** Mount them at the start of the road. */
+  /** Mount them at the start of the road, behind the probes. */
   readonly handlers: readonly RequestHandler[];
   /** For `shedLoad`. */
   readonly onShed: (why: Overload) => void;

@@ -5,6 +5,7 @@ describe("routePattern", () => {
   it.each([
     ["/", "pages"],
     ["/orders/7", "pages"],
+    ["/assets/64b000000000000000000001", "/assets/…"],
     ["/api", "/api"],
     ["/api/posts", "/api/{table}"],
     ["/api/posts/", "/api/{table}"],

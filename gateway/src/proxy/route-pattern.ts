@@ -3,7 +3,7 @@ import { matchedRoute } from "@portico/shared/metrics";
 import type { Request } from "express";
 
 /** First words below `/api` that are no table. */
-const ROOMS = ["auth", "me", "assets", "internal", ".well-known"];
+const ROOMS = ["auth", "me", "metadata", "assets", "internal", ".well-known"];
 
 const BY_DEPTH = ["/api", "/api/{table}", "/api/{table}/{id}", "/api/{table}/{id}/{part}"];
 
@@ -13,6 +13,7 @@ const BY_DEPTH = ["/api", "/api/{table}", "/api/{table}/{id}", "/api/{table}/{id
  */
 export function routePattern(path: string): string {
   const [first = "", ...rest] = path.split("/").filter((segment) => segment !== "");
+  if (first === "assets") return "/assets/…";
   if (first !== "api") return "pages";
   const room = ROOMS.find((word) => word === rest[0]);
   if (room !== undefined) return rest.length === 1 ? `/api/${room}` : `/api/${room}/…`;

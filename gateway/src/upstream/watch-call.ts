@@ -28,7 +28,7 @@ export function makeWatchCall(registry: Registry | undefined): WatchCall {
       end(outcome) {
         const answered = typeof outcome === "number";
         stop?.({ result: answered ? statusClass(outcome) : outcome });
-        call.end(answered ? outcome : undefined);
+        call.end(answered ? outcome : undefined, answered ? outcome >= 500 : outcome === "failed");
       },
     };
   };
