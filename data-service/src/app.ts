@@ -1,5 +1,8 @@
 // The route table of the data service, top to bottom: the life of a request.
 import { errorHandler, notFound, requestContext } from "@portico/shared/http-context";
+import { shedLoad } from "@portico/shared/load-shedding";
+import { matchedRoute, metricsPage } from "@portico/shared/metrics";
+import { watchRequests } from "@portico/shared/watch-requests";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import { apiTokenRoutes } from "./auth/api-token-routes.js";
 import { keyRoutes } from "./auth/key-routes.js";
@@ -21,19 +24,24 @@ import { schemaHandlers, schemaRoutes } from "./schema/routes.js";
 import { importRoutes } from "./transfer/routes.js";
 
 export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
-  const { auth, config, logger, records, store } = deps;
+  const { auth, config, logger, metrics, records, store } = deps;
   const prefix = config.systemTablePrefix;
   const app = express();
   app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
   app.set("query parser", false);
   app.set("trust proxy", config.trustProxy);
 
-  app.get("/healthz", noSniff, (_request, response) => void response.json({ status: "ok" }));
-  app.get("/readyz", noSniff, readiness(store, health));
+  app.get("/healthz", probe, (_request, response) => void response.json({ status: "ok" }));
+  app.get("/readyz", probe, readiness(store, health));
+  app.get("/metrics", metricsPage(metrics.registry));
+  const isTraced = config.otlpEndpoint !== undefined;
+  const watch = watchRequests(metrics.registry, isTraced, (request) => matchedRoute(request) ?? "none");
+  for (const handler of watch.handlers) app.use(handler);
   app.use(
     requestContext(logger, (path) => `/api${path}`),
     noStore,
   );
+  app.use(shedLoad(config, watch.onShed));
   if (config.rateLimitPerMinute > 0) app.use(requestLimit(auth.throttle, config.rateLimitPerMinute));
   app.use(methodOverride);
   app.use(internalRoutes(deps.identity));
@@ -66,8 +74,8 @@ function together(all: readonly OwnHandlers[]): OwnHandlers {
 }
 
 /** Probes come often and are not logged, so they pass outside of requestContext. */
-const noSniff: RequestHandler = (_request, response, next) => {
-  response.set("X-Content-Type-Options", "nosniff");
+const probe: RequestHandler = (_request, response, next) => {
+  response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
   next();
 };
 
@@ -88,6 +96,7 @@ function readiness(store: Deps["store"], health: { stopping: boolean }): Request
         () => true,
         () => false,
       ));
+    if (!ready) response.set("Retry-After", "5");
     response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not ready" });
   };
 }

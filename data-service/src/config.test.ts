@@ -57,6 +57,9 @@ describe("readConfig", () => {
       trustProxy: ["loopback"],
       logLevel: "info",
       accessTokenTtlSeconds: 900,
+      otlpEndpoint: undefined,
+      maxInFlight: 1_000,
+      maxEventLoopDelayMs: 1_000,
     });
     expect(Object.isFrozen(readConfig({}))).toBe(true);
   });

@@ -3,6 +3,8 @@ import { createPrivateKey, type KeyObject } from "node:crypto";
 import { resolve } from "node:path";
 import { EnvReader } from "@portico/shared/env";
 import { SERVICE_SECRET_MIN } from "@portico/shared/kept-secret";
+import { type OverloadLimits, readOverloadLimits } from "@portico/shared/load-shedding";
+import { readOtlpEndpoint } from "@portico/shared/tracing";
 import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
 import { emailProblem, normalizeEmail } from "./auth/email.js";
 import { passwordProblem } from "./auth/password-problem.js";
@@ -10,7 +12,7 @@ import { readS3Settings, type S3Settings } from "./files/s3-settings.js";
 import { THRESHOLDS } from "./query/plan/thresholds.js";
 
 /** The settings of the data service. Each field names its variable. */
-export interface Config {
+export interface Config extends OverloadLimits {
   /** NODE_ENV is `production`: secrets must be given, demo content is refused. */
   readonly production: boolean;
   /** APP_URL, as an origin: the issuer of access tokens. */
@@ -73,6 +75,8 @@ export interface Config {
   readonly rateLimitPerMinute: number;
   /** ACCESS_TOKEN_TTL_SECONDS: the life of an access token; tests shorten it. */
   readonly accessTokenTtlSeconds: number;
+  /** OTEL_EXPORTER_OTLP_ENDPOINT: where traces go; nowhere when undefined. */
+  readonly otlpEndpoint: string | undefined;
 }
 
 const MAX_INT = 2 ** 31 - 1;
@@ -125,6 +129,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     logLevel: reader.choice("LOG_LEVEL", "info", LOG_LEVELS),
     rateLimitPerMinute: reader.integer("RATE_LIMIT_PER_MINUTE", 0, { min: 0, max: 1_000_000 }),
     accessTokenTtlSeconds: reader.integer("ACCESS_TOKEN_TTL_SECONDS", 900, { min: 1, max: 3600 }),
+    otlpEndpoint: readOtlpEndpoint(reader),
+    ...readOverloadLimits(reader),
   };
   reader.done();
   return Object.freeze(config);

@@ -31,6 +31,7 @@ import { authenticate } from "./http/authenticate.js";
 import type { InternalRoutesDeps } from "./identity/internal-routes.js";
 import type { OAuthAccountRoutesDeps } from "./identity/routes.js";
 import { loadSecrets, type Secrets } from "./local-secrets.js";
+import { type CacheNotes, type Metrics, makeMetrics } from "./metrics.js";
 import { makeApiTokenStore } from "./mongo/api-token-store.js";
 import { makeAuditStore } from "./mongo/audit-store.js";
 import { makeCatalogStore } from "./mongo/catalog-store.js";
@@ -46,12 +47,13 @@ import { ensureOnceIndexes, makeOnceStore } from "./mongo/once-store.js";
 import { provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
 import { makeRuleStore } from "./mongo/rule-store.js";
-import { authSweeps, ensureAuthIndexes, makeSessionStore } from "./mongo/session-store.js";
+import { authSweeps, countLiveSessions, ensureAuthIndexes, makeSessionStore } from "./mongo/session-store.js";
 import { sweepRegularly } from "./mongo/sweep.js";
 import { makeTableData } from "./mongo/table-data.js";
 import { makeThrottleStore } from "./mongo/throttle-store.js";
 import { makeTreeLock } from "./mongo/tree-lock.js";
 import { makeUserStore, userCollection } from "./mongo/user-store.js";
+import { measurePool, traceCommands } from "./mongo/watch-client.js";
 import { loadRights } from "./permission/load-rights.js";
 import type { ProtectedTables } from "./permission/rights.js";
 import { CountedWrites } from "./records/counted-writes.js";
@@ -83,17 +85,24 @@ export interface Deps {
   readonly files: FileDeps;
   readonly permissions: RecordDeps & ExplainPermissionDeps;
   readonly counts: CountStore;
+  readonly metrics: Metrics;
 }
 
 /** Opens everything the service needs. */
 export async function makeDeps(config: Config): Promise<Deps> {
   const logger = makeLogger("data-service", config.logLevel);
   const secrets = await loadSecrets(config);
-  const store = await connectStore(config.mongodbUrl);
-  const auth = await makeAuth(config, secrets, store, logger);
+  const metrics = makeMetrics();
+  const isTraced = config.otlpEndpoint !== undefined;
+  const store = await connectStore(config.mongodbUrl, { monitorCommands: isTraced }, (client) => {
+    measurePool(client, metrics.registry);
+    if (isTraced) traceCommands(client);
+  });
+  metrics.liveSessions(() => countLiveSessions(store.db, systemClock.now()));
+  const auth = await makeAuth(config, secrets, store, metrics, logger);
   const counts = new CountStore(store.db, store.cluster, () => systemClock.now());
   const fileParts = makeFileParts(config, store, logger);
-  const records = makeRecords(config, secrets, store, auth, counts, logger, fileParts);
+  const records = makeRecords(config, secrets, store, auth, counts, metrics, logger, fileParts);
   const users: AuthParts["users"] = auth.users;
   return {
     config,
@@ -114,10 +123,17 @@ export async function makeDeps(config: Config): Promise<Deps> {
       },
     },
     counts,
+    metrics,
   };
 }
 
-async function makeAuth(config: Config, secrets: Secrets, { db }: Store, logger: Logger): Promise<AuthDeps> {
+async function makeAuth(
+  config: Config,
+  secrets: Secrets,
+  { db }: Store,
+  metrics: Metrics,
+  logger: Logger,
+): Promise<AuthDeps> {
   const clock = systemClock;
   const keys = await openStoredKeys(
     {
@@ -134,17 +150,41 @@ async function makeAuth(config: Config, secrets: Secrets, { db }: Store, logger:
     access: makeAccessTokens(keys, config.appUrl, config.accessTokenTtlSeconds),
     refresh: makeRefreshTokens(secrets.encryptionKey),
   };
-  const sessionCache = makeSessionCache({ sessions, users, clock });
-  const apiTokenCache = makeApiTokenCache({ apiTokens, users, clock });
+  const [ofSessions, ofTokens] = [metrics.cache("sessions"), metrics.cache("api_tokens")];
+  const sessionCache = counted(
+    makeSessionCache({ sessions: { find: noted(ofSessions.load, sessions.find) }, users, clock }),
+    ofSessions,
+  );
+  const tokenStore = { ...apiTokens, findByHash: noted(ofTokens.load, apiTokens.findByHash) };
+  const apiTokenCache = counted(makeApiTokenCache({ apiTokens: tokenStore, users, clock }), ofTokens);
   const hasher = makePasswordHasher();
   const digest = makeAccountDigest(secrets.encryptionKey);
-  const throttle = makeThrottle({ store: makeThrottleStore(db), digest, clock });
+  const throttle = metrics.throttled(makeThrottle({ store: makeThrottleStore(db), digest, clock }));
   const entries = makeAuditStore(db, config.systemTablePrefix);
-  const audit = makeAudit({ entries, clock, logger });
+  const audit = metrics.audited(makeAudit({ entries, clock, logger }));
   return {
     ...{ users, sessions, apiTokens, clock, tokens, sessionCache, apiTokenCache, hasher, keys, logger },
     ...{ digest, throttle, audit, sweeps: [...authSweeps(db), entries.sweep, makeOnceStore(db).sweep] },
     authenticate: authenticate({ accessTokens: tokens.access, sessionCache, apiTokenCache, clock }),
+  };
+}
+
+/** The same cache, its lookups counted. */
+function counted<Cache extends { find(...asked: never[]): unknown }>(
+  cache: Cache,
+  { lookup }: CacheNotes,
+): Cache {
+  return { ...cache, find: noted(lookup, cache.find) };
+}
+
+/** The same function, noted before each call. */
+function noted<Args extends unknown[], Result>(
+  note: () => void,
+  work: (...args: Args) => Result,
+): (...args: Args) => Result {
+  return (...args) => {
+    note();
+    return work(...args);
   };
 }
 
@@ -197,6 +237,7 @@ function makeRecords(
   { db }: Store,
   auth: AuthParts,
   counts: CountStore,
+  metrics: Metrics,
   logger: Logger,
   files: FileParts,
 ): Deps["records"] {
@@ -204,8 +245,9 @@ function makeRecords(
   const records = new RecordStore(db, config.queryTimeoutMs);
   const tables = systemTables(config.systemTablePrefix);
   const catalogStore = makeCatalogStore(db, config.systemTablePrefix);
-  const catalogs = new CurrentCatalog(catalogStore, tables, clock);
-  const rules = makeRuleStore(db, config.systemTablePrefix, clock);
+  const [ofCatalog, ofRules] = [metrics.cache("catalog"), metrics.cache("rules")];
+  const catalogs = new CurrentCatalog(catalogStore, tables, clock, (kind) => ofCatalog[kind]());
+  const rules = makeRuleStore(db, config.systemTablePrefix, clock, ofRules.load);
   const protectedTables = protectedTablesOf(config.systemTablePrefix);
   const readRecord = recordReader({ catalogs, store: records });
   const gate = new WriteGate(catalogs);
@@ -220,7 +262,8 @@ function makeRecords(
     backfillDerived: makeBackfill({ catalogs, catalogStore, counts, provision }),
     changeWaitMs: config.schemaChangeWaitMs,
     rights: loadRights({
-      ...{ rules, clock, tables: protectedTables, maxDepth: config.queryMaxDepth },
+      ...{ clock, tables: protectedTables, maxDepth: config.queryMaxDepth },
+      rules: { of: noted(ofRules.lookup, rules.of) },
       userRecord: async (id) =>
         (await readRecord(protectedTables.users, ObjectId.createFromHexString(id))) ?? null,
     }),
@@ -229,6 +272,7 @@ function makeRecords(
       read: (id) => readRecord(protectedTables.permissions, id),
     }),
     store: records,
+    notePlan: metrics.notePlan,
     seenQueries: new SeenQueries({ store: records, clock }),
     writes: new CountedWrites(records, counts),
     once: { store: makeOnceStore(db), clock },

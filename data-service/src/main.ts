@@ -3,6 +3,7 @@ import { tellLauncher } from "@portico/shared/launcher-messages";
 import { refuseMalformed } from "@portico/shared/refuse-malformed";
 import { runService, type Service } from "@portico/shared/run-service";
 import { listen } from "@portico/shared/server";
+import { startTracing } from "@portico/shared/tracing";
 import { makeApp } from "./app.js";
 import { type Config, readConfig } from "./config.js";
 import { type Deps, isEmbedded, makeDeps, prepare, repairCounts } from "./deps.js";
@@ -13,6 +14,8 @@ const REPAIR_EVERY_MS = 60_000;
 
 await runService(async (): Promise<Service> => {
   const config = readConfig(process.env);
+  const { otlpEndpoint } = config;
+  const tracing = otlpEndpoint === undefined ? undefined : await startTracing("data-service", otlpEndpoint);
   const deps = await makeDeps(config);
   const health = { stopping: false };
   const { admin, stopSweeping } = await prepare(deps);
@@ -37,6 +40,7 @@ await runService(async (): Promise<Service> => {
       await deps.files.contents.stop();
       await deps.records.presence.stop();
       await deps.store.close();
+      await tracing?.stop();
     },
   };
 });

@@ -1,6 +1,8 @@
 // The route table: from top to bottom, the life of a request.
 import { errorHandler, notFound, requestContext } from "@portico/shared/http-context";
+import { shedLoad } from "@portico/shared/load-shedding";
 import { onlyMethods } from "@portico/shared/only-methods";
+import { watchRequests } from "@portico/shared/watch-requests";
 import cookieParser from "cookie-parser";
 import express, { type Express } from "express";
 import type { Config } from "./config.js";
@@ -16,10 +18,12 @@ import { oauthRoutes } from "./oauth/routes.js";
 import { docsPage } from "./pages/docs-page.js";
 import { staticSite } from "./pages/static-site.js";
 import { proxyRoute } from "./proxy/proxy-route.js";
+import { routeOf } from "./proxy/route-pattern.js";
 
 /** @param isStopping whether the process is on its way out */
 export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): Express {
   const room = { ...config, ...deps, pageOrigins: [config.appUrl, ...config.allowedOrigins] };
+  const watch = watchRequests(deps.metrics, config.otlpEndpoint !== undefined, routeOf);
   const app = express();
   app.set("case sensitive routing", true);
   app.set("query parser", false);
@@ -34,8 +38,11 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
 
   app.route("/healthz").get(healthz).all(onlyMethods("GET", "HEAD"));
   app.route("/readyz").get(readyz(deps.authClient, isStopping)).all(onlyMethods("GET", "HEAD"));
+  // Behind the probes, which come every few seconds.
+  for (const handler of watch.handlers) app.use(handler);
 
   app.use("/api", cors(config.allowedOrigins), cookieParser());
+  app.use(shedLoad(config, watch.onShed));
   app
     .route("/api/login")
     .post(...loginRoute(room))

@@ -30,6 +30,11 @@ describe("readConfig", () => {
       uploadMaxBytes: 52_428_800,
       systemTablePrefix: "svc_",
       logLevel: "info",
+      metricsPort: undefined,
+      metricsHost: "127.0.0.1",
+      otlpEndpoint: undefined,
+      maxInFlight: 1_000,
+      maxEventLoopDelayMs: 1_000,
     });
     expect(Object.isFrozen(config)).toBe(true);
   });
@@ -55,6 +60,10 @@ describe("readConfig", () => {
     ["UPLOAD_MAX_BYTES", "-1"],
     ["SYSTEM_TABLE_PREFIX", "../"],
     ["LOG_LEVEL", "loud"],
+    ["METRICS_PORT", "on"],
+    ["MAX_IN_FLIGHT", "-1"],
+    ["MAX_EVENT_LOOP_DELAY_MS", "1s"],
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
     ["SERVICE_SECRET", "too short"],
     ["OAUTH_REQUIRE_FLOW_COOKIE", "no"],
     ["OAUTH_DEV_PROVIDER", "yes"],

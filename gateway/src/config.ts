@@ -3,12 +3,14 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { EnvReader } from "@portico/shared/env";
 import { SERVICE_SECRET_MIN } from "@portico/shared/kept-secret";
+import { type OverloadLimits, readOverloadLimits } from "@portico/shared/load-shedding";
+import { readOtlpEndpoint } from "@portico/shared/tracing";
 import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
 import { readDevelopmentProvider } from "./oauth/development/provider.js";
 import { type Providers, readProviders } from "./oauth/provider-settings.js";
 
 /** The settings of the gateway. Each field names its variable. */
-export interface Config {
+export interface Config extends OverloadLimits {
   /** NODE_ENV is `production`: a public address must be https. */
   readonly production: boolean;
   /** APP_URL, as an origin: cookie, CSRF and redirect rules follow it. */
@@ -45,6 +47,12 @@ export interface Config {
   readonly systemTablePrefix: string;
   /** LOG_LEVEL */
   readonly logLevel: string;
+  /** METRICS_PORT: where metrics are shown, never on the public port; nowhere when undefined. */
+  readonly metricsPort: number | undefined;
+  /** METRICS_HOST */
+  readonly metricsHost: string;
+  /** OTEL_EXPORTER_OTLP_ENDPOINT: where traces go; nowhere when undefined. */
+  readonly otlpEndpoint: string | undefined;
   readonly limits: Limits;
 }
 
@@ -109,6 +117,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     importMaxBytes: reader.integer("IMPORT_MAX_BYTES", 1024 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
     systemTablePrefix: readSystemTablePrefix(reader),
     logLevel: reader.choice("LOG_LEVEL", "info", LOG_LEVELS),
+    metricsPort: readMetricsPort(reader),
+    metricsHost: reader.text("METRICS_HOST", "127.0.0.1"),
+    otlpEndpoint: readOtlpEndpoint(reader),
+    ...readOverloadLimits(reader),
     limits: LIMITS,
   };
   reader.done();
@@ -145,6 +157,11 @@ function readStaticDir(reader: EnvReader): string | undefined {
     reader.problem(`STATIC_DIR must be a folder with an index.html; there is none in "${directory}".`);
   }
   return directory;
+}
+
+function readMetricsPort(reader: EnvReader): number | undefined {
+  if (reader.optional("METRICS_PORT") === undefined) return undefined;
+  return reader.integer("METRICS_PORT", 0, { min: 0, max: 65_535 });
 }
 
 function readSystemTablePrefix(reader: EnvReader): string {

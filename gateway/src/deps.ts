@@ -4,6 +4,7 @@ import { makeAssertions } from "@portico/shared/assertion";
 import { type Clock, systemClock } from "@portico/shared/clock";
 import { keepSecret, SERVICE_SECRET } from "@portico/shared/kept-secret";
 import { type Logger, makeLogger } from "@portico/shared/logger";
+import { makeRegistry, type Registry } from "@portico/shared/metrics";
 import type { Config } from "./config.js";
 import { developmentFetch } from "./oauth/development/answers.js";
 import { type DevelopmentCodes, makeDevelopmentCodes } from "./oauth/development/code.js";
@@ -13,6 +14,7 @@ import { type Forward, makeForward } from "./proxy/forward.js";
 import { type Refresh, refreshOnce } from "./session/refresh-once.js";
 import { type AuthClient, makeAuthClient } from "./upstream/auth-client.js";
 import { type IdentityClient, makeIdentityClient } from "./upstream/identity-client.js";
+import { makeWatchCall, watchedFetch } from "./upstream/watch-call.js";
 
 export interface Deps {
   readonly clock: Clock;
@@ -22,6 +24,8 @@ export interface Deps {
   readonly forward: Forward;
   readonly identityClient: IdentityClient;
   readonly oauth: OAuthSettings;
+  /** Undefined where metrics are off. */
+  readonly metrics: Registry | undefined;
   /** Undefined where the development provider is off. */
   readonly developmentCodes: DevelopmentCodes | undefined;
 }
@@ -31,19 +35,25 @@ export async function makeDeps(config: Config): Promise<Deps> {
   const { dataServiceUrl, limits, logLevel } = config;
   const serviceSecret =
     config.serviceSecret ?? (await keepSecret(join(config.dataDir, "secrets"), SERVICE_SECRET));
+  const metrics = config.metricsPort === undefined ? undefined : makeRegistry();
+  const watch = makeWatchCall(metrics);
+  const watched = watchedFetch(watch);
   const authClient = makeAuthClient({
     dataServiceUrl,
+    fetch: watched,
     timeoutMs: limits.authTimeoutMs,
     readyTimeoutMs: limits.readyTimeoutMs,
   });
   return {
     clock: systemClock,
     logger: makeLogger("gateway", logLevel),
+    metrics,
     authClient,
     refresh: refreshOnce(authClient.refresh),
-    forward: makeForward({ dataServiceUrl, limits }),
+    forward: makeForward({ dataServiceUrl, limits, watch }),
     identityClient: makeIdentityClient({
       ...{ dataServiceUrl, timeoutMs: limits.authTimeoutMs, clock: systemClock },
+      fetch: watched,
       assertions: makeAssertions(serviceSecret),
     }),
     ...makeOAuth(config, serviceSecret),

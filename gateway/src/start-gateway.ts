@@ -1,22 +1,31 @@
 // Settings -> a running gateway that can be stopped cleanly.
+
+import { metricsPage } from "@portico/shared/metrics";
 import { refuseMalformed } from "@portico/shared/refuse-malformed";
 import type { Service } from "@portico/shared/run-service";
-import { listen } from "@portico/shared/server";
+import { listen, type RunningServer } from "@portico/shared/server";
+import { startTracing } from "@portico/shared/tracing";
 import { makeApp } from "./app.js";
 import type { Config } from "./config.js";
-import { makeDeps } from "./deps.js";
+import { type Deps, makeDeps } from "./deps.js";
 
-/** @throws ConfigError when the port is taken */
+/** @throws ConfigError when a port is taken */
 export async function startGateway(config: Config): Promise<Service> {
   let stopping = false;
+  const tracing =
+    config.otlpEndpoint === undefined ? undefined : await startTracing("gateway", config.otlpEndpoint);
   const deps = await makeDeps(config);
   const app = makeApp(config, deps, () => stopping);
+  const metrics = await listenForMetrics(config, deps);
   const { url, server, stop } = await listen(
     app,
     { host: config.host, port: config.port, portVariable: "PORT" },
     // Ours to refuse, with the error body: Node would answer without one.
     { requireHostHeader: false },
-  );
+  ).catch(async (error: unknown) => {
+    await metrics?.stop();
+    throw error;
+  });
   refuseMalformed(server);
   if (config.developmentProvider) {
     deps.logger.warn("development sign-in provider is on: any identity, no password, on this machine only");
@@ -28,6 +37,16 @@ export async function startGateway(config: Config): Promise<Service> {
       stopping = true;
       await stop();
       deps.forward.close();
+      await Promise.all([metrics?.stop(), tracing?.stop()]);
     },
   };
+}
+
+/** A port of its own: the public one must never show metrics, whatever stands before it. */
+async function listenForMetrics(config: Config, deps: Deps): Promise<RunningServer | undefined> {
+  if (config.metricsPort === undefined || deps.metrics === undefined) return undefined;
+  const where = { host: config.metricsHost, port: config.metricsPort, portVariable: "METRICS_PORT" };
+  const server = await listen(metricsPage(deps.metrics), where);
+  deps.logger.info({ metricsUrl: `${server.url}/metrics` }, "metrics are shown");
+  return server;
 }

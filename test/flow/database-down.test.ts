@@ -63,6 +63,14 @@ describe("without a database", () => {
     expect(JSON.stringify(body)).not.toMatch(/mongo|ECONN|\.sock/i);
   });
 
+  it("metrics are shown all the same", async () => {
+    const response = await fetch(`${stack.dataUrl}/metrics`);
+    expect([response.status, await response.text()]).toEqual([
+      200,
+      expect.stringMatching(/^portico_live_sessions NaN$/im),
+    ]);
+  });
+
   it("a cookie that needs a refresh is kept, and no cookie is set", async () => {
     const browser = apiOf(`${stack.appUrl}/api`, { Cookie: `refreshToken=${refreshToken}` });
     const answer = await browser.get("/notes");

@@ -21,6 +21,8 @@ export interface Store {
   close(): Promise<void>;
 }
 
+type WatchClient = (client: MongoClient) => void;
+
 /** What an address may choose otherwise (`?maxPoolSize=200`). */
 const DEFAULTS = {
   appName: "portico",
@@ -37,22 +39,33 @@ const AUTHENTICATION_FAILED = [18, 8000];
 /**
  * Connects to the database that MONGODB_URL names, opening the embedded engine for `mongodb_embedded://`.
  * @param options what a test wants otherwise
+ * @param watch gets the client before it connects, to listen to its events
  * @throws ConfigError (EngineError is one) with one clear sentence when nothing answers there
  */
-export async function connectStore(mongodbUrl: string, options: MongoClientOptions = {}): Promise<Store> {
+export async function connectStore(
+  mongodbUrl: string,
+  options: MongoClientOptions = {},
+  watch: WatchClient = () => {},
+): Promise<Store> {
   const address = parseStoreAddress(mongodbUrl);
-  if (address.kind === "server") return connectDriver(address.url, address.database, options);
+  if (address.kind === "server") return connectDriver(address.url, address.database, options, watch);
   const engine = await openEmbeddedEngine(address.directory);
   try {
-    return closingEngine(await connectDriver(engine.uri, address.database, options), engine);
+    return closingEngine(await connectDriver(engine.uri, address.database, options, watch), engine);
   } catch (error) {
     await engine.close();
     throw error;
   }
 }
 
-async function connectDriver(url: string, database: string, options: MongoClientOptions): Promise<Store> {
+async function connectDriver(
+  url: string,
+  database: string,
+  options: MongoClientOptions,
+  watch: WatchClient,
+): Promise<Store> {
   const client = makeClient(url, options);
+  watch(client);
   try {
     await client.connect();
     const hello = await client.db("admin").command({ hello: 1 });

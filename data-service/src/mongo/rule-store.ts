@@ -28,10 +28,17 @@ export interface RuleStore {
   forget(): void;
 }
 
-export function makeRuleStore(db: Db, systemTablePrefix: string, clock: Clock): RuleStore {
+/** @param noteLoad told when rules are read from the database */
+export function makeRuleStore(
+  db: Db,
+  systemTablePrefix: string,
+  clock: Clock,
+  noteLoad: () => void = () => {},
+): RuleStore {
   const rules: Collection<RuleDocument> = db.collection<RuleDocument>(`${systemTablePrefix}permission`);
   const cache = new Map<string | null, { at: number; rules: Promise<readonly Rule[]> }>();
   const read = async (roleId: string | null): Promise<readonly Rule[]> => {
+    noteLoad();
     const everyone = { roleId: { $exists: false } };
     const mine =
       roleId === null ? everyone : { $or: [everyone, { roleId: ObjectId.createFromHexString(roleId) }] };

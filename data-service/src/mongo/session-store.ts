@@ -37,6 +37,11 @@ function sessionCollection(db: Db): Collection<SessionDocument> {
   return db.collection<SessionDocument>("_sessions");
 }
 
+/** How many sessions have not expired. Gives up after a second. */
+export function countLiveSessions(db: Db, now: Date): Promise<number> {
+  return sessionCollection(db).countDocuments({ expiresAt: { $gt: now } }, { maxTimeMS: 1_000 });
+}
+
 export function makeSessionStore(db: Db): SessionStore {
   const sessions = sessionCollection(db);
   return {

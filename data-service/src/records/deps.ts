@@ -10,6 +10,7 @@ import type { CurrentCatalog } from "../schema/current-catalog.js";
 import type { WriteGate } from "../schema/write-gate.js";
 import type { CountedWrites } from "./counted-writes.js";
 import type { OnceDeps } from "./once.js";
+import type { PlanKind } from "./plan-kind.js";
 import type { RuleHooks } from "./rule-hooks.js";
 import type { Sealer } from "./seal.js";
 import type { SeenQueries } from "./seen-queries.js";
@@ -26,6 +27,8 @@ export interface RecordDeps {
   readonly limits: QueryLimits;
   readonly thresholds: Thresholds;
   readonly seenQueries: SeenQueries;
+  /** Told which way each list takes. */
+  readonly notePlan: (kind: PlanKind) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly sealer: Sealer;

@@ -15,6 +15,7 @@ import { countRows } from "./count.js";
 import type { RecordDeps } from "./deps.js";
 import { explainList } from "./explain.js";
 import { findTable } from "./find-table.js";
+import { planKind } from "./plan-kind.js";
 import { type Plan, planRead } from "./plan-read.js";
 
 export interface ListAnswer {
@@ -52,6 +53,7 @@ export async function list(
     return { records: mapAsync([await explainList(deps, query)], (plan) => plan), meta: undefined };
   const started = deps.clock.now().getTime();
   const plan = await planRead(deps, query);
+  deps.notePlan(planKind(plan));
   const [records, meta] = await Promise.all([runList(deps, plan, started), runMeta(deps, plan.query)]);
   if (format === undefined) return { records, meta };
   return { records, meta, file: { format, node: query.root } };

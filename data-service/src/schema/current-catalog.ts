@@ -20,20 +20,31 @@ export class CurrentCatalog {
   readonly #source: CatalogSource;
   readonly #system: readonly SystemTableDefinition[];
   readonly #clock: Clock;
+  readonly #note: (kind: "lookup" | "load") => void;
   #catalog: Catalog;
   #checkedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(source: CatalogSource, system: readonly SystemTableDefinition[], clock: Clock) {
+  /** @param note told of each look at the catalog, and of those that had to ask the database first */
+  constructor(
+    source: CatalogSource,
+    system: readonly SystemTableDefinition[],
+    clock: Clock,
+    note: (kind: "lookup" | "load") => void = () => {},
+  ) {
     this.#source = source;
     this.#system = system;
     this.#clock = clock;
+    this.#note = note;
     this.#catalog = buildCatalog(-1, [], system);
   }
 
   /** The catalog, at most a second old. */
   async get(): Promise<Catalog> {
+    this.#note("lookup");
     const fresh = this.#clock.now().getTime() - this.#checkedAt < FRESH_MS;
-    return fresh ? this.#catalog : this.refresh();
+    if (fresh) return this.#catalog;
+    this.#note("load");
+    return this.refresh();
   }
 
   /** The number of changes that the catalog at hand shows. */

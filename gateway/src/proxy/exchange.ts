@@ -2,6 +2,7 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { AppError } from "@portico/shared/app-error";
 import type { NextFunction, Request, Response } from "express";
+import type { CallOutcome } from "../upstream/watch-call.js";
 import { clientResponseHeaders } from "./response-headers.js";
 
 export interface ExchangeLimits {
@@ -11,22 +12,33 @@ export interface ExchangeLimits {
   readonly bodyMaxBytes: number;
 }
 
+/** Told once how the exchange ended, when the head of the answer is there or there will be none. */
+export type ExchangeEnd = (outcome: CallOutcome) => void;
+
 export class Exchange {
   readonly #request: Request;
   readonly #response: Response;
   readonly #next: NextFunction;
   readonly #limits: ExchangeLimits;
+  readonly #onEnd: ExchangeEnd;
   #upstream: ClientRequest | undefined;
   #bodyBytes = 0;
   #settled = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(request: Request, response: Response, next: NextFunction, limits: ExchangeLimits) {
+  constructor(
+    request: Request,
+    response: Response,
+    next: NextFunction,
+    limits: ExchangeLimits,
+    onEnd: ExchangeEnd = () => {},
+  ) {
     this.#request = request;
     this.#response = response;
     this.#next = next;
     this.#limits = limits;
-    response.once("close", () => this.#settle());
+    this.#onEnd = onEnd;
+    response.once("close", () => this.#settle("cut off"));
   }
 
   /** Whether asking once more can do no harm: nothing was answered, and the socket was an old one. */
@@ -67,7 +79,7 @@ export class Exchange {
       this.fail(cause);
       return;
     }
-    this.#settle();
+    this.#settle(status);
     // An upstream that refuses early reads no further; what the client still sends is thrown away.
     if (status >= 400 && !this.#request.readableEnded) this.#dropBody();
     answer.pipe(this.#response);
@@ -76,14 +88,16 @@ export class Exchange {
   /** Ends the exchange with a refusal, unless it has ended already. The cause goes to the log only. */
   fail(cause: unknown): void {
     if (this.#settled) return;
-    this.#settle();
+    // A refusal of ours that is the client's fault says nothing of the data service.
+    this.#settle(cause instanceof AppError && cause.status < 500 ? "cut off" : "failed");
     this.#upstream?.destroy();
     if (this.#response.destroyed) return;
     this.#dropBody();
     this.#next(cause instanceof AppError ? cause : new AppError("BAD_GATEWAY", { cause }));
   }
 
-  #settle(): void {
+  #settle(outcome: CallOutcome): void {
+    if (!this.#settled) this.#onEnd(outcome);
     this.#settled = true;
     clearTimeout(this.#timer);
   }

@@ -7,6 +7,7 @@ import { Agent, type IncomingHttpHeaders, type IncomingMessage } from "node:http
 import { Agent as TlsAgent } from "node:https";
 import type { NextFunction, Request, Response } from "express";
 import { createProxyMiddleware } from "http-proxy-middleware";
+import type { WatchCall } from "../upstream/watch-call.js";
 import { Exchange, type ExchangeLimits } from "./exchange.js";
 
 /** What to ask of the data service, ready made. */
@@ -27,13 +28,14 @@ export interface Forward {
 export interface ForwardDeps {
   readonly dataServiceUrl: string;
   readonly limits: Omit<ExchangeLimits, "bodyMaxBytes">;
+  readonly watch: WatchCall;
 }
 
 /** Shorter than the data service keeps an idle connection (65 s): we must be the one to close it. */
 const IDLE_TIMEOUT_MS = 30_000;
 const MAX_IDLE_CONNECTIONS = 64;
 
-export function makeForward({ dataServiceUrl, limits }: ForwardDeps): Forward {
+export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): Forward {
   const exchanges = new WeakMap<IncomingMessage, Exchange>();
   const repeated = new WeakSet<Exchange>();
   const agent = makeAgent(dataServiceUrl);
@@ -80,12 +82,14 @@ export function makeForward({ dataServiceUrl, limits }: ForwardDeps): Forward {
     // The library copies `url` and `headers` of the request it is given; adding and removing headers later,
     // in its `proxyReq` event, would come too late for some of them.
     request.url = upstream.pathAndQuery;
-    request.headers = upstream.headers;
-    const exchange = new Exchange(request, response, next, {
+    const call = watch("forward", request.method);
+    request.headers = { ...upstream.headers, ...call.headers };
+    const limitsOfCall = {
       ...limits,
       bodyMaxBytes: upstream.bodyMaxBytes,
       answerTimeoutMs: upstream.answerTimeoutMs ?? limits.answerTimeoutMs,
-    });
+    };
+    const exchange = new Exchange(request, response, next, limitsOfCall, call.end);
     exchanges.set(request, exchange);
     send(exchange, request);
   };

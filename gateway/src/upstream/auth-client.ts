@@ -38,6 +38,8 @@ interface AuthClientSettings {
   readonly dataServiceUrl: string;
   readonly timeoutMs: number;
   readonly readyTimeoutMs: number;
+  /** What the calls are made with. */
+  readonly fetch?: typeof fetch;
 }
 
 export interface Answer {
@@ -49,7 +51,7 @@ export interface Answer {
 /** Makes the client. Redirects are never followed. */
 export function makeAuthClient(settings: AuthClientSettings): AuthClient {
   const post = (path: string, body: unknown, headers: Record<string, string>): Promise<Answer> =>
-    call(`${settings.dataServiceUrl}${path}`, settings.timeoutMs, {
+    call(settings.fetch, `${settings.dataServiceUrl}${path}`, settings.timeoutMs, {
       method: "POST",
       headers: { ...headers, "Content-Type": "application/json" },
       body: JSON.stringify(body),
@@ -79,7 +81,8 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
     },
     async isReady() {
       const { dataServiceUrl, readyTimeoutMs } = settings;
-      const answer = await call(`${dataServiceUrl}/readyz`, readyTimeoutMs, {}).catch(() => undefined);
+      const asked = call(settings.fetch, `${dataServiceUrl}/readyz`, readyTimeoutMs, {});
+      const answer = await asked.catch(() => undefined);
       return answer?.status === 200;
     },
   };
@@ -98,9 +101,14 @@ export function callerHeaders(caller: Caller): Record<string, string> {
   };
 }
 
-export async function call(url: string, timeoutMs: number, init: RequestInit): Promise<Answer> {
+export async function call(
+  ask: typeof fetch = fetch,
+  url: string,
+  timeoutMs: number,
+  init: RequestInit,
+): Promise<Answer> {
   try {
-    const response = await fetch(url, {
+    const response = await ask(url, {
       ...init,
       redirect: "error",
       signal: AbortSignal.timeout(timeoutMs),

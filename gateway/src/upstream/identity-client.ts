@@ -31,12 +31,14 @@ export interface IdentityClientSettings {
   readonly timeoutMs: number;
   readonly assertions: Pick<Assertions, "sign">;
   readonly clock: Clock;
+  /** What the calls are made with. */
+  readonly fetch?: typeof fetch;
 }
 
 export function makeIdentityClient(settings: IdentityClientSettings): IdentityClient {
   const post = async (path: string, body: unknown, caller: Caller): Promise<Answer> => {
     const assertion = await settings.assertions.sign({ method: "POST", path }, settings.clock.now());
-    const answer = await call(`${settings.dataServiceUrl}${path}`, settings.timeoutMs, {
+    const answer = await call(settings.fetch, `${settings.dataServiceUrl}${path}`, settings.timeoutMs, {
       method: "POST",
       headers: {
         ...callerHeaders(caller),

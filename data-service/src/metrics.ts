@@ -1,0 +1,90 @@
+// What the data service counts, beside requests and the process itself (shared/metrics). Every label comes from a list.
+import { AppError } from "@portico/shared/app-error";
+import { Counter, Gauge, makeRegistry, type Registry } from "@portico/shared/metrics";
+import type { Audit } from "./auth/audit.js";
+import type { Throttle } from "./auth/throttle.js";
+import type { PlanKind } from "./records/plan-kind.js";
+
+export type CacheName = "catalog" | "rules" | "sessions" | "api_tokens";
+
+/** Lookups without a load were answered by the cache. */
+export interface CacheNotes {
+  readonly lookup: () => void;
+  readonly load: () => void;
+}
+
+export interface Metrics {
+  readonly registry: Registry;
+  cache(name: CacheName): CacheNotes;
+  notePlan(kind: PlanKind): void;
+  /** The same audit, counted by event: sign-ins, failures, reuse of refresh tokens … */
+  audited(audit: Audit): Audit;
+  /** The same throttle, its refusals counted. */
+  throttled(throttle: Throttle): Throttle;
+  /** @param count asked at most once a minute, when somebody looks */
+  liveSessions(count: () => Promise<number>): void;
+}
+
+export function makeMetrics(): Metrics {
+  const registry = makeRegistry();
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
+    new Counter({ name: `portico_${name}`, help, labelNames: [...labelNames], registers: [registry] });
+  const lookups = counter("cache_lookups_total", "Questions to a cache.", ["cache"]);
+  const loads = counter("cache_loads_total", "Of these, answered by the database.", ["cache"]);
+  const plans = counter("query_plans_total", "Lists by the way the planner chose.", ["plan"]);
+  const events = counter("account_events_total", "What the audit log records, by event.", ["event"]);
+  const refused = counter("throttled_total", "Refusals by a limit (429).", ["limit"]);
+  return {
+    registry,
+    cache: (cache) => ({ lookup: () => lookups.inc({ cache }), load: () => loads.inc({ cache }) }),
+    notePlan: (plan) => plans.inc({ plan }),
+    audited: (audit) => ({
+      record(event, client) {
+        events.inc({ event: event.event });
+        return audit.record(event, client);
+      },
+    }),
+    throttled: (throttle) => countRefusals(throttle, (limit) => refused.inc({ limit })),
+    liveSessions: (count) => showSessions(registry, count),
+  };
+}
+
+function countRefusals(throttle: Throttle, note: (limit: string) => void): Throttle {
+  const noting = async <Result>(limit: string, admitted: Promise<Result>): Promise<Result> => {
+    try {
+      return await admitted;
+    } catch (error) {
+      if (error instanceof AppError && error.code === "TOO_MANY_REQUESTS") note(limit);
+      throw error;
+    }
+  };
+  return {
+    admitSignIn: (email, address) => noting("sign_in", throttle.admitSignIn(email, address)),
+    admitRefresh: (sessionId) => noting("refresh", throttle.admitRefresh(sessionId)),
+    admitRequest: (address, perMinute) => noting("requests", throttle.admitRequest(address, perMinute)),
+  };
+}
+
+const SESSIONS_EVERY_MS = 60_000;
+/** A database that is away must not keep the other metrics waiting. */
+const SESSIONS_WAIT_MS = 1_000;
+
+/** Counting reads an index key for each session, so not every look counts anew. */
+function showSessions(registry: Registry, count: () => Promise<number>): void {
+  let countedAt = Number.NEGATIVE_INFINITY;
+  new Gauge({
+    name: "portico_live_sessions",
+    help: "Sessions that have not expired, in the whole system; a minute old at most, NaN while not known.",
+    registers: [registry],
+    async collect() {
+      if (performance.now() - countedAt < SESSIONS_EVERY_MS) return;
+      const live = await Promise.race([count().catch(() => Number.NaN), unknownAfter(SESSIONS_WAIT_MS)]);
+      if (!Number.isNaN(live)) countedAt = performance.now();
+      this.set(live);
+    },
+  });
+}
+
+function unknownAfter(milliseconds: number): Promise<number> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds, Number.NaN).unref());
+}

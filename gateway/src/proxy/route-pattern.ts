@@ -1,0 +1,27 @@
+// The route of a request as metrics and traces name it: one of a few patterns, whatever the client wrote.
+import { matchedRoute } from "@portico/shared/metrics";
+import type { Request } from "express";
+
+/** First words below `/api` that are no table. */
+const ROOMS = ["auth", "me", "metadata", "assets", "internal", ".well-known"];
+
+const BY_DEPTH = ["/api", "/api/{table}", "/api/{table}/{id}", "/api/{table}/{id}/{part}"];
+
+/**
+ * What the data service makes of a call is for its own metrics to say; here only the shape of the address counts.
+ * @param path as the client wrote it, without its query
+ */
+export function routePattern(path: string): string {
+  const [first = "", ...rest] = path.split("/").filter((segment) => segment !== "");
+  if (first === "assets") return "/assets/…";
+  if (first !== "api") return "pages";
+  const room = ROOMS.find((word) => word === rest[0]);
+  if (room !== undefined) return rest.length === 1 ? `/api/${room}` : `/api/${room}/…`;
+  return BY_DEPTH[rest.length] ?? "/api/…";
+}
+
+/** The gateway's own route, or the shape of what is forwarded. */
+export function routeOf(request: Request): string {
+  const [path = ""] = request.originalUrl.split("?");
+  return matchedRoute(request) ?? routePattern(path);
+}

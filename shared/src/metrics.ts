@@ -1,0 +1,78 @@
+// Metrics in Prometheus' text format: one registry a service, requests by route pattern, the page that shows them.
+//
+// Labels come from fixed lists and route patterns, never from addresses: a client must not be able to make series.
+import type { RequestListener } from "node:http";
+import type { Request, RequestHandler } from "express";
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+export { Counter, Gauge, Histogram, Registry } from "prom-client";
+
+/** In seconds; a hot read takes a few milliseconds, and nothing may take longer than QUERY_TIMEOUT_MS by much. */
+export const LATENCY_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"];
+
+/** A registry with what Node tells of the process: memory, processor, event-loop lag, garbage collection. */
+export function makeRegistry(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+/**
+ * Measures every request that passes, from here to the end of its answer.
+ * @param routeOf asked when the answer has ended; one of a few patterns
+ */
+export function measureRequests(registry: Registry, routeOf: (request: Request) => string): RequestHandler {
+  const registers = [registry];
+  const inFlight = new Gauge({
+    name: "portico_http_requests_in_flight",
+    help: "Requests whose answer has not ended.",
+    registers,
+  });
+  const duration = new Histogram({
+    name: "portico_http_request_duration_seconds",
+    help: "Requests by method, route pattern and status class; aborted = the answer did not reach its end.",
+    labelNames: ["method", "route", "status"],
+    buckets: LATENCY_BUCKETS,
+    registers,
+  });
+  return (request, response, next) => {
+    const started = performance.now();
+    const method = METHODS.includes(request.method) ? request.method : "other";
+    inFlight.inc();
+    response.once("close", () => {
+      inFlight.dec();
+      const status = response.writableFinished ? statusClass(response.statusCode) : "aborted";
+      duration.observe({ method, route: routeOf(request), status }, (performance.now() - started) / 1000);
+    });
+    next();
+  };
+}
+
+export function statusClass(status: number): string {
+  return `${Math.floor(status / 100)}xx`;
+}
+
+/** The pattern that Express matched, `/{table}/{id}`; undefined for what was refused or found nothing before any route. */
+export function matchedRoute(request: Request): string | undefined {
+  const path: unknown = request.route?.path;
+  return typeof path === "string" ? path.replaceAll(/:(\w+)/g, "{$1}") : undefined;
+}
+
+/** Serves the metrics and nothing else; for a port or a path that only operators reach. */
+export function metricsPage(registry: Registry): RequestListener {
+  return (request, response) => {
+    response.setHeader("X-Content-Type-Options", "nosniff");
+    response.setHeader("Cache-Control", "no-store");
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (!isRead || request.url?.split("?")[0] !== "/metrics") {
+      response.writeHead(404).end();
+      return;
+    }
+    registry.metrics().then(
+      (text) => response.setHeader("Content-Type", registry.contentType).end(text),
+      () => response.writeHead(500).end(),
+    );
+  };
+}

@@ -1,0 +1,36 @@
+// The handlers that measure and trace requests, as far as the operator wants that.
+import type { Request, RequestHandler } from "express";
+import type { Overload } from "./load-shedding.js";
+import { Counter, measureRequests, type Registry } from "./metrics.js";
+import { traceRequests } from "./tracing.js";
+
+export interface WatchRequests {
+  /** Mount them at the start of the road, behind the probes. */
+  readonly handlers: readonly RequestHandler[];
+  /** For `shedLoad`. */
+  readonly onShed: (why: Overload) => void;
+}
+
+/**
+ * @param registry none where metrics are off
+ * @param routeOf a request's pattern, asked when its answer has ended
+ */
+export function watchRequests(
+  registry: Registry | undefined,
+  isTraced: boolean,
+  routeOf: (request: Request) => string,
+): WatchRequests {
+  const measured = registry === undefined ? [] : [measureRequests(registry, routeOf)];
+  const traced = isTraced ? [traceRequests(routeOf)] : [];
+  return { handlers: [...measured, ...traced], onShed: registry ? countShed(registry) : () => {} };
+}
+
+function countShed(registry: Registry): (why: Overload) => void {
+  const shed = new Counter({
+    name: "portico_shed_requests_total",
+    help: "Requests refused because the process was overloaded.",
+    labelNames: ["reason"],
+    registers: [registry],
+  });
+  return (reason) => shed.inc({ reason });
+}

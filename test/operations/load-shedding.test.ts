@@ -1,0 +1,116 @@
+// Overload: what is too much is refused at once, what was taken is finished, and health is always answered.
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { type Rig, readError, startRig } from "../gateway/support/rig.js";
+import { startStack } from "../support/stack.js";
+import { scrape, total } from "./prometheus.js";
+
+describe("the gateway", () => {
+  let rig: Rig;
+  afterEach(() => rig.stop());
+
+  it("takes no more requests at once than MAX_IN_FLIGHT", async () => {
+    rig = await startRig({ MAX_IN_FLIGHT: "2" });
+    const held: (() => void)[] = [];
+    const bothHeld = new Promise<void>((resolve) => {
+      rig.upstream.on("GET /slow", (_arrived, response) => {
+        held.push(() => response.end("done"));
+        if (held.length === 2) resolve();
+      });
+    });
+    const taken = [rig.call("/api/slow"), rig.call("/api/slow")];
+    await bothHeld;
+
+    const refused = await rig.call("/api/posts");
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
+    expect((await readError(refused)).error).toMatchObject({
+      code: "SERVICE_UNAVAILABLE",
+      path: "/api/posts",
+    });
+    expect((await rig.call("/")).status).toBe(503);
+    expect((await rig.call("/healthz")).status).toBe(200);
+    expect((await rig.call("/readyz")).status).toBe(200);
+    expect(rig.upstream.heads.filter((head) => head === "GET /posts")).toEqual([]);
+
+    for (const finish of held) finish();
+    for (const answer of taken) expect(await (await answer).text()).toBe("done");
+    expect((await rig.call("/api/posts")).status).toBe(200);
+  });
+
+  it("takes none while its event loop is far behind, and again afterwards", async () => {
+    rig = await startRig({ MAX_EVENT_LOOP_DELAY_MS: "30" });
+    let busy = true;
+    const hog = (): void => {
+      const until = performance.now() + 60;
+      while (performance.now() < until);
+      if (busy) setImmediate(hog);
+    };
+    hog();
+    expect(await firstStatus(rig, (status) => status === 503)).toBe(503);
+    expect((await rig.call("/healthz")).status).toBe(200);
+    busy = false;
+    expect(await firstStatus(rig, (status) => status === 200)).toBe(200);
+  });
+});
+
+describe("the data service", () => {
+  it("takes no more requests at once than MAX_IN_FLIGHT, and counts those it refused", async () => {
+    const stack = await startStack({ env: { MAX_IN_FLIGHT: "2" } });
+    const { dataUrl } = stack;
+    const held = [await unfinishedPost(dataUrl), await unfinishedPost(dataUrl)];
+    await until(async () => {
+      const samples = await scrape(`${dataUrl}/metrics`);
+      return total(samples, "portico_http_requests_in_flight") === 2;
+    });
+    const refused = await fetch(`${dataUrl}/posts`);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "2"]);
+    expect((await readError(refused)).error.code).toBe("SERVICE_UNAVAILABLE");
+    // What the gateway hears, its client hears.
+    const through = await fetch(`${stack.appUrl}/api/posts`);
+    expect([through.status, through.headers.get("retry-after")]).toEqual([503, "2"]);
+    for (const path of ["/healthz", "/readyz"]) expect((await fetch(dataUrl + path)).status).toBe(200);
+    const samples = await scrape(`${dataUrl}/metrics`);
+    expect(total(samples, "portico_shed_requests_total", { reason: "in_flight" })).toBe(2);
+
+    for (const socket of held) {
+      const answer = once(socket, "data");
+      socket.write("}");
+      expect(String(await answer)).toMatch(/^HTTP\/1\.1 4\d\d /);
+      socket.destroy();
+    }
+    await until(async () => (await fetch(`${dataUrl}/posts`)).status !== 503);
+    await stack.stop();
+  });
+});
+
+/** The first status that is as wanted; the last one when none comes in time. */
+async function firstStatus(rig: Rig, isWanted: (status: number) => boolean): Promise<number> {
+  let status = 0;
+  await until(async () => {
+    const response = await rig.call("/api/posts");
+    await response.text();
+    status = response.status;
+    return isWanted(status);
+  });
+  return status;
+}
+
+async function until(isDone: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) {
+    if (await isDone()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error("it did not come to pass");
+}
+
+/** A request whose body lacks its last byte. */
+async function unfinishedPost(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, "connect");
+  const head = ["POST /posts HTTP/1.1", "Host: a", "Content-Type: application/json", "Content-Length: 2"];
+  socket.write(`${head.join("\r\n")}\r\n\r\n{`);
+  return socket;
+}
