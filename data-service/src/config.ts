@@ -50,6 +50,10 @@ export interface Config {
   readonly queryPlanWindowChildren: number;
   /** SCHEMA_CHANGE_WAIT_MS: how long an answer waits for a change of a table; tests shorten it. */
   readonly schemaChangeWaitMs: number;
+  /** CHANGES_HEARTBEAT_MS: how often a stream of changes shows that it lives; tests shorten it. */
+  readonly changesHeartbeatMs: number;
+  /** CHANGES_STALL_MS: how long a stream waits for a client that does not read; tests shorten it. */
+  readonly changesStallMs: number;
   /** BODY_MAX_BYTES */
   readonly bodyMaxBytes: number;
   /** OAUTH_SIGNUP: may a first sign-in by a provider make a user? */
@@ -105,6 +109,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       max: 1_000,
     }),
     schemaChangeWaitMs: reader.integer("SCHEMA_CHANGE_WAIT_MS", 20_000, { min: 0, max: MAX_INT }),
+    changesHeartbeatMs: reader.integer("CHANGES_HEARTBEAT_MS", 15_000, { min: 100, max: 600_000 }),
+    changesStallMs: reader.integer("CHANGES_STALL_MS", 30_000, { min: 100, max: 600_000 }),
     bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
     oauthSignup: reader.boolean("OAUTH_SIGNUP", true),
     systemTablePrefix: readSystemTablePrefix(reader),

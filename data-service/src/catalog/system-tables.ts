@@ -54,6 +54,8 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
         column("name", "string", { required: true, unique: true }),
         column("description", "text"),
         column("singleton", "boolean"),
+        column("changes", "boolean"),
+        column("history", "boolean"),
         column("idType", "enum", { options: { values: ["objectId", "uuid", "int"] } }),
         column("columns", "json"),
         column("relations", "json"),

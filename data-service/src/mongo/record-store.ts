@@ -22,6 +22,11 @@ export function idsOf(table: Table, documents: readonly StoredRecord[]): Stored[
   return documents.map(({ _id }) => row.parse(row.toJson(_id), [])).filter((id) => id !== undefined);
 }
 
+/** The expression for a list without some of its ids. */
+export function listWithout(field: string, ids: readonly Stored[]): Document {
+  return { $filter: { input: `$${field}`, cond: { $not: { $in: ["$$this", [...ids]] } } } };
+}
+
 /** Tells documents apart that have no id yet. */
 const POSITION = "__at";
 
@@ -128,6 +133,18 @@ export class RecordStore {
     return result.matchedCount === 1;
   }
 
+  /** The same. @returns the document as it is then, or undefined when none was selected */
+  async updateAndGet(
+    table: Table,
+    which: Document,
+    change: Change | Stage[],
+  ): Promise<StoredRecord | undefined> {
+    const found = await this.#refusing(table, () =>
+      this.#collection(table).findOneAndUpdate(which, change, { returnDocument: "after" }),
+    );
+    return found ?? undefined;
+  }
+
   /** @returns how many documents are different now */
   async updateMany(table: Table, which: Document, change: Change): Promise<number> {
     const result = await this.#refusing(table, () => this.#collection(table).updateMany(which, change));
@@ -148,9 +165,8 @@ export class RecordStore {
 
   /** Takes ids out of the list in `field`, wherever `which` selects. @returns how many lists are different now */
   async pull(table: Table, which: Document, field: string, ids: readonly Stored[]): Promise<number> {
-    const others = { $filter: { input: `$${field}`, cond: { $not: { $in: ["$$this", [...ids]] } } } };
     const result = await this.#refusing(table, () =>
-      this.#collection(table).updateMany(which, [{ $set: { [field]: others } }]),
+      this.#collection(table).updateMany(which, [{ $set: { [field]: listWithout(field, ids) } }]),
     );
     return result.modifiedCount;
   }

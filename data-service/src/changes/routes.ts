@@ -1,0 +1,54 @@
+// /{table}/changes and /{table}/{id}/history. `changes` is the id of no record, whatever the type of its ids.
+import { onlyMethods } from "@portico/shared/only-methods";
+import { type Request, Router } from "express";
+import { principalOf } from "../http/authenticate.js";
+import { respondWithList } from "../http/respond.js";
+import type { Principal } from "../principal.js";
+import { readParameters } from "../query/parameters.js";
+import { searchOf } from "../records/routes.js";
+import { type FollowDeps, follow } from "./follow.js";
+import { type HistoryDeps, history } from "./history.js";
+
+export interface ChangesRoutesDeps extends FollowDeps, HistoryDeps {
+  /** Who a request comes from by now; undefined when the session or token has ended. */
+  readonly present: (request: Request) => Promise<Principal | undefined>;
+}
+
+export function changesRoutes(deps: ChangesRoutesDeps): Router {
+  const router = Router({ caseSensitive: true });
+  router
+    .route("/:table/changes")
+    .head(onlyMethods("GET"))
+    .get(async (request, response) => {
+      const [lastEventId, ...more] = request.headersDistinct["last-event-id"] ?? [];
+      const follower = {
+        principal: principalOf(request),
+        present: () => deps.present(request),
+        table: String(request.params.table),
+        parameters: readParameters(searchOf(request), ["fields", "filter", "deep"]),
+        lastEventId: more.length > 0 ? "several" : lastEventId,
+      };
+      await follow(deps, follower, response);
+    })
+    .all(onlyMethods("GET"));
+  router
+    .route("/:table/:id/history")
+    .get(async (request, response) => {
+      const parameters = readParameters(searchOf(request), ["limit", "page", "meta"]);
+      const { table, id } = request.params;
+      const { entries, meta } = await history(
+        deps,
+        principalOf(request),
+        String(table),
+        String(id),
+        parameters,
+      );
+      await respondWithList(response, each(entries), meta);
+    })
+    .all(onlyMethods("GET", "HEAD"));
+  return router;
+}
+
+async function* each<Entry>(entries: readonly Entry[]): AsyncGenerator<Entry> {
+  yield* entries;
+}

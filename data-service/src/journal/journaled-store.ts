@@ -1,0 +1,235 @@
+// Writes of records, each with its entry in the journal: announce → write, naming the change in the record → publish.
+// A record names its last change, and a write names the one it builds upon, so that nothing comes in between unseen.
+// Tables that keep no journal are written straight away.
+import { AppError } from "@portico/shared/app-error";
+import { ObjectId } from "bson";
+import { isJournaled, type Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import { type Change, listWithout, type RecordStore } from "../mongo/record-store.js";
+import type { Document, Stage } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
+import {
+  type Actor,
+  CHANGE_FIELD,
+  type ChangeKind,
+  entryOf,
+  imageOf,
+  lastChangeOf,
+  markOf,
+  type Pending,
+  unchangedSince,
+} from "./entry.js";
+import { sameValue } from "./history-entry.js";
+import type { Journal } from "./journal.js";
+
+/** A record that others keep changing is tried this often before the request gives up. */
+const ATTEMPTS = 100;
+/** Records of one call that are written at once. */
+const AT_ONCE = 10;
+
+type Store = Pick<
+  RecordStore,
+  "read" | "insert" | "update" | "updateMany" | "updateAndGet" | "pull" | "remove"
+>;
+
+export interface JournaledStoreDeps {
+  readonly store: Store;
+  readonly journal: Pick<Journal, "announce" | "withdraw" | "publish" | "complete">;
+  /** Names this process. */
+  readonly instance: string;
+  readonly now: () => Date;
+  readonly actor: () => Actor;
+}
+
+export class JournaledStore {
+  readonly #deps: JournaledStoreDeps;
+
+  constructor(deps: JournaledStoreDeps) {
+    this.#deps = deps;
+  }
+
+  read(table: Table, pipeline: Stage[]): Promise<StoredRecord[]> {
+    return this.#deps.store.read(table, pipeline);
+  }
+
+  async insert(table: Table, documents: readonly Document[]): Promise<void> {
+    const { store, journal } = this.#deps;
+    if (!isJournaled(table)) return store.insert(table, documents);
+    const made = documents.map((document) => {
+      const pending = this.#pending(table, "created", document);
+      return { pending, document: { ...document, [CHANGE_FIELD]: markOf(pending) } };
+    });
+    const pending = made.map((each) => each.pending);
+    await journal.announce(pending);
+    try {
+      await store.insert(
+        table,
+        made.map(({ document }) => document),
+      );
+    } catch (error) {
+      if (isRefusal(error)) await this.#takeBack(table, pending);
+      throw error;
+    }
+    await journal.publish(
+      table,
+      made.map((each) => entryOf(table, each.pending, each.document)),
+    );
+  }
+
+  /** See RecordStore: changes one record. */
+  async update(table: Table, which: Document, change: Change): Promise<boolean> {
+    if (!isJournaled(table)) return this.#deps.store.update(table, which, change);
+    return (await this.#change(table, which, { change })) !== "none";
+  }
+
+  async updateMany(table: Table, which: Document, change: Change): Promise<number> {
+    if (!isJournaled(table)) return this.#deps.store.updateMany(table, which, change);
+    return this.#changeEach(table, which, { change });
+  }
+
+  async pull(table: Table, which: Document, field: string, ids: readonly Stored[]): Promise<number> {
+    if (!isJournaled(table)) return this.#deps.store.pull(table, which, field, ids);
+    return this.#changeEach(table, which, { list: { field, ids } });
+  }
+
+  async remove(table: Table, which: Document): Promise<number> {
+    if (!isJournaled(table)) return this.#deps.store.remove(table, which);
+    return this.#each(table, which, (id) => this.#removeOne(table, { $and: [{ _id: id }, which] }));
+  }
+
+  /** Inserts that were refused half-way: what is there of them goes again, and nobody is told. */
+  async #takeBack(table: Table, pending: readonly Pending[]): Promise<void> {
+    const ours = {
+      _id: { $in: pending.map(({ record }) => record) },
+      [`${CHANGE_FIELD}.e`]: { $in: pending.map(({ id }) => id) },
+    };
+    if (pending.length > 1) await this.#deps.store.remove(table, ours);
+    await this.#deps.journal.withdraw(pending);
+  }
+
+  async #changeEach(table: Table, which: Document, wish: Wish): Promise<number> {
+    return this.#each(table, which, async (id) => {
+      const done = await this.#change(table, { $and: [{ _id: id }, which] }, wish);
+      return done === "changed" ? 1 : 0;
+    });
+  }
+
+  /** Does something for each record that the condition selects now. @returns the sum */
+  async #each(table: Table, which: Document, act: (id: Stored) => Promise<number>): Promise<number> {
+    const found = await this.#deps.store.read(table, [{ $match: which }, { $project: { _id: 1 } }]);
+    // Ids come from the same database and go back into it.
+    const ids = found.map(({ _id }) => _id as Stored);
+    let sum = 0;
+    for (let at = 0; at < ids.length; at += AT_ONCE) {
+      const numbers = await Promise.all(ids.slice(at, at + AT_ONCE).map(act));
+      sum += numbers.reduce((total, number) => total + number, 0);
+    }
+    return sum;
+  }
+
+  /** Changes one record that the condition selects. */
+  async #change(table: Table, which: Document, wish: Wish): Promise<"changed" | "same" | "none"> {
+    const { store, journal } = this.#deps;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const before = await this.#readOne(table, which);
+      if (before === undefined) return "none";
+      if (changesNothing(before, wish)) return "same";
+      await journal.complete(table, [before]);
+      const pending = this.#pending(table, "updated", before);
+      await journal.announce([pending]);
+      const unchanged = { $and: [which, unchangedSince(before)] };
+      const after = await this.#orWithdraw(pending, () =>
+        store.updateAndGet(table, unchanged, marked(wish, pending)),
+      );
+      if (after === undefined) {
+        await journal.withdraw([pending]);
+        continue;
+      }
+      await journal.publish(table, [entryOf(table, pending, after)]);
+      return "changed";
+    }
+    throw neverStill(table);
+  }
+
+  async #removeOne(table: Table, which: Document): Promise<number> {
+    const { store, journal } = this.#deps;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const before = await this.#readOne(table, which);
+      if (before === undefined) return 0;
+      await journal.complete(table, [before]);
+      const pending = this.#pending(table, "deleted", before);
+      await journal.announce([pending]);
+      const removed = await this.#orWithdraw(pending, () =>
+        store.remove(table, { $and: [which, unchangedSince(before)] }),
+      );
+      if (removed === 0) {
+        await journal.withdraw([pending]);
+        continue;
+      }
+      await journal.publish(table, [entryOf(table, pending)]);
+      return removed;
+    }
+    throw neverStill(table);
+  }
+
+  async #readOne(table: Table, which: Document): Promise<StoredRecord | undefined> {
+    const [found] = await this.#deps.store.read(table, [{ $match: which }, { $limit: 1 }]);
+    return found;
+  }
+
+  /** A refusal is known to have written nothing. After any other failure the announcement stays, for a repair. */
+  async #orWithdraw<Result>(pending: Pending, write: () => Promise<Result>): Promise<Result> {
+    try {
+      return await write();
+    } catch (error) {
+      if (isRefusal(error)) await this.#deps.journal.withdraw([pending]);
+      throw error;
+    }
+  }
+
+  /** @param document the record as it is before, or as it is made */
+  #pending(table: Table, kind: ChangeKind, document: StoredRecord): Pending {
+    const { instance, now, actor } = this.#deps;
+    const isNew = kind === "created";
+    return {
+      ...{ id: new ObjectId(), table: table.id, kind, instance, at: now(), by: actor().userId },
+      record: document._id as Stored,
+      revision: isNew ? 1 : (lastChangeOf(document)?.revision ?? 0) + 1,
+      ...(isNew ? {} : { before: imageOf(table, document) }),
+    };
+  }
+}
+
+/** What is to become of a record: fields, or a list without some ids. */
+type Wish =
+  | { readonly change: Change }
+  | { readonly list: { readonly field: string; readonly ids: readonly Stored[] } };
+
+/** The change, and the record's word for it. */
+function marked(wish: Wish, pending: Pending): Change | Stage[] {
+  const mark = markOf(pending);
+  if ("list" in wish) {
+    const { field, ids } = wish.list;
+    return [{ $set: { [field]: listWithout(field, ids), [CHANGE_FIELD]: { $literal: mark } } }];
+  }
+  return { ...wish.change, $set: { ...wish.change.$set, [CHANGE_FIELD]: mark } };
+}
+
+/** Sets what is set already and takes away what is not there; `updatedAt` among it always changes something. */
+function changesNothing(before: StoredRecord, wish: Wish): boolean {
+  if ("list" in wish || wish.change.$addToSet !== undefined) return false;
+  const { $set = {}, $unset = {} } = wish.change;
+  const isSet = Object.entries($set).every(([field, value]) =>
+    sameValue(before[field] as Stored | undefined, value as Stored),
+  );
+  return isSet && Object.keys($unset).every((field) => before[field] === undefined);
+}
+
+/** The database has answered, and has written nothing (of the record at which it refused). */
+function isRefusal(error: unknown): boolean {
+  return error instanceof AppError && (error.code === "DUPLICATE_RESOURCE" || error.code === "CONFLICT");
+}
+
+function neverStill(table: Table): Error {
+  return new Error(`a record of "${table.name}" never stood still`);
+}
