@@ -42,11 +42,18 @@ export class JournalStore {
   readonly #pending: Collection<PendingDocument>;
   readonly #journal: Collection<JournalDocument>;
   readonly #history: Collection<HistoryDocument>;
+  readonly #isAlone: boolean;
   /** The last number, as far as this instance knows. */
   #last: number | undefined;
+  /** The last number that is on disk. Kept where nobody else writes: there nothing is told that a crash could undo. */
+  #durable = 0;
 
-  /** @param isCluster whether writes to different collections may be kept by different servers */
-  constructor(db: Db, isCluster: boolean) {
+  /**
+   * @param isCluster whether writes to different collections may be kept by different servers
+   * @param isAlone whether no other process uses the database
+   */
+  constructor(db: Db, isCluster: boolean, isAlone: boolean) {
+    this.#isAlone = isAlone;
     // In one journal of the database a change is never kept without what was written before it: nobody has to wait.
     const light = isCluster ? {} : { writeConcern: { w: 1, journal: false } as const };
     this.#pending = db.collection<PendingDocument>("_journal_pending", light);
@@ -56,6 +63,7 @@ export class JournalStore {
     this.#history = db.collection<HistoryDocument>("_history");
   }
 
+  /** To be called before anything else. */
   async ensureIndexes(): Promise<void> {
     await this.#pending.createIndex({ instance: 1 });
     await this.#journal.createIndex({ entry: 1 }, { unique: true });
@@ -66,6 +74,7 @@ export class JournalStore {
     );
     await this.#journal.createIndex({ at: 1 });
     await this.#history.createIndex({ table: 1, record: 1, revision: -1 });
+    this.#durable = await this.#lastNumber();
   }
 
   /** Notes changes that are about to be made. To be awaited before any of them. */
@@ -98,7 +107,7 @@ export class JournalStore {
     let rest = entries;
     const refused = new Set<Entry>();
     while (rest.length > 0) {
-      const last = this.#last ?? (await this.tip()).number;
+      const last = this.#last ?? (await this.#lastNumber());
       const documents = rest.map(({ id, ...entry }, at) => ({ _id: last + 1 + at, entry: id, ...entry }));
       this.#last = undefined;
       try {
@@ -110,6 +119,7 @@ export class JournalStore {
         rest = await this.#missing(rest, refused);
       }
     }
+    this.#durable = Math.max(this.#durable, this.#last ?? (await this.#lastNumber()));
     return entries.filter((entry) => !refused.has(entry));
   }
 
@@ -124,10 +134,10 @@ export class JournalStore {
     });
   }
 
-  /** Behind the last entry. */
+  /** Behind the last entry that may be told. */
   async tip(): Promise<Position> {
     const [last] = await this.#journal
-      .find({}, { projection: { entry: 1 }, sort: { _id: -1 }, limit: 1 })
+      .find(this.#told(0), { projection: { entry: 1 }, sort: { _id: -1 }, limit: 1 })
       .toArray();
     return last === undefined
       ? { number: 0, entry: "" }
@@ -141,7 +151,7 @@ export class JournalStore {
    */
   async read(position: Position, limit: number): Promise<readonly Numbered[] | undefined> {
     const cursor = this.#journal
-      .find({ _id: { $gte: position.number } })
+      .find(this.#told(position.number))
       .sort({ _id: 1 })
       .limit(limit + 1);
     const found: Numbered[] = [];
@@ -166,7 +176,7 @@ export class JournalStore {
 
   /** Forgets entries from before a time, and what is more than `most`; the last one stays, for its number. */
   async prune(before: Date, most: number): Promise<void> {
-    const { number } = await this.tip();
+    const number = await this.#lastNumber();
     const [young] = await this.#journal
       .find({ at: { $gte: before } }, { projection: { _id: 1 }, sort: { _id: 1 }, limit: 1 })
       .toArray();
@@ -187,6 +197,18 @@ export class JournalStore {
 
   async countHistoryOf(table: string, record: Stored): Promise<number> {
     return this.#history.countDocuments({ table, record });
+  }
+
+  /** Entries from a number on. */
+  #told(from: number) {
+    return { _id: this.#isAlone ? { $gte: from, $lte: this.#durable } : { $gte: from } };
+  }
+
+  async #lastNumber(): Promise<number> {
+    const [last] = await this.#journal
+      .find({}, { projection: { _id: 1 }, sort: { _id: -1 }, limit: 1 })
+      .toArray();
+    return last?._id ?? 0;
   }
 
   /** Those that are not in the journal yet. @param refused gets those that must not be */
