@@ -22,6 +22,12 @@ interface Line {
   readonly revision: number;
 }
 
+/** How many writes of a record were answered, and of how many nobody knows. */
+interface Count {
+  answered: number;
+  unknown: number;
+}
+
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Follows for as long as the test takes, on one instance after the other. */
@@ -91,12 +97,13 @@ class Follower {
   }
 }
 
-/** Writes one record after the other: makes it, changes it a few times, deletes some. */
+/** Writes one record after the other: makes it, changes it and one that all share, deletes some. */
 async function write(
   api: () => Api,
   writer: number,
   mayGoOn: () => boolean,
-  tally: Map<string, { answered: number; unknown: number }>,
+  tally: Map<string, Count>,
+  shared?: string,
 ): Promise<void> {
   for (let record = 0; mayGoOn(); record += 1) {
     const group = (writer + record) % GROUPS;
@@ -108,12 +115,19 @@ async function write(
       continue;
     }
     const id: string = made.body.data[0].id;
-    const count = { answered: 1, unknown: 0 };
-    tally.set(id, count);
-    const note = (status: number | undefined): void => {
+    tally.set(id, { answered: 1, unknown: 0 });
+    const note = (status: number | undefined, of = id): void => {
+      const count = tally.get(of);
+      if (count === undefined) return;
       if (status === 200) count.answered += 1;
       else count.unknown += 1;
     };
+    if (shared !== undefined) {
+      const answer = await api()
+        .patch(`/things/${shared}`, { n: record, group: record % GROUPS })
+        .catch(() => undefined);
+      note(answer?.status, shared);
+    }
     for (let n = 1; n <= 5 && mayGoOn(); n += 1) {
       const answer = await api()
         .patch(`/things/${id}`, { n, group: (group + n) % GROUPS })
@@ -178,7 +192,9 @@ describe("over two instances that are killed in turns", () => {
     );
     await Promise.all(followers.map(({ ready }) => ready));
 
-    const tally = new Map<string, { answered: number; unknown: number }>();
+    const tally = new Map<string, Count>();
+    const shared: string = (await (inside[0] as Api).post("/things", { group: 0, n: 0 })).body.data[0].id;
+    tally.set(shared, { answered: 1, unknown: 0 });
     const answered = (): number => [...tally.values()].reduce((sum, each) => sum + each.answered, 0);
     let isKilling = true;
     const killing = (async () => {
@@ -197,6 +213,7 @@ describe("over two instances that are killed in turns", () => {
         at,
         () => answered() < WRITES || isKilling,
         tally,
+        shared,
       ),
     );
     await Promise.all([...writers, killing]);
@@ -320,7 +337,7 @@ describe("on an engine that dies with its service", () => {
       {},
     );
     await follower.ready;
-    const tally = new Map<string, { answered: number; unknown: number }>();
+    const tally = new Map<string, Count>();
     const answered = (): number => [...tally.values()].reduce((sum, each) => sum + each.answered, 0);
     let repaired = 0;
     for (let round = 0; round < rounds; round += 1) {

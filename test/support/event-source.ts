@@ -31,16 +31,27 @@ export async function openEvents(
   headers: Readonly<Record<string, string>> = {},
   lastEventId?: string,
 ): Promise<EventSource> {
+  const source = (await holdEvents(url, headers, lastEventId)).read();
+  await source.first(1);
+  return source;
+}
+
+/** Opens a stream, and reads nothing of it before `read`. */
+export async function holdEvents(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  lastEventId?: string,
+): Promise<{ read(): EventSource }> {
   const from = lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId };
   const request = get(url, { headers: { Accept: "text/event-stream", ...headers, ...from }, agent: false });
   const [answer] = (await once(request, "response")) as [IncomingMessage];
+  // A stream that is cut off is an end like any other.
+  request.on("error", () => undefined);
   if (answer.statusCode !== 200) {
     request.destroy();
     throw new Error(`${url} answered ${answer.statusCode}`);
   }
-  const source = listenTo(answer, () => request.destroy(), lastEventId ?? "");
-  await source.first(1);
-  return source;
+  return { read: () => listenTo(answer, () => request.destroy(), lastEventId ?? "") };
 }
 
 function listenTo(answer: IncomingMessage, close: () => void, lastEventId: string): EventSource {

@@ -7,7 +7,7 @@ import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { EventStream } from "./event-stream.js";
-import { judge, openWish, type Told } from "./judge.js";
+import { judge, openWish, type Told, type Wish } from "./judge.js";
 import type { Positions } from "./position.js";
 
 export interface FollowDeps extends RecordDeps {
@@ -128,7 +128,7 @@ class Following {
     } catch (err) {
       // The head is out: an error body would read as events. What is wrong is told when the client comes back.
       if (!(err instanceof AppError)) this.#deps.logger.error({ err }, "a stream of changes broke");
-      this.#stream.end(err instanceof AppError && err.status < 500 ? "refused" : "unavailable");
+      this.#stream.end(reasonOf(err));
     } finally {
       clearInterval(looking);
     }
@@ -158,13 +158,17 @@ class Following {
 
   async #tellOf(entries: Awaited<ReturnType<Feed["read"]>> & object): Promise<boolean> {
     if (!entries.some(({ entry }) => entry.table === this.#table)) return true;
-    const { table, parameters } = this.#follower;
-    const wish = await openWish(this.#deps, this.#principal, table, parameters);
+    const wish = await this.#openWish();
     for (const told of await judge(this.#deps, wish, entries)) {
       if (this.#stop.signal.aborted) return true;
       if (!(await this.#send(told))) return false;
     }
     return true;
+  }
+
+  #openWish(): Promise<Wish> {
+    const { table, parameters } = this.#follower;
+    return openWish(this.#deps, this.#principal, table, parameters);
   }
 
   #send({ event, position, data }: Told): Promise<boolean> {
@@ -196,16 +200,24 @@ class Following {
       if (now === undefined) return this.#stop.abort("signed-out");
       this.#isOther ||= !isSame(now, this.#principal);
       this.#principal = now;
+      const { table } = await this.#openWish();
+      // The table was replaced by another one of its name, or is no longer followed by anybody.
+      if (table.id !== this.#table || table.changes !== true) return this.#stop.abort("refused");
       if (this.#isOther) this.#wake();
-    } catch {
+    } catch (error) {
       // Who can't be asked about must not be told anything either.
-      this.#stop.abort("unavailable");
+      this.#stop.abort(reasonOf(error));
     }
   }
 
   #idOf(position: Position): string {
     return this.#deps.positions.write(position, this.#table);
   }
+}
+
+/** A right that is gone, or a name: coming back gets the refusal. Anything else may be over by then. */
+function reasonOf(error: unknown): string {
+  return error instanceof AppError && error.status < 500 ? "refused" : "unavailable";
 }
 
 function isSame(a: Principal, b: Principal): boolean {

@@ -21,6 +21,7 @@ export class Feed {
   #looking: NodeJS.Timeout | undefined;
   #isLooking = false;
   #lookAgain = false;
+  #isFailing = false;
 
   constructor(journal: Pick<JournalStore, "tip" | "read">, logger: Logger) {
     this.#journal = journal;
@@ -77,7 +78,16 @@ export class Feed {
         // A smaller number means another journal: whoever reads will find that out.
         for (const sleeper of this.#sleepers.values()) if (sleeper.number !== number) sleeper.wake();
       })
-      .catch((err: unknown) => this.#logger.warn({ err }, "can't look for changes"))
+      .then(
+        () => {
+          this.#isFailing = false;
+        },
+        (err: unknown) => {
+          // Once until it works again: a database that is away would say so five times a second.
+          if (!this.#isFailing) this.#logger.warn({ err }, "can't look for changes");
+          this.#isFailing = true;
+        },
+      )
       .finally(() => {
         this.#isLooking = false;
         const now = this.#lookAgain;

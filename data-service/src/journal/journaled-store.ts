@@ -43,6 +43,8 @@ export interface JournaledStoreDeps {
 
 export class JournaledStore {
   readonly #deps: JournaledStoreDeps;
+  /** The last of those who wait for a record, by its table and id. */
+  readonly #turns = new Map<string, Promise<void>>();
 
   constructor(deps: JournaledStoreDeps) {
     this.#deps = deps;
@@ -129,47 +131,84 @@ export class JournaledStore {
 
   /** Changes one record that the condition selects. */
   async #change(table: Table, which: Document, wish: Wish): Promise<"changed" | "same" | "none"> {
-    const { store, journal } = this.#deps;
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const before = await this.#readOne(table, which);
-      if (before === undefined) return "none";
+    const { store } = this.#deps;
+    const done = await this.#inTurn(table, which, async (before) => {
       if (changesNothing(before, wish)) return "same";
-      await journal.complete(table, [before]);
-      const pending = this.#pending(table, "updated", before);
-      await journal.announce([pending]);
+      const pending = await this.#announce(table, "updated", before);
       const unchanged = { $and: [which, unchangedSince(before)] };
       const after = await this.#orWithdraw(pending, () =>
         store.updateAndGet(table, unchanged, marked(wish, pending)),
       );
-      if (after === undefined) {
-        await journal.withdraw([pending]);
-        continue;
-      }
-      await journal.publish(table, [entryOf(table, pending, after)]);
-      return "changed";
-    }
-    throw neverStill(table);
+      return (await this.#told(table, pending, after !== undefined, after)) && "changed";
+    });
+    return done ?? "none";
   }
 
   async #removeOne(table: Table, which: Document): Promise<number> {
-    const { store, journal } = this.#deps;
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const before = await this.#readOne(table, which);
-      if (before === undefined) return 0;
-      await journal.complete(table, [before]);
-      const pending = this.#pending(table, "deleted", before);
-      await journal.announce([pending]);
+    const { store } = this.#deps;
+    const done = await this.#inTurn(table, which, async (before) => {
+      const pending = await this.#announce(table, "deleted", before);
       const removed = await this.#orWithdraw(pending, () =>
         store.remove(table, { $and: [which, unchangedSince(before)] }),
       );
-      if (removed === 0) {
-        await journal.withdraw([pending]);
-        continue;
+      return (await this.#told(table, pending, removed > 0)) && 1;
+    });
+    return done ?? 0;
+  }
+
+  /**
+   * Acts on the record that the condition selects, again until nobody came in between. Those who want the same record in
+   * this process take turns: all but one of them would try in vain.
+   * @param act gives false when another was faster
+   * @returns undefined when there is no such record, or no more
+   */
+  async #inTurn<Result>(
+    table: Table,
+    which: Document,
+    act: (before: StoredRecord) => Promise<Result | false>,
+  ): Promise<Result | undefined> {
+    let before = await this.#readOne(table, which);
+    if (before === undefined) return undefined;
+    const key = `${table.id} ${String(before._id)}`;
+    const former = this.#turns.get(key);
+    let end = (): void => {};
+    const turn = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#turns.set(key, turn);
+    try {
+      if (former !== undefined) {
+        await former;
+        before = await this.#readOne(table, which);
       }
-      await journal.publish(table, [entryOf(table, pending)]);
-      return removed;
+      for (let attempt = 0; attempt < ATTEMPTS && before !== undefined; attempt += 1) {
+        const result = await act(before);
+        if (result !== false) return result;
+        before = await this.#readOne(table, which);
+      }
+    } finally {
+      end();
+      if (this.#turns.get(key) === turn) this.#turns.delete(key);
     }
-    throw neverStill(table);
+    if (before === undefined) return undefined;
+    throw new Error(`a record of "${table.name}" never stood still`);
+  }
+
+  /** Completes what came before, and says what comes now. */
+  async #announce(table: Table, kind: ChangeKind, before: StoredRecord): Promise<Pending> {
+    const { journal } = this.#deps;
+    await journal.complete(table, [before]);
+    const pending = this.#pending(table, kind, before);
+    await journal.announce([pending]);
+    return pending;
+  }
+
+  /** Publishes what was made, or withdraws what was not. @returns whether it was made */
+  async #told(table: Table, pending: Pending, isMade: boolean, after?: StoredRecord): Promise<boolean> {
+    const { journal } = this.#deps;
+    if (isMade) await journal.publish(table, [entryOf(table, pending, after)]);
+    else await journal.withdraw([pending]);
+    return isMade;
   }
 
   async #readOne(table: Table, which: Document): Promise<StoredRecord | undefined> {
@@ -228,8 +267,4 @@ function changesNothing(before: StoredRecord, wish: Wish): boolean {
 /** The database has answered, and has written nothing (of the record at which it refused). */
 function isRefusal(error: unknown): boolean {
   return error instanceof AppError && (error.code === "DUPLICATE_RESOURCE" || error.code === "CONFLICT");
-}
-
-function neverStill(table: Table): Error {
-  return new Error(`a record of "${table.name}" never stood still`);
 }

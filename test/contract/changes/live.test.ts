@@ -1,7 +1,7 @@
 // GET /{table}/changes: what happens to the records that a caller may see, as it happens.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, apiOf, asAdmin, search, signIn } from "../../support/api.js";
-import { CHANGES, type EventSource, openEvents } from "../../support/event-source.js";
+import { CHANGES, type EventSource, holdEvents, openEvents } from "../../support/event-source.js";
 import { type Stack, startStack } from "../../support/stack.js";
 
 let stack: Stack;
@@ -243,17 +243,25 @@ describe("rights", () => {
     expect(source.told.at(-1)?.data.record).toBeUndefined();
   });
 
-  it("that change start the stream anew: `reset`, and then by the new role", async () => {
+  it("of another role start the stream anew: `reset`, and then by the new role", async () => {
     const source = await follow("/notes/changes", { token: await tokenOf(reader) });
+    await make("/svc_permission", { table: "notes", action: "read", role: other, filter: { rank: 1 } });
     await admin.patch(`/svc_user/${user}`, { role: other });
     await source.first(1, "reset");
     await make("/notes", { title: "open" });
-    // The new role may read nothing of the table.
-    const [end] = await source.first(1, "end");
-    await source.ended();
-    expect(end?.data).toEqual({ reason: "refused" });
-    expect(short(source)).toEqual([]);
+    const id = await make("/notes", { title: "closed", rank: 1 });
+    await source.first(1, "created");
+    expect(short(source)).toEqual([`created ${id}`]);
     await admin.patch(`/svc_user/${user}`, { role });
+  }, 20_000);
+
+  it("that are taken away end the stream", async () => {
+    const source = await follow("/notes/changes", { token: await tokenOf(reader) });
+    const { body } = await admin.get("/svc_permission", { filter: { role, table: "notes" } });
+    await admin.patch(`/svc_permission/${body.data[0].id}`, { isEnabled: false });
+    expect((await source.first(1, "end"))[0]?.data).toEqual({ reason: "refused" });
+    await source.ended();
+    await admin.patch(`/svc_permission/${body.data[0].id}`, { isEnabled: true });
   }, 20_000);
 
   it.each<[string, (api: Api, token: string) => Promise<unknown>]>([
@@ -296,6 +304,45 @@ describe("through the gateway with cookies", () => {
   }, 20_000);
 });
 
+describe("many at once on one record", () => {
+  it("are told one by one, in the order in which they were made", async () => {
+    const source = await follow("/notes/changes", { query: { fields: "rank" } });
+    const id = await make("/notes", { rank: 0 });
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => admin.patch(`/notes/${id}`, { rank: at + 1 })),
+    );
+    const told = await source.first(answers.filter(({ status }) => status === 200).length + 1, ...CHANGES);
+    expect(told.map(({ data }) => data.revision)).toEqual(told.map((_, at) => at + 1));
+    expect(told.at(-1)?.data.record).toEqual(
+      (await admin.get(`/notes/${id}`, { fields: "rank" })).body.data[0],
+    );
+  }, 30_000);
+});
+
+describe("a client that does not read", () => {
+  it("is told no more than it takes, then let go, and can go on where it was", async () => {
+    const url = `${stack.dataUrl}/notes/changes?fields=rank,title`;
+    const ends = () => stack.dataService.log().split('"path":"/notes/changes"').length;
+    const held = await holdEvents(url, { Authorization: authorization });
+    const before = ends();
+    // More than all sockets on the way hold.
+    const title = "x".repeat(300_000);
+    for (let at = 0; at < 100; at += 1) await make("/notes", { title, rank: at });
+    while (ends() === before) await new Promise((resolve) => setTimeout(resolve, 50));
+    const first = held.read();
+    open.push(first);
+    await first.ended();
+    const some = first.told.filter(({ event }) => event === "created");
+    expect(some.length).toBeLessThan(100);
+    const rest = await openEvents(url, { Authorization: authorization }, first.lastEventId);
+    open.push(rest);
+    const more = await rest.first(100 - some.length, "created");
+    expect([...some, ...more].map(({ data }) => data.record.rank)).toEqual(
+      Array.from({ length: 100 }, (_, at) => at),
+    );
+  }, 60_000);
+});
+
 describe("a stream that can't go on", () => {
   it("is ended when the service stops, and goes on at the next one without a gap", async () => {
     const source = await follow("/notes/changes");
@@ -310,5 +357,14 @@ describe("a stream that can't go on", () => {
     const again = await follow("/notes/changes", { from: source.told.at(-2)?.id ?? "" });
     await again.first(1, "created");
     expect(short(again)).toEqual([`created ${id}`]);
+  }, 30_000);
+
+  it("does not hold up a gateway that stops", async () => {
+    const source = await follow("/notes/changes");
+    const began = performance.now();
+    await stack.gateway.stop();
+    await source.ended();
+    // Requests in flight would get 30 s.
+    expect(performance.now() - began).toBeLessThan(20_000);
   }, 30_000);
 });
