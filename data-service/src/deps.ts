@@ -205,8 +205,10 @@ function makeRecords(
   const journal = new Journal({
     ...{ journal: journalStore, store: records, logger, published: () => feed.look() },
   });
+  const unflushed = { writeConcern: { w: 1, journal: false } } as const;
+  const light = cluster ? records : new RecordStore(db, config.queryTimeoutMs, unflushed);
   const journaled = new JournaledStore({
-    ...{ store: records, journal, instance: presence.id, now: () => clock.now(), actor: currentActor },
+    ...{ store: records, light, journal, instance: presence.id, now: () => clock.now(), actor: currentActor },
   });
   return {
     ...{ catalogStore, clock, systemTables: tables, systemTablePrefix: config.systemTablePrefix },

@@ -27,13 +27,15 @@ const ATTEMPTS = 100;
 /** Records of one call that are written at once. */
 const AT_ONCE = 10;
 
-type Store = Pick<
-  RecordStore,
-  "read" | "insert" | "update" | "updateMany" | "updateAndGet" | "pull" | "remove"
->;
+type Store = Pick<RecordStore, "read" | "insert" | "update" | "updateMany" | "pull" | "remove">;
 
 export interface JournaledStoreDeps {
   readonly store: Store;
+  /**
+   * Writes without waiting for the disk, where one journal of the database keeps everything in its order: the entry that
+   * is published after each write is waited for, and is never on disk without what was written before it.
+   */
+  readonly light: Pick<RecordStore, "insert" | "updateAndGet" | "remove">;
   readonly journal: Pick<Journal, "announce" | "withdraw" | "publish" | "complete">;
   /** Names this process. */
   readonly instance: string;
@@ -55,7 +57,7 @@ export class JournaledStore {
   }
 
   async insert(table: Table, documents: readonly Document[]): Promise<void> {
-    const { store, journal } = this.#deps;
+    const { store, light, journal } = this.#deps;
     if (!isJournaled(table)) return store.insert(table, documents);
     const made = documents.map((document) => {
       const pending = this.#pending(table, "created", document);
@@ -64,7 +66,7 @@ export class JournaledStore {
     const pending = made.map((each) => each.pending);
     await journal.announce(pending);
     try {
-      await store.insert(
+      await light.insert(
         table,
         made.map(({ document }) => document),
       );
@@ -131,13 +133,13 @@ export class JournaledStore {
 
   /** Changes one record that the condition selects. */
   async #change(table: Table, which: Document, wish: Wish): Promise<"changed" | "same" | "none"> {
-    const { store } = this.#deps;
+    const { light } = this.#deps;
     const done = await this.#inTurn(table, which, async (before) => {
       if (changesNothing(before, wish)) return "same";
       const pending = await this.#announce(table, "updated", before);
       const unchanged = { $and: [which, unchangedSince(before)] };
       const after = await this.#orWithdraw(pending, () =>
-        store.updateAndGet(table, unchanged, marked(wish, pending)),
+        light.updateAndGet(table, unchanged, marked(wish, pending)),
       );
       return (await this.#told(table, pending, after !== undefined, after)) && "changed";
     });
@@ -145,11 +147,11 @@ export class JournaledStore {
   }
 
   async #removeOne(table: Table, which: Document): Promise<number> {
-    const { store } = this.#deps;
+    const { light } = this.#deps;
     const done = await this.#inTurn(table, which, async (before) => {
       const pending = await this.#announce(table, "deleted", before);
       const removed = await this.#orWithdraw(pending, () =>
-        store.remove(table, { $and: [which, unchangedSince(before)] }),
+        light.remove(table, { $and: [which, unchangedSince(before)] }),
       );
       return (await this.#told(table, pending, removed > 0)) && 1;
     });

@@ -60,7 +60,8 @@ export class JournalStore {
     // What a member of a cluster may still lose must not be told to anybody.
     const safe = isCluster ? { readConcern: { level: "majority" } as const } : {};
     this.#journal = db.collection<JournalDocument>("_journal", safe);
-    this.#history = db.collection<HistoryDocument>("_history");
+    // Written before the announcement is withdrawn: what a crash takes of it is found again by that.
+    this.#history = db.collection<HistoryDocument>("_history", light);
   }
 
   /** To be called before anything else. */

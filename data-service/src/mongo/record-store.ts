@@ -1,5 +1,5 @@
 // Records in MongoDB: the few calls every use case is made of, with refusals instead of driver errors.
-import type { Document as BsonDocument, Db, UpdateFilter } from "mongodb";
+import type { Document as BsonDocument, CollectionOptions, Db, UpdateFilter } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Document, Stage } from "../query/lower/document.js";
@@ -37,10 +37,15 @@ export class RecordStore {
   readonly #db: Db;
   readonly #timeoutMs: number;
   readonly #counts: TableCounts;
+  readonly #options: CollectionOptions;
 
-  /** @param timeoutMs QUERY_TIMEOUT_MS: no read runs longer */
-  constructor(db: Db, timeoutMs: number) {
+  /**
+   * @param timeoutMs QUERY_TIMEOUT_MS: no read runs longer
+   * @param options a promise other than the database's, for writes that something else makes safe
+   */
+  constructor(db: Db, timeoutMs: number, options: CollectionOptions = {}) {
     this.#db = db;
+    this.#options = options;
     this.#timeoutMs = timeoutMs;
     this.#counts = new TableCounts(db);
   }
@@ -192,7 +197,7 @@ export class RecordStore {
   }
 
   #collection(table: Table) {
-    return this.#db.collection<BsonDocument>(table.collection);
+    return this.#db.collection<BsonDocument>(table.collection, this.#options);
   }
 
   #aggregate(table: Table, pipeline: Stage[]) {
