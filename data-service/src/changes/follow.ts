@@ -23,6 +23,8 @@ export interface FollowDeps extends RecordDeps {
 /** Who follows, and what. */
 export interface Follower {
   readonly principal: Principal;
+  /** Whose streams are counted together: the user's id, or the address of one who has not signed in. */
+  readonly caller: string;
   /** Who it is by now, read anew; undefined when the session or token has ended. */
   readonly present: () => Promise<Principal | undefined>;
   readonly table: string;
@@ -35,21 +37,29 @@ export interface Follower {
 const LOOK_AT_CALLER_MS = 3_500;
 /** Streams of one process: each costs a look at its session every few seconds, and a question a change. */
 const MOST_STREAMS = 1_000;
+/** Nobody takes them all. */
+const MOST_OF_ONE_CALLER = 100;
 
 /** The streams of this process, so that all can be ended when it stops. */
 export class Streams {
-  readonly #open = new Set<AbortController>();
+  readonly #open = new Map<AbortController, string>();
   #isStopping = false;
 
-  /** @throws AppError 503 when there are too many */
-  open(): AbortController {
+  /** @throws AppError 429 when the caller has too many, 503 when all together have */
+  open(caller: string): AbortController {
+    const own = [...this.#open.values()].filter((each) => each === caller).length;
+    if (own >= MOST_OF_ONE_CALLER)
+      throw new AppError("TOO_MANY_REQUESTS", {
+        message: `You follow changes ${own} times already; end some of these first.`,
+        headers: { "Retry-After": "5" },
+      });
     if (this.#isStopping || this.#open.size >= MOST_STREAMS)
       throw new AppError("SERVICE_UNAVAILABLE", {
         message: "Too many clients follow changes here; try again shortly.",
         headers: { "Retry-After": "5" },
       });
     const stream = new AbortController();
-    this.#open.add(stream);
+    this.#open.set(stream, caller);
     return stream;
   }
 
@@ -59,7 +69,7 @@ export class Streams {
 
   stop(): void {
     this.#isStopping = true;
-    for (const stream of this.#open) stream.abort("restart");
+    for (const stream of this.#open.keys()) stream.abort("restart");
   }
 }
 
@@ -74,7 +84,7 @@ export async function follow(deps: FollowDeps, follower: Follower, response: Res
     throw new AppError("NOT_FOUND", `Changes of "${table.name}" can't be followed; ${remedy}.`);
   }
   const start = startOf(deps, follower, table.id) ?? (await deps.feed.tip());
-  const stop = deps.streams.open();
+  const stop = deps.streams.open(follower.caller);
   response.once("close", () => stop.abort("gone"));
   try {
     await new Following(deps, follower, table.id, response, stop).run(start);

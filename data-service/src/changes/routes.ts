@@ -21,8 +21,10 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
     .head(onlyMethods("GET"))
     .get(async (request, response) => {
       const [lastEventId, ...more] = request.headersDistinct["last-event-id"] ?? [];
+      const principal = principalOf(request);
       const follower = {
-        principal: principalOf(request),
+        principal,
+        caller: principal.kind === "user" ? principal.userId : (request.ip ?? ""),
         present: () => deps.present(request),
         table: String(request.params.table),
         parameters: readParameters(searchOf(request), ["fields", "filter", "deep"]),

@@ -119,6 +119,22 @@ describe("a stream of changes", () => {
     });
   });
 
+  it("judges by related records as they are now", async () => {
+    const filter = { notes: { _is_null: false } };
+    const source = await follow("/writers/changes", { query: { filter, fields: "name" } });
+    const without = await make("/writers", { name: "without" });
+    const writer = await make("/writers", { name: "with" });
+    await make("/notes", { title: "of it", writer });
+    for (const id of [without, writer]) await admin.patch(`/writers/${id}`, { name: "changed" });
+    const named = await follow("/notes/changes", { query: { filter: { writer: { name: "changed" } } } });
+    await admin.patch(`/writers/${writer}`, { name: "again" });
+    const note = await make("/notes", { title: "by name", writer: without });
+    await source.first(2, ...CHANGES);
+    await named.first(1, "created");
+    expect(short(source)).toEqual([`updated ${writer}`, `updated ${writer}`]);
+    expect(short(named)).toEqual([`created ${note}`]);
+  });
+
   it("tells nothing of a list of records that was refused", async () => {
     const source = await follow("/notes/changes");
     await make("/notes", { key: "taken" });
@@ -284,6 +300,20 @@ describe("rights", () => {
     },
     20_000,
   );
+
+  it("are gone within 5 s when the API token is revoked", async () => {
+    const session = apiOf(`${stack.appUrl}/api`, { Authorization: await tokenOf(reader) });
+    const { body } = await session.post("/auth/api-tokens", {
+      name: "t",
+      expiresAt: "never",
+      readOnly: true,
+    });
+    const source = await follow("/notes/changes", { token: `Bearer ${body.data[0].token}` });
+    const began = performance.now();
+    await session.delete(`/auth/api-tokens/${body.data[0].id}`);
+    expect((await source.first(1, "end"))[0]?.data).toEqual({ reason: "signed-out" });
+    expect(performance.now() - began).toBeLessThan(5_000);
+  }, 20_000);
 });
 
 describe("through the gateway with cookies", () => {
