@@ -29,7 +29,7 @@ export interface Follower {
   readonly present: () => Promise<Principal | undefined>;
   readonly table: string;
   readonly parameters: Parameters;
-  /** `Last-Event-ID` */
+  /** `Last-Event-ID`, or the parameter of this name. */
   readonly lastEventId: string | undefined;
 }
 

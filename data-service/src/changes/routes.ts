@@ -20,7 +20,6 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
     .route("/:table/changes")
     .head(onlyMethods("GET"))
     .get(async (request, response) => {
-      const [lastEventId, ...more] = request.headersDistinct["last-event-id"] ?? [];
       const principal = principalOf(request);
       const follower = {
         principal,
@@ -28,7 +27,7 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
         present: () => deps.present(request),
         table: String(request.params.table),
         parameters: readParameters(searchOf(request), ["fields", "filter", "deep"]),
-        lastEventId: more.length > 0 ? "several" : lastEventId,
+        lastEventId: lastEventIdOf(request),
       };
       await follow(deps, follower, response);
     })
@@ -49,6 +48,18 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
     })
     .all(onlyMethods("GET", "HEAD"));
   return router;
+}
+
+/**
+ * Browsers send the header when they come back by themselves, and give up after an answer that is not 200; a page that
+ * opens a new stream then can only name the event in the address. The header is the younger one where both are there.
+ */
+function lastEventIdOf(request: Request): string | undefined {
+  const sent = request.headersDistinct["last-event-id"] ?? [];
+  const named = new URLSearchParams(searchOf(request)).getAll("lastEventId");
+  const [id, ...more] = sent.length > 0 ? sent : named;
+  // Several are a contradiction, and no id of ours.
+  return more.length > 0 ? "several" : id;
 }
 
 async function* each<Entry>(entries: readonly Entry[]): AsyncGenerator<Entry> {

@@ -159,6 +159,23 @@ describe("a stream of changes", () => {
     expect(short(after)).toEqual([second, third, fourth].map((id) => `created ${id}`));
   });
 
+  it("goes on behind an event that the address names, and believes the header before it", async () => {
+    const before = await follow("/notes/changes");
+    const first = await make("/notes", {});
+    const second = await make("/notes", {});
+    const [one, two] = await before.first(2, "created");
+    const named = await follow("/notes/changes", { query: { lastEventId: one?.id } });
+    const both = await follow("/notes/changes", { query: { lastEventId: one?.id }, from: two?.id ?? "" });
+    const third = await make("/notes", {});
+    await Promise.all([named.first(2, "created"), both.first(1, "created")]);
+    expect([short(before)[0], short(named), short(both)]).toEqual([
+      `created ${first}`,
+      [`created ${second}`, `created ${third}`],
+      [`created ${third}`],
+    ]);
+    expect((await admin.get("/notes/changes", { lastEventId: "nonsense" })).status).toBe(400);
+  });
+
   it("moves the client's place on with its signs of life", async () => {
     const source = await follow("/notes/changes", { query: { filter: { title: "never" } } });
     const before = source.lastEventId;
