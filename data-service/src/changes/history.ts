@@ -21,7 +21,8 @@ export interface HistoryDeps extends RecordDeps {
 const MOST_ENTRIES = 100;
 
 export interface HistoryAnswer {
-  readonly entries: readonly Json[];
+  /** As they arrive from the database. */
+  readonly entries: AsyncIterable<Json>;
   /** Present when asked for. */
   readonly meta: JsonObject | undefined;
 }
@@ -53,15 +54,21 @@ export async function history(
   }
   const [record] = await readEach(deps, shape, [id]);
   if (record === undefined && !rights.isRoot) throw recordNotFound(table);
-  const found = await deps.journalStore.historyOf(table.id, id, paging.skip, paging.limit);
-  const total =
-    meta.length > 0 || found.length === 0 ? await deps.journalStore.countHistoryOf(table.id, id) : 0;
-  if (record === undefined && total === 0 && found.length === 0) throw recordNotFound(table);
+  const count = () => deps.journalStore.countHistoryOf(table.id, id);
+  const total = meta.length > 0 || record === undefined ? await count() : 0;
+  if (record === undefined && total === 0) throw recordNotFound(table);
   const members = membersShown(table, shape.view, rights.isRoot ? undefined : record);
   return {
-    entries: found.map((entry) => toJson(entry, members)),
+    entries: shown(deps.journalStore.historyOf(table.id, id, paging), members),
     meta: meta.length === 0 ? undefined : Object.fromEntries(meta.map((key) => [key, total])),
   };
+}
+
+async function* shown(
+  entries: AsyncIterable<HistoryEntry>,
+  members: readonly Member[],
+): AsyncGenerator<Json> {
+  for await (const entry of entries) yield toJson(entry, members);
 }
 
 /** A column or relation of the answer, and how its stored value reads. */

@@ -44,7 +44,7 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
         String(id),
         parameters,
       );
-      await respondWithList(response, each(entries), meta);
+      await respondWithList(response, entries, meta);
     })
     .all(onlyMethods("GET", "HEAD"));
   return router;
@@ -60,8 +60,4 @@ function lastEventIdOf(request: Request): string | undefined {
   const [id, ...more] = sent.length > 0 ? sent : named;
   // Several are a contradiction, and no id of ours.
   return more.length > 0 ? "several" : id;
-}
-
-async function* each<Entry>(entries: readonly Entry[]): AsyncGenerator<Entry> {
-  yield* entries;
 }

@@ -185,15 +185,22 @@ export class JournalStore {
     await this.#journal.deleteMany({ _id: { $lt: Math.min(first, number) } });
   }
 
-  /** What is kept of one record, newest first. */
-  async historyOf(table: string, record: Stored, skip: number, limit: number): Promise<HistoryEntry[]> {
-    const found = await this.#history
+  /** What is kept of one record, newest first, as it is asked for: entries may be large. */
+  async *historyOf(
+    table: string,
+    record: Stored,
+    page: { readonly skip: number; readonly limit: number },
+  ): AsyncGenerator<HistoryEntry> {
+    const cursor = this.#history
       .find({ table, record })
       .sort({ revision: -1, _id: -1 })
-      .skip(skip)
-      .limit(limit)
-      .toArray();
-    return found.map(({ _id, ...entry }) => ({ id: _id, ...entry }));
+      .skip(page.skip)
+      .limit(page.limit);
+    try {
+      for await (const { _id, ...entry } of cursor) yield { id: _id, ...entry };
+    } finally {
+      await cursor.close();
+    }
   }
 
   async countHistoryOf(table: string, record: Stored): Promise<number> {
@@ -205,10 +212,10 @@ export class JournalStore {
     return { _id: this.#isAlone ? { $gte: from, $lte: this.#durable } : { $gte: from } };
   }
 
+  /** Taken already, whether or not it is safe yet. */
   async #lastNumber(): Promise<number> {
-    const [last] = await this.#journal
-      .find({}, { projection: { _id: 1 }, sort: { _id: -1 }, limit: 1 })
-      .toArray();
+    const options = { projection: { _id: 1 }, sort: { _id: -1 }, limit: 1 } as const;
+    const [last] = await this.#journal.find({}, { ...options, readConcern: { level: "local" } }).toArray();
     return last?._id ?? 0;
   }
 
