@@ -47,6 +47,8 @@ describe("readConfig", () => {
       queryPlanWindowChildren: 40,
       schemaFile: undefined,
       schemaChangeWaitMs: 20_000,
+      changesHeartbeatMs: 15_000,
+      changesStallMs: 30_000,
       bodyMaxBytes: 1_048_576,
       importMaxBytes: 1024 * 1024 * 1024,
       uploadMaxBytes: 52_428_800,

@@ -53,6 +53,10 @@ export interface Config extends OverloadLimits {
   readonly queryPlanWindowChildren: number;
   /** SCHEMA_CHANGE_WAIT_MS: how long an answer waits for a change of a table; tests shorten it. */
   readonly schemaChangeWaitMs: number;
+  /** CHANGES_HEARTBEAT_MS: how often a stream of changes shows that it lives; tests shorten it. */
+  readonly changesHeartbeatMs: number;
+  /** CHANGES_STALL_MS: how long a stream waits for a client that does not read; tests shorten it. */
+  readonly changesStallMs: number;
   /** BODY_MAX_BYTES */
   readonly bodyMaxBytes: number;
   /** IMPORT_MAX_BYTES: how large an imported file may be. */
@@ -118,6 +122,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       max: 1_000,
     }),
     schemaChangeWaitMs: reader.integer("SCHEMA_CHANGE_WAIT_MS", 20_000, { min: 0, max: MAX_INT }),
+    changesHeartbeatMs: reader.integer("CHANGES_HEARTBEAT_MS", 15_000, { min: 100, max: 600_000 }),
+    changesStallMs: reader.integer("CHANGES_STALL_MS", 30_000, { min: 100, max: 600_000 }),
     bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
     importMaxBytes: reader.integer("IMPORT_MAX_BYTES", 1024 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
     uploadMaxBytes: reader.integer("UPLOAD_MAX_BYTES", 50 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),

@@ -21,6 +21,9 @@ import { makeThrottle } from "./auth/throttle.js";
 import { buildCatalog } from "./catalog/build-catalog.js";
 import { ownCounters, type Table } from "./catalog/catalog.js";
 import { systemTables } from "./catalog/system-tables.js";
+import { type FollowDeps, Streams } from "./changes/follow.js";
+import type { HistoryDeps } from "./changes/history.js";
+import { makePositions } from "./changes/position.js";
 import type { Config } from "./config.js";
 import { seedDemo } from "./demo/seed.js";
 import { Contents } from "./files/contents.js";
@@ -30,6 +33,11 @@ import { makeS3Content } from "./files/s3-content.js";
 import { authenticate } from "./http/authenticate.js";
 import type { InternalRoutesDeps } from "./identity/internal-routes.js";
 import type { OAuthAccountRoutesDeps } from "./identity/routes.js";
+import { currentActor } from "./journal/actor.js";
+import { Feed } from "./journal/feed.js";
+import { Journal } from "./journal/journal.js";
+import { JournaledStore } from "./journal/journaled-store.js";
+import { repairJournal } from "./journal/repair.js";
 import { loadSecrets, type Secrets } from "./local-secrets.js";
 import { type CacheNotes, type Metrics, makeMetrics } from "./metrics.js";
 import { makeApiTokenStore } from "./mongo/api-token-store.js";
@@ -42,6 +50,7 @@ import { CountStore } from "./mongo/count-store.js";
 import { ensureGridFsIndexes, makeGridFsContent } from "./mongo/gridfs-content.js";
 import { ensureIdentityIndexes, makeIdentityStore } from "./mongo/identity-store.js";
 import { LEASE_MS, makeInstanceStore } from "./mongo/instance-store.js";
+import { JournalStore } from "./mongo/journal-store.js";
 import { makeKeyStore } from "./mongo/key-store.js";
 import { ensureOnceIndexes, makeOnceStore } from "./mongo/once-store.js";
 import { provisionTable } from "./mongo/provision.js";
@@ -81,11 +90,17 @@ export interface Deps {
   readonly auth: AuthDeps;
   readonly authenticate: RequestHandler;
   readonly identity: InternalRoutesDeps & OAuthAccountRoutesDeps;
-  readonly records: RecordDeps & SchemaDeps & ChangeDeps & { readonly changeWaitMs: number };
+  readonly records: RecordDeps & SchemaDeps & ChangeDeps & JournalParts & { readonly changeWaitMs: number };
   readonly files: FileDeps;
   readonly permissions: RecordDeps & ExplainPermissionDeps;
   readonly counts: CountStore;
   readonly metrics: Metrics;
+}
+
+/** The journal of changes, and those who follow it. */
+interface JournalParts extends FollowDeps, HistoryDeps {
+  readonly journal: Journal;
+  readonly journalStore: JournalStore;
 }
 
 /** Opens everything the service needs. */
@@ -234,7 +249,7 @@ function makeFileParts(
 function makeRecords(
   config: Config,
   secrets: Secrets,
-  { db }: Store,
+  { db, cluster }: Store,
   auth: AuthParts,
   counts: CountStore,
   metrics: Metrics,
@@ -253,10 +268,24 @@ function makeRecords(
   const gate = new WriteGate(catalogs);
   const instances = makeInstanceStore(db);
   const provision = (table: Table): Promise<void> => provisionTable(db, table);
+  const presence = new Presence(instances, catalogs, gate, logger);
+  const journalStore = new JournalStore(db, cluster, isEmbedded(config));
+  const feed = new Feed(journalStore, logger);
+  const journal = new Journal({
+    ...{ journal: journalStore, store: records, logger, published: () => feed.look() },
+  });
+  const unflushed = { writeConcern: { w: 1, journal: false } } as const;
+  const light = cluster ? records : new RecordStore(db, config.queryTimeoutMs, unflushed);
+  const journaled = new JournaledStore({
+    ...{ store: records, light, journal, instance: presence.id, now: () => clock.now(), actor: currentActor },
+  });
   return {
     ...{ catalogStore, clock, systemTables: tables, systemTablePrefix: config.systemTablePrefix },
     ...{ catalogs, gate, instances, logger, provision },
-    presence: new Presence(instances, catalogs, gate, logger),
+    ...{ presence, journal, journalStore, feed, streams: new Streams() },
+    positions: makePositions(secrets.encryptionKey),
+    changesHeartbeatMs: config.changesHeartbeatMs,
+    changesStallMs: config.changesStallMs,
     changes: makeChangeStore(db),
     data: makeTableData(db),
     backfillDerived: makeBackfill({ catalogs, catalogStore, counts, provision }),
@@ -274,7 +303,7 @@ function makeRecords(
     store: records,
     notePlan: metrics.notePlan,
     seenQueries: new SeenQueries({ store: records, clock }),
-    writes: new CountedWrites(records, counts),
+    writes: new CountedWrites(journaled, counts),
     once: { store: makeOnceStore(db), clock },
     limits: { maxDepth: config.queryMaxDepth, maxLimit: config.queryMaxLimit },
     thresholds: {
@@ -333,7 +362,7 @@ export async function prepare(
   if (config.schemaFile !== undefined) await applyAtStart(records, config.schemaFile);
   if (config.demo && isEmbedded(config)) await seedDemo({ ...records, db: store.db, counts: deps.counts });
   await deps.files.contents.start(isEmbedded(config));
-  return { admin, stopSweeping: sweepRegularly(auth.sweeps, deps.auth) };
+  return { admin, stopSweeping: sweepRegularly([...auth.sweeps, pruneJournal(records)], deps.auth) };
 }
 
 /**
@@ -346,13 +375,23 @@ export async function repairCounts({ counts, records, logger }: Deps, alone: boo
   if (repaired > 0) logger.info({ repaired }, "counted again what interrupted writes had left");
 }
 
+/** How long live changes can be resumed: a day, and not beyond a million changes. */
+const JOURNAL_KEPT_MS = 24 * 60 * 60 * 1000;
+const JOURNAL_MOST = 1_000_000;
+
+function pruneJournal({ journalStore }: Deps["records"]): (now: Date) => Promise<void> {
+  return (now) => journalStore.prune(new Date(now.getTime() - JOURNAL_KEPT_MS), JOURNAL_MOST);
+}
+
 /** System tables, and whatever an earlier process left unfinished. From here on this instance counts as one. */
 export async function prepareTables(deps: Deps): Promise<void> {
   const { config, records } = deps;
   for (const table of buildCatalog(0, [], records.systemTables).tables.values())
     await records.provision(table);
   await deps.counts.ensureIndexes();
+  await deps.records.journalStore.ensureIndexes();
   await repairCounts(deps, isEmbedded(config));
+  await repairJournal(records, isEmbedded(config));
   await joinInstances(records, isEmbedded(config));
   await finishInterrupted(records);
 }

@@ -7,10 +7,13 @@ import { startTracing } from "@portico/shared/tracing";
 import { makeApp } from "./app.js";
 import { type Config, readConfig } from "./config.js";
 import { type Deps, isEmbedded, makeDeps, prepare, repairCounts } from "./deps.js";
+import { repairJournal } from "./journal/repair.js";
 import { startSearchFiller } from "./records/search-filler.js";
 
 /** How often counts that a dead process left uncertain are looked for. */
 const REPAIR_EVERY_MS = 60_000;
+/** How often changes that a dead process has made and not told are looked for. */
+const JOURNAL_REPAIR_EVERY_MS = 5_000;
 
 await runService(async (): Promise<Service> => {
   const config = readConfig(process.env);
@@ -30,11 +33,14 @@ await runService(async (): Promise<Service> => {
   const filler = startSearchFiller({ ...deps.records, logger: deps.logger });
   deps.logger.info({ url: server.url }, "data service is ready");
   const repairs = repairAfterOthers(deps);
+  const journalRepairs = repairJournalAfterOthers(deps);
   return {
     url: server.url,
     async stop() {
       health.stopping = true;
       clearInterval(repairs);
+      clearInterval(journalRepairs);
+      deps.records.streams.stop();
       stopSweeping();
       await Promise.all([server.stop(), filler.stop()]);
       await deps.files.contents.stop();
@@ -53,6 +59,15 @@ function repairAfterOthers(deps: Deps): NodeJS.Timeout {
     );
   };
   return setInterval(repair, REPAIR_EVERY_MS).unref();
+}
+
+function repairJournalAfterOthers({ records, logger }: Deps): NodeJS.Timeout {
+  const repair = (): void => {
+    repairJournal(records, false).catch((error: unknown) =>
+      logger.warn({ err: error }, "the journal was not repaired"),
+    );
+  };
+  return setInterval(repair, JOURNAL_REPAIR_EVERY_MS).unref();
 }
 
 function announce(config: Config, admin: { email: string; password: string } | undefined): void {

@@ -375,6 +375,8 @@ export interface Tables {
       name: string;
       description: string | null;
       singleton: boolean | null;
+      changes: boolean | null;
+      history: boolean | null;
       idType: "objectId" | "uuid" | "int" | "string" | "mixed" | null;
       columns: Json | null;
       relations: Json | null;
@@ -388,6 +390,8 @@ export interface Tables {
       name: string;
       description?: string | null;
       singleton?: boolean | null;
+      changes?: boolean | null;
+      history?: boolean | null;
       idType?: "objectId" | "uuid" | "int" | "string" | "mixed" | null;
       columns?: Json | null;
       relations?: Json | null;
@@ -398,6 +402,8 @@ export interface Tables {
       name?: string;
       description?: string | null;
       singleton?: boolean | null;
+      changes?: boolean | null;
+      history?: boolean | null;
       idType?: "objectId" | "uuid" | "int" | "string" | "mixed" | null;
       columns?: Json | null;
       relations?: Json | null;
@@ -412,6 +418,8 @@ export interface Tables {
       name?: string | null | StringTests;
       description?: string | null | TextTests;
       singleton?: boolean | null | BooleanTests;
+      changes?: boolean | null | BooleanTests;
+      history?: boolean | null | BooleanTests;
       idType?: "objectId" | "uuid" | "int" | "string" | "mixed" | null | EnumTests<"objectId" | "uuid" | "int" | "string" | "mixed">;
       columns?: null | JsonTests;
       relations?: null | JsonTests;

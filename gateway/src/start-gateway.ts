@@ -35,6 +35,7 @@ export async function startGateway(config: Config): Promise<Service> {
     url,
     async stop() {
       stopping = true;
+      deps.forward.endStreams();
       await stop();
       deps.forward.close();
       await Promise.all([metrics?.stop(), tracing?.stop()]);

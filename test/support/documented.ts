@@ -34,7 +34,8 @@ const isRefusal = (status: number): boolean =>
 function rootDocument(): Paths {
   const existing = buildCatalog(0, [], systemTables(PREFIX));
   const newId = (): string => SAMPLE;
-  const checked = checkDefinition({ name: SAMPLE }, { catalog: existing, systemPrefix: PREFIX, newId });
+  const sample = { name: SAMPLE, changes: true, history: true };
+  const checked = checkDefinition(sample, { catalog: existing, systemPrefix: PREFIX, newId });
   if (!checked.ok) throw new Error(checked.problems.join("\n"));
   const catalog = buildCatalog(1, [checked.definition], systemTables(PREFIX));
   const principal = { kind: "user", userId: "", sessionId: "", roleId: null, isRootAdmin: true } as const;

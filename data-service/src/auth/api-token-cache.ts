@@ -29,6 +29,8 @@ export interface ApiTokenCacheDeps {
 export interface ApiTokenCache {
   /** The token, if it is known and its user active; whether it has expired is told, not decided. */
   find(text: string): Promise<LiveApiToken | undefined>;
+  /** The next look at this token is a fresh one. */
+  forget(text: string): void;
   /** At once, in this process: a token was revoked or its user changed. */
   forgetAll(): void;
 }
@@ -50,6 +52,10 @@ export function makeApiTokenCache(deps: ApiTokenCacheDeps): ApiTokenCache {
       entries.set(hash, loading);
       loading.catch(() => entries.delete(hash));
       return loading;
+    },
+    forget(text) {
+      const hash = hashOfApiToken(text);
+      if (hash !== undefined) entries.delete(hash);
     },
     forgetAll: () => entries.clear(),
   };

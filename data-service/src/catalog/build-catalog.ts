@@ -65,6 +65,8 @@ function buildTable(
     collection: definition.storage.collection,
     description: definition.description,
     singleton: definition.singleton,
+    changes: definition.changes === true,
+    history: definition.history === true,
     idType: definition.idType,
     system: secrets !== undefined,
     ...{ idColumn, createdAt, updatedAt },

@@ -93,6 +93,10 @@ export interface Table {
   readonly collection: string;
   readonly description: string | null;
   readonly singleton: boolean;
+  /** Its changes can be followed live. */
+  readonly changes?: boolean;
+  /** Who changed what in its records is kept. */
+  readonly history?: boolean;
   readonly idType: IdType;
   /** Part of Portico itself (`svc_…`). */
   readonly system: boolean;
@@ -110,6 +114,11 @@ export interface Table {
   readonly uniquesWithNull?: readonly (readonly string[])[];
   /** Names, `-` first for descending. */
   readonly indexes: readonly (readonly string[])[];
+}
+
+/** Does every write of the table's records leave an entry in the journal? */
+export function isJournaled({ changes, history }: Table): boolean {
+  return changes === true || history === true;
 }
 
 export interface Catalog {

@@ -53,6 +53,8 @@ const shape = fc.record({
   name: fc.constantFrom("t", "u"),
   description: fc.option(fc.constantFrom("x", "y")),
   singleton: fc.boolean(),
+  changes: fc.boolean(),
+  history: fc.boolean(),
   columns: members("c", column),
   relations: members("r", relation),
 });

@@ -93,6 +93,11 @@ export function diff(before: TableDefinition, wanted: TableDefinition): Differen
   };
 }
 
+/** Must no write of the table be under way while this is put into use? Else some would be missing in the journal. */
+export function switchesJournal({ what, where }: Step): boolean {
+  return what === "table.set" && (where === "changes" || where === "history");
+}
+
 /** The one step of deleting a table. */
 export function removal(before: TableDefinition): Step {
   const question = { ask: "records", beyond: 0 } as const;
@@ -105,11 +110,16 @@ export function restoration(after: TableDefinition): Step {
   return { what: "table.restore", where: after.name, to: after.name, risks: [] };
 }
 
-const SETTINGS = ["name", "description", "singleton", "idType", "uniques", "indexes"] as const;
+const SETTINGS = [
+  ...(["name", "description", "singleton", "changes", "history", "idType", "uniques", "indexes"] as const),
+];
 
 function tableSteps(before: TableDefinition, after: TableDefinition): Step[] {
-  return SETTINGS.filter((key) => !same(before[key], after[key])).map((key) => ({
-    ...{ what: "table.set", where: key, from: before[key], to: after[key] },
+  // What an older definition does not name is off.
+  const setting = (table: TableDefinition, key: (typeof SETTINGS)[number]) => table[key] ?? null;
+  const differs = (from: Json, to: Json): boolean => !same(from, to) && (from ?? false) !== (to ?? false);
+  return SETTINGS.filter((key) => differs(setting(before, key), setting(after, key))).map((key) => ({
+    ...{ what: "table.set", where: key, from: setting(before, key), to: setting(after, key) },
     risks: tableRisks(key, before, after),
   }));
 }

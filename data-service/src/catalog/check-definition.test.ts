@@ -33,6 +33,7 @@ describe("a definition", () => {
       ok: true,
       definition: {
         ...{ id: "m1", name: "notes", description: null, singleton: false, idType: "objectId" },
+        ...{ changes: false, history: false },
         ...{ columns: [], relations: [], uniques: [], indexes: [] },
         storage: { collection: "notes", fields: {} },
       },

@@ -120,6 +120,8 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
     name,
     description: reader.text("description") ?? null,
     singleton: reader.flag("singleton"),
+    changes: reader.flag("changes"),
+    history: reader.flag("history"),
     idType: reader.choice<IdType>("idType", ID_TYPES, "objectId") ?? "objectId",
     columns,
     relations,
@@ -131,7 +133,8 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
 }
 
 const TABLE_KEYS = [
-  ...["name", "description", "singleton", "idType", "columns", "relations", "uniques", "indexes"],
+  ...["name", "description", "singleton", "changes", "history", "idType", "columns", "relations", "uniques"],
+  "indexes",
 ];
 
 function tableId(reader: Reader, { existing, ownIds, newId }: DefinitionContext): string {

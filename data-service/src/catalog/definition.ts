@@ -45,6 +45,10 @@ export interface TableDefinition {
   readonly name: string;
   readonly description: string | null;
   readonly singleton: boolean;
+  /** Its changes can be followed (`GET /{table}/changes`). */
+  readonly changes?: boolean;
+  /** Who changed what is kept (`GET /{table}/{id}/history`). */
+  readonly history?: boolean;
   readonly idType: IdType;
   readonly columns: readonly ColumnDefinition[];
   readonly relations: readonly RelationDefinition[];

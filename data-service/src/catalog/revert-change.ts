@@ -30,6 +30,8 @@ export function revertChange(
     name: pick(before.name, after.name, now.name),
     description: pick(before.description, after.description, now.description),
     singleton: pick(before.singleton, after.singleton, now.singleton),
+    changes: pick(before.changes === true, after.changes === true, now.changes === true),
+    history: pick(before.history === true, after.history === true, now.history === true),
     ...{ columns, relations },
     uniques: pick(before.uniques, after.uniques, now.uniques),
     indexes: pick(before.indexes, after.indexes, now.indexes),

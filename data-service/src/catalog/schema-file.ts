@@ -51,7 +51,19 @@ export function matchTable(
   return definitions.find((each) => each.id === id) ?? definitions.find((each) => each.name === name);
 }
 
-const TABLE_KEYS = ["description", "singleton", "idType", "columns", "relations", "uniques", "indexes"];
+const TABLE_KEYS = [
+  ...[
+    "description",
+    "singleton",
+    "changes",
+    "history",
+    "idType",
+    "columns",
+    "relations",
+    "uniques",
+    "indexes",
+  ],
+];
 const COLUMN_KEYS = [
   ...["required", "default", "unique", "hidden", "readOnly", "encrypted", "searchable", "options", "rules"],
   "description",
@@ -127,7 +139,20 @@ function fileJson(definition: TableDefinition): JsonObject {
   };
 }
 
-const FLAGS = ["singleton", "required", "unique", "hidden", "readOnly", "encrypted", "searchable", "counted"];
+const FLAGS = [
+  ...[
+    "singleton",
+    "changes",
+    "history",
+    "required",
+    "unique",
+    "hidden",
+    "readOnly",
+    "encrypted",
+    "searchable",
+  ],
+  "counted",
+];
 
 function short(json: JsonObject): JsonObject {
   const isDefault = ([key, value]: [string, Json]): boolean =>

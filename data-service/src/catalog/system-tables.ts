@@ -57,6 +57,8 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
         column("name", "string", { required: true, unique: true }),
         column("description", "text"),
         column("singleton", "boolean"),
+        column("changes", "boolean"),
+        column("history", "boolean"),
         column("idType", "enum", { options: { values: [...ID_TYPES] } }),
         column("columns", "json"),
         column("relations", "json"),

@@ -15,6 +15,12 @@ export interface AuthenticateDeps {
   readonly clock: Clock;
 }
 
+interface PresentDeps {
+  readonly sessionCache: Pick<SessionCache, "find" | "forgetSession">;
+  readonly apiTokenCache: Pick<ApiTokenCache, "find" | "forget">;
+  readonly clock: Clock;
+}
+
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
 /** RFC 6750, section 3.1: the same for every bad token. */
 const CHALLENGE = { "WWW-Authenticate": 'Bearer error="invalid_token"' };
@@ -49,6 +55,28 @@ export function authenticate(deps: AuthenticateDeps): RequestHandler {
 }
 
 /**
+ * Who a request comes from by now, read anew and not from a cache: for answers that take long. That the access token has
+ * run out meanwhile does not matter, its session does.
+ * @returns undefined when the session or API token has ended, or its user is no longer active
+ */
+export async function presentPrincipal(deps: PresentDeps, request: Request): Promise<Principal | undefined> {
+  const principal = principalOf(request);
+  if (principal.kind === "anonymous") return principal;
+  const { sessionId, userId } = principal;
+  if (sessionId === undefined) {
+    const token = BEARER.exec(request.headers.authorization ?? "")?.[1] ?? "";
+    deps.apiTokenCache.forget(token);
+    return provedByApiToken(deps, token).catch((error: unknown) => {
+      if (error instanceof AppError && error.status === 401) return undefined;
+      throw error;
+    });
+  }
+  deps.sessionCache.forgetSession(sessionId);
+  const live = await deps.sessionCache.find(sessionId, userId);
+  return live && { ...principal, roleId: live.roleId, isRootAdmin: live.isRootAdmin };
+}
+
+/**
  * The user of a session. What concerns the account itself (its password, sessions and tokens) is out of reach of API
  * tokens: a leaked one must not be able to make more of its kind, or to take the account over.
  * @throws AppError 401 for anonymous callers, 403 for API tokens
@@ -77,7 +105,10 @@ async function proved(deps: AuthenticateDeps, presented: readonly string[]): Pro
   return { kind: "user", userId, sessionId, origin, roleId: live.roleId, isRootAdmin: live.isRootAdmin };
 }
 
-async function provedByApiToken(deps: AuthenticateDeps, text: string): Promise<Principal> {
+async function provedByApiToken(
+  deps: Pick<AuthenticateDeps, "apiTokenCache" | "clock">,
+  text: string,
+): Promise<Principal> {
   const live = await deps.apiTokenCache.find(text);
   if (live === undefined) throw refusal("INVALID_TOKEN");
   const { token, user } = live;

@@ -1,5 +1,5 @@
 // Records in MongoDB: the few calls every use case is made of, with refusals instead of driver errors.
-import type { Document as BsonDocument, Db, UpdateFilter } from "mongodb";
+import type { Document as BsonDocument, CollectionOptions, Db, UpdateFilter } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Document, Stage } from "../query/lower/document.js";
@@ -33,6 +33,24 @@ function listIn(field: string): Document {
   return { $cond: [{ $isArray: `$${field}` }, `$${field}`, single] };
 }
 
+/** A change of a list of links: of which records, and what is set in them. */
+export interface ListChange {
+  readonly having: Document;
+  readonly set: Document;
+}
+
+/** Takes ids out of a list. */
+export function listWithout(field: string, ids: readonly Stored[]): ListChange {
+  const others = { $filter: { input: listIn(field), cond: { $not: { $in: ["$$this", [...ids]] } } } };
+  return { having: { [field]: { $in: [...ids] } }, set: { [field]: others, ...NEXT_VERSION } };
+}
+
+/** Adds an id to a list. */
+export function listWith(field: string, id: Stored): ListChange {
+  const longer = { $concatArrays: [listIn(field), [{ $literal: id }]] };
+  return { having: { [field]: { $ne: id } }, set: { [field]: longer, ...NEXT_VERSION } };
+}
+
 /** Tells documents apart that have no id yet. */
 const POSITION = "__at";
 
@@ -43,10 +61,15 @@ export class RecordStore {
   readonly #db: Db;
   readonly #timeoutMs: number;
   readonly #counts: TableCounts;
+  readonly #options: CollectionOptions;
 
-  /** @param timeoutMs QUERY_TIMEOUT_MS: no read runs longer */
-  constructor(db: Db, timeoutMs: number) {
+  /**
+   * @param timeoutMs QUERY_TIMEOUT_MS: no read runs longer
+   * @param options a promise other than the database's, for writes that something else makes safe
+   */
+  constructor(db: Db, timeoutMs: number, options: CollectionOptions = {}) {
     this.#db = db;
+    this.#options = options;
     this.#timeoutMs = timeoutMs;
     this.#counts = new TableCounts(db);
   }
@@ -139,6 +162,18 @@ export class RecordStore {
     return result.matchedCount === 1;
   }
 
+  /** The same. @returns the document as it is then, or undefined when none was selected */
+  async updateAndGet(
+    table: Table,
+    which: Document,
+    change: Change | Stage[],
+  ): Promise<StoredRecord | undefined> {
+    const found = await this.#refusing(table, () =>
+      this.#collection(table).findOneAndUpdate(which, change, { returnDocument: "after" }),
+    );
+    return found ?? undefined;
+  }
+
   /** @returns how many documents are different now */
   async updateMany(table: Table, which: Document, change: Change | Stage[]): Promise<number> {
     const result = await this.#refusing(table, () => this.#collection(table).updateMany(which, change));
@@ -159,15 +194,14 @@ export class RecordStore {
 
   /** Takes ids out of the list in `field`, wherever `which` selects. @returns how many lists are different now */
   async pull(table: Table, which: Document, field: string, ids: readonly Stored[]): Promise<number> {
-    const others = { $filter: { input: listIn(field), cond: { $not: { $in: ["$$this", [...ids]] } } } };
-    const having = { $and: [which, { [field]: { $in: [...ids] } }] };
-    return this.updateMany(table, having, [{ $set: { [field]: others, ...NEXT_VERSION } }]);
+    const { having, set } = listWithout(field, ids);
+    return this.updateMany(table, { $and: [which, having] }, [{ $set: set }]);
   }
 
   /** Adds an id to the list in `field`, wherever `which` selects. @returns how many lists are different now */
   async push(table: Table, which: Document, field: string, id: Stored): Promise<number> {
-    const longer = { $concatArrays: [listIn(field), [{ $literal: id }]] };
-    return this.updateMany(table, which, [{ $set: { [field]: longer, ...NEXT_VERSION } }]);
+    const { having, set } = listWith(field, id);
+    return this.updateMany(table, { $and: [which, having] }, [{ $set: set }]);
   }
 
   /** @returns how many documents went */
@@ -224,7 +258,7 @@ export class RecordStore {
   }
 
   #collection(table: Table) {
-    return this.#db.collection<BsonDocument>(table.collection);
+    return this.#db.collection<BsonDocument>(table.collection, this.#options);
   }
 
   #aggregate(table: Table, pipeline: Stage[]) {

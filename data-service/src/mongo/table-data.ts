@@ -43,7 +43,7 @@ export interface TableData {
   build(table: Table, indexes: readonly IndexSpec[]): Promise<boolean>;
   /** Drops indexes that are there. */
   dropIndexes(table: Table, indexes: readonly IndexSpec[]): Promise<void>;
-  /** Drops a collection with all records, and the sequence of its table. */
+  /** Drops a collection with all records, and the sequence and the history of its table. */
   dropCollection(collection: string, table: string): Promise<void>;
 }
 
@@ -163,6 +163,7 @@ export function makeTableData(db: Db): TableData {
     async dropCollection(collection, table) {
       await db.dropCollection(collection).catch(unlessMissing);
       await db.collection<{ _id: string }>("_sequences").deleteOne({ _id: table });
+      await db.collection("_history").deleteMany({ table });
     },
   };
 }

@@ -3,6 +3,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import type { Table } from "../catalog/catalog.js";
+import { switchesJournal } from "../catalog/changes.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { Holder } from "../mongo/catalog-store.js";
@@ -99,7 +100,9 @@ async function requireNotUndone({ changes }: ChangeDeps, { id, table, at }: Chan
 
 async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Order): Promise<void> {
   const needsQuiet =
-    plan.fills.length > 0 || plan.undoes !== undefined || plan.steps.some((each) => each.risks.length > 0);
+    plan.fills.length > 0 ||
+    plan.undoes !== undefined ||
+    plan.steps.some((each) => each.risks.length > 0 || switchesJournal(each));
   if (needsQuiet) await deps.presence.everyone(await deps.catalogStore.freeze(holder, plan.table), QUIET_MS);
   const costs = await costsOf(deps, plan);
   requireAllowed(plan, costs, order.confirmed);

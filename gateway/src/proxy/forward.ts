@@ -21,6 +21,8 @@ export interface UpstreamRequest {
 
 export interface Forward {
   (upstream: UpstreamRequest, request: Request, response: Response, next: NextFunction): void;
+  /** Ends answers that have no end of their own: streams of events, which their clients ask for again elsewhere. */
+  endStreams(): void;
   /** Lets go of the pooled connections. */
   close(): void;
 }
@@ -38,6 +40,7 @@ const MAX_IDLE_CONNECTIONS = 64;
 export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): Forward {
   const exchanges = new WeakMap<IncomingMessage, Exchange>();
   const repeated = new WeakSet<Exchange>();
+  const streams = new Set<Response>();
   const agent = makeAgent(dataServiceUrl);
 
   const proxy = createProxyMiddleware<Request, Response>({
@@ -49,7 +52,10 @@ export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): For
     plugins: [
       (server) => {
         server.on("proxyReq", (upstream, request) => exchanges.get(request)?.sending(upstream));
-        server.on("proxyRes", (answer, request) => exchanges.get(request)?.answered(answer));
+        server.on("proxyRes", (answer, request) => {
+          if (isEventStream(answer) && request.res !== undefined) keepWhileOpen(streams, request.res);
+          exchanges.get(request)?.answered(answer);
+        });
         // Without a listener the library would throw on an error; a client that left needs no answer.
         server.on("econnreset", () => {});
         server.on("error", (error, request) => {
@@ -93,7 +99,22 @@ export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): For
     exchanges.set(request, exchange);
     send(exchange, request);
   };
-  return Object.assign(forward, { close: () => agent.destroy() });
+  return Object.assign(forward, {
+    endStreams: () => {
+      // Half an event may have been sent: a client that finds no end of it throws it away.
+      for (const response of streams) response.destroy();
+    },
+    close: () => agent.destroy(),
+  });
+}
+
+function isEventStream(answer: IncomingMessage): boolean {
+  return answer.headers["content-type"]?.startsWith("text/event-stream") === true;
+}
+
+function keepWhileOpen(streams: Set<Response>, response: Response): void {
+  streams.add(response);
+  response.once("close", () => streams.delete(response));
 }
 
 function makeAgent(dataServiceUrl: string): Agent {

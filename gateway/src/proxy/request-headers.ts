@@ -24,6 +24,7 @@ const ALLOWED = [
   "if-none-match",
   "if-range",
   "if-unmodified-since",
+  "last-event-id",
   "range",
   "traceparent",
   "tracestate",

@@ -40,6 +40,8 @@ export function recordOperations(visible: VisibleTable, syntax: TableSyntax): re
     ...(read ? [readOperation(visible, syntax)] : []),
     ...(update ? [updateOperation(visible, syntax)] : []),
     ...(remove ? [deleteOperation(visible, syntax)] : []),
+    ...(read && visible.table.changes ? [changesOperation(visible)] : []),
+    ...(read && visible.table.history ? [historyOperation(visible)] : []),
     ...(syntax.hasMany && read && update ? [updateManyOperation(visible)] : []),
     ...(syntax.hasMany && read && remove ? [deleteManyOperation(visible)] : []),
     ...(syntax.hasMany && create && !visible.table.system ? [importOperation(visible)] : []),
@@ -232,6 +234,35 @@ function importOperation(visible: VisibleTable): Operation {
     bodyTypes: ["text/csv", "application/x-ndjson"],
     answers: { 200: dataAnswer(200, "What was imported.", IMPORTED) },
     refusals: WRITE_REFUSALS,
+  };
+}
+
+function changesOperation(visible: VisibleTable): Operation {
+  const { name } = visible.table;
+  return {
+    ...{ method: "get", path: `/${name}/changes`, id: `follow_${name}`, tag: name, for: "anyone" },
+    summary: `Follow the changes of ${name}`,
+    description: "Server-sent events: `created`, `updated`, `entered`, `left`, `deleted`.",
+    parameters: [
+      parameter("fields"),
+      jsonParameter("filter", ref(`${name}.filter`), "Which records."),
+      inQuery("lastEventId", TEXT, "The event to go on after; also as the header `Last-Event-ID`."),
+    ],
+    answers: { 200: { description: "The events.", content: { "text/event-stream": { schema: TEXT } } } },
+    refusals: REFUSALS,
+  };
+}
+
+const HISTORY_ENTRY: Part = { type: "object" };
+
+function historyOperation(visible: VisibleTable): Operation {
+  const { name } = visible.table;
+  return {
+    ...{ method: "get", ...common(visible, "/{id}", "history"), path: `/${name}/{id}/history` },
+    summary: `Who changed one of ${name}, what and when`,
+    parameters: [idParameter(visible), ...["limit", "page", "meta"].map(parameter)],
+    answers: { 200: dataAnswer(200, "The newest first.", HISTORY_ENTRY, ref("Meta")) },
+    refusals: REFUSALS,
   };
 }
 

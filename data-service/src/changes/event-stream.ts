@@ -1,0 +1,73 @@
+// Server-sent events over one answer (WHATWG HTML, section 9.2), no faster than the client reads.
+import { once } from "node:events";
+import type { Response } from "express";
+import type { Json } from "../json.js";
+
+/** How soon a browser comes back after the connection is cut. */
+const RETRY_MS = 1_000;
+
+export interface ServerSentEvent {
+  readonly event: string;
+  readonly id?: string;
+  readonly data: Json;
+}
+
+export class EventStream {
+  readonly #response: Response;
+  readonly #patienceMs: number;
+
+  /** @param patienceMs how long a client may leave everything unread */
+  constructor(response: Response, patienceMs: number) {
+    this.#response = response;
+    this.#patienceMs = patienceMs;
+  }
+
+  /** Sends the head at once: the client must know that it is being told. */
+  open(): void {
+    this.#response
+      .status(200)
+      .set({ "Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform" })
+      .flushHeaders();
+    this.#response.write(`retry: ${RETRY_MS}\n\n`);
+  }
+
+  /** @returns false when the client has gone, or has not read for too long */
+  send({ event, id, data }: ServerSentEvent): Promise<boolean> {
+    const name = id === undefined ? "" : `id: ${id}\n`;
+    // JSON has no line breaks outside of its texts, and escapes those inside.
+    return this.#write(`event: ${event}\n${name}data: ${JSON.stringify(data)}\n\n`);
+  }
+
+  /** Keeps the connection open and the client's position young; no event for the client's code. */
+  beat(id: string): Promise<boolean> {
+    return this.#write(`: still here\nid: ${id}\n\n`);
+  }
+
+  /** The last event, and the end. A client that does not read it is cut off. */
+  end(reason: string): void {
+    const response = this.#response;
+    if (response.destroyed) return;
+    response.end(`event: end\ndata: ${JSON.stringify({ reason })}\n\n`);
+    const cut = setTimeout(() => response.destroy(), this.#patienceMs).unref();
+    response.once("close", () => clearTimeout(cut));
+  }
+
+  async #write(text: string): Promise<boolean> {
+    const response = this.#response;
+    if (response.destroyed) return false;
+    if (response.write(text)) return true;
+    const waiting = new AbortController();
+    const giveUp = (): void => waiting.abort();
+    const late = setTimeout(giveUp, this.#patienceMs).unref();
+    response.once("close", giveUp);
+    try {
+      await once(response, "drain", { signal: waiting.signal });
+      return true;
+    } catch {
+      return false;
+    } finally {
+      clearTimeout(late);
+      response.off("close", giveUp);
+    }
+  }
+}

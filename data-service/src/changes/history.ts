@@ -1,0 +1,124 @@
+// GET /{table}/{id}/history: who changed what in one record and when, as far as the caller may read it now.
+import { AppError } from "@portico/shared/app-error";
+import type { Table } from "../catalog/catalog.js";
+import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import type { HistoryEntry } from "../journal/history-entry.js";
+import { isObject, type Json, type JsonObject } from "../json.js";
+import type { JournalStore } from "../mongo/journal-store.js";
+import type { ReadView } from "../permission/read-view.js";
+import type { Principal } from "../principal.js";
+import type { Parameters } from "../query/parameters.js";
+import { parseMeta, parsePaging } from "../query/syntax/paging.js";
+import type { RecordDeps } from "../records/deps.js";
+import { findTable, parseId, recordNotFound } from "../records/find-table.js";
+import { readEach, recordShape } from "../records/read-one.js";
+
+export interface HistoryDeps extends RecordDeps {
+  readonly journalStore: Pick<JournalStore, "historyOf" | "countHistoryOf">;
+}
+
+/** All entries at once would be one answer in memory. */
+const MOST_ENTRIES = 100;
+
+export interface HistoryAnswer {
+  /** As they arrive from the database. */
+  readonly entries: AsyncIterable<Json>;
+  /** Present when asked for. */
+  readonly meta: JsonObject | undefined;
+}
+
+/**
+ * Lists what has happened to a record, newest first. Of a record that is no more only root admins are told.
+ * @throws AppError 400, 401, 403, 404 as reading the record would, 404 for a table without `history`
+ */
+export async function history(
+  deps: HistoryDeps,
+  principal: Principal,
+  tableName: string,
+  idText: string,
+  parameters: Parameters,
+): Promise<HistoryAnswer> {
+  const rights = await deps.rights(principal);
+  const { table, id, shape, paging, meta } = await deps.catalogs.decide((catalog) => {
+    const found = findTable(catalog, tableName);
+    rights.require(catalog, found, "read");
+    return {
+      ...{ table: found, id: parseId(found, idText), meta: parseMeta(parameters.meta) },
+      paging: parsePaging(parameters, (name) => name, MOST_ENTRIES),
+      shape: recordShape(deps, rights, found, catalog, { filterFromText: false }),
+    };
+  });
+  if (table.history !== true) {
+    const remedy = `set "history": true in its definition`;
+    throw new AppError("NOT_FOUND", `No history of "${table.name}" is kept; ${remedy}.`);
+  }
+  const [record] = await readEach(deps, shape, [id]);
+  if (record === undefined && !rights.isRoot) throw recordNotFound(table);
+  const count = () => deps.journalStore.countHistoryOf(table.id, id);
+  const total = meta.length > 0 || record === undefined ? await count() : 0;
+  if (record === undefined && total === 0) throw recordNotFound(table);
+  const members = membersShown(table, shape.view, rights.isRoot ? undefined : record?.json);
+  return {
+    entries: shown(deps.journalStore.historyOf(table.id, id, paging), members),
+    meta: meta.length === 0 ? undefined : Object.fromEntries(meta.map((key) => [key, total])),
+  };
+}
+
+async function* shown(
+  entries: AsyncIterable<HistoryEntry>,
+  members: readonly Member[],
+): AsyncGenerator<Json> {
+  for await (const entry of entries) yield toJson(entry, members);
+}
+
+/** A column or relation of the answer, and how its stored value reads. */
+interface Member {
+  readonly name: string;
+  readonly field: string;
+  readonly toJson: (stored: Stored) => Json;
+}
+
+/**
+ * What the caller may see of the record now. Links are shown only where the caller may see whatever they lead to.
+ * @param record as the caller reads it; undefined for root admins, from whom no row hides anything
+ */
+function membersShown(table: Table, view: ReadView, record: Json | undefined): Member[] {
+  const isRoot = record === undefined;
+  const inRow = (name: string): boolean => isRoot || (isObject(record) && name in record);
+  const columns = view
+    .visibleColumns(table)
+    .filter(({ name, encrypted, secret, generated }) => !encrypted && !secret && !generated && inRow(name))
+    .map(({ name, field, type }) => ({ name, field, toJson: COLUMN_TYPES[type].toJson }));
+  const relations = [...table.relations.values()].flatMap((relation) => {
+    const { name, link } = relation;
+    const found = view.relation(table, name, "show");
+    if (found === undefined || link.on !== "self") return [];
+    const isMasked = link.list ? view.masks(table, [relation]).length > 0 : !inRow(name);
+    if (!isRoot && (isMasked || view.rows(found.target).kind !== "always")) return [];
+    const idToJson = COLUMN_TYPES[found.target.idColumn.type].toJson;
+    const read = (stored: Stored): Json => (Array.isArray(stored) ? stored.map(idToJson) : idToJson(stored));
+    return [{ name, field: link.field, toJson: read }];
+  });
+  return [...columns, ...relations];
+}
+
+function toJson(
+  { id, kind, revision, by, at, before, after }: HistoryEntry,
+  members: readonly Member[],
+): Json {
+  const read = (image: HistoryEntry["before"], { field, toJson: from }: Member): Json => {
+    const stored = image?.[field];
+    return stored === undefined || stored === null ? null : from(stored as Stored);
+  };
+  const touched = members.filter(
+    ({ field }) => before?.[field] !== undefined || after?.[field] !== undefined,
+  );
+  const changes = touched.map((member): [string, Json] => [
+    member.name,
+    { from: read(before, member), to: read(after, member) },
+  ]);
+  return {
+    ...{ id: id.toHexString(), event: kind, revision, at: at.toISOString(), by },
+    changes: Object.fromEntries(changes),
+  };
+}

@@ -1,0 +1,115 @@
+// Entries of the journal -> what one caller is told of them, by the rules and the filter of this moment.
+import type { Table } from "../catalog/catalog.js";
+import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import type { Entry } from "../journal/entry.js";
+import type { Json, JsonObject } from "../json.js";
+import type { Numbered, Position } from "../mongo/journal-store.js";
+import { ReadView } from "../permission/read-view.js";
+import type { Principal } from "../principal.js";
+import type { AuthorizedNode } from "../query/ast.js";
+import { authorizeRead } from "../query/authorize-read.js";
+import { bindQuery } from "../query/bind-query.js";
+import { matchStages } from "../query/lower/condition.js";
+import { type Document, Names } from "../query/lower/document.js";
+import type { Parameters } from "../query/parameters.js";
+import type { RecordDeps } from "../records/deps.js";
+import { findTable } from "../records/find-table.js";
+import { readEach } from "../records/read-one.js";
+
+export type ChangeEvent = "created" | "updated" | "deleted" | "entered" | "left";
+
+/** What is told of one change. */
+export interface Told {
+  readonly event: ChangeEvent;
+  readonly position: Position;
+  readonly data: JsonObject;
+}
+
+/** What a caller wants to be told, checked. */
+export interface Wish {
+  readonly table: Table;
+  readonly node: AuthorizedNode;
+  readonly view: ReadView;
+}
+
+/**
+ * Binds the parameters for the caller as they are now.
+ * @throws AppError 400, 401, 403, 404 as a list would
+ */
+export async function openWish(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  parameters: Parameters,
+): Promise<Wish> {
+  const rights = await deps.rights(principal);
+  return deps.catalogs.decide((catalog) => {
+    const table = findTable(catalog, tableName);
+    rights.require(catalog, table, "read");
+    const view = new ReadView(catalog, rights.read(catalog));
+    return { table, view, node: authorizeRead(bindQuery(parameters, table, view, deps.limits), view).root };
+  });
+}
+
+/**
+ * What the caller is told of entries, in their order. A change is told when the record matched before it, after it, or
+ * both; with the record as it is now, or null when the caller can't read it any more by now.
+ */
+export async function judge(deps: RecordDeps, wish: Wish, entries: readonly Numbered[]): Promise<Told[]> {
+  const own = entries.filter(({ entry }) => entry.table === wish.table.id);
+  const matched = await matchedImages(deps, wish, own);
+  const told = own.flatMap(({ entry, position }) => {
+    const event = eventOf(entry, matched);
+    return event === undefined ? [] : [{ event, entry, position }];
+  });
+  const shown = told.filter(({ event }) => isShown(event)).map(({ entry }) => entry.record);
+  const records = await recordsOf(deps, wish, shown);
+  const { toJson } = COLUMN_TYPES[wish.table.idColumn.type];
+  return told.map(({ event, entry, position }) => {
+    const { record: id, revision, at } = entry;
+    const record = isShown(event) ? { record: records.get(String(id)) ?? null } : {};
+    return { event, position, data: { event, id: toJson(id), revision, at: at.toISOString(), ...record } };
+  });
+}
+
+function isShown(event: ChangeEvent): boolean {
+  return event !== "deleted" && event !== "left";
+}
+
+function eventOf({ kind, before, after }: Entry, matched: ReadonlySet<Document>): ChangeEvent | undefined {
+  const matchedBefore = before !== undefined && matched.has(before);
+  const matchesAfter = after !== undefined && matched.has(after);
+  if (matchesAfter) return matchedBefore ? "updated" : kind === "created" ? "created" : "entered";
+  if (!matchedBefore) return undefined;
+  return kind === "deleted" ? "deleted" : "left";
+}
+
+/** The records before and after that satisfy the caller's rules and filter. One question for all of them. */
+async function matchedImages(
+  { store }: RecordDeps,
+  { table, node }: Wish,
+  entries: readonly Numbered[],
+): Promise<ReadonlySet<Document>> {
+  const images = entries.flatMap(({ entry }) => [entry.before ?? [], entry.after ?? []].flat());
+  if (images.length === 0 || (node.rule.kind === "always" && node.filter.kind === "always"))
+    return new Set(images);
+  const passing = await store.wouldMatch(table, images, matchStages([node.rule, node.filter], new Names()));
+  return new Set(images.filter((_, at) => passing.has(at)));
+}
+
+/** The records as they are now, as the caller may read them, by the text of their ids. */
+async function recordsOf(
+  deps: RecordDeps,
+  { node, view }: Wish,
+  ids: readonly Stored[],
+): Promise<ReadonlyMap<string, Json>> {
+  const distinct = [...new Map(ids.map((id) => [String(id), id])).values()];
+  if (distinct.length === 0) return new Map();
+  const records = await readEach(deps, { node, view }, distinct);
+  return new Map(
+    distinct.flatMap((id, at) => {
+      const record = records[at];
+      return record === undefined ? [] : [[String(id), record.json] as const];
+    }),
+  );
+}

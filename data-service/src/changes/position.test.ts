@@ -1,0 +1,30 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import { makePositions } from "./position.js";
+
+const entry = "0123456789abcdef01234567";
+
+describe("a position", () => {
+  const positions = makePositions(randomBytes(32));
+
+  it.each([
+    { number: 0, entry: "" },
+    { number: 1, entry },
+    { number: 9_007_199_254_740_991, entry },
+  ])("%j comes back as it was", (position) => {
+    expect(positions.read(positions.write(position, "t"), "t")).toEqual(position);
+  });
+
+  it("reads differently each time, so that it tells nothing of how much is written", () => {
+    const position = { number: 5, entry };
+    expect(positions.write(position, "t")).not.toBe(positions.write(position, "t"));
+  });
+
+  it("of another table, another system, or changed, is none", () => {
+    const text = positions.write({ number: 5, entry }, "t");
+    expect(positions.read(text, "other")).toBeUndefined();
+    expect(makePositions(randomBytes(32)).read(text, "t")).toBeUndefined();
+    expect(positions.read(`${text.slice(0, -3)}AAA`, "t")).toBeUndefined();
+    expect(positions.read("", "t")).toBeUndefined();
+  });
+});

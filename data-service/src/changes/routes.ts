@@ -1,0 +1,63 @@
+// /{table}/changes and /{table}/{id}/history. `changes` is the id of no record, whatever the type of its ids.
+import { onlyMethods } from "@portico/shared/only-methods";
+import { type Request, Router } from "express";
+import { principalOf } from "../http/authenticate.js";
+import { respondWithList } from "../http/respond.js";
+import type { Principal } from "../principal.js";
+import { readParameters } from "../query/parameters.js";
+import { searchOf } from "../records/routes.js";
+import { type FollowDeps, follow } from "./follow.js";
+import { type HistoryDeps, history } from "./history.js";
+
+export interface ChangesRoutesDeps extends FollowDeps, HistoryDeps {
+  /** Who a request comes from by now; undefined when the session or token has ended. */
+  readonly present: (request: Request) => Promise<Principal | undefined>;
+}
+
+export function changesRoutes(deps: ChangesRoutesDeps): Router {
+  const router = Router({ caseSensitive: true });
+  router
+    .route("/:table/changes")
+    .head(onlyMethods("GET"))
+    .get(async (request, response) => {
+      const principal = principalOf(request);
+      const follower = {
+        principal,
+        caller: principal.kind === "user" ? principal.userId : (request.ip ?? ""),
+        present: () => deps.present(request),
+        table: String(request.params.table),
+        parameters: readParameters(searchOf(request), ["fields", "filter", "deep"]),
+        lastEventId: lastEventIdOf(request),
+      };
+      await follow(deps, follower, response);
+    })
+    .all(onlyMethods("GET"));
+  router
+    .route("/:table/:id/history")
+    .get(async (request, response) => {
+      const parameters = readParameters(searchOf(request), ["limit", "page", "meta"]);
+      const { table, id } = request.params;
+      const { entries, meta } = await history(
+        deps,
+        principalOf(request),
+        String(table),
+        String(id),
+        parameters,
+      );
+      await respondWithList(response, entries, meta);
+    })
+    .all(onlyMethods("GET", "HEAD"));
+  return router;
+}
+
+/**
+ * Browsers send the header when they come back by themselves, and give up after an answer that is not 200; a page that
+ * opens a new stream then can only name the event in the address. The header is the younger one where both are there.
+ */
+function lastEventIdOf(request: Request): string | undefined {
+  const sent = request.headersDistinct["last-event-id"] ?? [];
+  const named = new URLSearchParams(searchOf(request)).getAll("lastEventId");
+  const [id, ...more] = sent.length > 0 ? sent : named;
+  // Several are a contradiction, and no id of ours.
+  return more.length > 0 ? "several" : id;
+}

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "@jest/globals";
+import { Binary, calculateObjectSize, ObjectId } from "bson";
+import { buildCatalog } from "../catalog/build-catalog.js";
+import type { Table } from "../catalog/catalog.js";
+import { systemTables } from "../catalog/system-tables.js";
+import { CHANGE_FIELD, type Entry, fitted, imageOf, lastChangeOf, markOf, unchangedSince } from "./entry.js";
+
+const column = (name: string, more: object = {}) => ({
+  ...{ id: name, name, type: "string" as const, required: false, unique: false, hidden: false },
+  ...{ readOnly: false, encrypted: false, searchable: true, description: null, ...more },
+});
+
+function table(): Table {
+  const definition = {
+    ...{ id: "t", name: "notes", description: null, singleton: false, idType: "objectId" as const },
+    ...{ columns: [column("title"), column("pin", { encrypted: true })], uniques: [], indexes: [] },
+    relations: [
+      {
+        ...{ id: "r", name: "parent", type: "many-to-one" as const, table: "notes", inverse: "children" },
+        ...{ required: false, onDelete: "SET NULL" as const, counted: true, description: null },
+      },
+    ],
+    storage: { collection: "notes", fields: { title: "title", pin: "pin", r: "parentId" } },
+  };
+  const found = buildCatalog(0, [definition], systemTables("svc_")).tables.get("notes");
+  if (found === undefined) throw new Error("no table");
+  return found;
+}
+
+describe("the image of a record", () => {
+  it("has columns and links, and of encrypted values only that there was one", () => {
+    const [_id, parentId] = [new ObjectId(), new ObjectId()];
+    const document = {
+      ...{ _id, title: "a", pin: new Binary(Buffer.from("sealed")), parentId, _n_r: 3 },
+      ...{ _g_title: ["a"], [CHANGE_FIELD]: { e: new ObjectId(), n: 1 }, retired: "x" },
+    };
+    expect(imageOf(table(), document)).toEqual({ _id, title: "a", pin: new Binary(), parentId });
+  });
+});
+
+describe("the last change of a record", () => {
+  it("is what a write has put into it", () => {
+    const change = { id: new ObjectId(), revision: 4 };
+    const document = { [CHANGE_FIELD]: markOf(change) };
+    expect(lastChangeOf(document)).toEqual(change);
+    expect(unchangedSince(document)).toEqual({ [`${CHANGE_FIELD}.e`]: change.id });
+  });
+
+  it("is none while no journal was kept, and that is a condition too", () => {
+    expect(lastChangeOf({})).toBeUndefined();
+    expect(unchangedSince({})).toEqual({ [CHANGE_FIELD]: { $exists: false } });
+  });
+});
+
+describe("an entry that is too large", () => {
+  it("loses its largest values, and keeps the others", () => {
+    const large = "x".repeat(7 * 1024 * 1024);
+    const entry: Entry = {
+      ...{
+        id: new ObjectId(),
+        table: "t",
+        record: 1,
+        kind: "updated",
+        revision: 2,
+        by: null,
+        at: new Date(),
+      },
+      ...{ before: { _id: 1, a: large, b: "small" }, after: { _id: 1, a: `${large}y`, b: "other" } },
+    };
+    const fitting = fitted(entry);
+    expect(fitting).toMatchObject({ before: { _id: 1, b: "small" }, after: { _id: 1, b: "other" } });
+    expect(calculateObjectSize(fitting)).toBeLessThan(1024);
+  });
+});

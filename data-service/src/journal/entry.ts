@@ -1,0 +1,120 @@
+// What the journal says of one change of one record, and what of the record it keeps. Pure.
+import { Binary, calculateObjectSize, ObjectId } from "bson";
+import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import type { Document } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
+
+/** What happened to a record. */
+export type ChangeKind = "created" | "updated" | "deleted";
+
+/** Names the last change of a record, in the record itself: written by the same write that makes the change. */
+export const CHANGE_FIELD = "_change";
+
+/** Who changes something, as far as a request says. */
+export interface Actor {
+  /** 24-hex id of the user; null = nobody signed in, or the service itself. */
+  readonly userId: string | null;
+}
+
+/** A change that is about to be made. Written before it, so that a crash in between leaves a trace. */
+export interface Pending {
+  readonly id: ObjectId;
+  /** The table's id. */
+  readonly table: string;
+  /** The record's id. */
+  readonly record: Stored;
+  readonly kind: ChangeKind;
+  /** Counts the changes of one record, from 1. */
+  readonly revision: number;
+  readonly by: string | null;
+  readonly at: Date;
+  /** The instance that makes it. */
+  readonly instance: string;
+  /** The record before; undefined for one that is made. */
+  readonly before?: Document;
+}
+
+/** A change that has been made. */
+export interface Entry extends Omit<Pending, "instance"> {
+  /** The record after it; undefined for one that was deleted. */
+  readonly after?: Document;
+}
+
+/** A change that the next one builds upon. */
+export interface LastChange {
+  readonly id: ObjectId;
+  readonly revision: number;
+}
+
+/** The last change that a record names; undefined while its table kept no journal. */
+export function lastChangeOf(document: StoredRecord): LastChange | undefined {
+  const mark = document[CHANGE_FIELD];
+  if (typeof mark !== "object" || mark === null || !("e" in mark) || !("n" in mark)) return undefined;
+  return { id: new ObjectId(String(mark.e)), revision: Number(mark.n) };
+}
+
+/** What a write puts into the record to name its change. */
+export function markOf({ id, revision }: Pick<Pending, "id" | "revision">): Document {
+  return { e: id, n: revision };
+}
+
+/** The condition for a record that nobody has changed since it was read. */
+export function unchangedSince(document: StoredRecord): Document {
+  const last = lastChangeOf(document);
+  return last === undefined ? { [CHANGE_FIELD]: { $exists: false } } : { [`${CHANGE_FIELD}.e`]: last.id };
+}
+
+/** Stands for a value that is not to be kept: there was one, and that is all. */
+const KEPT_SECRET = new Binary();
+
+/** What of a record is kept: its columns and its own links. Of encrypted values only that there was one. */
+export function imageOf(table: Table, document: StoredRecord): Document {
+  const image: Document = {};
+  for (const { field, encrypted, secret } of table.columns.values()) {
+    const value = document[field];
+    if (value === undefined || value === null) continue;
+    image[field] = encrypted || secret ? KEPT_SECRET : stored(value);
+  }
+  for (const { link } of table.relations.values()) {
+    const value = link.on === "self" ? document[link.field] : undefined;
+    if (value !== undefined && value !== null) image[link.field] = stored(value);
+  }
+  return image;
+}
+
+/** What was read from the database goes back into it. */
+function stored(value: unknown): Stored {
+  return value as Stored;
+}
+
+/** MongoDB holds documents of 16 MB; an entry has two records in it, and some room must be left. */
+const MOST_BYTES = 12 * 1024 * 1024;
+
+/** The entry without its largest values, if it would be too large to be stored. */
+export function fitted(entry: Entry): Entry {
+  let fitting = entry;
+  while (calculateObjectSize(fitting) > MOST_BYTES) {
+    const fields = new Set([...Object.keys(fitting.before ?? {}), ...Object.keys(fitting.after ?? {})]);
+    const size = (field: string): number =>
+      calculateObjectSize({ before: fitting.before?.[field], after: fitting.after?.[field] });
+    const [largest] = [...fields].toSorted((a, b) => size(b) - size(a));
+    if (largest === undefined) return fitting;
+    fitting = {
+      ...fitting,
+      ...(fitting.before === undefined ? {} : { before: without(fitting.before, largest) }),
+      ...(fitting.after === undefined ? {} : { after: without(fitting.after, largest) }),
+    };
+  }
+  return fitting;
+}
+
+function without(image: Document, field: string): Document {
+  return Object.fromEntries(Object.entries(image).filter(([name]) => name !== field));
+}
+
+/** The entry of a change that was made. @param document the record as the change left it */
+export function entryOf(table: Table, pending: Pending, document?: StoredRecord): Entry {
+  const { instance: _instance, ...rest } = pending;
+  return fitted({ ...rest, ...(document === undefined ? {} : { after: imageOf(table, document) }) });
+}

@@ -1,0 +1,34 @@
+// What is kept of a change for good: the fields that are different, before and after. Pure.
+import { EJSON } from "bson";
+import type { Document, Value } from "../query/lower/document.js";
+import type { Entry } from "./entry.js";
+
+/** A change as the history keeps it; `before` and `after` have the changed fields alone. */
+export type HistoryEntry = Entry;
+
+/** Set by every write; that it changed says nothing. */
+const ALWAYS_CHANGED = ["_id", "updatedAt"];
+
+/** Leaves out what the change did not change. */
+export function changedFields(entry: Entry): HistoryEntry {
+  const { before = {}, after = {}, ...rest } = entry;
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  const changed = [...names].filter(
+    (name) => !ALWAYS_CHANGED.includes(name) && !sameValue(before[name], after[name]),
+  );
+  return {
+    ...rest,
+    ...(entry.kind === "created" ? {} : { before: only(before, changed) }),
+    ...(entry.kind === "deleted" ? {} : { after: only(after, changed) }),
+  };
+}
+
+function only(image: Document, names: readonly string[]): Document {
+  return Object.fromEntries(Object.entries(image).filter(([name]) => names.includes(name)));
+}
+
+/** Equal as stored. */
+export function sameValue(a: Value | undefined, b: Value | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return EJSON.stringify({ a }, { relaxed: false }) === EJSON.stringify({ a: b }, { relaxed: false });
+}

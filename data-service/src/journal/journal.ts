@@ -1,0 +1,151 @@
+// Tells the journal of changes: announced before they are made, published when they are, repaired after a crash.
+import type { Logger } from "@portico/shared/logger";
+import type { Table } from "../catalog/catalog.js";
+import type { JournalStore } from "../mongo/journal-store.js";
+import type { RecordStore } from "../mongo/record-store.js";
+import type { StoredRecord } from "../query/shape.js";
+import { type Entry, entryOf, lastChangeOf, type Pending } from "./entry.js";
+
+export interface JournalDeps {
+  readonly journal: JournalStore;
+  readonly store: Pick<RecordStore, "read">;
+  readonly logger: Logger;
+  /** Tells those who follow the journal in this process. */
+  readonly published: () => void;
+}
+
+/** What is written into the journal at once. */
+const MOST_AT_ONCE = 200;
+/** Entries known to be in the journal: a record that was changed a moment ago need not be asked about. */
+const MOST_KNOWN = 10_000;
+
+interface Waiting {
+  readonly entry: Entry;
+  readonly isKept: boolean;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Journal {
+  readonly #deps: JournalDeps;
+  readonly #waiting: Waiting[] = [];
+  readonly #known = new Set<string>();
+  #isWriting = false;
+
+  constructor(deps: JournalDeps) {
+    this.#deps = deps;
+  }
+
+  announce(pending: readonly Pending[]): Promise<void> {
+    return this.#deps.journal.announce(pending);
+  }
+
+  /** Forgets announced changes that were certainly not made. A failure costs a repair later, and no more. */
+  async withdraw(pending: readonly Pending[]): Promise<void> {
+    await this.#deps.journal.withdraw(pending.map(({ id }) => id)).catch(() => undefined);
+  }
+
+  /** Resolves when the entries are in the journal, on disk. All that wait at one moment are written together. */
+  async publish(table: Table, entries: readonly Entry[]): Promise<void> {
+    const isKept = table.history === true;
+    const written = entries.map(
+      (entry) =>
+        new Promise<void>((resolve, reject) => {
+          this.#waiting.push({ entry, isKept, resolve, reject });
+        }),
+    );
+    void this.#write();
+    await Promise.all(written);
+  }
+
+  /**
+   * Publishes the last changes of records that are about to be changed again, if that has not been done: so the changes
+   * of one record stand in the journal in their order, and none is lost with the process that made it.
+   */
+  async complete(table: Table, documents: readonly StoredRecord[]): Promise<void> {
+    const byChange = new Map(
+      documents.flatMap((document) => {
+        const last = lastChangeOf(document);
+        const isOpen = last !== undefined && !this.#known.has(last.id.toHexString());
+        return isOpen ? [[last.id.toHexString(), { id: last.id, document }] as const] : [];
+      }),
+    );
+    if (byChange.size === 0) return;
+    const pending = await this.#deps.journal.announced([...byChange.values()].map(({ id }) => id));
+    const entries = pending.map((each) =>
+      entryOf(table, each, byChange.get(each.id.toHexString())?.document),
+    );
+    await this.publish(table, entries);
+    for (const id of byChange.keys()) this.#remember(id);
+  }
+
+  /**
+   * Publishes what dead processes have done and not told, and forgets what they had only announced.
+   * @param tables by id; what was announced for others is forgotten
+   * @param isDead whether the process that announced this will do no more about it
+   * @returns how many changes were told late
+   */
+  async repair(
+    tables: ReadonlyMap<string, Table>,
+    isDead: (pending: Pending) => Promise<boolean>,
+  ): Promise<number> {
+    let told = 0;
+    for (const pending of await this.#deps.journal.allAnnounced()) {
+      if (!(await isDead(pending))) continue;
+      const table = tables.get(pending.table);
+      const entry = table && (await this.#madeBy(table, pending));
+      if (table !== undefined && entry !== undefined) {
+        await this.publish(table, [entry]);
+        told += 1;
+      }
+      await this.withdraw([pending]);
+    }
+    return told;
+  }
+
+  /**
+   * The entry of an announced change, if it was made. One that others have built upon is in the journal, because they
+   * have published it before.
+   */
+  async #madeBy(table: Table, pending: Pending): Promise<Entry | undefined> {
+    const [document] = await this.#deps.store.read(table, [{ $match: { _id: pending.record } }]);
+    if (pending.kind === "deleted") return document === undefined ? entryOf(table, pending) : undefined;
+    const isLast = document !== undefined && lastChangeOf(document)?.id.equals(pending.id) === true;
+    return isLast ? entryOf(table, pending, document) : undefined;
+  }
+
+  async #write(): Promise<void> {
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    while (this.#waiting.length > 0) await this.#writeBatch(this.#waiting.splice(0, MOST_AT_ONCE));
+    this.#isWriting = false;
+  }
+
+  async #writeBatch(batch: readonly Waiting[]): Promise<void> {
+    const { journal, logger, published } = this.#deps;
+    const ids = batch.map(({ entry }) => entry.id);
+    try {
+      const written = new Set(await journal.append(batch.map(({ entry }) => entry)));
+      const kept = batch.filter(({ entry, isKept }) => isKept && written.has(entry));
+      if (kept.length > 0) await journal.keep(kept.map(({ entry }) => entry));
+    } catch (error) {
+      // The changes stay announced, and whoever touches the records next, or the next repair, publishes them.
+      for (const each of batch) each.reject(error);
+      return;
+    }
+    for (const { entry, resolve } of batch) {
+      this.#remember(entry.id.toHexString());
+      resolve();
+    }
+    published();
+    // Nobody waits for it: what stays announced is found in the journal by whoever looks.
+    journal.withdraw(ids).catch((err: unknown) => logger.warn({ err }, "the journal was not tidied up"));
+  }
+
+  #remember(id: string): void {
+    this.#known.add(id);
+    if (this.#known.size <= MOST_KNOWN) return;
+    const [oldest] = this.#known;
+    if (oldest !== undefined) this.#known.delete(oldest);
+  }
+}

@@ -1,0 +1,282 @@
+// Writes of records, each with its entry in the journal: announce → write, naming the change in the record → publish.
+// A record names its last change, and a write names the one it builds upon, so that nothing comes in between unseen.
+// Tables that keep no journal are written straight away.
+import { AppError } from "@portico/shared/app-error";
+import { ObjectId } from "bson";
+import { isJournaled, type Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import {
+  type Change,
+  type ListChange,
+  listWith,
+  listWithout,
+  type RecordStore,
+} from "../mongo/record-store.js";
+import type { Document, Stage } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
+import {
+  type Actor,
+  CHANGE_FIELD,
+  type ChangeKind,
+  entryOf,
+  imageOf,
+  lastChangeOf,
+  markOf,
+  type Pending,
+  unchangedSince,
+} from "./entry.js";
+import { sameValue } from "./history-entry.js";
+import type { Journal } from "./journal.js";
+
+/** A record that others keep changing is tried this often before the request gives up. */
+const ATTEMPTS = 100;
+/** Records of one call that are written at once. */
+const AT_ONCE = 10;
+
+type Store = Pick<RecordStore, "read" | "insert" | "update" | "updateMany" | "pull" | "push" | "remove">;
+
+export interface JournaledStoreDeps {
+  readonly store: Store;
+  /**
+   * Writes without waiting for the disk, where one journal of the database keeps everything in its order: the entry that
+   * is published after each write is waited for, and is never on disk without what was written before it.
+   */
+  readonly light: Pick<RecordStore, "insert" | "updateAndGet" | "remove">;
+  readonly journal: Pick<Journal, "announce" | "withdraw" | "publish" | "complete">;
+  /** Names this process. */
+  readonly instance: string;
+  readonly now: () => Date;
+  readonly actor: () => Actor;
+}
+
+export class JournaledStore {
+  readonly #deps: JournaledStoreDeps;
+  /** The last of those who wait for a record, by its table and id. */
+  readonly #turns = new Map<string, Promise<void>>();
+
+  constructor(deps: JournaledStoreDeps) {
+    this.#deps = deps;
+  }
+
+  read(table: Table, pipeline: Stage[]): Promise<StoredRecord[]> {
+    return this.#deps.store.read(table, pipeline);
+  }
+
+  async insert(table: Table, documents: readonly Document[]): Promise<void> {
+    const { store, light, journal } = this.#deps;
+    if (!isJournaled(table)) return store.insert(table, documents);
+    const made = documents.map((document) => {
+      const pending = this.#pending(table, "created", document);
+      return { pending, document: { ...document, [CHANGE_FIELD]: markOf(pending) } };
+    });
+    const pending = made.map((each) => each.pending);
+    await journal.announce(pending);
+    try {
+      await light.insert(
+        table,
+        made.map(({ document }) => document),
+      );
+    } catch (error) {
+      if (isRefusal(error)) await this.#takeBack(table, pending);
+      throw error;
+    }
+    await journal.publish(
+      table,
+      made.map((each) => entryOf(table, each.pending, each.document)),
+    );
+  }
+
+  /** See RecordStore: changes one record. */
+  async update(table: Table, which: Document, change: Change): Promise<boolean> {
+    if (!isJournaled(table)) return this.#deps.store.update(table, which, change);
+    return (await this.#change(table, which, { change })) !== "none";
+  }
+
+  async updateMany(table: Table, which: Document, change: Change): Promise<number> {
+    if (!isJournaled(table)) return this.#deps.store.updateMany(table, which, change);
+    return this.#changeEach(table, which, { change });
+  }
+
+  async pull(table: Table, which: Document, field: string, ids: readonly Stored[]): Promise<number> {
+    if (!isJournaled(table)) return this.#deps.store.pull(table, which, field, ids);
+    return this.#changeList(table, which, listWithout(field, ids));
+  }
+
+  async push(table: Table, which: Document, field: string, id: Stored): Promise<number> {
+    if (!isJournaled(table)) return this.#deps.store.push(table, which, field, id);
+    return this.#changeList(table, which, listWith(field, id));
+  }
+
+  async #changeList(table: Table, which: Document, { having, set }: ListChange): Promise<number> {
+    return this.#changeEach(table, { $and: [which, having] }, { set });
+  }
+
+  async remove(table: Table, which: Document): Promise<number> {
+    if (!isJournaled(table)) return this.#deps.store.remove(table, which);
+    return this.#each(table, which, (id) => this.#removeOne(table, { $and: [{ _id: id }, which] }));
+  }
+
+  /** Inserts that were refused half-way: what is there of them goes again, and nobody is told. */
+  async #takeBack(table: Table, pending: readonly Pending[]): Promise<void> {
+    const ours = {
+      _id: { $in: pending.map(({ record }) => record) },
+      [`${CHANGE_FIELD}.e`]: { $in: pending.map(({ id }) => id) },
+    };
+    if (pending.length > 1) await this.#deps.store.remove(table, ours);
+    await this.#deps.journal.withdraw(pending);
+  }
+
+  async #changeEach(table: Table, which: Document, wish: Wish): Promise<number> {
+    return this.#each(table, which, async (id) => {
+      const done = await this.#change(table, { $and: [{ _id: id }, which] }, wish);
+      return done === "changed" ? 1 : 0;
+    });
+  }
+
+  /** Does something for each record that the condition selects now. @returns the sum */
+  async #each(table: Table, which: Document, act: (id: Stored) => Promise<number>): Promise<number> {
+    const found = await this.#deps.store.read(table, [{ $match: which }, { $project: { _id: 1 } }]);
+    // Ids come from the same database and go back into it.
+    const ids = found.map(({ _id }) => _id as Stored);
+    let sum = 0;
+    for (let at = 0; at < ids.length; at += AT_ONCE) {
+      const numbers = await Promise.all(ids.slice(at, at + AT_ONCE).map(act));
+      sum += numbers.reduce((total, number) => total + number, 0);
+    }
+    return sum;
+  }
+
+  /** Changes one record that the condition selects. */
+  async #change(table: Table, which: Document, wish: Wish): Promise<"changed" | "same" | "none"> {
+    const { light } = this.#deps;
+    const done = await this.#inTurn(table, which, async (before) => {
+      if (changesNothing(before, wish)) return "same";
+      const pending = await this.#announce(table, "updated", before);
+      const unchanged = { $and: [which, unchangedSince(before)] };
+      const after = await this.#orWithdraw(pending, () =>
+        light.updateAndGet(table, unchanged, marked(wish, pending)),
+      );
+      return (await this.#told(table, pending, after !== undefined, after)) && "changed";
+    });
+    return done ?? "none";
+  }
+
+  async #removeOne(table: Table, which: Document): Promise<number> {
+    const { light } = this.#deps;
+    const done = await this.#inTurn(table, which, async (before) => {
+      const pending = await this.#announce(table, "deleted", before);
+      const removed = await this.#orWithdraw(pending, () =>
+        light.remove(table, { $and: [which, unchangedSince(before)] }),
+      );
+      return (await this.#told(table, pending, removed > 0)) && 1;
+    });
+    return done ?? 0;
+  }
+
+  /**
+   * Acts on the record that the condition selects, again until nobody came in between. Those who want the same record in
+   * this process take turns: all but one of them would try in vain.
+   * @param act gives false when another was faster
+   * @returns undefined when there is no such record, or no more
+   */
+  async #inTurn<Result>(
+    table: Table,
+    which: Document,
+    act: (before: StoredRecord) => Promise<Result | false>,
+  ): Promise<Result | undefined> {
+    let before = await this.#readOne(table, which);
+    if (before === undefined) return undefined;
+    const key = `${table.id} ${String(before._id)}`;
+    const former = this.#turns.get(key);
+    let end = (): void => {};
+    const turn = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#turns.set(key, turn);
+    try {
+      if (former !== undefined) {
+        await former;
+        before = await this.#readOne(table, which);
+      }
+      for (let attempt = 0; attempt < ATTEMPTS && before !== undefined; attempt += 1) {
+        const result = await act(before);
+        if (result !== false) return result;
+        before = await this.#readOne(table, which);
+      }
+    } finally {
+      end();
+      if (this.#turns.get(key) === turn) this.#turns.delete(key);
+    }
+    if (before === undefined) return undefined;
+    throw new Error(`a record of "${table.name}" never stood still`);
+  }
+
+  /** Completes what came before, and says what comes now. */
+  async #announce(table: Table, kind: ChangeKind, before: StoredRecord): Promise<Pending> {
+    const { journal } = this.#deps;
+    await journal.complete(table, [before]);
+    const pending = this.#pending(table, kind, before);
+    await journal.announce([pending]);
+    return pending;
+  }
+
+  /** Publishes what was made, or withdraws what was not. @returns whether it was made */
+  async #told(table: Table, pending: Pending, isMade: boolean, after?: StoredRecord): Promise<boolean> {
+    const { journal } = this.#deps;
+    if (isMade) await journal.publish(table, [entryOf(table, pending, after)]);
+    else await journal.withdraw([pending]);
+    return isMade;
+  }
+
+  async #readOne(table: Table, which: Document): Promise<StoredRecord | undefined> {
+    const [found] = await this.#deps.store.read(table, [{ $match: which }, { $limit: 1 }]);
+    return found;
+  }
+
+  /** A refusal is known to have written nothing. After any other failure the announcement stays, for a repair. */
+  async #orWithdraw<Result>(pending: Pending, write: () => Promise<Result>): Promise<Result> {
+    try {
+      return await write();
+    } catch (error) {
+      if (isRefusal(error)) await this.#deps.journal.withdraw([pending]);
+      throw error;
+    }
+  }
+
+  /** @param document the record as it is before, or as it is made */
+  #pending(table: Table, kind: ChangeKind, document: StoredRecord): Pending {
+    const { instance, now, actor } = this.#deps;
+    const isNew = kind === "created";
+    return {
+      ...{ id: new ObjectId(), table: table.id, kind, instance, at: now(), by: actor().userId },
+      record: document._id as Stored,
+      revision: isNew ? 1 : (lastChangeOf(document)?.revision ?? 0) + 1,
+      ...(isNew ? {} : { before: imageOf(table, document) }),
+    };
+  }
+}
+
+/** What is to become of a record: fields, or what is computed from those that it has. */
+type Wish = { readonly change: Change } | { readonly set: Document };
+
+/** The change, and the record's word for it. */
+function marked(wish: Wish, pending: Pending): Change | Stage[] {
+  const mark = markOf(pending);
+  if ("set" in wish) return [{ $set: { ...wish.set, [CHANGE_FIELD]: { $literal: mark } } }];
+  return { ...wish.change, $set: { ...wish.change.$set, [CHANGE_FIELD]: mark } };
+}
+
+/** Sets what is set already and takes away what is not there; `updatedAt` among it always changes something. */
+function changesNothing(before: StoredRecord, wish: Wish): boolean {
+  if ("set" in wish) return false;
+  const { $set = {}, $unset = {} } = wish.change;
+  const isSet = Object.entries($set).every(([field, value]) =>
+    sameValue(before[field] as Stored | undefined, value as Stored),
+  );
+  return isSet && Object.keys($unset).every((field) => before[field] === undefined);
+}
+
+/** The database has answered, and has written nothing (of the record at which it refused). */
+function isRefusal(error: unknown): boolean {
+  return error instanceof AppError && (error.code === "DUPLICATE_RESOURCE" || error.code === "CONFLICT");
+}

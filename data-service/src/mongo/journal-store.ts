@@ -1,0 +1,248 @@
+// The journal of changes (docs/decisions/014-journal-of-changes.md): `_journal_pending` holds changes that are being
+// made, `_journal` those that were made, numbered without gaps, `_history` what is kept of them for good.
+import { BSON, type Collection, type Db, type ObjectId } from "mongodb";
+import type { Stored } from "../catalog/column-types.js";
+import type { Entry, Pending } from "../journal/entry.js";
+import { changedFields, type HistoryEntry } from "../journal/history-entry.js";
+import type { Document } from "../query/lower/document.js";
+import { isDuplicate } from "./driver-errors.js";
+
+/** A place in the journal: behind this entry. The number alone is not enough, see `read`. */
+export interface Position {
+  /** 0 = before the first entry. */
+  readonly number: number;
+  /** 24-hex id of the entry with this number; empty before the first. */
+  readonly entry: string;
+}
+
+/** An entry and its place. */
+export interface Numbered {
+  readonly entry: Entry;
+  readonly position: Position;
+}
+
+interface PendingDocument extends Omit<Pending, "id"> {
+  _id: ObjectId;
+}
+
+interface JournalDocument extends Omit<Entry, "id"> {
+  /** 1, 2, 3 … in the order of insertion. */
+  _id: number;
+  entry: ObjectId;
+}
+
+interface HistoryDocument extends Omit<HistoryEntry, "id"> {
+  _id: ObjectId;
+}
+
+/** What is read of the journal at once. */
+const MOST_BYTES = 4 * 1024 * 1024;
+
+export class JournalStore {
+  readonly #pending: Collection<PendingDocument>;
+  readonly #journal: Collection<JournalDocument>;
+  readonly #history: Collection<HistoryDocument>;
+  readonly #isAlone: boolean;
+  /** The last number, as far as this instance knows. */
+  #last: number | undefined;
+  /** The last number that is on disk. Kept where nobody else writes: there nothing is told that a crash could undo. */
+  #durable = 0;
+
+  /**
+   * @param isCluster whether writes to different collections may be kept by different servers
+   * @param isAlone whether no other process uses the database
+   */
+  constructor(db: Db, isCluster: boolean, isAlone: boolean) {
+    this.#isAlone = isAlone;
+    // In one journal of the database a change is never kept without what was written before it: nobody has to wait.
+    const light = isCluster ? {} : { writeConcern: { w: 1, journal: false } as const };
+    this.#pending = db.collection<PendingDocument>("_journal_pending", light);
+    // What a member of a cluster may still lose must not be told to anybody.
+    const safe = isCluster ? { readConcern: { level: "majority" } as const } : {};
+    this.#journal = db.collection<JournalDocument>("_journal", safe);
+    // Written before the announcement is withdrawn: what a crash takes of it is found again by that.
+    this.#history = db.collection<HistoryDocument>("_history", light);
+  }
+
+  /** To be called before anything else. */
+  async ensureIndexes(): Promise<void> {
+    await this.#pending.createIndex({ instance: 1 });
+    await this.#journal.createIndex({ entry: 1 }, { unique: true });
+    // A record is deleted once, whoever tells of it.
+    await this.#journal.createIndex(
+      { table: 1, record: 1 },
+      { unique: true, partialFilterExpression: { kind: "deleted" } },
+    );
+    await this.#journal.createIndex({ at: 1 });
+    await this.#history.createIndex({ table: 1, record: 1, revision: -1 });
+    this.#durable = await this.#lastNumber();
+  }
+
+  /** Notes changes that are about to be made. To be awaited before any of them. */
+  async announce(pending: readonly Pending[]): Promise<void> {
+    await this.#pending.insertMany(pending.map(({ id, ...rest }) => ({ _id: id, ...rest })));
+  }
+
+  /** Those of the changes that may not be in the journal yet. */
+  async announced(ids: readonly ObjectId[]): Promise<Pending[]> {
+    return (await this.#pending.find({ _id: { $in: [...ids] } }).toArray()).map(toPending);
+  }
+
+  /** All changes that may not be in the journal yet, in the order they were announced. */
+  async allAnnounced(): Promise<Pending[]> {
+    return (await this.#pending.find().sort({ _id: 1 }).toArray()).map(toPending);
+  }
+
+  /** Forgets changes that are in the journal, or were not made. */
+  async withdraw(ids: readonly ObjectId[]): Promise<void> {
+    await this.#pending.deleteMany({ _id: { $in: [...ids] } });
+  }
+
+  /**
+   * Writes entries into the journal, each once whoever brings it and however often. Every entry gets the number after
+   * the last one that is there: two instances that take the same number collide on it, and one tries again, so that
+   * there is never a gap which an entry could fill behind a reader's back.
+   * @returns those that are in the journal now; of two deletions of one record the first stays alone
+   */
+  async append(entries: readonly Entry[]): Promise<readonly Entry[]> {
+    let rest = entries;
+    const refused = new Set<Entry>();
+    while (rest.length > 0) {
+      const last = this.#last ?? (await this.#lastNumber());
+      const documents = rest.map(({ id, ...entry }, at) => ({ _id: last + 1 + at, entry: id, ...entry }));
+      this.#last = undefined;
+      try {
+        await this.#journal.insertMany(documents, { ordered: true });
+        this.#last = last + documents.length;
+        break;
+      } catch (error) {
+        if (!isDuplicate(error)) throw error;
+        rest = await this.#missing(rest, refused);
+      }
+    }
+    this.#durable = Math.max(this.#durable, this.#last ?? (await this.#lastNumber()));
+    return entries.filter((entry) => !refused.has(entry));
+  }
+
+  /** Keeps entries for good. Doing it again changes nothing. */
+  async keep(entries: readonly Entry[]): Promise<void> {
+    const documents = entries.map((entry) => {
+      const { id, ...rest } = changedFields(entry);
+      return { _id: id, ...rest };
+    });
+    await this.#history.insertMany(documents, { ordered: false }).catch((error: unknown) => {
+      if (!isDuplicate(error)) throw error;
+    });
+  }
+
+  /** Behind the last entry that may be told. */
+  async tip(): Promise<Position> {
+    const [last] = await this.#journal
+      .find(this.#told(0), { projection: { entry: 1 }, sort: { _id: -1 }, limit: 1 })
+      .toArray();
+    return last === undefined
+      ? { number: 0, entry: "" }
+      : { number: last._id, entry: last.entry.toHexString() };
+  }
+
+  /**
+   * The entries behind a position, in their order; some of them, if there are many.
+   * @returns undefined when the journal no longer goes back so far, or is another one: a server alone that crashes may
+   * lose its last entries and give their numbers to others
+   */
+  async read(position: Position, limit: number): Promise<readonly Numbered[] | undefined> {
+    const cursor = this.#journal
+      .find(this.#told(position.number))
+      .sort({ _id: 1 })
+      .limit(limit + 1);
+    const found: Numbered[] = [];
+    let isFirst = true;
+    let bytes = 0;
+    try {
+      for await (const { _id, entry: id, ...rest } of cursor) {
+        const at: Position = { number: _id, entry: id.toHexString() };
+        const isStart = at.number === position.number && at.entry === position.entry;
+        if (isFirst && !isStart && !(position.number === 0 && _id === 1)) return undefined;
+        isFirst = false;
+        if (isStart) continue;
+        found.push({ entry: { id, ...rest }, position: at });
+        bytes += BSON.calculateObjectSize(rest);
+        if (bytes > MOST_BYTES) break;
+      }
+    } finally {
+      await cursor.close();
+    }
+    return isFirst && position.number > 0 ? undefined : found;
+  }
+
+  /** Forgets entries from before a time, and what is more than `most`; the last one stays, for its number. */
+  async prune(before: Date, most: number): Promise<void> {
+    const number = await this.#lastNumber();
+    const [young] = await this.#journal
+      .find({ at: { $gte: before } }, { projection: { _id: 1 }, sort: { _id: 1 }, limit: 1 })
+      .toArray();
+    const first = Math.max(young?._id ?? number, number - most);
+    await this.#journal.deleteMany({ _id: { $lt: Math.min(first, number) } });
+  }
+
+  /** What is kept of one record, newest first, as it is asked for: entries may be large. */
+  async *historyOf(
+    table: string,
+    record: Stored,
+    page: { readonly skip: number; readonly limit: number },
+  ): AsyncGenerator<HistoryEntry> {
+    const cursor = this.#history
+      .find({ table, record })
+      .sort({ revision: -1, _id: -1 })
+      .skip(page.skip)
+      .limit(page.limit);
+    try {
+      for await (const { _id, ...entry } of cursor) yield { id: _id, ...entry };
+    } finally {
+      await cursor.close();
+    }
+  }
+
+  async countHistoryOf(table: string, record: Stored): Promise<number> {
+    return this.#history.countDocuments({ table, record });
+  }
+
+  /** Entries from a number on. */
+  #told(from: number) {
+    return { _id: this.#isAlone ? { $gte: from, $lte: this.#durable } : { $gte: from } };
+  }
+
+  /** Taken already, whether or not it is safe yet. */
+  async #lastNumber(): Promise<number> {
+    const options = { projection: { _id: 1 }, sort: { _id: -1 }, limit: 1 } as const;
+    const [last] = await this.#journal.find({}, { ...options, readConcern: { level: "local" } }).toArray();
+    return last?._id ?? 0;
+  }
+
+  /** Those that are not in the journal yet. @param refused gets those that must not be */
+  async #missing(entries: readonly Entry[], refused: Set<Entry>): Promise<readonly Entry[]> {
+    const ids = entries.map(({ id }) => id);
+    const known = await this.#journal.find({ entry: { $in: ids } }, { projection: { entry: 1 } }).toArray();
+    const there = new Set(known.map(({ entry }) => entry.toHexString()));
+    const open = entries.filter(({ id }) => !there.has(id.toHexString()));
+    const missing: Entry[] = [];
+    const deleted = new Set<string>();
+    for (const entry of open) {
+      const key = `${entry.table} ${String(entry.record)}`;
+      const isSecond = entry.kind === "deleted" && (deleted.has(key) || (await this.#isDeleted(entry)));
+      if (entry.kind === "deleted") deleted.add(key);
+      if (isSecond) refused.add(entry);
+      else missing.push(entry);
+    }
+    return missing;
+  }
+
+  async #isDeleted({ table, record }: Entry): Promise<boolean> {
+    const same: Document = { table, record, kind: "deleted" };
+    return (await this.#journal.findOne(same, { projection: { _id: 1 } })) !== null;
+  }
+}
+
+function toPending({ _id, ...rest }: PendingDocument): Pending {
+  return { id: _id, ...rest };
+}

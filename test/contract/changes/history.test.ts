@@ -1,0 +1,175 @@
+// GET /{table}/{id}/history: who changed what in a record and when.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
+import { type Stack, startStack } from "../../support/stack.js";
+
+const reader = { email: "reader@example.com", password: "correct horse battery" };
+
+let stack: Stack;
+let admin: Api;
+let me: string;
+let role: string;
+let user: string;
+
+beforeAll(async () => {
+  stack = await startStack();
+  admin = await asAdmin(stack);
+  me = (await admin.get("/me")).body.data[0].id;
+  await make("/svc_table", { name: "shelves", columns: [{ name: "name", type: "string" }] });
+  await make("/svc_table", {
+    name: "books",
+    history: true,
+    columns: [
+      { name: "title", type: "string" },
+      { name: "pages", type: "int" },
+      { name: "price", type: "decimal" },
+      { name: "hidden", type: "string", hidden: true },
+      { name: "pin", type: "string", encrypted: true },
+    ],
+    relations: [
+      { name: "shelf", type: "many-to-one", table: "shelves", inverse: "books" },
+      { name: "labels", type: "many-to-many", table: "shelves", inverse: "labelled" },
+    ],
+  });
+  role = await make("/svc_role", { name: "readers" });
+  user = await make("/svc_user", { ...reader, role });
+}, 60_000);
+
+afterAll(() => stack.stop());
+
+async function make(path: string, body: unknown): Promise<string> {
+  const answer = await admin.post(path, body);
+  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+  return answer.body.data[0].id;
+}
+
+const at = expect.stringMatching(/^\d{4}-.*Z$/);
+const id = expect.stringMatching(/^[0-9a-f]{24}$/);
+
+describe("the history of a record", () => {
+  it("tells what was changed from what to what, by whom and when, newest first", async () => {
+    const shelf = await make("/shelves", { name: "top" });
+    const book = await make("/books", { title: "one", pages: 3, price: "1.50", labels: [shelf] });
+    await admin.patch(`/books/${book}`, { title: "two", price: null, shelf });
+    const { status, body } = await admin.get(`/books/${book}/history`);
+    expect(status).toBe(200);
+    expect(body.data).toEqual([
+      {
+        ...{ id, event: "updated", revision: 2, at, by: me },
+        changes: {
+          title: { from: "one", to: "two" },
+          price: { from: "1.50", to: null },
+          shelf: { from: null, to: shelf },
+        },
+      },
+      {
+        ...{ id, event: "created", revision: 1, at, by: me },
+        changes: {
+          title: { from: null, to: "one" },
+          pages: { from: null, to: 3 },
+          price: { from: null, to: "1.50" },
+          labels: { from: null, to: [shelf] },
+        },
+      },
+    ]);
+  });
+
+  it("never has hidden or encrypted values, also not in the database", async () => {
+    const book = await make("/books", { title: "x", hidden: "h1", pin: "1234" });
+    await admin.patch(`/books/${book}`, { hidden: "h2", pin: "9876" });
+    const { body } = await admin.get(`/books/${book}/history`);
+    expect(body.data.map(({ changes }: { changes: object }) => Object.keys(changes))).toEqual([
+      [],
+      ["title"],
+    ]);
+    const { MongoClient } = await import("mongodb");
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    const kept = await client.db().collection("_history").find().toArray();
+    const sealed = kept.flatMap(({ before, after }) => [before?.pin, after?.pin].filter(Boolean));
+    await client.close();
+    expect(sealed.length).toBeGreaterThan(0);
+    expect(sealed.every((value) => value.length() === 0)).toBe(true);
+  });
+
+  it("goes by pages, and says how many entries there are", async () => {
+    const book = await make("/books", { pages: 0 });
+    for (const pages of [1, 2, 3, 4]) await admin.patch(`/books/${book}`, { pages });
+    const { body } = await admin.get(`/books/${book}/history`, { limit: "2", page: "2", meta: "totalCount" });
+    expect(body.data.map(({ revision }: { revision: number }) => revision)).toEqual([3, 2]);
+    expect(body.meta).toEqual({ totalCount: 5 });
+    expect((await admin.get(`/books/${book}/history`, { limit: "101" })).status).toBe(400);
+    expect((await admin.get(`/books/${book}/history`, { sort: "x" })).status).toBe(400);
+  });
+
+  it("outlives the record, for root admins", async () => {
+    const book = await make("/books", { title: "gone" });
+    await admin.delete(`/books/${book}`);
+    const { body } = await admin.get(`/books/${book}/history`);
+    expect(body.data.map(({ event }: { event: string }) => event)).toEqual(["deleted", "created"]);
+    expect(body.data[0].changes).toEqual({ title: { from: "gone", to: null } });
+  });
+
+  it("tells of what the deletion of another record does", async () => {
+    const shelf = await make("/shelves", { name: "low" });
+    const book = await make("/books", { title: "on it", shelf });
+    await admin.delete(`/shelves/${shelf}`);
+    const { body } = await admin.get(`/books/${book}/history`);
+    expect(body.data[0]).toMatchObject({ event: "updated", changes: { shelf: { from: shelf, to: null } } });
+  });
+
+  it("is there only where the table keeps one and there is such a record", async () => {
+    const shelf = await make("/shelves", { name: "plain" });
+    const refused = await admin.get(`/shelves/${shelf}/history`);
+    expect([refused.status, refused.body.message]).toEqual([404, expect.stringMatching(/"history": true/)]);
+    expect((await admin.get("/books/000000000000000000000000/history")).status).toBe(404);
+    expect((await admin.get("/books/nonsense/history")).status).toBe(404);
+    const { status, headers } = await admin.delete(`/books/${shelf}/history`);
+    expect([status, headers.get("Allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+  });
+});
+
+describe("a reader who is not root", () => {
+  let api: Api;
+
+  beforeAll(async () => {
+    const rule = { table: "books", action: "read", role };
+    await make("/svc_permission", { ...rule, fields: "title,shelf,labels", filter: { pages: { _gt: 0 } } });
+    await make("/svc_permission", { ...rule, fields: "pages", filter: { pages: { _gt: 100 } } });
+    await make("/svc_permission", { table: "shelves", action: "read", role, filter: { name: "open" } });
+    api = await signIn(`${stack.appUrl}/api`, reader);
+  });
+
+  const changesOf = async (book: string) => {
+    const { status, body } = await api.get(`/books/${book}/history`);
+    return status === 200
+      ? body.data.map(({ changes }: { changes: object }) => Object.keys(changes))
+      : status;
+  };
+
+  it("is told of the columns that the row shows now, and of links only where all they lead to may be seen", async () => {
+    const shelf = await make("/shelves", { name: "open" });
+    const thin = await make("/books", { title: "thin", pages: 5, price: "1.00", shelf, labels: [shelf] });
+    const thick = await make("/books", { title: "thick", pages: 500 });
+    expect(await changesOf(thin)).toEqual([["title"]]);
+    expect(await changesOf(thick)).toEqual([["title", "pages"]]);
+  });
+
+  it("is told nothing of records that can't be seen now, nor of deleted ones", async () => {
+    const book = await make("/books", { title: "was seen", pages: 5 });
+    expect(await changesOf(book)).toEqual([["title"]]);
+    await admin.patch(`/books/${book}`, { pages: 0 });
+    expect(await changesOf(book)).toBe(404);
+    await admin.patch(`/books/${book}`, { pages: 5 });
+    await admin.delete(`/books/${book}`);
+    expect(await changesOf(book)).toBe(404);
+    expect((await apiOf(`${stack.appUrl}/api`).get(`/books/${book}/history`)).status).toBe(401);
+  });
+
+  it("is named as the one who made a change", async () => {
+    await make("/svc_permission", { table: "books", action: "create", fields: "title,pages", role });
+    const { status, body } = await api.post("/books", { title: "mine", pages: 7 });
+    expect(status).toBe(201);
+    const history = await admin.get(`/books/${body.data[0].id}/history`);
+    expect(history.body.data[0].by).toBe(user);
+  });
+});

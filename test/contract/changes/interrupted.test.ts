@@ -1,0 +1,158 @@
+// What a process that dies in the middle of a write leaves behind, put there by hand: others tell of what was written,
+// in its place, and of nothing else.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Db, MongoClient, ObjectId } from "mongodb";
+import { type Api, asAdmin } from "../../support/api.js";
+import { CHANGES, type EventSource, openEvents } from "../../support/event-source.js";
+import { type Stack, startStack } from "../../support/stack.js";
+
+let stack: Stack;
+let admin: Api;
+let client: MongoClient;
+let db: Db;
+let table: string;
+let authorization: string;
+let source: EventSource;
+
+interface Stored {
+  readonly _id: ObjectId;
+  readonly title: string;
+  readonly _change: { readonly e: ObjectId; readonly n: number };
+}
+
+beforeAll(async () => {
+  stack = await startStack();
+  admin = await asAdmin(stack);
+  const { body } = await admin.post("/svc_table", {
+    name: "letters",
+    ...{ changes: true, history: true },
+    columns: [{ name: "title", type: "string" }],
+  });
+  table = body.data[0].id;
+  authorization = `Bearer ${(await admin.post("/auth/login", stack.admin)).body.accessToken}`;
+  client = await MongoClient.connect(stack.mongodbUrl);
+  db = client.db();
+}, 60_000);
+
+afterAll(async () => {
+  await client?.close();
+  await stack.stop();
+});
+
+beforeEach(async () => {
+  source?.close();
+  source = await openEvents(`${stack.appUrl}/api/letters/changes`, { Authorization: authorization });
+});
+
+const letters = () => db.collection<Stored>("letters");
+
+async function make(title: string): Promise<Stored> {
+  const { body } = await admin.post("/letters", { title });
+  const found = await letters().findOne({ _id: ObjectId.createFromHexString(body.data[0].id) });
+  if (found === null) throw new Error("no letter");
+  return found;
+}
+
+/** Says that a change is about to be made, by an instance that has died long ago. @returns its id */
+async function announce(kind: string, letter: Pick<Stored, "_id"> & Partial<Stored>): Promise<ObjectId> {
+  const _id = new ObjectId();
+  const { _change: _mark, ...before } = letter;
+  await db.collection("_journal_pending").insertOne({
+    ...{ _id, table, record: letter._id, kind, by: null, instance: "dead" },
+    ...{ revision: (letter._change?.n ?? 0) + 1, at: new Date(Date.now() - 60_000) },
+    ...(kind === "created" ? {} : { before }),
+  });
+  return _id;
+}
+
+async function write(letter: Stored, title: string): Promise<void> {
+  const e = await announce("updated", letter);
+  await letters().updateOne(
+    { _id: letter._id },
+    { $set: { title, _change: { e, n: letter._change.n + 1 } } },
+  );
+}
+
+const told = () =>
+  source.told
+    .filter(({ event }) => CHANGES.includes(event))
+    .map(({ event, data }) => `${event} ${data.id} ${data.revision}`);
+
+async function nothingAnnounced(): Promise<void> {
+  while ((await db.collection("_journal_pending").countDocuments()) > 0)
+    await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+describe("a write that was made and not told", () => {
+  it("is told before the next change of its record", async () => {
+    const letter = await make("a");
+    await write(letter, "b");
+    expect((await admin.patch(`/letters/${letter._id}`, { title: "c" })).status).toBe(200);
+    await source.first(3, ...CHANGES);
+    expect(told()).toEqual([`created ${letter._id} 1`, `updated ${letter._id} 2`, `updated ${letter._id} 3`]);
+    const { body } = await admin.get(`/letters/${letter._id}/history`);
+    expect(body.data.map(({ changes }: { changes: { title: object } }) => changes.title)).toEqual([
+      { from: "b", to: "c" },
+      { from: "a", to: "b" },
+      { from: null, to: "a" },
+    ]);
+  });
+
+  it("is told before its record is deleted", async () => {
+    const letter = await make("a");
+    await write(letter, "b");
+    expect((await admin.delete(`/letters/${letter._id}`)).status).toBe(200);
+    await source.first(3, ...CHANGES);
+    expect(told()).toEqual([`created ${letter._id} 1`, `updated ${letter._id} 2`, `deleted ${letter._id} 3`]);
+  });
+
+  it("is told when nobody touches its record, whatever it was", async () => {
+    const [changed, deleted] = [await make("a"), await make("b")];
+    await write(changed, "c");
+    await announce("deleted", deleted);
+    await letters().deleteOne({ _id: deleted._id });
+    const made = { _id: new ObjectId(), title: "d" };
+    const e = await announce("created", made);
+    await letters().insertOne({ ...made, _change: { e, n: 1 } });
+    await source.first(5, ...CHANGES);
+    await nothingAnnounced();
+    expect(told().slice(2).toSorted()).toEqual(
+      [`created ${made._id} 1`, `deleted ${deleted._id} 2`, `updated ${changed._id} 2`].toSorted(),
+    );
+  }, 30_000);
+
+  it("is told once, whoever finds it", async () => {
+    const letter = await make("a");
+    await write(letter, "b");
+    // Told and not withdrawn, as by a process that died in between.
+    await admin.patch(`/letters/${letter._id}`, { title: "c" });
+    const [entry] = await db.collection("_journal").find({ record: letter._id, revision: 2 }).toArray();
+    await db.collection<{ _id: ObjectId }>("_journal_pending").insertOne({
+      ...{ _id: entry?.entry, table, record: letter._id, kind: "updated", by: null, instance: "dead" },
+      ...{ revision: 2, at: new Date(0), before: {} },
+    });
+    await nothingAnnounced();
+    await make("last");
+    await source.first(4, ...CHANGES);
+    expect(
+      told()
+        .slice(0, 3)
+        .map((each) => each.at(-1)),
+    ).toEqual(["1", "2", "3"]);
+    expect(await db.collection("_history").countDocuments({ record: letter._id })).toBe(3);
+  }, 30_000);
+});
+
+describe("a write that was announced and not made", () => {
+  it("is never told, and stands in nobody's way", async () => {
+    const letter = await make("a");
+    await announce("updated", letter);
+    await announce("deleted", letter);
+    await announce("created", { _id: new ObjectId() });
+    await admin.patch(`/letters/${letter._id}`, { title: "b" });
+    await nothingAnnounced();
+    const last = await make("last");
+    await source.first(3, ...CHANGES);
+    expect(told()).toEqual([`created ${letter._id} 1`, `updated ${letter._id} 2`, `created ${last._id} 1`]);
+  }, 30_000);
+});

@@ -1,0 +1,417 @@
+// GET /{table}/changes: what happens to the records that a caller may see, as it happens.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Api, apiOf, asAdmin, search, signIn } from "../../support/api.js";
+import { CHANGES, type EventSource, holdEvents, openEvents } from "../../support/event-source.js";
+import { type Stack, startStack } from "../../support/stack.js";
+
+let stack: Stack;
+let admin: Api;
+let authorization: string;
+const open: EventSource[] = [];
+
+beforeAll(async () => {
+  stack = await startStack({ env: { CHANGES_HEARTBEAT_MS: "200", CHANGES_STALL_MS: "1000" } });
+  admin = await asAdmin(stack);
+  authorization = await tokenOf(stack.admin);
+  await define({ name: "writers", changes: true, columns: [{ name: "name", type: "string" }] });
+  await define({
+    name: "notes",
+    changes: true,
+    columns: [
+      { name: "title", type: "string" },
+      { name: "rank", type: "int" },
+      { name: "secret", type: "string", hidden: true },
+      { name: "pin", type: "string", encrypted: true },
+      { name: "key", type: "string", unique: true },
+    ],
+    relations: [
+      { name: "writer", type: "many-to-one", table: "writers", inverse: "notes", counted: true },
+      { name: "tags", type: "many-to-many", table: "writers", inverse: "tagged" },
+    ],
+  });
+  await define({ name: "plain", columns: [{ name: "title", type: "string" }] });
+}, 60_000);
+
+afterEach(() => {
+  for (const source of open.splice(0)) source.close();
+});
+
+afterAll(() => stack.stop());
+
+async function define(table: unknown): Promise<string> {
+  const { status, body } = await admin.post("/svc_table", table);
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  return body.data[0].id;
+}
+
+async function tokenOf(credentials: { email: string; password: string }): Promise<string> {
+  const { body } = await apiOf(`${stack.appUrl}/api`).post("/auth/login", credentials);
+  return `Bearer ${body.accessToken}`;
+}
+
+async function follow(
+  path: string,
+  { query = {}, token = authorization, from }: { query?: object; token?: string; from?: string } = {},
+): Promise<EventSource> {
+  const url = `${stack.appUrl}/api${path}${search(query as Record<string, unknown>)}`;
+  const source = await openEvents(url, token === "" ? {} : { Authorization: token }, from);
+  open.push(source);
+  return source;
+}
+
+async function make(path: string, body: unknown): Promise<string> {
+  const answer = await admin.post(path, body);
+  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+  return answer.body.data[0].id;
+}
+
+/** What was told, short. */
+function short(source: EventSource): string[] {
+  return source.told
+    .filter(({ event }) => CHANGES.includes(event))
+    .map(({ event, data }) => `${event} ${data.id}`);
+}
+
+describe("a stream of changes", () => {
+  it("begins with `ready` and tells of records that are made, changed and deleted, as they are now", async () => {
+    const source = await follow("/notes/changes", { query: { fields: "title,rank" } });
+    const id = await make("/notes", { title: "a", rank: 1 });
+    await source.first(1, "created");
+    await admin.patch(`/notes/${id}`, { rank: 2 });
+    await source.first(1, "updated");
+    await admin.delete(`/notes/${id}`);
+    const told = await source.first(3, ...CHANGES);
+    const at = expect.stringMatching(/^\d{4}-.*Z$/);
+    expect(source.told[0]).toMatchObject({ event: "ready", data: {} });
+    expect(told.map(({ data }) => data)).toEqual([
+      { event: "created", id, revision: 1, at, record: { title: "a", rank: 1 } },
+      { event: "updated", id, revision: 2, at, record: { title: "a", rank: 2 } },
+      { event: "deleted", id, revision: 3, at },
+    ]);
+  });
+
+  it("tells of records that enter and leave the filter, and of no others", async () => {
+    const source = await follow("/notes/changes", { query: { filter: { rank: { _gte: 10 } } } });
+    const other = await make("/notes", { rank: 1 });
+    const id = await make("/notes", { rank: 9 });
+    for (const rank of [10, 11, 3]) await admin.patch(`/notes/${id}`, { rank });
+    await admin.delete(`/notes/${other}`);
+    await admin.delete(`/notes/${id}`);
+    const last = await make("/notes", { rank: 10 });
+    await source.first(1, "created");
+    expect(short(source)).toEqual([`entered ${id}`, `updated ${id}`, `left ${id}`, `created ${last}`]);
+  });
+
+  it("tells of links: those a write sets in other records, and those a deletion takes away", async () => {
+    const [one, two] = [await make("/notes", { title: "one" }), await make("/notes", { title: "two" })];
+    const source = await follow("/notes/changes", { query: { fields: "writer,tags" } });
+    const writer = await make("/writers", { name: "Ann", notes: [one, two] });
+    await source.first(2, "updated");
+    await admin.patch(`/writers/${writer}`, { tagged: [two] });
+    await source.first(3, "updated");
+    await admin.delete(`/writers/${writer}`);
+    const told = await source.first(6, "updated");
+    expect(told.map(({ data }) => data.id).toSorted()).toEqual([one, one, two, two, two, two].toSorted());
+    expect(told.at(-1)?.data.record.tags ?? []).toEqual([]);
+    expect((await admin.get(`/notes/${two}`, { fields: "writer,tags" })).body.data[0]).toMatchObject({
+      writer: null,
+      tags: [],
+    });
+  });
+
+  it("judges by related records as they are now", async () => {
+    const filter = { notes: { _is_null: false } };
+    const source = await follow("/writers/changes", { query: { filter, fields: "name" } });
+    const without = await make("/writers", { name: "without" });
+    const writer = await make("/writers", { name: "with" });
+    await make("/notes", { title: "of it", writer });
+    for (const id of [without, writer]) await admin.patch(`/writers/${id}`, { name: "changed" });
+    const named = await follow("/notes/changes", { query: { filter: { writer: { name: "changed" } } } });
+    await admin.patch(`/writers/${writer}`, { name: "again" });
+    const note = await make("/notes", { title: "by name", writer: without });
+    await source.first(2, ...CHANGES);
+    await named.first(1, "created");
+    expect(short(source)).toEqual([`updated ${writer}`, `updated ${writer}`]);
+    expect(short(named)).toEqual([`created ${note}`]);
+  });
+
+  it("tells nothing of a list of records that was refused", async () => {
+    const source = await follow("/notes/changes");
+    await make("/notes", { key: "taken" });
+    const refused = await admin.post("/notes", [{ key: "free" }, { key: "taken" }, { key: "other" }]);
+    const id = await make("/notes", { key: "after" });
+    await source.first(2, "created");
+    expect(refused.status).toBe(409);
+    expect(source.told.at(-1)?.data.id).toBe(id);
+    expect(short(source)).toHaveLength(2);
+  });
+
+  it("goes on behind Last-Event-ID without losing or repeating anything", async () => {
+    const before = await follow("/notes/changes");
+    const first = await make("/notes", { title: "first" });
+    await before.first(1, "created");
+    before.close();
+    const [second, third] = [await make("/notes", {}), await make("/notes", {})];
+    const after = await follow("/notes/changes", { from: before.lastEventId });
+    const fourth = await make("/notes", {});
+    await after.first(3, "created");
+    expect(short(before)).toEqual([`created ${first}`]);
+    expect(short(after)).toEqual([second, third, fourth].map((id) => `created ${id}`));
+  });
+
+  it("goes on behind an event that the address names, and believes the header before it", async () => {
+    const before = await follow("/notes/changes");
+    const first = await make("/notes", {});
+    const second = await make("/notes", {});
+    const [one, two] = await before.first(2, "created");
+    const named = await follow("/notes/changes", { query: { lastEventId: one?.id } });
+    const both = await follow("/notes/changes", { query: { lastEventId: one?.id }, from: two?.id ?? "" });
+    const third = await make("/notes", {});
+    await Promise.all([named.first(2, "created"), both.first(1, "created")]);
+    expect([short(before)[0], short(named), short(both)]).toEqual([
+      `created ${first}`,
+      [`created ${second}`, `created ${third}`],
+      [`created ${third}`],
+    ]);
+    expect((await admin.get("/notes/changes", { lastEventId: "nonsense" })).status).toBe(400);
+  });
+
+  it("moves the client's place on with its signs of life", async () => {
+    const source = await follow("/notes/changes", { query: { filter: { title: "never" } } });
+    const before = source.lastEventId;
+    const missed = await make("/notes", { title: "other" });
+    while (source.lastEventId === before) await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const later = await follow("/notes/changes", { from: source.lastEventId });
+    const id = await make("/notes", {});
+    await later.first(1, "created");
+    expect(short(later)).toEqual([`created ${id}`]);
+    expect(missed).not.toBe(id);
+  });
+
+  it.each(["nonsense", "", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"])(
+    "with the foreign Last-Event-ID %p is refused, or begins anew for none",
+    async (id) => {
+      const headers = { "Last-Event-ID": id };
+      if (id === "") {
+        expect((await follow("/notes/changes", { from: id })).told[0]?.event).toBe("ready");
+        return;
+      }
+      const { status, body } = await admin.send("GET", "/notes/changes", { headers });
+      expect([status, body.error.code]).toEqual([400, "BAD_REQUEST"]);
+      expect(body.message).toMatch(/^Last-Event-ID: /);
+    },
+  );
+
+  it("says `reset` where the journal no longer goes back so far", async () => {
+    const source = await follow("/notes/changes");
+    await make("/notes", {});
+    await source.first(1, "created");
+    source.close();
+    const { MongoClient } = await import("mongodb");
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    await make("/notes", {});
+    await make("/notes", {});
+    const journal = client.db().collection<{ _id: number }>("_journal");
+    const [last] = await journal.find().sort({ _id: -1 }).limit(1).toArray();
+    await journal.deleteMany({ _id: { $lt: last?._id ?? 0 } });
+    await client.close();
+    const later = await follow("/notes/changes", { from: source.lastEventId });
+    const id = await make("/notes", {});
+    await later.first(1, "created");
+    expect(later.told.map(({ event }) => event)).toEqual(["reset", "created"]);
+    expect(short(later)).toEqual([`created ${id}`]);
+  });
+
+  it("has a table's option for it: others are 404, and it can be switched on later", async () => {
+    const refused = await admin.get("/plain/changes");
+    expect([refused.status, refused.body.message]).toEqual([404, expect.stringMatching(/"changes": true/)]);
+    const id = (await admin.get("/svc_table", { filter: { name: "plain" } })).body.data[0].id;
+    const former = await make("/plain", { title: "former" });
+    expect((await admin.patch(`/svc_table/${id}`, { changes: true })).status).toBe(200);
+    const source = await follow("/plain/changes");
+    await admin.patch(`/plain/${former}`, { title: "later" });
+    await source.first(1, "updated");
+    expect(source.told.at(-1)?.data).toMatchObject({ id: former, revision: 1, record: { title: "later" } });
+    expect((await admin.patch(`/svc_table/${id}`, { changes: false })).status).toBe(200);
+    expect((await admin.get("/plain/changes")).status).toBe(404);
+  });
+
+  it("refuses what a list would refuse, and other methods", async () => {
+    const ask = async (query: Record<string, unknown>) => (await admin.get("/notes/changes", query)).status;
+    expect(await ask({ filter: { nme: 1 } })).toBe(400);
+    expect(await ask({ fields: "nme" })).toBe(400);
+    expect((await admin.get("/nothing/changes")).status).toBe(404);
+    expect((await apiOf(`${stack.appUrl}/api`).get("/notes/changes")).status).toBe(401);
+    const { status, headers } = await admin.post("/notes/changes", {});
+    expect([status, headers.get("Allow")]).toEqual([405, "GET, OPTIONS"]);
+    expect((await admin.send("HEAD", "/notes/changes")).status).toBe(405);
+  });
+});
+
+describe("rights", () => {
+  const reader = { email: "reader@example.com", password: "correct horse battery" };
+  let role: string;
+  let other: string;
+  let user: string;
+
+  beforeAll(async () => {
+    role = await make("/svc_role", { name: "readers" });
+    other = await make("/svc_role", { name: "nobodies" });
+    user = await make("/svc_user", { ...reader, role });
+    const rule = { table: "notes", action: "read", fields: "title,secret", role };
+    await make("/svc_permission", { ...rule, filter: { title: { _starts_with: "open" } } });
+  });
+
+  it("show the rows and columns that a read would show, and hide the rest", async () => {
+    const source = await follow("/notes/changes", { token: await tokenOf(reader) });
+    const hidden = await make("/notes", { title: "closed", secret: "x" });
+    const id = await make("/notes", { title: "open", rank: 5, secret: "x", pin: "1234" });
+    await admin.patch(`/notes/${hidden}`, { title: "open now" });
+    await admin.patch(`/notes/${id}`, { title: "closed" });
+    await source.first(1, "left");
+    expect(short(source)).toEqual([`created ${id}`, `entered ${hidden}`, `left ${id}`]);
+    for (const { data } of source.told.filter(({ data }) => data.record))
+      expect(Object.keys(data.record).toSorted()).toEqual(["id", "title"]);
+    expect(source.told.at(-1)?.data.record).toBeUndefined();
+  });
+
+  it("of another role start the stream anew: `reset`, and then by the new role", async () => {
+    const source = await follow("/notes/changes", { token: await tokenOf(reader) });
+    await make("/svc_permission", { table: "notes", action: "read", role: other, filter: { rank: 1 } });
+    await admin.patch(`/svc_user/${user}`, { role: other });
+    await source.first(1, "reset");
+    await make("/notes", { title: "open" });
+    const id = await make("/notes", { title: "closed", rank: 1 });
+    await source.first(1, "created");
+    expect(short(source)).toEqual([`created ${id}`]);
+    await admin.patch(`/svc_user/${user}`, { role });
+  }, 20_000);
+
+  it("that are taken away end the stream", async () => {
+    const source = await follow("/notes/changes", { token: await tokenOf(reader) });
+    const { body } = await admin.get("/svc_permission", { filter: { role, table: "notes" } });
+    await admin.patch(`/svc_permission/${body.data[0].id}`, { isEnabled: false });
+    expect((await source.first(1, "end"))[0]?.data).toEqual({ reason: "refused" });
+    await source.ended();
+    await admin.patch(`/svc_permission/${body.data[0].id}`, { isEnabled: true });
+  }, 20_000);
+
+  it.each<[string, (api: Api, token: string) => Promise<unknown>]>([
+    [
+      "the session is ended",
+      (_api, token) => apiOf(`${stack.appUrl}/api`, { Authorization: token }).post("/logout"),
+    ],
+    ["the user is deactivated", (api) => api.patch(`/svc_user/${user}`, { isActive: false })],
+  ])(
+    "are gone within 5 s when %s",
+    async (_what, act) => {
+      const token = await tokenOf(reader);
+      const source = await follow("/notes/changes", { token });
+      const began = performance.now();
+      await act(admin, token);
+      const [end] = await source.first(1, "end");
+      expect(end?.data).toEqual({ reason: "signed-out" });
+      expect(performance.now() - began).toBeLessThan(5_000);
+      await admin.patch(`/svc_user/${user}`, { isActive: true });
+    },
+    20_000,
+  );
+
+  it("are gone within 5 s when the API token is revoked", async () => {
+    const session = apiOf(`${stack.appUrl}/api`, { Authorization: await tokenOf(reader) });
+    const { body } = await session.post("/auth/api-tokens", {
+      name: "t",
+      expiresAt: "never",
+      readOnly: true,
+    });
+    const source = await follow("/notes/changes", { token: `Bearer ${body.data[0].token}` });
+    const began = performance.now();
+    await session.delete(`/auth/api-tokens/${body.data[0].id}`);
+    expect((await source.first(1, "end"))[0]?.data).toEqual({ reason: "signed-out" });
+    expect(performance.now() - began).toBeLessThan(5_000);
+  }, 20_000);
+});
+
+describe("through the gateway with cookies", () => {
+  it("a page of the app follows with its session, and the cookies are enough", async () => {
+    const base = `${stack.appUrl}/api`;
+    const { headers } = await apiOf(base).post("/login", stack.admin);
+    const cookie = headers
+      .getSetCookie()
+      .map((each) => each.split(";")[0])
+      .join("; ");
+    const source = await openEvents(`${base}/notes/changes?fields=title`, { Cookie: cookie });
+    open.push(source);
+    const id = await make("/notes", { title: "cookie" });
+    const [told] = await source.first(1, "created");
+    expect(told?.data).toMatchObject({ id, record: { title: "cookie" } });
+    await apiOf(base, { Cookie: cookie }).post("/logout");
+    expect((await source.first(1, "end"))[0]?.data).toEqual({ reason: "signed-out" });
+  }, 20_000);
+});
+
+describe("many at once on one record", () => {
+  it("are told one by one, in the order in which they were made", async () => {
+    const source = await follow("/notes/changes", { query: { fields: "rank" } });
+    const id = await make("/notes", { rank: 0 });
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => admin.patch(`/notes/${id}`, { rank: at + 1 })),
+    );
+    const told = await source.first(answers.filter(({ status }) => status === 200).length + 1, ...CHANGES);
+    expect(told.map(({ data }) => data.revision)).toEqual(told.map((_, at) => at + 1));
+    expect(told.at(-1)?.data.record).toEqual(
+      (await admin.get(`/notes/${id}`, { fields: "rank" })).body.data[0],
+    );
+  }, 30_000);
+});
+
+describe("a client that does not read", () => {
+  it("is told no more than it takes, then let go, and can go on where it was", async () => {
+    const url = `${stack.dataUrl}/notes/changes?fields=rank,title`;
+    const ends = () => stack.dataService.log().split('"path":"/notes/changes"').length;
+    const held = await holdEvents(url, { Authorization: authorization });
+    const before = ends();
+    // More than all sockets on the way hold.
+    const title = "x".repeat(300_000);
+    for (let at = 0; at < 100; at += 1) await make("/notes", { title, rank: at });
+    while (ends() === before) await new Promise((resolve) => setTimeout(resolve, 50));
+    const first = held.read();
+    open.push(first);
+    await first.ended();
+    const some = first.told.filter(({ event }) => event === "created");
+    expect(some.length).toBeLessThan(100);
+    const rest = await openEvents(url, { Authorization: authorization }, first.lastEventId);
+    open.push(rest);
+    const more = await rest.first(100 - some.length, "created");
+    expect([...some, ...more].map(({ data }) => data.record.rank)).toEqual(
+      Array.from({ length: 100 }, (_, at) => at),
+    );
+  }, 60_000);
+});
+
+describe("a stream that can't go on", () => {
+  it("is ended when the service stops, and goes on at the next one without a gap", async () => {
+    const source = await follow("/notes/changes");
+    await make("/notes", { title: "before" });
+    await source.first(1, "created");
+    await stack.dataService.stop();
+    await source.ended();
+    expect(source.told.at(-1)?.data).toEqual({ reason: "restart" });
+    await stack.restartDataService();
+    admin = await signIn(`${stack.appUrl}/api`, stack.admin);
+    const id = await make("/notes", { title: "after" });
+    const again = await follow("/notes/changes", { from: source.told.at(-2)?.id ?? "" });
+    await again.first(1, "created");
+    expect(short(again)).toEqual([`created ${id}`]);
+  }, 30_000);
+
+  it("does not hold up a gateway that stops", async () => {
+    const source = await follow("/notes/changes");
+    const began = performance.now();
+    await stack.gateway.stop();
+    await source.ended();
+    // Requests in flight would get 30 s.
+    expect(performance.now() - began).toBeLessThan(20_000);
+  }, 30_000);
+});
