@@ -73,7 +73,7 @@ describe("the page of the API", () => {
   test("shows a visitor what visitors may do, and lets them try it", async () => {
     const { context, page, complaints } = await visit();
     expect(await headings(page)).toEqual([
-      ...["Sign-in", "About the API", "Me"],
+      ...["Sign-in", "About the API", "Me", "Assets"],
       ...["authors", "comments", "posts", "tags"],
     ]);
     const { request, shown } = await tryOut(page, "tags", "list_tags");

@@ -25,7 +25,7 @@ const PREFIX = "svc_";
 /** Stands for every table that is not the system's: what can be answered does not depend on the table. */
 const SAMPLE = "any_table";
 /** Not part of the API: probes, the gateway's own calls, and the stand-in for providers' sites. */
-const OTHERS = /^\/(?:healthz|readyz|internal|auth\/dev)(?:\/|$)/;
+const OTHERS = /^\/(?:healthz|readyz|metrics|internal|auth\/dev)(?:\/|$)/;
 /** Where no operation is, nothing succeeds; a service that is away can say so before it has looked. */
 const isRefusal = (status: number): boolean =>
   (status >= 400 && status < 500) || status === 502 || status === 503;
@@ -105,7 +105,9 @@ function templateOf(paths: Paths, path: string): string | undefined {
     .filter((template) => matches(template, segments))
     .toSorted((a, b) => a.split("{").length - b.split("{").length);
   if (matching.length > 0 || table === SAMPLE) return matching[0];
-  return rest.length > 1 ? undefined : templateOf(paths, ["", SAMPLE, ...rest].join("/"));
+  // What a table has below a record's id.
+  const isKnown = rest.length < 2 || (rest.length === 2 && rest[1] === "history");
+  return !isKnown ? undefined : templateOf(paths, ["", SAMPLE, ...rest].join("/"));
 }
 
 function matches(template: string, segments: readonly string[]): boolean {

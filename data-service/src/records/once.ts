@@ -7,6 +7,7 @@ import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import { ObjectId } from "bson";
 import type { Stored } from "../catalog/column-types.js";
+import { type Json, nestsDeeperThan } from "../json.js";
 import type { Principal } from "../principal.js";
 
 /** How long a key is kept: 24 hours (contract, section 5). */
@@ -57,6 +58,8 @@ export interface Turn {
   choose(ids: readonly Stored[]): Promise<void>;
 }
 
+/** What is nested deeper can't be written as text without end of the stack. */
+const MOST_LEVELS = 200;
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
@@ -68,18 +71,22 @@ const KEY = /^[\x21-\x7e]{1,255}$/;
 export function onceKey(
   header: string | undefined,
   principal: Principal,
-  asked: readonly string[],
+  asked: readonly Json[],
 ): OnceKey | undefined {
   if (header === undefined) return undefined;
   if (!KEY.test(header))
     throw new AppError("BAD_REQUEST", "Idempotency-Key must be 1 to 255 visible characters, such as a UUID.");
+  if (nestsDeeperThan(asked, MOST_LEVELS))
+    throw new AppError("VALIDATION_ERROR", {
+      message: [`body: must not have more than ${MOST_LEVELS} levels`],
+    });
   const digest = digestOf(asked);
   // Visitors can't be told apart: another request is another key, and nobody is shown what somebody else has made.
   const scope = principal.kind === "user" ? principal.userId : `anonymous ${digest}`;
   return { id: digestOf([scope, header]), asked: digest };
 }
 
-function digestOf(parts: readonly string[]): string {
+function digestOf(parts: readonly Json[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
 }
 

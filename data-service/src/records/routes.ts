@@ -118,7 +118,7 @@ async function answerPost(deps: RecordDeps, request: Request, response: Response
   const table = String(request.params.table);
   const [principal, search] = [principalOf(request), searchOf(request)];
   const parameters = readParameters(search, SHAPE);
-  const asked = [table, search, JSON.stringify(body(request))];
+  const asked = [table, search, body(request)];
   const key = onceKey(request.get("Idempotency-Key"), principal, asked);
   const { records, ids } = await create(deps, principal, table, body(request), parameters, { key });
   respondCreated(response, table, records, ids);

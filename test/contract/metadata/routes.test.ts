@@ -14,7 +14,7 @@ jest.setTimeout(120_000);
 
 const SETTINGS = { APP_URL: "http://localhost:3000", LOG_LEVEL: "silent", OAUTH_DEV_PROVIDER: "on" };
 /** Probes, the gateway's own calls, and the stand-in for providers' sites: no part of the API. */
-const OTHERS = /^\/(?:healthz|readyz|internal\/.*|auth\/dev\/.*)$/;
+const OTHERS = /^\/(?:healthz|readyz|metrics|internal\/.*|auth\/dev\/.*)$/;
 
 let stack: Stack;
 let admin: Api;

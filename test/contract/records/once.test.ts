@@ -118,6 +118,14 @@ describe("a create with an Idempotency-Key", () => {
     expect(await count("bad key")).toBe(0);
   });
 
+  it("refuses a body that is nested too deep to be told from another", async () => {
+    const { status } = await admin.send("POST", "/orders", {
+      body: `{"item":${"[".repeat(5_000)}${"]".repeat(5_000)}}`,
+      headers: { "Content-Type": "application/json", "Idempotency-Key": randomUUID() },
+    });
+    expect(status).toBe(400);
+  });
+
   it("is forgotten after 24 hours", async () => {
     const [key, item] = [randomUUID(), "old"];
     await send(admin, key, { item });

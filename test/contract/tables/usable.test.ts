@@ -241,6 +241,8 @@ describe("in the database", () => {
     await admin.patch(`/sparse/${id}`, { a: "x" });
     await admin.patch(`/sparse/${id}`, { a: null });
     const documents = await db.collection("sparse").find().toArray();
-    expect(documents.map((document) => Object.keys(document))).toEqual([["_id", "createdAt", "updatedAt"]]);
+    expect(documents.map((document) => Object.keys(document))).toEqual([
+      ["_id", "createdAt", "updatedAt", "_record_version"],
+    ]);
   });
 });
