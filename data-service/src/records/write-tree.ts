@@ -157,8 +157,7 @@ export async function makeForChange(
   const ids = new Map<string, Json>();
   for (const each of nested) {
     // A one-to-one link can only be set once the former one is let go, which the change itself does.
-    const isAlone = each.relation.exclusive || comesFirst(each);
-    const body = isAlone ? each.body : linked(each.body, each, id);
+    const body = each.relation.exclusive ? each.body : linked(each.body, each, id);
     const [made = null] = await makeTrees(maker, each.target, [body], undo);
     ids.set(each.path, made);
   }

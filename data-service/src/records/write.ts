@@ -89,9 +89,10 @@ async function createSettled(
   parameters: Parameters,
   { stamp, key }: Besides,
 ): Promise<Created> {
-  const tree = await treeOf(deps, principal, tableName, body);
-  if (tree !== undefined) return createTrees(deps, tree, body, parameters, key);
-  const bound = await bindCreates(deps, principal, tableName, body, { parameters, stamp });
+  const rights = await deps.rights(principal);
+  const tree = await treeOf(deps, rights, tableName, body);
+  if (tree !== undefined) return createTrees(deps, rights, tree, body, parameters, key);
+  const bound = await bindCreates(deps, rights, tableName, body, { parameters, stamp });
   const { table, shape } = bound;
   const run = async (turn?: Turn): Promise<readonly Stored[]> =>
     runCreate(deps, table, await judgeCreates(deps, bound), turn);
@@ -103,35 +104,33 @@ async function createSettled(
 /** A request whose bodies bring records along. */
 interface Tree {
   readonly maker: TreeMaker;
-  readonly rights: Rights;
   readonly table: Table;
 }
 
 async function treeOf(
   deps: RecordDeps,
-  principal: Principal,
+  rights: Rights,
   tableName: string,
   body: Json,
 ): Promise<Tree | undefined> {
-  const rights = await deps.rights(principal);
   return deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName);
     const bodies = isArray(body) ? body : [body];
     if (!bringsRecords(bodies, table, catalog)) return undefined;
-    return { rights, table, maker: treeMaker(deps, principal, rights, catalog) };
+    return { table, maker: treeMaker(deps, rights, catalog) };
   });
 }
 
 const PLAIN: Parameters = { filterFromText: false };
 
-function treeMaker(deps: RecordDeps, principal: Principal, rights: Rights, catalog: Catalog): TreeMaker {
+function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMaker {
   return {
     catalog,
     maxDepth: deps.limits.maxDepth,
     check: (table, body) =>
       void alternativesFor(openWrite(deps, rights, catalog, table, "create", PLAIN), body),
     async make(table, bodies, undo) {
-      const bound = await bindCreates(deps, principal, table.name, bodies, { parameters: PLAIN });
+      const bound = await bindCreates(deps, rights, table.name, bodies, { parameters: PLAIN });
       const ids = await runCreate(deps, table, await judgeCreates(deps, bound));
       undo.push(async () => void (await deps.writes.remove(table, ids)));
       deps.ruleHooks.afterChange(table);
@@ -143,7 +142,8 @@ function treeMaker(deps: RecordDeps, principal: Principal, rights: Rights, catal
 /** Creates records and those that they bring along, all or none. */
 async function createTrees(
   deps: RecordDeps,
-  { maker, rights, table }: Tree,
+  rights: Rights,
+  { maker, table }: Tree,
   body: Json,
   parameters: Parameters,
   key: OnceKey | undefined,
@@ -192,12 +192,11 @@ interface BindOptions {
 /** Checks a body, or each of a list. */
 async function bindCreates(
   deps: RecordDeps,
-  principal: Principal,
+  rights: Rights,
   tableName: string,
   body: Json,
   { parameters, stamp, isImport = false }: BindOptions,
 ): Promise<BoundCreates> {
-  const rights = await deps.rights(principal);
   return deps.catalogs.decide((now) => {
     const opened = openWrite(deps, rights, now, findTable(now, tableName), "create", parameters);
     const context = { ...opened, stamp, keepsGenerated: isImport && rights.isRoot };
@@ -217,7 +216,7 @@ async function judgeCreates(
   return plans;
 }
 
-const FOR_IMPORT: BindOptions = { parameters: { filterFromText: false }, isImport: true };
+const FOR_IMPORT: BindOptions = { parameters: PLAIN, isImport: true };
 
 /** Creates the records of one batch of an import, all or none, as a POST of a list does; nothing is read for an answer. */
 export async function createBatch(
@@ -227,7 +226,7 @@ export async function createBatch(
   bodies: readonly Json[],
 ): Promise<void> {
   await deps.gate.run(async () => {
-    const bound = await bindCreates(deps, principal, tableName, bodies, FOR_IMPORT);
+    const bound = await bindCreates(deps, await deps.rights(principal), tableName, bodies, FOR_IMPORT);
     await runCreate(deps, bound.table, await judgeCreates(deps, bound));
     deps.ruleHooks.afterChange(bound.table);
   });
@@ -249,7 +248,7 @@ export async function tryBatch(
   bodies: readonly Json[],
 ): Promise<JudgedCreates> {
   return deps.gate.run(async () => {
-    const bound = await bindCreates(deps, principal, tableName, bodies, FOR_IMPORT);
+    const bound = await bindCreates(deps, await deps.rights(principal), tableName, bodies, FOR_IMPORT);
     const plans = await judgeCreates(deps, bound);
     await requireLinked(deps, plans);
     return { ...bound, plans };
@@ -393,11 +392,12 @@ export async function update(
   besides: Besides = {},
 ): Promise<Versioned> {
   return deps.gate.run(async () => {
-    const tree = await treeOf(deps, principal, tableName, body);
+    const rights = await deps.rights(principal);
+    const tree = await treeOf(deps, rights, tableName, body);
     const whole = async (change: Json): Promise<Versioned> =>
-      updateSettled(deps, principal, tableName, idText, change, parameters, besides);
+      updateSettled(deps, rights, tableName, idText, change, parameters, besides);
     if (tree === undefined || !isObject(body)) return whole(body);
-    const { maker, rights, table } = tree;
+    const { maker, table } = tree;
     const context = openWrite(deps, rights, maker.catalog, table, "update", parameters);
     checkTree(maker, table, body, (flat) => void alternativesFor(context, flat));
     const id = COLUMN_TYPES[table.idColumn.type].toJson(parseId(table, idText));
@@ -407,14 +407,13 @@ export async function update(
 
 async function updateSettled(
   deps: RecordDeps,
-  principal: Principal,
+  rights: Rights,
   tableName: string,
   idText: string,
   body: Json,
   parameters: Parameters,
   { stamp, guard, expected }: Besides,
 ): Promise<Versioned> {
-  const rights = await deps.rights(principal);
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
     const opened = openWrite(deps, rights, now, findTable(now, tableName), "update", parameters);
     const context = { ...opened, stamp };
@@ -448,8 +447,7 @@ export async function checkUpdate(
 ): Promise<void> {
   const rights = await deps.rights(principal);
   await deps.catalogs.decide((now) => {
-    const shape = { filterFromText: false };
-    const context = openWrite(deps, rights, now, findTable(now, tableName), "update", shape);
+    const context = openWrite(deps, rights, now, findTable(now, tableName), "update", PLAIN);
     return alternativesFor(context, body);
   });
 }
@@ -510,7 +508,7 @@ export async function requireRecord(
   const grants = rights.write(catalog, table, action);
   const fitting = grants.filter((grant) => column === undefined || grant.members(column));
   if ((await judgeDelete(deps, table, id, anyRow(fitting))) === undefined) {
-    const shape = recordShape(deps, rights, table, catalog, { filterFromText: false });
+    const shape = recordShape(deps, rights, table, catalog, PLAIN);
     throw notAllowed(table, action, await isVisible(deps, shape, id));
   }
   return id;
@@ -555,16 +553,14 @@ async function removeSettled(
     const followed = [...step.table.relations.values()].some((each) => follows?.(step.table, each));
     if (followed) await requireTakeable(deps, step, rowsOf(step.table));
   };
+  const shape = recordShape(deps, rights, table, catalog, PLAIN);
+  const mayKnow: MayKnow = (owner, relation) =>
+    shape.view.relation(owner, relation.name, "show") !== undefined;
+  const reach = follows === undefined ? { mayKnow } : { mayKnow, follows, mayTake };
   await whileOthersChange(table, async () => {
     const guard = await judgeDelete(deps, table, id, rowsOf(table));
-    const shape = recordShape(deps, rights, table, catalog, { filterFromText: false });
-    if (guard === undefined) {
-      throw notAllowed(table, "delete", await isVisible(deps, shape, id));
-    }
+    if (guard === undefined) throw notAllowed(table, "delete", await isVisible(deps, shape, id));
     await requireVersion(deps, shape, id, expected);
-    const mayKnow: MayKnow = (owner, relation) =>
-      shape.view.relation(owner, relation.name, "show") !== undefined;
-    const reach = follows === undefined ? { mayKnow } : { mayKnow, follows, mayTake };
     return runDelete(deps, catalog, table, id, all([guard, atVersion(expected)]), reach);
   });
   deps.ruleHooks.afterChange(table);
