@@ -5,7 +5,7 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
 import { isObject, type JsonObject } from "../json.js";
-import { readParameters } from "../query/parameters.js";
+import { readFlag, readParameters } from "../query/parameters.js";
 import { list } from "../records/list.js";
 import { respondCreated, respondWithRecord, searchOf } from "../records/routes.js";
 import { expectedVersions } from "../records/version.js";
@@ -49,7 +49,7 @@ export function fileRoutes(deps: FileDeps): Router {
   const folder = router.route(`/${folders}/:id`);
   folder.delete(async (request, response) => {
     readParameters(searchOf(request), []);
-    const follows = readFlag(request, "recursive") ? insideFolders(deps) : undefined;
+    const follows = readFlag(searchOf(request), "recursive") ? insideFolders(deps) : undefined;
     const expected = expectedVersions(request.get("If-Match"));
     await remove(deps, principalOf(request), folders, String(request.params.id), { expected, follows });
     respond(response, 200);
@@ -80,15 +80,8 @@ function insideFolders({ fileTables: { files, folders } }: FileDeps): Follows {
     (owner.name === folders && relation.name === "parent");
 }
 
-/** @throws AppError 400 for anything but true and false */
-function readFlag(request: Request, name: string): boolean {
-  const [value = "false", ...more] = new URLSearchParams(searchOf(request)).getAll(name);
-  if (more.length === 0 && (value === "true" || value === "false")) return value === "true";
-  throw new AppError("BAD_REQUEST", { message: `${name}: must be true or false`, details: { path: name } });
-}
-
 async function answerTree(deps: FileDeps, request: Request, response: Response): Promise<void> {
-  const flat = readFlag(request, "flat");
+  const flat = readFlag(searchOf(request), "flat");
   // A tree is answered as a whole: the limit of lists is for pages.
   const unlimited = { ...deps, limits: { ...deps.limits, maxLimit: undefined } };
   const parameters = readParameters("limit=0", ["limit"]);

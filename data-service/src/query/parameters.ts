@@ -35,6 +35,17 @@ export interface Parameters {
   readonly format?: Json;
 }
 
+/**
+ * A switch of a call that is not part of the query language, off unless it is named.
+ * @param search the raw text behind `?`
+ * @throws AppError 400 for anything but true and false, and for several
+ */
+export function readFlag(search: string, name: string): boolean {
+  const [value = "false", ...more] = new URLSearchParams(search).getAll(name);
+  if (more.length === 0 && (value === "true" || value === "false")) return value === "true";
+  throw refuse(name, "must be true or false");
+}
+
 const JSON_PARAMETERS: readonly ParameterName[] = ["filter", "deep", "aggregate"];
 
 /**

@@ -6,7 +6,7 @@ import { principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
 import { respond, respondWithFile, respondWithList } from "../http/respond.js";
 import type { Json } from "../json.js";
-import { PARAMETERS, parametersOfBody, readParameters } from "../query/parameters.js";
+import { PARAMETERS, parametersOfBody, readFlag, readParameters } from "../query/parameters.js";
 import { exportText, FILE_TYPES } from "../transfer/write-export.js";
 import type { RecordDeps } from "./deps.js";
 import { list } from "./list.js";
@@ -128,13 +128,11 @@ async function answerPost(deps: RecordDeps, request: Request, response: Response
 function manyOf(request: Request): ManyRequest {
   const search = searchOf(request);
   const parameters = readParameters(search, ["filter"]);
-  const asked = new URLSearchParams(search).getAll("dryRun");
-  if (asked.length > 1 || !["true", "false", undefined].includes(asked[0]))
-    throw new AppError("BAD_REQUEST", "dryRun: must be true or false");
+  const dryRun = readFlag(search, "dryRun");
   if (request.get("If-Match") !== undefined)
     throw new AppError("BAD_REQUEST", "If-Match: speaks of one record; leave it out of changes of many.");
   const table = String(request.params.table);
-  return { principal: principalOf(request), table, parameters, dryRun: asked[0] === "true" };
+  return { principal: principalOf(request), table, parameters, dryRun };
 }
 
 function respondWithMany(response: Response, { matched, changed }: Many): void {
