@@ -22,9 +22,8 @@ const REQUESTS_PER_CASE = 50;
 const CASES_PER_DATABASE = 14;
 const ROADS: readonly Readonly<Record<string, string>>[] = [
   {},
-  // Joining everything takes its time where a filter goes through seven relations.
-  { QUERY_PLAN_MAX_KEYS: "0", QUERY_TIMEOUT_MS: "200000" },
-  { QUERY_PLAN_MAX_KEYS: "0", QUERY_PLAN_FEW_PARENTS: "0", QUERY_TIMEOUT_MS: "200000" },
+  { QUERY_PLAN_MAX_KEYS: "0" },
+  { QUERY_PLAN_MAX_KEYS: "0", QUERY_PLAN_FEW_PARENTS: "0" },
   { QUERY_PLAN_FEW_PARENTS: "0", QUERY_PLAN_WINDOW_CHILDREN: "1" },
   { QUERY_PLAN_FEW_PARENTS: "0", QUERY_PLAN_WINDOW_CHILDREN: "0" },
 ];
@@ -62,7 +61,9 @@ export async function startDataService(
     },
     ...{ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password },
     ...{ DEMO: "off", NODE_ENV: "test", LOG_LEVEL: "error", ACCESS_TOKEN_TTL_SECONDS: "3600" },
-    ...settings,
+    // A filter through seven relations takes its time where everything is joined, and many records where four
+    // relations follow each other.
+    ...{ QUERY_TIMEOUT_MS: "200000", ...settings },
   });
   return {
     api: await signIn(service.url, ADMIN),
