@@ -1,5 +1,5 @@
 // The matrix of permissions: who asks, by which road, for what. Each part alone; the test crosses them.
-import type { Answer, Api } from "../../support/api.js";
+import { type Answer, type Api, search } from "../../support/api.js";
 import type { Row } from "../records/make.js";
 
 /** What a caller may do with one column. */
@@ -91,10 +91,22 @@ export interface ColumnRoad {
   readonly need: keyof ColumnRight;
   /** Asks by the column. */
   ask(api: Api, column: string, value: unknown, world: World): Promise<Answer>;
+  /** True for roads that write, and do not need a column that may be written. */
+  readonly writes?: boolean;
   /** Undefined: an answer of 2xx is all it takes. */
   readonly answersWith?: "value";
 }
 
+/** The answer to an export, told as the others: its text is the data. */
+async function exported(asked: Promise<Answer>): Promise<Answer> {
+  const answer = await asked;
+  return answer.status === 200 ? { ...answer, body: { message: "Success", data: answer.body } } : answer;
+}
+
+const ndjson = (line: unknown): RequestInit => ({
+  body: `${JSON.stringify(line)}\n`,
+  headers: { "Content-Type": "application/x-ndjson" },
+});
 const json = (body: unknown): RequestInit => ({
   body: JSON.stringify(body),
   headers: { "Content-Type": "application/json" },
@@ -115,6 +127,11 @@ export const COLUMN_ROADS: readonly ColumnRoad[] = [
     ...{ name: "fields of a QUERY", need: "shown", answersWith: "value" },
     ask: (api, column) => api.send("QUERY", "/notes", json({ fields: column })),
   }),
+  own({
+    ...{ name: "fields of an export", need: "shown", answersWith: "value" },
+    ask: (api, column) =>
+      exported(api.get("/notes", { fields: column, format: "ndjson", filter: { status: "open" } })),
+  }),
   through({
     ...{ name: "fields through a relation", need: "shown", answersWith: "value" },
     ask: (api, column) => api.get("/teams", { fields: `notes.${column}` }),
@@ -124,7 +141,8 @@ export const COLUMN_ROADS: readonly ColumnRoad[] = [
     ask: (api, column) => api.get("/teams", { deep: { notes: { fields: column } } }),
   }),
   through({
-    ...{ name: "fields of a write's answer, through relations", need: "shown", answersWith: "value" },
+    ...{ name: "fields of a write's answer, through relations", need: "shown", writes: true },
+    answersWith: "value",
     ask: (api, column, _, { red }) => api.patch(`/teams/${red}`, {}, { fields: `notes.${column}` }),
   }),
   own({
@@ -167,6 +185,40 @@ export const COLUMN_ROADS: readonly ColumnRoad[] = [
   own({
     ...{ name: "aggregate", need: "compared" },
     ask: (api, column) => api.get("/notes", { aggregate: { [column]: { max: true } } }),
+  }),
+  own({
+    ...{ name: "an export's filter", need: "compared" },
+    ask: (api, column, value) =>
+      exported(api.get("/notes", { filter: { [column]: value }, format: "csv", fields: "id" })),
+  }),
+  own({
+    ...{ name: "the body of a POST", need: "written" },
+    ask: (api, column, value, { red }) => api.post("/notes", { title: "made", team: red, [column]: value }),
+  }),
+  own({
+    ...{ name: "a line of an import", need: "written" },
+    ask: (api, column, value) =>
+      api.send("POST", "/notes/import?dryRun=true", ndjson({ title: "made", [column]: value })),
+  }),
+  own({
+    ...{ name: "a PATCH of many", need: "written" },
+    ask: (api, column, value, { seen }) =>
+      api.patch("/notes", { [column]: value }, { filter: { id: seen }, dryRun: true }),
+  }),
+  own({
+    ...{ name: "the filter of a PATCH of many", need: "compared", writes: true },
+    ask: (api, column, value) =>
+      api.patch("/notes", { title: "seen" }, { filter: { [column]: value }, dryRun: true }),
+  }),
+  own({
+    ...{ name: "the filter of a DELETE of many", need: "compared", writes: true },
+    ask: (api, column, value) =>
+      api.send("DELETE", `/notes${search({ filter: { [column]: value }, dryRun: true })}`),
+  }),
+  through({
+    ...{ name: "a record inside a body", need: "written" },
+    ask: (api, column, value) =>
+      api.post("/remarks", { text: "linked", note: { title: "made", status: "open", [column]: value } }),
   }),
   own({
     ...{ name: "the body of a PATCH", need: "written" },
@@ -212,6 +264,7 @@ export const ROW_ROADS: readonly RowRoad[] = [
     ask: (api) => api.get("/notes", { aggregate: { title: { max: true } }, fields: "id", filter: {} }),
     tells: ({ meta }) => meta.aggregate.title.max === "unseen",
   }),
+  row({ name: "an export", ask: (api) => exported(api.get("/notes", { format: "csv" })), tells: mentions }),
   related({
     name: "a to-one relation",
     ask: (api) => api.get("/remarks", { fields: "note.title" }),
@@ -269,6 +322,20 @@ export const ROW_ROADS: readonly RowRoad[] = [
   }),
   row({ name: "a PATCH", writes: true, ask: (api, id) => api.patch(`/notes/${id}`, { title: "unseen" }) }),
   row({ name: "a DELETE", writes: true, ask: (api, id) => api.delete(`/notes/${id}`) }),
+  row({
+    ...{ name: "a PATCH of many", writes: true },
+    ask: (api, id) => api.patch("/notes", { title: "unseen" }, { filter: { id } }),
+    tells: ({ meta }) => meta.matched > 0,
+  }),
+  row({
+    ...{ name: "a DELETE of many", writes: true },
+    ask: (api, id) => api.send("DELETE", `/notes${search({ filter: { id }, dryRun: true })}`),
+    tells: ({ meta }) => meta.matched > 0,
+  }),
+  related({
+    ...{ name: "a link in a line of an import", writes: true },
+    ask: (api, id) => api.send("POST", "/remarks/import?dryRun=true", ndjson({ text: "linked", note: id })),
+  }),
   related({
     ...{ name: "a link", writes: true },
     ask: (api, id) => api.post("/remarks", { text: "linked", note: id }),
@@ -277,4 +344,28 @@ export const ROW_ROADS: readonly RowRoad[] = [
     ...{ name: "a link from the other side", writes: true },
     ask: (api, id, { seen, red }) => api.patch(`/teams/${red}`, { notes: [seen, id] }),
   }),
+];
+
+/** What describes the API: for each place, how a column and the table are named there. */
+export const DESCRIPTIONS: readonly {
+  readonly name: string;
+  ask(api: Api): Promise<Answer>;
+  readonly column: (name: string) => RegExp;
+}[] = [
+  {
+    ...{ name: "metadata of the table", ask: (api) => api.get("/metadata/notes") },
+    column: (name) => new RegExp(`"name":"${name}"`),
+  },
+  {
+    ...{ name: "metadata of all tables", ask: (api) => api.get("/metadata") },
+    column: (name) => new RegExp(`"name":"${name}"`),
+  },
+  {
+    ...{ name: "the OpenAPI document", ask: (api) => api.get("/openapi.json") },
+    column: (name) => new RegExp(`"${name}":`),
+  },
+  {
+    ...{ name: "types", ask: (api) => api.get("/types.ts") },
+    column: (name) => new RegExp(`\\b${name}\\??:`),
+  },
 ];
