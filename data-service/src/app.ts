@@ -11,6 +11,7 @@ import { userHandlers } from "./auth/user-handlers.js";
 import { changesRoutes } from "./changes/routes.js";
 import type { Deps } from "./deps.js";
 import { fileRoutes } from "./files/routes.js";
+import { auditRefusals } from "./http/audit-refusals.js";
 import { presentPrincipal } from "./http/authenticate.js";
 import { methodOverride } from "./http/method-override.js";
 import { requestLimit } from "./http/request-limit.js";
@@ -65,6 +66,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   const own = [schemaHandlers(records), userHandlers({ ...records, audit: auth.audit }, users)];
   app.use(recordRoutes(records, config.bodyMaxBytes, together(own)));
   app.use(notFound);
+  app.use(auditRefusals(auth.audit));
   app.use(databaseErrors);
   app.use(errorHandler(logger));
   return app;

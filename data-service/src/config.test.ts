@@ -55,6 +55,7 @@ describe("readConfig", () => {
       uploadLeaseSeconds: 60,
       s3: undefined,
       oauthSignup: true,
+      oauthStartsPerMinute: 30,
       systemTablePrefix: "svc_",
       trustProxy: ["loopback"],
       logLevel: "info",

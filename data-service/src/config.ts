@@ -69,6 +69,8 @@ export interface Config extends OverloadLimits {
   readonly s3: S3Settings | undefined;
   /** OAUTH_SIGNUP: may a first sign-in by a provider make a user? */
   readonly oauthSignup: boolean;
+  /** OAUTH_STARTS_PER_MINUTE: of one address; 0 = no limit. */
+  readonly oauthStartsPerMinute: number;
   /** SYSTEM_TABLE_PREFIX */
   readonly systemTablePrefix: string;
   /** TRUST_PROXY, and always loopback: whose word about the client's address counts. */
@@ -130,6 +132,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     uploadLeaseSeconds: reader.integer("UPLOAD_LEASE_SECONDS", 60, { min: 1, max: 3600 }),
     s3: readS3Settings(reader),
     oauthSignup: reader.boolean("OAUTH_SIGNUP", true),
+    oauthStartsPerMinute: reader.integer("OAUTH_STARTS_PER_MINUTE", 30, { min: 0, max: 1_000_000 }),
     systemTablePrefix: readSystemTablePrefix(reader),
     trustProxy: withLoopback(readTrustProxy(reader)),
     logLevel: reader.choice("LOG_LEVEL", "info", LOG_LEVELS),

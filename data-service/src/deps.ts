@@ -208,13 +208,14 @@ function makeIdentity(
   config: Config,
   secrets: Secrets,
   { db }: Store,
-  { users, sessions, sessionCache, tokens, clock, audit }: AuthDeps,
+  { users, sessions, sessionCache, tokens, throttle, clock, audit }: AuthDeps,
 ): Deps["identity"] {
   return {
     ...makeIdentityStore(db, config.systemTablePrefix),
-    ...{ users, sessions, sessionCache, tokens, clock, audit },
+    ...{ users, sessions, sessionCache, tokens, throttle, clock, audit },
     assertions: makeAssertions(secrets.serviceSecret),
     oauthSignup: config.oauthSignup,
+    oauthStartsPerMinute: config.oauthStartsPerMinute,
   };
 }
 
@@ -281,7 +282,7 @@ function makeRecords(
   });
   return {
     ...{ catalogStore, clock, systemTables: tables, systemTablePrefix: config.systemTablePrefix },
-    ...{ catalogs, gate, instances, logger, provision },
+    ...{ catalogs, gate, instances, logger, provision, rules },
     ...{ presence, journal, journalStore, feed, streams: new Streams() },
     positions: makePositions(secrets.encryptionKey),
     changesHeartbeatMs: config.changesHeartbeatMs,

@@ -61,6 +61,8 @@ function countRefusals(throttle: Throttle, note: (limit: string) => void): Throt
   return {
     admitSignIn: (email, address) => noting("sign_in", throttle.admitSignIn(email, address)),
     admitRefresh: (sessionId) => noting("refresh", throttle.admitRefresh(sessionId)),
+    admitOAuthStart: (address, perMinute) =>
+      noting("oauth_starts", throttle.admitOAuthStart(address, perMinute)),
     admitRequest: (address, perMinute) => noting("requests", throttle.admitRequest(address, perMinute)),
   };
 }

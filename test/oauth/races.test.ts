@@ -17,7 +17,9 @@ let mongo: MongoClient;
 
 beforeAll(async () => {
   providers = await startProviders();
-  cluster = await startCluster({ env: { ...providers.env, ALLOWED_ORIGINS: CHAT } });
+  cluster = await startCluster({
+    env: { ...providers.env, ALLOWED_ORIGINS: CHAT, OAUTH_STARTS_PER_MINUTE: "0" },
+  });
   mongo = await MongoClient.connect(cluster.mongodbUrl);
 });
 afterAll(async () => {

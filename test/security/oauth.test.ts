@@ -14,6 +14,7 @@ import {
   startUrl,
 } from "../oauth/support/system.js";
 import type { Step, Traveller } from "../oauth/support/traveller.js";
+import { apiOf } from "../support/api.js";
 
 let system: OAuthSystem;
 let api: string;
@@ -313,6 +314,26 @@ describe("the start", () => {
     expect((await signInOnChat(owner, "google")).end).toBe(`${CHAT}/after`);
     const [flow] = await system.mongo.db().collection("_oauth_flows").find().limit(1).toArray();
     expect(JSON.stringify(flow).length).toBeLessThan(1024);
+  });
+
+  it("A19 lets one address begin OAUTH_STARTS_PER_MINUTE sign-ins, and keeps nothing of those above", async () => {
+    const limited = await startOAuthSystem({ OAUTH_STARTS_PER_MINUTE: "3", TRUST_PROXY: "loopback" });
+    try {
+      const path = startUrl("/api", "google", `${limited.stack.appUrl}/`);
+      const startFrom = (address: string) =>
+        apiOf(limited.stack.appUrl, { "X-Forwarded-For": address }).get(path);
+      const statuses = [];
+      for (let at = 0; at < 4; at += 1) statuses.push((await startFrom("198.51.100.1")).status);
+      expect(statuses).toEqual([302, 302, 302, 429]);
+      const refusal = await startFrom("198.51.100.1");
+      expect(Number(refusal.headers.get("Retry-After"))).toBeGreaterThan(0);
+      expect(refusal.body.error.code).toBe("TOO_MANY_REQUESTS");
+      expect(refusal.headers.getSetCookie()).toEqual([]);
+      expect(await limited.mongo.db().collection("_oauth_flows").countDocuments()).toBe(3);
+      expect((await startFrom("203.0.113.1")).status).toBe(302);
+    } finally {
+      await limited.stop();
+    }
   });
 
   it("A19 lets several tabs sign in side by side, each by its own cookie", async () => {

@@ -7,6 +7,7 @@ import type { ClientFacts } from "./issue-session.js";
 
 /** Everything that is recorded. */
 export type AuditEventName =
+  | "access.refused"
   | "sign-in"
   | "sign-in.failed"
   | "sign-out"

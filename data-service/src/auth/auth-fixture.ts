@@ -6,6 +6,7 @@ import type { Throttle } from "./throttle.js";
 export const openThrottle: Throttle = {
   admitSignIn: async () => ({ succeeded: async () => {}, withdraw: async () => {} }),
   admitRefresh: async () => {},
+  admitOAuthStart: async () => {},
   admitRequest: async () => {},
 };
 

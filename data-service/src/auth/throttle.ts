@@ -60,6 +60,8 @@ export interface Throttle {
   admitSignIn(email: string, address: string | null): Promise<SignInTry>;
   /** @throws AppError TOO_MANY_REQUESTS */
   admitRefresh(sessionId: string): Promise<void>;
+  /** Each start keeps a flow for ten minutes (security row A19). @throws AppError TOO_MANY_REQUESTS */
+  admitOAuthStart(address: string | null, perMinute: number): Promise<void>;
   /** @throws AppError TOO_MANY_REQUESTS */
   admitRequest(address: string | null, perMinute: number): Promise<void>;
 }
@@ -109,6 +111,12 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
       };
     },
     admitRefresh: (sessionId) => admit(`refresh:${sessionId}`, PER_SESSION, "refreshes"),
+    admitOAuthStart: (address, perMinute) =>
+      admit(
+        `oauth-starts:${networkOf(address)}`,
+        { limit: perMinute, windowMs: MINUTE_MS },
+        "sign-ins begun",
+      ),
     admitRequest: (address, perMinute) =>
       admit(`requests:${networkOf(address)}`, { limit: perMinute, windowMs: MINUTE_MS }, "requests"),
   };

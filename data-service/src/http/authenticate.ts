@@ -34,6 +34,12 @@ export function principalOf(request: Request): Principal {
   return principal;
 }
 
+/** Who was proved before the request was refused. @returns undefined for nobody, or when it came to no proof */
+export function signedInAt(request: Request): SignedIn | undefined {
+  const principal = principals.get(request);
+  return principal?.kind === "user" ? principal : undefined;
+}
+
 /** Methods that change nothing (RFC 9110, section 9.2.1; RFC 10008 for QUERY). */
 const SAFE_METHODS = ["GET", "HEAD", "OPTIONS", "QUERY"];
 
@@ -46,10 +52,10 @@ export function authenticate(deps: AuthenticateDeps): RequestHandler {
     // `headers` keeps only the first of several; two are a contradiction.
     const presented = request.headersDistinct.authorization;
     const principal = presented === undefined ? ANONYMOUS : await proved(deps, presented);
+    principals.set(request, principal);
     if (principal.kind === "user" && principal.apiToken?.readOnly && !SAFE_METHODS.includes(request.method)) {
       throw new AppError("FORBIDDEN", `This API token is read-only; it can't be used for ${request.method}.`);
     }
-    principals.set(request, principal);
     next();
   };
 }

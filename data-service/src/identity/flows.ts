@@ -7,6 +7,7 @@ import { secretHash } from "@portico/shared/secret-hash";
 import type { AccessTokens } from "../auth/access-token.js";
 import type { Session } from "../auth/session.js";
 import type { SessionCache } from "../auth/session-cache.js";
+import type { Throttle } from "../auth/throttle.js";
 
 /** How long somebody may spend at the provider (contract, section 3.4). */
 const FLOW_MS = 10 * 60_000;
@@ -34,11 +35,18 @@ export interface FlowDeps {
   readonly tokens: { readonly access: Pick<AccessTokens, "verify"> };
   readonly sessionCache: Pick<SessionCache, "find">;
   readonly sessions: { find(sessionId: string): Promise<Session | undefined> };
+  readonly throttle: Pick<Throttle, "admitOAuthStart">;
+  /** OAUTH_STARTS_PER_MINUTE */
+  readonly oauthStartsPerMinute: number;
   readonly clock: Clock;
 }
 
-/** @throws AppError 401 or 403 when somebody wants to connect a provider without a fresh sign-in */
-export async function startFlow(deps: FlowDeps, wish: StartFlow): Promise<void> {
+/**
+ * @param address of the browser
+ * @throws AppError 401 or 403 when somebody wants to connect a provider without a fresh sign-in; 429
+ */
+export async function startFlow(deps: FlowDeps, wish: StartFlow, address: string | null): Promise<void> {
+  if (deps.oauthStartsPerMinute > 0) await deps.throttle.admitOAuthStart(address, deps.oauthStartsPerMinute);
   const now = deps.clock.now();
   const { provider, redirect, bridgePrefix, codeVerifier, isOwnOrigin, accessToken } = wish;
   const linkUserId = accessToken === null ? null : await freshUser(deps, accessToken, now);

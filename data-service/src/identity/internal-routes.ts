@@ -28,7 +28,7 @@ export function internalRoutes(deps: InternalRoutesDeps): Router {
   router.use("/internal", requireAssertion(deps.assertions, deps.clock), ...jsonBody(BODY_MAX_BYTES));
 
   router.post(INTERNAL_PATHS.startFlow, async (request, response) => {
-    await startFlow(deps, read(request, readStartFlow));
+    await startFlow(deps, read(request, readStartFlow), request.ip ?? null);
     response.json({});
   });
   router.post(INTERNAL_PATHS.takeFlow, async (request, response) => {

@@ -25,7 +25,7 @@ export function idsOf(table: Table, documents: readonly StoredRecord[]): Stored[
 /** How often a record was changed; not there before the first time. No member's field begins with an underscore. */
 export const VERSION_FIELD = "_record_version";
 /** For updates that are pipelines. */
-const NEXT_VERSION = { [VERSION_FIELD]: { $add: [{ $ifNull: [`$${VERSION_FIELD}`, 0] }, 1] } };
+export const NEXT_VERSION = { [VERSION_FIELD]: { $add: [{ $ifNull: [`$${VERSION_FIELD}`, 0] }, 1] } };
 
 /** The list of links in a field; another program may have written null there, or a single one. */
 function listIn(field: string): Document {

@@ -2,7 +2,10 @@
 import type { Clock } from "@portico/shared/clock";
 import { type Collection, type Db, ObjectId } from "mongodb";
 import { isObject, type Json } from "../json.js";
+import type { Followed, RuleText } from "../permission/follow-names.js";
 import { ACTIONS, type Action, type Rule } from "../permission/rule.js";
+import type { Document } from "../query/lower/document.js";
+import { NEXT_VERSION } from "./record-store.js";
 
 interface RuleDocument {
   _id: ObjectId;
@@ -14,6 +17,9 @@ interface RuleDocument {
   presets?: Json;
   check?: Json;
   isEnabled: boolean;
+  updatedAt: Date;
+  /** What a change of tables has changed in it, so that undoing the change brings it back. */
+  _followed?: { change: string; at: Date; former: RuleText & { isEnabled: boolean } };
 }
 
 /** The contract promises 5 s on other instances. */
@@ -26,6 +32,18 @@ export interface RuleStore {
   of(roleId: string | null): Promise<readonly Rule[]>;
   /** After a change on this instance. */
   forget(): void;
+  /**
+   * Lets the rules follow a change of tables, once however often it is called. A rule that is edited meanwhile is
+   * looked at again.
+   */
+  follow(change: TableChange, decide: (rule: RuleText) => Followed): Promise<void>;
+}
+
+/** A change of tables by its id, and the one it undoes. */
+interface TableChange {
+  readonly id: string;
+  readonly undoes: string | null;
+  readonly at: Date;
 }
 
 /** @param noteLoad told when rules are read from the database */
@@ -62,25 +80,66 @@ export function makeRuleStore(
       return fresh.rules;
     },
     forget: () => cache.clear(),
+    async follow(change, decide) {
+      for await (const { _id } of rules.find({}, { projection: { _id: 1 } })) {
+        while (!(await followOne(rules, _id, change, decide)));
+      }
+      cache.clear();
+    },
   };
+}
+
+/** @returns false when somebody else changed the rule at the same moment */
+async function followOne(
+  rules: Collection<RuleDocument>,
+  _id: ObjectId,
+  change: TableChange,
+  decide: (rule: RuleText) => Followed,
+): Promise<boolean> {
+  const document = await rules.findOne({ _id });
+  if (document === null || document._followed?.change === change.id) return true;
+  const wanted = followed(document, change, decide);
+  if (wanted === undefined) return true;
+  const { updatedAt, isEnabled } = document;
+  const former = { ...textOf(document), isEnabled };
+  const { modifiedCount } = await rules.updateOne({ _id, updatedAt }, [
+    {
+      $set: {
+        ...Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, stored(value)])),
+        updatedAt: change.at,
+        _followed: { $literal: { change: change.id, at: change.at, former } },
+        ...NEXT_VERSION,
+      },
+    },
+  ]);
+  return modifiedCount === 1;
+}
+
+/** In the database a member without a value is not there. */
+const stored = (value: Json): Document | string => (value === null ? "$$REMOVE" : { $literal: value });
+
+/** @returns what the rule is to be; undefined: as it is */
+function followed(
+  document: RuleDocument,
+  { undoes }: TableChange,
+  decide: (rule: RuleText) => Followed,
+): (Partial<RuleText> & { isEnabled?: boolean }) | undefined {
+  const last = document._followed;
+  const isUntouched = last !== undefined && last.at.getTime() === document.updatedAt.getTime();
+  if (isUntouched && last.change === undoes) return last.former;
+  const decision = decide(textOf(document));
+  if (decision.kind === "renamed") return decision.text;
+  return decision.kind === "off" && document.isEnabled ? { isEnabled: false } : undefined;
+}
+
+function textOf(document: RuleDocument): RuleText {
+  const { table, filter = null, fields = null, presets, check = null } = document;
+  return { table, filter, fields, check, presets: isObject(presets) ? presets : null };
 }
 
 function toRule(document: RuleDocument): Rule[] {
   const action = ACTIONS.find((each): each is Action => each === document.action);
   if (action === undefined) return [];
-  const { _id, roleId, table, filter = null, fields = null, presets = null, check = null } = document;
-  return [
-    {
-      ...{
-        id: _id.toHexString(),
-        roleId: roleId?.toHexString() ?? null,
-        table,
-        action,
-        filter,
-        fields,
-        check,
-      },
-      presets: presets !== null && isObject(presets) ? presets : null,
-    },
-  ];
+  const { _id, roleId } = document;
+  return [{ id: _id.toHexString(), roleId: roleId?.toHexString() ?? null, action, ...textOf(document) }];
 }

@@ -5,6 +5,7 @@ import type { SystemTableDefinition } from "../catalog/build-catalog.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
+import type { RuleStore } from "../mongo/rule-store.js";
 import type { TableData } from "../mongo/table-data.js";
 import type { Sealer } from "../records/seal.js";
 import type { CurrentCatalog } from "./current-catalog.js";
@@ -15,6 +16,7 @@ export interface ChangeDeps {
   readonly catalogs: CurrentCatalog;
   readonly catalogStore: CatalogStore;
   readonly changes: ChangeStore;
+  readonly rules: Pick<RuleStore, "follow">;
   readonly instances: InstanceStore;
   readonly presence: Presence;
   readonly data: TableData;

@@ -1,10 +1,12 @@
 // The end of a change: tidying up after one that is in use, taking back one that is not, for ourselves and for the dead.
+import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { Holder } from "../mongo/catalog-store.js";
 import type { Change } from "../mongo/change-store.js";
 import type { Report } from "../mongo/table-data.js";
+import { followNames } from "../permission/follow-names.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { newlyDerived } from "./newly-derived.js";
 import { builtTables, indexChanges, type Plan } from "./plan-change.js";
@@ -20,6 +22,7 @@ export async function finish(
   plan: Pick<Plan, "before" | "after">,
   report: Report = async () => {},
 ): Promise<void> {
+  await followRules(deps, change);
   await deps.changes.finish(change);
   await deps.presence.everyone(version);
   const { before, after } = plan;
@@ -29,6 +32,17 @@ export async function finish(
   if (change.undoes !== null) await unlinkLost(deps, after);
   const derived = newlyDerived(before, after);
   if (derived !== undefined) await deps.backfillDerived(derived, report);
+}
+
+/** Until then a rule that has a former name fits nothing, and grants nothing. */
+async function followRules(deps: ChangeDeps, change: Change): Promise<void> {
+  const ids = new Set([...change.before, ...change.after].map(({ id }) => id));
+  const others = (await deps.catalogStore.load()).filter(({ id }) => !ids.has(id));
+  const [before, after] = [change.before, change.after].map((definitions) =>
+    buildCatalog(0, [...others, ...definitions], deps.systemTables),
+  );
+  if (before === undefined || after === undefined) return;
+  await deps.rules.follow({ ...change, at: deps.clock.now() }, (rule) => followNames(rule, before, after));
 }
 
 /** MongoDB tells indexes apart by their keys. */

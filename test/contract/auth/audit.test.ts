@@ -194,6 +194,22 @@ describe("svc_audit", () => {
     ).toEqual(before);
   });
 
+  it("tells of a 403 who asked for what, and of a loop of them once", async () => {
+    const ann = await signIn(base, ANN);
+    const refused = await ann.post("/svc_role", { name: "mine" });
+    const again = await ann.post("/svc_role", { name: "mine" });
+    const elsewhere = await ann.delete(`/svc_role/${annId}`);
+    expect([refused.status, again.status, elsewhere.status]).toEqual([403, 403, 403]);
+    const common = { event: "access.refused", userId: annId, address: expect.any(String) };
+    expect(await entriesOf(refused)).toEqual([
+      expect.objectContaining({ ...common, details: { method: "POST", path: "/api/svc_role" } }),
+    ]);
+    expect(await entriesOf(again)).toEqual([]);
+    expect(await entriesOf(elsewhere)).toEqual([
+      expect.objectContaining({ ...common, details: { method: "DELETE", path: `/api/svc_role/${annId}` } }),
+    ]);
+  });
+
   it("can't be reached by a relation, which a write could come in by", async () => {
     const relation = { name: "entry", type: "many-to-one", table: "svc_audit" };
     const { status, body } = await admin.post("/svc_table", {

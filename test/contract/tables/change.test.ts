@@ -35,6 +35,26 @@ async function apply(id: string, body: object): Promise<Row> {
   return answer.data[0];
 }
 
+it("a rename is followed by the permission rules, on the instance that makes it at once", async () => {
+  const made = await makeTable(admin, { name: "renamed_rules", columns: [{ name: "pay", type: "string" }] });
+  const rule = {
+    role: null,
+    table: made.name,
+    action: "read",
+    fields: "id,pay",
+    filter: { pay: { _eq: "x" } },
+  };
+  const { id } = await make(admin, "svc_permission", rule);
+  for (const pay of ["x", "y"]) await make(admin, made.name, { pay });
+  const columns = made.columns.map((column: Row) => ({ ...column, name: "wage" }));
+  expect((await admin.patch(`/svc_table/${made.id}`, { name: "renamed_twice", columns })).status).toBe(200);
+  const { body } = await apiOf(`${stack.appUrl}/api`).get("/renamed_twice");
+  expect(body.data).toEqual([{ id: expect.any(String), wage: "x" }]);
+  expect((await admin.get(`/svc_permission/${id}`)).body.data[0]).toMatchObject({
+    ...{ table: "renamed_twice", fields: "id,wage", filter: { wage: { _eq: "x" } } },
+  });
+});
+
 describe("a rename keeps the data", () => {
   it("of a table: the new address answers, the old one is 404, the id stays", async () => {
     const { id, name } = await table(TEXT, texts("x"));

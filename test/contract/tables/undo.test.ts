@@ -46,6 +46,33 @@ describe("undo", () => {
     expect(back.columns[0]).toMatchObject({ id: made.columns[0].id, name: "a", required: false });
   });
 
+  it("brings back what permission rules said of it, unless they were changed since", async () => {
+    const made = await table({ columns: [...TEXT.columns, { name: "b", type: "string" }] }, [{ a: "x" }]);
+    const rule = (parts: object) =>
+      make(admin, "svc_permission", { role: null, table: made.name, action: "read", ...parts });
+    const rules = [
+      await rule({ fields: "a,b" }),
+      await rule({ filter: { a: "x" } }),
+      await rule({ fields: "a" }),
+    ];
+    const read = async () => {
+      const filter = { table: made.name };
+      const { body } = await admin.get("/svc_permission", { filter, sort: "id" });
+      return body.data.map(({ fields, filter, isEnabled }: Row) => ({ fields, filter, isEnabled }));
+    };
+    const [both, first, only] = await read();
+    await patchConfirmed(admin, made.id, { columns: made.columns.slice(1) });
+    const off = { isEnabled: false };
+    expect(await read()).toEqual([
+      { ...both, fields: "b" },
+      { ...first, ...off },
+      { ...only, ...off },
+    ]);
+    await admin.patch(`/svc_permission/${rules[2]?.id}`, { fields: "b" });
+    await undone(made.id);
+    expect(await read()).toEqual([both, first, { ...only, ...off, fields: "b" }]);
+  });
+
   it("brings a required column back as required when nothing was written since", async () => {
     const made = await table({ columns: [{ name: "a", type: "string", required: true }] }, [{ a: "x" }]);
     await patchConfirmed(admin, made.id, { columns: [] });

@@ -18,7 +18,8 @@ export interface OAuthSystem {
 
 export async function startOAuthSystem(env: Readonly<Record<string, string>> = {}): Promise<OAuthSystem> {
   const providers = await startProviders();
-  const stack = await startStack({ env: { ...providers.env, ALLOWED_ORIGINS: CHAT, ...env } });
+  const settings = { ALLOWED_ORIGINS: CHAT, OAUTH_STARTS_PER_MINUTE: "0", ...env };
+  const stack = await startStack({ env: { ...providers.env, ...settings } });
   const mongo = await Client.connect(stack.mongodbUrl);
   return {
     ...{ stack, providers, mongo },

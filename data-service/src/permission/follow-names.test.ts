@@ -1,0 +1,108 @@
+import { describe, expect, it } from "@jest/globals";
+import { buildCatalog } from "../catalog/build-catalog.js";
+import type { Catalog } from "../catalog/catalog.js";
+import type { ColumnDefinition, RelationDefinition, TableDefinition } from "../catalog/definition.js";
+import { type Followed, followNames, type RuleText } from "./follow-names.js";
+
+const column = (id: string, name = id): ColumnDefinition => ({
+  ...{ id, name, type: "string", required: false, default: null, unique: false, hidden: false },
+  ...{
+    readOnly: false,
+    encrypted: false,
+    searchable: false,
+    options: { values: [] },
+    rules: {},
+    description: null,
+  },
+});
+const relation = (id: string, table: string, inverse: string, name = id): RelationDefinition => ({
+  ...{ id, name, type: "many-to-one", table, inverse, required: false, onDelete: "SET NULL" },
+  ...{ counted: false, description: null },
+});
+const table = (
+  id: string,
+  columns: readonly ColumnDefinition[],
+  relations: readonly RelationDefinition[] = [],
+  name = id,
+): TableDefinition => ({
+  ...{ id, name, description: null, singleton: false, idType: "objectId", columns, relations },
+  ...{ uniques: [], indexes: [] },
+  storage: {
+    collection: id,
+    fields: Object.fromEntries([...columns, ...relations].map((each) => [each.id, each.id])),
+  },
+});
+const catalog = (...tables: TableDefinition[]): Catalog => buildCatalog(0, tables, []);
+
+const teams = table("teams", [column("name")]);
+const notes = (columns = [column("title"), column("pay")], team = relation("team", "teams", "notes")) =>
+  table("notes", columns, [team]);
+const before = catalog(teams, notes());
+const rule = (parts: Partial<RuleText>): RuleText => ({
+  ...{ table: "notes", filter: null, fields: null, presets: null, check: null },
+  ...parts,
+});
+const renamed = (parts: Partial<RuleText>): Followed => ({ kind: "renamed", text: rule(parts) });
+const SAME: Followed = { kind: "same" };
+const OFF: Followed = { kind: "off" };
+
+describe("a rule after a rename", () => {
+  const after = catalog(
+    table("teams", [column("name", "label")], [], "groups"),
+    notes([column("title"), column("pay", "wage")], relation("team", "groups", "papers", "group")),
+  );
+
+  it("has the new name wherever the old one stood", () => {
+    const condition = (pay: string, team: string, name: string) => ({
+      _or: [{ [pay]: "1" }, { _not: { [team]: { [name]: "red" } } }, { [`${team}.${name}`]: { _in: ["a"] } }],
+    });
+    const [former, later] = [condition("pay", "team", "name"), condition("wage", "group", "label")];
+    const presets = { pay: "2", title: "pay" };
+    const given = rule({ filter: former, check: former, fields: "*,-pay, team", presets });
+    const wanted = { filter: later, check: later, fields: "*,-wage,group" };
+    expect(followNames(given, before, after)).toEqual(
+      renamed({ ...wanted, presets: { wage: "2", title: "pay" } }),
+    );
+  });
+
+  it("follows its table, and the other side of a relation", () => {
+    const given = rule({ table: "teams", filter: { notes: { pay: { _is_null: true } } } });
+    const wanted = renamed({ table: "groups", filter: { papers: { wage: { _is_null: true } } } });
+    expect(followNames(given, before, after)).toEqual(wanted);
+  });
+
+  it("keeps values and what is in no table, such as operators and names inside of an operand", () => {
+    const given = rule({ filter: { title: { _eq: "pay" } }, fields: "title" });
+    expect(followNames(given, before, after)).toEqual(SAME);
+    expect(followNames(rule({ table: "nosuch", fields: "pay" }), before, after)).toEqual(SAME);
+    expect(followNames(rule({ fields: "nosuch" }), before, after)).toEqual(SAME);
+  });
+
+  it("tells names that change places apart", () => {
+    const swapped = catalog(teams, notes([column("title", "pay"), column("pay", "title")]));
+    const given = rule({ fields: "pay", filter: { title: "a" } });
+    const wanted = renamed({ fields: "title", filter: { pay: "a" } });
+    expect(followNames(given, before, swapped)).toEqual(wanted);
+  });
+});
+
+describe("a rule after a removal", () => {
+  const after = catalog(teams, notes([column("title"), column("new", "pay")]));
+
+  it("no longer names what is gone, though another has the name", () => {
+    expect(followNames(rule({ fields: "title,pay" }), before, after)).toEqual(renamed({ fields: "title" }));
+    expect(followNames(rule({ fields: "*,-pay" }), before, after)).toEqual(renamed({ fields: "*" }));
+    expect(followNames(rule({ fields: "-pay" }), before, after)).toEqual(renamed({ fields: "*" }));
+    expect(followNames(rule({ presets: { pay: "1" } }), before, after)).toEqual(renamed({ presets: {} }));
+  });
+
+  it("is off when nothing or something else would be left of it", () => {
+    expect(followNames(rule({ fields: "pay" }), before, after)).toEqual(OFF);
+    const either = { _or: [{ title: "a" }, { pay: "1" }] };
+    expect(followNames(rule({ filter: either }), before, after)).toEqual(OFF);
+    expect(followNames(rule({ check: { pay: "1" } }), before, after)).toEqual(OFF);
+    const through = rule({ table: "teams", filter: { notes: { pay: "1" } } });
+    expect(followNames(through, before, after)).toEqual(OFF);
+    expect(followNames(rule({}), before, catalog(teams))).toEqual(OFF);
+  });
+});

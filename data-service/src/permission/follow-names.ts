@@ -1,0 +1,133 @@
+// A permission rule after a change of tables: names that changed are changed in it, and what it grants by a name that is
+// gone is granted no more, so that nothing revives when another member takes the name (security row H12). Pure.
+import { type Catalog, type Table, targetOf } from "../catalog/catalog.js";
+import { isArray, isObject, type Json, type JsonObject } from "../json.js";
+import type { Rule } from "./rule.js";
+
+/** The parts of a rule that name things. */
+export type RuleText = Pick<Rule, "table" | "filter" | "fields" | "presets" | "check">;
+
+/** `off`: the rule would mean something else without the name that is gone, so it grants nothing until somebody looks. */
+export type Followed =
+  | { readonly kind: "same" }
+  | { readonly kind: "renamed"; readonly text: RuleText }
+  | { readonly kind: "off" };
+
+/** A name that is gone stands in a condition. */
+class Gone extends Error {}
+
+/** What became of the names of a member and its table; undefined: gone. */
+interface Names {
+  table(table: Table): string | undefined;
+  member(table: Table, name: string): string | undefined;
+}
+
+/**
+ * @param rule as it fitted the catalog `before`; what did not fit there stays as it is
+ * @returns the rule for the catalog `after`
+ */
+export function followNames(rule: RuleText, before: Catalog, after: Catalog): Followed {
+  const table = before.tables.get(rule.table);
+  if (table === undefined) return { kind: "same" };
+  const names = namesBetween(after);
+  const name = names.table(table);
+  if (name === undefined) return { kind: "off" };
+  try {
+    const text = { ...inTable(rule, table, before, names), table: name };
+    const isSame = JSON.stringify(text) === JSON.stringify(inOrder(rule));
+    return isSame ? { kind: "same" } : { kind: "renamed", text };
+  } catch (error) {
+    if (error instanceof Gone) return { kind: "off" };
+    throw error;
+  }
+}
+
+function inTable(rule: RuleText, table: Table, catalog: Catalog, names: Names): RuleText {
+  const condition = (json: Json | null) => (json === null ? null : inCondition(json, table, catalog, names));
+  return {
+    filter: condition(rule.filter),
+    fields: inFields(rule.fields, table, names),
+    presets: inPresets(rule.presets, table, names),
+    check: condition(rule.check),
+    table: rule.table,
+  };
+}
+
+/** The same members in the same order, so that texts can be compared. */
+function inOrder({ filter, fields, presets, check, table }: RuleText): RuleText {
+  return { filter, fields, presets, check, table };
+}
+
+function namesBetween(after: Catalog): Names {
+  const byId = new Map([...after.tables.values()].map((table) => [table.id, table]));
+  return {
+    table: ({ id }) => byId.get(id)?.name,
+    member(table, name) {
+      const id = memberId(table, name);
+      if (id === undefined) return name;
+      const later = byId.get(table.id);
+      const members = [...(later?.columns.values() ?? []), ...(later?.relations.values() ?? [])];
+      return members.find((each) => each.id === id)?.name;
+    },
+  };
+}
+
+function memberId(table: Table, name: string): string | undefined {
+  return (table.columns.get(name) ?? table.relations.get(name))?.id;
+}
+
+/** Logic nodes and relations are gone into; what stands under a column is its operand. @throws Gone */
+function inCondition(json: Json, table: Table, catalog: Catalog, names: Names): Json {
+  if (isArray(json)) return json.map((each) => inCondition(each, table, catalog, names));
+  if (!isObject(json)) return json;
+  const entries = Object.entries(json).map(([key, value]): [string, Json] => {
+    if (key.startsWith("_")) return [key, inCondition(value, table, catalog, names)];
+    const path = alongPath(key.split("."), table, catalog, names);
+    return [path.text, path.end === undefined ? value : inCondition(value, path.end, catalog, names)];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Follows `author.team.name`. @returns the table that the last name leads to, for relations. @throws Gone */
+function alongPath(
+  path: readonly string[],
+  start: Table,
+  catalog: Catalog,
+  names: Names,
+): { text: string; end: Table | undefined } {
+  let at: Table | undefined = start;
+  const text = path.map((name) => {
+    if (at === undefined) return name;
+    const [relation, later] = [at.relations.get(name), names.member(at, name)];
+    if (later === undefined) throw new Gone();
+    at = relation === undefined ? undefined : targetOf(catalog, relation);
+    return later;
+  });
+  return { text: text.join("."), end: at };
+}
+
+/** @throws Gone when none of the names is left */
+function inFields(fields: string | null, table: Table, names: Names): string | null {
+  if (fields === null) return null;
+  const tokens = fields.split(",").map((each) => each.trim());
+  const kept = tokens.flatMap((token) => {
+    const sign = token.startsWith("-") ? "-" : "";
+    const later = names.member(table, token.slice(sign.length));
+    return later === undefined ? [] : [sign + later];
+  });
+  if (kept.length === tokens.length && kept.every((each, at) => each === tokens[at])) return fields;
+  if (kept.length > 0) return kept.join(",");
+  // All but a column that is gone: all.
+  if (tokens.every((token) => token.startsWith("-"))) return "*";
+  throw new Gone();
+}
+
+/** A value for a member that is gone needs no setting. */
+function inPresets(presets: JsonObject | null, table: Table, names: Names): JsonObject | null {
+  if (presets === null) return null;
+  const entries = Object.entries(presets).flatMap(([name, value]): [string, Json][] => {
+    const later = names.member(table, name);
+    return later === undefined ? [] : [[later, value]];
+  });
+  return Object.fromEntries(entries);
+}
