@@ -1,7 +1,8 @@
 // meta.totalCount and meta.filterCount: known, joined or grouped, whichever reads least.
 import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
-import { countsAll, groupedCount, lowerCount } from "../query/lower/count.js";
+import { countsAll, countsLiving, groupedCount, lowerCount } from "../query/lower/count.js";
 import type { RecordDeps } from "./deps.js";
+import { stateCondition } from "./kept.js";
 
 /** Counts the rows of a planned query. */
 export async function countRows(
@@ -11,6 +12,12 @@ export async function countRows(
 ): Promise<number> {
   const { table } = query.root;
   if (countsAll(query, which)) return store.countAll(table);
+  if (countsLiving(query, which)) {
+    // Deleted records stand in an index of their own, and are few.
+    const deleted = store.count(table, [{ $match: stateCondition(table, "deleted") }, { $count: "value" }]);
+    const [all, gone] = await Promise.all([store.countAll(table), deleted]);
+    return all - gone;
+  }
   const pipeline = lowerCount(query, which);
   const grouped = groupedCount(query, which);
   if (grouped === undefined) return store.count(table, pipeline);
