@@ -1,8 +1,15 @@
 // meta.totalCount and meta.filterCount: known, joined or grouped, whichever reads least.
+import type { Table } from "../catalog/catalog.js";
 import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
 import { countsAll, countsLiving, groupedCount, lowerCount } from "../query/lower/count.js";
+import type { Stage } from "../query/lower/document.js";
 import type { RecordDeps } from "./deps.js";
 import { stateCondition } from "./kept.js";
+
+/** Counts deleted records, which stand in an index of their own and are few. */
+export function deletedCount(table: Table): Stage[] {
+  return [{ $match: stateCondition(table, "deleted") }, { $count: "value" }];
+}
 
 /** Counts the rows of a planned query. */
 export async function countRows(
@@ -13,10 +20,11 @@ export async function countRows(
   const { table } = query.root;
   if (countsAll(query, which)) return store.countAll(table);
   if (countsLiving(query, which)) {
-    // Deleted records stand in an index of their own, and are few.
-    const deleted = store.count(table, [{ $match: stateCondition(table, "deleted") }, { $count: "value" }]);
-    const [all, gone] = await Promise.all([store.countAll(table), deleted]);
-    return all - gone;
+    const [all, deleted] = await Promise.all([
+      store.countAll(table),
+      store.count(table, deletedCount(table)),
+    ]);
+    return all - deleted;
   }
   const pipeline = lowerCount(query, which);
   const grouped = groupedCount(query, which);

@@ -234,7 +234,7 @@ describe("permanent=true", () => {
 });
 
 describe("a process that dies while it deletes or restores", () => {
-  const LEAVES = 300;
+  const LEAVES = 60;
   const leavesOf = (of: string) => valuesOf(admin, "leaves", "id", { book: { id: of } });
   const stored = (of: string) =>
     client
