@@ -342,6 +342,20 @@ describe("deleted=with and deleted=only", () => {
     }
   });
 
+  it("make a file of everything, which a root admin can import with what is deleted in it", async () => {
+    const file = await fetch(`${stack.appUrl}/api/posts?format=ndjson&deleted=with&fields=-seal,-tags`, {
+      headers: { Authorization: await bearer() },
+    });
+    const text = await file.text();
+    await admin.delete(`/posts?permanent=true&deleted=with&filter={"id":{"_is_not_null":true}}`);
+    const { status } = await admin.send("POST", "/posts/import", {
+      ...{ body: text, headers: { "Content-Type": "application/x-ndjson" } },
+    });
+    expect(status).toBe(200);
+    expect(await shown(admin, "only")).toEqual(["gone blue", "gone green", "gone red"]);
+    expect(await valuesOf(admin, "posts", "title")).toEqual(["one", "two"]);
+  });
+
   it("show relations of deleted records as those of any other: to living ones alone", async () => {
     const author = await make(admin, "authors", { name: "Ann" });
     const post = await makeDeleted("posts", { title: "linked", author: author.id });

@@ -65,6 +65,21 @@ describe("softDelete", () => {
     expect((await admin.post(`/emptied/${kept}/restore`)).status).toBe(404);
   });
 
+  it("is in the documents that describe the API", async () => {
+    await makeBooks("described", { softDelete: true });
+    const { paths, components } = (await admin.get("/openapi.json")).body;
+    expect(Object.keys(paths)).toContain("/described/{id}/restore");
+    expect(Object.keys(paths)).not.toContain("/shelves/{id}/restore");
+    const parametersOf = (path: string, method: string): string[] =>
+      paths[path][method].parameters.map((each: Row) => each.name ?? each.$ref.split("/").at(-1));
+    expect(parametersOf("/described", "get")).toContain("deleted");
+    expect(parametersOf("/described/{id}", "delete")).toContain("permanent");
+    expect(parametersOf("/shelves", "get")).not.toContain("deleted");
+    expect(components.schemas.described.properties.deletedAt).toMatchObject({ readOnly: true });
+    const types = await fetch(`${stack.appUrl}/api/types.ts`, { headers: { Authorization: await bearer() } });
+    expect(await types.text()).toContain("deletedAt: string | null;");
+  });
+
   it("stays as it is when another change is undone", async () => {
     const table = await makeBooks("undone", { columns: [title, { name: "extra", type: "string" }] });
     await make(admin, "undone", { title: "one", extra: "x" });
@@ -93,6 +108,10 @@ describe("softDelete", () => {
     expect((await admin.post(`/busy/${late}/restore`)).status).toBe(200);
   });
 });
+
+async function bearer(): Promise<string> {
+  return `Bearer ${(await admin.post("/auth/login", stack.admin)).body.accessToken}`;
+}
 
 describe("a list of a table with softDelete", () => {
   const ROWS = 200;
