@@ -114,7 +114,6 @@ async function deleteSteps(
     }
   }
   for (const step of steps) {
-    if (!isKept(step.table, reach)) await unlink(deps, catalog, step, reach);
     for (const effect of effectsOf(catalog, step.table, reach)) {
       const late = effect.effect === "cascade" ? await linkedIds(deps, effect, step.ids, undefined) : [];
       if (late.length === 0) continue;
@@ -122,6 +121,7 @@ async function deleteSteps(
       const more = await collectDeletes(deps, catalog, { table: effect.owner, ids: late }, all);
       await deleteSteps(deps, catalog, more, deed);
     }
+    if (!isKept(step.table, reach)) await unlink(deps, catalog, step, reach);
   }
 }
 
@@ -246,9 +246,11 @@ async function unlink(
   for (const { owner, relation } of incomingLinks(catalog, table)) {
     const { field, list } = relation.link;
     const linked = { [field]: { $in: [...ids] } };
-    const goesOn =
-      relation.onDelete === "SET NULL" || (relation.onDelete === "CASCADE" && isKept(owner, reach));
+    const isKeptChild = relation.onDelete === "CASCADE" && isKept(owner, reach);
     if (list) await deps.writes.takeFromList(owner, field, linked, ids);
-    else if (goesOn) await deps.writes.moveLink(owner, field, linked, null);
+    else if (relation.onDelete === "SET NULL") await deps.writes.moveLink(owner, field, linked, null);
+    // A living one among these has come late, and is still to be deleted.
+    else if (isKeptChild)
+      await deps.writes.moveLink(owner, field, { ...linked, ...stateCondition(owner, "deleted") }, null);
   }
 }
