@@ -5,9 +5,10 @@ import { respond } from "../http/respond.js";
 import { isObject, type Json } from "../json.js";
 import { readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
+import { remove } from "../records/remove.js";
 import { body, type OwnHandlers, respondWithRecord, searchOf } from "../records/routes.js";
+import { update } from "../records/update.js";
 import { expectedVersions } from "../records/version.js";
-import { remove, update } from "../records/write.js";
 import type { Audit, AuditEvent } from "./audit.js";
 import { auditFacts } from "./client-facts.js";
 

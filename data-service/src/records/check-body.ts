@@ -4,7 +4,7 @@ import { type Catalog, type Column, type Relation, type Table, targetOf } from "
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
 import { ruleProblem } from "../catalog/rules.js";
-import { isArray, isObject, type Json, kindOf } from "../json.js";
+import { isArray, isObject, type Json, type JsonObject, kindOf } from "../json.js";
 import { ALWAYS, type AuthorizedPredicate } from "../query/ast.js";
 
 /** Members the body may set; names outside are unknown to the caller. */
@@ -83,7 +83,7 @@ function checkMembers(
   const values = new Map<Column, Stored | null>();
   const links: LinkSet[] = [];
   if (!isObject(body)) {
-    report("body", `must be a JSON object, not ${kindOf(body)}`);
+    report("body", noObject(body));
     return { values, links };
   }
   const given = new Set(Object.keys(body));
@@ -103,6 +103,16 @@ function checkMembers(
   }
   if (mode === "create") fillIn(table, new Set([...given, ...(view.stamped ?? [])]), values, report);
   return { values, links };
+}
+
+/** @throws AppError VALIDATION_ERROR */
+export function requireObject(body: Json): JsonObject {
+  if (isObject(body)) return body;
+  throw new AppError("VALIDATION_ERROR", { message: [`body: ${noObject(body)}`] });
+}
+
+function noObject(body: Json): string {
+  return `must be a JSON object, not ${kindOf(body)}`;
 }
 
 /** The one text for members that do not exist and those the caller may not write. */

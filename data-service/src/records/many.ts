@@ -8,7 +8,8 @@ import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import type { RecordDeps } from "./deps.js";
 import { list } from "./list.js";
-import { checkUpdate, remove, update } from "./write.js";
+import { remove } from "./remove.js";
+import { checkUpdate, update } from "./update.js";
 
 /** Records that are changed at the same time. */
 const AT_ONCE = 8;

@@ -15,7 +15,7 @@ import type { Parameters } from "../query/parameters.js";
 import { shaper } from "../query/shape.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
-import { type Versioned, versionOf } from "./version.js";
+import { mayKnowVersion, type Versioned, versionOf } from "./version.js";
 
 /** A checked wish for the shape of one record. */
 export interface RecordShape {
@@ -93,8 +93,7 @@ export async function readEach(
   ids: readonly Stored[],
 ): Promise<(Versioned | undefined)[]> {
   const { node, view } = shape;
-  // Versions tell when a record was changed, also where the caller may not see what was.
-  const isTold = view.column(node.table, "updatedAt") !== undefined;
+  const isTold = mayKnowVersion(view, node.table);
   const toJson = shaper(node, deps.sealer.unseal);
   const pipeline = lowerRecord(
     { ...node, limit: ids.length },

@@ -8,13 +8,15 @@ import { respond, respondWithFile, respondWithList } from "../http/respond.js";
 import type { Json } from "../json.js";
 import { PARAMETERS, parametersOfBody, readFlag, readParameters } from "../query/parameters.js";
 import { exportText, FILE_TYPES } from "../transfer/write-export.js";
+import { create } from "./create.js";
 import type { RecordDeps } from "./deps.js";
 import { list } from "./list.js";
 import { type Many, type ManyRequest, removeMany, updateMany } from "./many.js";
 import { onceKey } from "./once.js";
 import { readOne } from "./read-one.js";
+import { remove } from "./remove.js";
+import { update } from "./update.js";
 import { etagOf, expectedVersions, type Versioned } from "./version.js";
-import { create, remove, update } from "./write.js";
 
 /** Parameters that shape a single record. */
 const SHAPE = ["fields", "deep"] as const;

@@ -5,8 +5,10 @@
 // name of the author): If-None-Match compares both.
 import { createHash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
+import type { Table } from "../catalog/catalog.js";
 import type { Json } from "../json.js";
 import { VERSION_FIELD } from "../mongo/record-store.js";
+import type { ReadView } from "../permission/read-view.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 
@@ -19,6 +21,11 @@ export interface Versioned {
 
 /** The versions that If-Match names; undefined without the header, and for `*`, which any record satisfies. */
 export type Expected = readonly number[] | undefined;
+
+/** Versions tell when a record was changed, also where the caller may not see what was. */
+export function mayKnowVersion(view: ReadView, table: Table): boolean {
+  return view.column(table, "updatedAt") !== undefined;
+}
 
 export function versionOf(document: StoredRecord): number {
   const version = document[VERSION_FIELD];

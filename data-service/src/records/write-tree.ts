@@ -6,6 +6,7 @@ import type { Json, JsonObject } from "../json.js";
 import { owningRelation } from "./check-body.js";
 import { type Nested, nestedIn, withIds } from "./nested.js";
 import type { Undo } from "./undo.js";
+import { Violations } from "./violations.js";
 
 /** Nested records of one request. */
 const MOST = 1_000;
@@ -37,8 +38,8 @@ export function checkTree(
   body: JsonObject,
   checkOwn: (body: JsonObject) => void,
 ): void {
-  const violations: string[] = [];
-  collect(violations, "", () => checkOwn(flat(body, table, maker.catalog)));
+  const violations = new Violations();
+  violations.collect("", () => checkOwn(flat(body, table, maker.catalog)));
   let count = 0;
   const visit = (of: Table, each: JsonObject, prefix: string, depth: number): void => {
     for (const nested of nestedIn(each, of, maker.catalog)) {
@@ -46,30 +47,17 @@ export function checkTree(
       count += 1;
       if (depth > maker.maxDepth || count > MOST) throw tooMuch(path, maker.maxDepth);
       const inside = (): JsonObject => standIn(nested, of, maker.catalog);
-      collect(violations, `${path}.`, () => maker.check(nested.target, inside()));
+      violations.collect(`${path}.`, () => maker.check(nested.target, inside()));
       visit(nested.target, nested.body, `${path}.`, depth + 1);
     }
   };
   visit(table, body, "", 1);
-  if (violations.length > 0) throw new AppError("VALIDATION_ERROR", { message: violations });
+  violations.refuseAny();
 }
 
 function tooMuch(path: string, maxDepth: number): AppError {
   const limits = `records may be nested ${maxDepth} levels deep, and be ${MOST} in all`;
   return new AppError("VALIDATION_ERROR", { message: [`${path}: ${limits}`] });
-}
-
-function collect(violations: string[], prefix: string, check: () => void): void {
-  try {
-    check();
-  } catch (error) {
-    const isViolation = error instanceof AppError && error.code === "VALIDATION_ERROR";
-    // A relation that is unknown to the caller says nothing about the table behind it.
-    if (!isViolation && violations.length > 0)
-      throw new AppError("VALIDATION_ERROR", { message: violations, cause: error });
-    if (!isViolation) throw error;
-    violations.push(...[error.messages].flat().map((message) => prefix + message));
-  }
 }
 
 /** A nested body as it will be, with ids that stand for those that there will be. */

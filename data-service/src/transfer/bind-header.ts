@@ -1,9 +1,9 @@
 // The first line of a CSV file -> columns of the table, or everything that is wrong with it.
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Principal } from "../principal.js";
+import { unknownMembers } from "../records/bind-body.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
-import { unknownMembers } from "../records/write.js";
 import { importColumn } from "./csv-columns.js";
 import type { Header } from "./read-csv.js";
 

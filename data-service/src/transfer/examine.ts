@@ -2,8 +2,8 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "../json.js";
 import type { Principal } from "../principal.js";
+import { type JudgedCreates, tryBatch } from "../records/create.js";
 import type { RecordDeps } from "../records/deps.js";
-import { type JudgedCreates, tryBatch } from "../records/write.js";
 import { findTaken, type SeenValues } from "./find-taken.js";
 import type { Row } from "./rows.js";
 

@@ -5,9 +5,9 @@
 import { AppError } from "@portico/shared/app-error";
 import { asRefusal } from "../mongo/driver-errors.js";
 import type { Principal } from "../principal.js";
+import { createBatch } from "../records/create.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
-import { createBatch } from "../records/write.js";
 import { bindHeader } from "./bind-header.js";
 import { bodyOf, examine, inOrder, isAboutRecords, messagesOf, type Rejected } from "./examine.js";
 import type { SeenValues } from "./find-taken.js";

@@ -1,0 +1,123 @@
+// A body -> the ways in which the rules allow it to be written, or everything that is wrong with it.
+import { AppError } from "@portico/shared/app-error";
+import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
+import { isArray, isObject, type Json } from "../json.js";
+import type { WriteGrant } from "../permission/compile-rules.js";
+import type { Rights } from "../permission/rights.js";
+import type { Parameters } from "../query/parameters.js";
+import { requireSettled } from "../schema/write-gate.js";
+import { authorizeLinks } from "./authorize-links.js";
+import type { Alternative } from "./authorize-write.js";
+import { checkBody, unknownMember } from "./check-body.js";
+import type { RecordDeps } from "./deps.js";
+import { type RecordShape, recordShape } from "./read-one.js";
+import { Violations } from "./violations.js";
+import { planWrite, type Stamp, stamped, tablesWritten } from "./write-plan.js";
+
+/** Records one POST may create. */
+const MAX_BULK = 1_000;
+
+/** Parameters of a write that answers nothing of its own. */
+export const PLAIN: Parameters = { filterFromText: false };
+
+export type Mode = "create" | "update";
+
+export interface BodyContext {
+  readonly deps: RecordDeps;
+  readonly table: Table;
+  readonly catalog: Catalog;
+  readonly shape: RecordShape;
+  readonly mode: Mode;
+  readonly byRoot: boolean;
+  readonly grants: readonly WriteGrant[];
+  readonly keepsGenerated?: boolean;
+  readonly stamp?: Stamp | undefined;
+}
+
+/** @throws AppError 401, 403 without a right to it, 409 while the table is being changed */
+export function openWrite(
+  deps: RecordDeps,
+  rights: Rights,
+  catalog: Catalog,
+  table: Table,
+  mode: Mode,
+  parameters: Parameters,
+): BodyContext {
+  rights.require(catalog, table, mode);
+  requireSettled(catalog, tablesWritten(catalog, table));
+  const shape = recordShape(deps, rights, table, catalog, parameters);
+  const grants = rights.write(catalog, table, mode);
+  return { deps, table, catalog, shape, mode, byRoot: rights.isRoot, grants };
+}
+
+/**
+ * The ways in which the rules allow a body, in their order.
+ * @throws AppError what is wrong with the body, as far as the most generous rule goes
+ */
+export function alternativesFor(context: BodyContext, body: Json): Alternative[] {
+  const refusals: AppError[] = [];
+  const alternatives = context.grants.flatMap((grant) => {
+    try {
+      return [alternativeFor(context, body, grant)];
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      refusals.push(error);
+      return [];
+    }
+  });
+  const [first] = refusals.toSorted((a, b) => countOf(a) - countOf(b));
+  if (alternatives.length === 0 && first !== undefined) throw first;
+  return alternatives;
+}
+
+function countOf(error: AppError): number {
+  return [error.messages].flat().length;
+}
+
+function alternativeFor(context: BodyContext, body: Json, grant: WriteGrant): Alternative {
+  const { deps, table, catalog, shape, mode } = context;
+  const preset = new Set(Object.keys(grant.presets));
+  const filled = isObject(body) ? { ...body, ...grant.presets } : body;
+  const { stamp = {}, keepsGenerated = false } = context;
+  const prepared = deps.fileHooks.prepare(table, deps.userHooks.prepare(table, filled), mode);
+  const view = { mayWrite: writableBy(grant), keepsGenerated, stamped: Object.keys(stamp) };
+  const checked = checkBody(prepared, table, catalog, view, mode);
+  const plan = stamped(planWrite(authorizeLinks(checked, table, shape.view, preset)), table, stamp);
+  const marked = context.byRoot ? plan : deps.userHooks.markUnproven(table, plan);
+  return { rows: grant.rows, check: grant.check, plan: marked };
+}
+
+/** What a rule lets a body name; its presets are in the body whether the client names them or not. */
+function writableBy({ presets, members }: WriteGrant): (member: Column | Relation) => boolean {
+  const preset = new Set(Object.keys(presets));
+  return (member) => preset.has(member.name) || members(member);
+}
+
+/** Checks a single body, or each of a list with its position before the field. */
+export function checkBulk<Checked>(body: Json, check: (body: Json) => Checked): Checked[] {
+  if (!isArray(body)) return [check(body)];
+  if (body.length === 0 || body.length > MAX_BULK) {
+    throw new AppError("VALIDATION_ERROR", { message: [`body: must have 1 to ${MAX_BULK} records`] });
+  }
+  const violations = new Violations();
+  const checked = body.flatMap((each, at) => violations.collect(`[${at}].`, () => [check(each)]) ?? []);
+  violations.refuseAny();
+  return checked;
+}
+
+/** What is wrong with the members that an import names, which are the same for all of its records. */
+export function unknownMembers(
+  names: readonly string[],
+  table: Table,
+  grants: readonly WriteGrant[],
+): Map<string, string> {
+  const views = grants.map((grant) => ({ mayWrite: writableBy(grant) }));
+  const problems = names.flatMap((name): [string, string][] => {
+    const member = table.columns.get(name) ?? table.relations.get(name);
+    const isGenerated = member !== undefined && "generated" in member && member.generated;
+    if (isGenerated || (member !== undefined && views.some(({ mayWrite }) => mayWrite(member)))) return [];
+    const [view] = views;
+    return view === undefined ? [] : [[name, unknownMember(name, table, view)]];
+  });
+  return new Map(problems);
+}

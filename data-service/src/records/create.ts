@@ -1,0 +1,221 @@
+// POST of records: check everything, write all or none, answer with the records as they are now.
+import { AppError } from "@portico/shared/app-error";
+import type { Catalog, Table } from "../catalog/catalog.js";
+import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { isArray, type Json } from "../json.js";
+import { idText } from "../mongo/record-store.js";
+import type { Rights } from "../permission/rights.js";
+import type { Principal } from "../principal.js";
+import type { Parameters } from "../query/parameters.js";
+import { answerOf } from "./answer.js";
+import { authorizeForeign } from "./authorize-foreign.js";
+import { type Alternative, chooseCreates } from "./authorize-write.js";
+import { alternativesFor, checkBulk, openWrite, PLAIN } from "./bind-body.js";
+import { requireObject } from "./check-body.js";
+import type { RecordDeps } from "./deps.js";
+import { findTable, parseId } from "./find-table.js";
+import { type OnceKey, once, type Turn } from "./once.js";
+import type { RecordShape } from "./read-one.js";
+import { requireLinked, runCreate } from "./run-write.js";
+import { orUndo } from "./undo.js";
+import type { Versioned } from "./version.js";
+import type { Stamp, WritePlan } from "./write-plan.js";
+import { bringsRecords, checkTree, makeTrees, type TreeMaker } from "./write-tree.js";
+
+export interface Created {
+  readonly records: readonly Versioned[];
+  /** Ids in the order of the body. */
+  readonly ids: readonly string[];
+}
+
+/** What comes with a create besides its body. */
+export interface CreateBesides {
+  /** What the service writes with it. */
+  readonly stamp?: Stamp;
+  /** Idempotency-Key. */
+  readonly key?: OnceKey | undefined;
+}
+
+/** Creates one record, or all records of a list, or none. @returns them in the asked shape */
+export async function create(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  body: Json,
+  parameters: Parameters,
+  besides: CreateBesides = {},
+): Promise<Created> {
+  return deps.gate.run(() => createSettled(deps, principal, tableName, body, parameters, besides));
+}
+
+async function createSettled(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  body: Json,
+  parameters: Parameters,
+  { stamp, key }: CreateBesides,
+): Promise<Created> {
+  const rights = await deps.rights(principal);
+  const tree = await treeOf(deps, rights, tableName, body);
+  if (tree !== undefined) return createTrees(deps, rights, tree, body, parameters, key);
+  const bound = await bindCreates(deps, rights, tableName, body, { parameters, stamp });
+  const { table, shape } = bound;
+  const run = async (turn?: Turn): Promise<readonly Stored[]> =>
+    runCreate(deps, table, await judgeCreates(deps, bound), turn);
+  const ids = key === undefined ? await run() : await once(deps.once, key, run);
+  deps.ruleHooks.afterChange(table);
+  return { records: await answerOf(deps, shape, ids), ids: ids.map((id) => idText(table, id)) };
+}
+
+/** A request whose bodies bring records along. */
+interface Tree {
+  readonly maker: TreeMaker;
+  readonly table: Table;
+}
+
+export async function treeOf(
+  deps: RecordDeps,
+  rights: Rights,
+  tableName: string,
+  body: Json,
+): Promise<Tree | undefined> {
+  return deps.catalogs.decide((catalog) => {
+    const table = findTable(catalog, tableName);
+    const bodies = isArray(body) ? body : [body];
+    if (!bringsRecords(bodies, table, catalog)) return undefined;
+    return { table, maker: treeMaker(deps, rights, catalog) };
+  });
+}
+
+function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMaker {
+  return {
+    catalog,
+    maxDepth: deps.limits.maxDepth,
+    check: (table, body) =>
+      void alternativesFor(openWrite(deps, rights, catalog, table, "create", PLAIN), body),
+    async make(table, bodies, undo) {
+      const bound = await bindCreates(deps, rights, table.name, bodies, { parameters: PLAIN });
+      const ids = await runCreate(deps, table, await judgeCreates(deps, bound));
+      undo.push(async () => void (await deps.writes.remove(table, ids)));
+      deps.ruleHooks.afterChange(table);
+      return ids.map((id) => COLUMN_TYPES[table.idColumn.type].toJson(id));
+    },
+  };
+}
+
+/** Creates records and those that they bring along, all or none. */
+async function createTrees(
+  deps: RecordDeps,
+  rights: Rights,
+  { maker, table }: Tree,
+  body: Json,
+  parameters: Parameters,
+  key: OnceKey | undefined,
+): Promise<Created> {
+  const context = openWrite(deps, rights, maker.catalog, table, "create", parameters);
+  const bodies = checkBulk(body, (each) => {
+    const tree = requireObject(each);
+    checkTree(maker, table, tree, (flat) => void alternativesFor(context, flat));
+    return tree;
+  });
+  const run = async (turn?: Turn): Promise<readonly Stored[]> => {
+    if (turn?.ids !== undefined) throw interrupted(table);
+    await turn?.choose([]);
+    const made = await orUndo((undo) => makeTrees(maker, table, bodies, undo));
+    return made.map((id) => parseId(table, String(id)));
+  };
+  const ids = key === undefined ? await run() : await once(deps.once, key, run);
+  return { records: await answerOf(deps, context.shape, ids), ids: ids.map((id) => idText(table, id)) };
+}
+
+function interrupted(table: Table): AppError {
+  return new AppError(
+    "CONFLICT",
+    `The first request with this Idempotency-Key was cut off while it made "${table.name}" records with others inside; look what is there before you send it with a new key.`,
+  );
+}
+
+/** Bodies of new records that are right as far as can be told without asking the database. */
+interface BoundCreates {
+  readonly rights: Rights;
+  readonly table: Table;
+  readonly catalog: Catalog;
+  readonly shape: RecordShape;
+  readonly given: readonly Json[];
+  /** In the order of the bodies: the ways in which the rules allow each. */
+  readonly bodies: readonly (readonly Alternative[])[];
+}
+
+interface BindOptions {
+  readonly parameters: Parameters;
+  /** Root brings ids and times: see WriteView. */
+  readonly isImport?: boolean;
+  readonly stamp?: Stamp | undefined;
+}
+
+/** Checks a body, or each of a list. */
+async function bindCreates(
+  deps: RecordDeps,
+  rights: Rights,
+  tableName: string,
+  body: Json,
+  { parameters, stamp, isImport = false }: BindOptions,
+): Promise<BoundCreates> {
+  return deps.catalogs.decide((now) => {
+    const opened = openWrite(deps, rights, now, findTable(now, tableName), "create", parameters);
+    const context = { ...opened, stamp, keepsGenerated: isImport && rights.isRoot };
+    const bodies = checkBulk(body, (each) => alternativesFor(context, each));
+    return { ...context, rights, given: isArray(body) ? body : [body], bodies };
+  });
+}
+
+/** Asks the rules about new records. Writes nothing. @returns in the order of the bodies, what is to be written */
+async function judgeCreates(
+  deps: RecordDeps,
+  { rights, table, catalog, given, bodies }: BoundCreates,
+): Promise<readonly WritePlan[]> {
+  await deps.ruleHooks.beforeCreate(table, catalog, given);
+  const plans = await chooseCreates(deps, table, bodies);
+  await authorizeForeign(deps, rights, catalog, plans);
+  return plans;
+}
+
+const FOR_IMPORT: BindOptions = { parameters: PLAIN, isImport: true };
+
+/** Creates the records of one batch of an import, all or none, as a POST of a list does; nothing is read for an answer. */
+export async function createBatch(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  bodies: readonly Json[],
+): Promise<void> {
+  await deps.gate.run(async () => {
+    const bound = await bindCreates(deps, await deps.rights(principal), tableName, bodies, FOR_IMPORT);
+    await runCreate(deps, bound.table, await judgeCreates(deps, bound));
+    deps.ruleHooks.afterChange(bound.table);
+  });
+}
+
+/** New records that may be written, as far as their rules and their bodies go. */
+export interface JudgedCreates {
+  readonly table: Table;
+  readonly shape: RecordShape;
+  /** In the order of the bodies. */
+  readonly plans: readonly WritePlan[];
+}
+
+/** What `createBatch` would refuse of a batch, except for values that are taken. Writes nothing. */
+export async function tryBatch(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  bodies: readonly Json[],
+): Promise<JudgedCreates> {
+  return deps.gate.run(async () => {
+    const bound = await bindCreates(deps, await deps.rights(principal), tableName, bodies, FOR_IMPORT);
+    const plans = await judgeCreates(deps, bound);
+    await requireLinked(deps, plans);
+    return { ...bound, plans };
+  });
+}

@@ -1,0 +1,81 @@
+// DELETE of records, with all that `onDelete` asks for.
+import { AppError } from "@portico/shared/app-error";
+import type { Relation, Table } from "../catalog/catalog.js";
+import type { Principal } from "../principal.js";
+import type { AuthorizedPredicate } from "../query/ast.js";
+import { matchStages } from "../query/lower/condition.js";
+import { Names } from "../query/lower/document.js";
+import { requireSettled } from "../schema/write-gate.js";
+import { judgeDelete, notAllowed } from "./authorize-write.js";
+import { PLAIN } from "./bind-body.js";
+import type { RecordDeps } from "./deps.js";
+import { findTable, parseId } from "./find-table.js";
+import { recordShape } from "./read-one.js";
+import { type DeleteStep, type MayKnow, runDelete } from "./run-write.js";
+import { atVersion, type Expected } from "./version.js";
+import { all, anyRow, isVisible, requireVersion, whileOthersChange } from "./write-guard.js";
+import { tablesDeletedFrom } from "./write-plan.js";
+
+export interface RemoveBesides {
+  readonly expected?: Expected;
+  readonly follows?: Follows | undefined;
+}
+
+/** Tells which relations a delete follows instead of being refused by them. */
+export type Follows = (owner: Table, relation: Relation) => boolean;
+
+/** Deletes one record with all that `onDelete` asks for. @param follows takes along only what the caller may delete */
+export async function remove(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  idText: string,
+  besides: RemoveBesides = {},
+): Promise<void> {
+  await deps.gate.run(() => removeSettled(deps, principal, tableName, idText, besides));
+}
+
+async function removeSettled(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  idText: string,
+  { expected, follows }: RemoveBesides,
+): Promise<void> {
+  const rights = await deps.rights(principal);
+  // What links here must be known in full: another instance may have made a table with such a link a moment ago.
+  const catalog = await deps.catalogs.refresh();
+  const table = findTable(catalog, tableName);
+  rights.require(catalog, table, "delete");
+  requireSettled(catalog, tablesDeletedFrom(catalog, table));
+  const id = parseId(table, idText);
+  const rowsOf = (each: Table) => anyRow(rights.write(catalog, each, "delete"));
+  const mayTake = async (step: DeleteStep): Promise<void> => {
+    // What `onDelete` takes along goes whatever the caller may do with it; see contract 7.
+    const followed = [...step.table.relations.values()].some((each) => follows?.(step.table, each));
+    if (followed) await requireTakeable(deps, step, rowsOf(step.table));
+  };
+  const shape = recordShape(deps, rights, table, catalog, PLAIN);
+  const mayKnow: MayKnow = (owner, relation) =>
+    shape.view.relation(owner, relation.name, "show") !== undefined;
+  const reach = follows === undefined ? { mayKnow } : { mayKnow, follows, mayTake };
+  await whileOthersChange(table, async () => {
+    const guard = await judgeDelete(deps, table, id, rowsOf(table));
+    if (guard === undefined) throw notAllowed(table, "delete", await isVisible(deps, shape, id));
+    await requireVersion(deps, shape, id, expected);
+    return runDelete(deps, catalog, table, id, all([guard, atVersion(expected)]), reach);
+  });
+  deps.ruleHooks.afterChange(table);
+}
+
+/** @throws AppError 403 when the rules don't let the caller delete each of these */
+async function requireTakeable(
+  { store }: RecordDeps,
+  { table, ids }: DeleteStep,
+  rows: AuthorizedPredicate,
+): Promise<void> {
+  if (rows.kind === "always") return;
+  const allowed = await store.existing(table, ids, matchStages([rows], new Names()));
+  if (allowed.size === ids.length) return;
+  throw new AppError("FORBIDDEN", `You may not delete every "${table.name}" record that would go with it.`);
+}

@@ -1,0 +1,101 @@
+// PATCH of records: check everything, write, answer with the record as it is now.
+import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { isObject, type Json } from "../json.js";
+import type { Rights } from "../permission/rights.js";
+import type { Principal } from "../principal.js";
+import type { Document } from "../query/lower/document.js";
+import type { Parameters } from "../query/parameters.js";
+import { answerOf } from "./answer.js";
+import { authorizeForeign } from "./authorize-foreign.js";
+import { chooseUpdate, notAllowed } from "./authorize-write.js";
+import { alternativesFor, openWrite, PLAIN } from "./bind-body.js";
+import { treeOf } from "./create.js";
+import type { RecordDeps } from "./deps.js";
+import { findTable, parseId } from "./find-table.js";
+import { runUpdate } from "./run-write.js";
+import { orUndo } from "./undo.js";
+import { atVersion, type Expected, type Versioned } from "./version.js";
+import { all, isVisible, requireVersion, whileOthersChange } from "./write-guard.js";
+import type { Stamp } from "./write-plan.js";
+import { checkTree, makeForChange } from "./write-tree.js";
+
+/** What comes with an update besides its body. */
+export interface UpdateBesides {
+  /** What the service writes with it. */
+  readonly stamp?: Stamp;
+  /** It happens only while the record satisfies this; asked anew at each try. */
+  readonly guard?: (id: Stored) => Promise<Document>;
+  /** If-Match. */
+  readonly expected?: Expected;
+}
+
+/** Changes the named members of one record. @returns it in the asked shape */
+export async function update(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  idText: string,
+  body: Json,
+  parameters: Parameters,
+  besides: UpdateBesides = {},
+): Promise<Versioned> {
+  return deps.gate.run(async () => {
+    const rights = await deps.rights(principal);
+    const tree = await treeOf(deps, rights, tableName, body);
+    const whole = async (change: Json): Promise<Versioned> =>
+      updateSettled(deps, rights, tableName, idText, change, parameters, besides);
+    if (tree === undefined || !isObject(body)) return whole(body);
+    const { maker, table } = tree;
+    const context = openWrite(deps, rights, maker.catalog, table, "update", parameters);
+    checkTree(maker, table, body, (flat) => void alternativesFor(context, flat));
+    const id = COLUMN_TYPES[table.idColumn.type].toJson(parseId(table, idText));
+    return orUndo(async (undo) => whole(await makeForChange(maker, table, body, id, undo)));
+  });
+}
+
+async function updateSettled(
+  deps: RecordDeps,
+  rights: Rights,
+  tableName: string,
+  idText: string,
+  body: Json,
+  parameters: Parameters,
+  { stamp, guard, expected }: UpdateBesides,
+): Promise<Versioned> {
+  const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
+    const opened = openWrite(deps, rights, now, findTable(now, tableName), "update", parameters);
+    const context = { ...opened, stamp };
+    const id = parseId(context.table, idText);
+    return { ...context, id, alternatives: alternativesFor(context, body) };
+  });
+  await deps.ruleHooks.beforeUpdate(table, catalog, id, body);
+  const updateOnce = async (): Promise<boolean> => {
+    const judged = await chooseUpdate(deps, table, id, alternatives);
+    if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
+    await authorizeForeign(deps, rights, catalog, [judged.plan], id);
+    await requireVersion(deps, shape, id, expected);
+    const condition = all([judged.guard, atVersion(expected), (await guard?.(id)) ?? {}]);
+    return deps.fileHooks.updating(table, id, judged.plan, () =>
+      runUpdate(deps, table, id, judged.plan, condition),
+    );
+  };
+  await whileOthersChange(table, updateOnce);
+  deps.ruleHooks.afterChange(table);
+  const [record] = await answerOf(deps, shape, [id]);
+  if (record === undefined) throw new Error("an answer without its record");
+  return record;
+}
+
+/** Refuses a body that no record could be changed to. @throws AppError 400, 401, 403 */
+export async function checkUpdate(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  body: Json,
+): Promise<void> {
+  const rights = await deps.rights(principal);
+  await deps.catalogs.decide((now) => {
+    const context = openWrite(deps, rights, now, findTable(now, tableName), "update", PLAIN);
+    return alternativesFor(context, body);
+  });
+}

@@ -1,0 +1,32 @@
+// What is wrong with a body, collected so that one answer tells all of it.
+import { AppError } from "@portico/shared/app-error";
+
+export class Violations {
+  readonly #messages: string[] = [];
+
+  /**
+   * Runs a check and notes what it refuses.
+   * @param prefix where in the body it looks
+   * @returns what the check gives, undefined where it has refused
+   * @throws AppError another refusal; where something is known to be wrong, that is said instead
+   */
+  collect<Result>(prefix: string, check: () => Result): Result | undefined {
+    try {
+      return check();
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "VALIDATION_ERROR") {
+        // A relation that is unknown to the caller says nothing about the table behind it.
+        this.refuseAny(error);
+        throw error;
+      }
+      this.#messages.push(...[error.messages].flat().map((message) => prefix + message));
+      return undefined;
+    }
+  }
+
+  /** @throws AppError VALIDATION_ERROR with all that was noted, if anything was */
+  refuseAny(cause?: unknown): void {
+    if (this.#messages.length === 0) return;
+    throw new AppError("VALIDATION_ERROR", { message: [...this.#messages], cause });
+  }
+}

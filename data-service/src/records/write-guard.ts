@@ -1,0 +1,85 @@
+// What stands around the write of one record: whether the caller may, which version it must have, and trying again while
+// others change it.
+import { AppError } from "@portico/shared/app-error";
+import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import type { WriteGrant } from "../permission/compile-rules.js";
+import type { Principal } from "../principal.js";
+import type { AuthorizedPredicate } from "../query/ast.js";
+import type { Document } from "../query/lower/document.js";
+import { judgeDelete, notAllowed } from "./authorize-write.js";
+import { PLAIN } from "./bind-body.js";
+import type { RecordDeps } from "./deps.js";
+import { findTable, parseId, recordNotFound } from "./find-table.js";
+import { type RecordShape, readShaped, recordShape } from "./read-one.js";
+import { atVersion, type Expected, mayKnowVersion, movedOn } from "./version.js";
+
+/** How often a record that others keep changing is judged anew. */
+const ATTEMPTS = 50;
+
+/** All conditions that say anything. */
+export function all(conditions: readonly Document[]): Document {
+  const saying = conditions.filter((each) => Object.keys(each).length > 0);
+  return saying.length < 2 ? (saying[0] ?? {}) : { $and: saying };
+}
+
+/**
+ * Refuses early what the write itself would refuse too; there the condition is part of the write.
+ * @throws AppError 412, 404
+ */
+export async function requireVersion(
+  deps: RecordDeps,
+  { node: { table }, view }: RecordShape,
+  id: Stored,
+  expected: Expected,
+): Promise<void> {
+  if (expected === undefined) return;
+  if (!mayKnowVersion(view, table)) throw movedOn(table);
+  const which = { $and: [{ _id: id }, atVersion(expected)] };
+  const found = await deps.store.read(table, [{ $match: which }, { $project: { _id: 1 } }]);
+  if (found.length > 0) return;
+  throw (await deps.store.existing(table, [id])).size === 0 ? recordNotFound(table) : movedOn(table);
+}
+
+/** Judges and acts until nothing changed in between. */
+export async function whileOthersChange(table: Table, act: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) if (await act()) return;
+  throw new AppError("CONFLICT", `Others keep changing this "${table.name}" record; try again.`);
+}
+
+export async function isVisible(deps: RecordDeps, shape: RecordShape, id: Stored): Promise<boolean> {
+  return (await readShaped(deps, shape, [id])).length > 0;
+}
+
+/**
+ * Lets a request pass that may change or delete this record by some rule: before its body is read.
+ * @param member only rules that let this member be written count
+ * @throws AppError 401, 403, 404
+ */
+export async function requireRecord(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  action: "update" | "delete",
+  idText: string,
+  member: string,
+): Promise<Stored> {
+  const rights = await deps.rights(principal);
+  const catalog = await deps.catalogs.get();
+  const table = findTable(catalog, tableName);
+  rights.require(catalog, table, action);
+  const id = parseId(table, idText);
+  const column = table.columns.get(member);
+  const grants = rights.write(catalog, table, action);
+  const fitting = grants.filter((grant) => column === undefined || grant.members(column));
+  if ((await judgeDelete(deps, table, id, anyRow(fitting))) === undefined) {
+    const shape = recordShape(deps, rights, table, catalog, PLAIN);
+    throw notAllowed(table, action, await isVisible(deps, shape, id));
+  }
+  return id;
+}
+
+export function anyRow(grants: readonly WriteGrant[]): AuthorizedPredicate {
+  const all = grants.find((grant) => grant.rows.kind === "always");
+  return all?.rows ?? { kind: "or", of: grants.map((grant) => grant.rows) };
+}
