@@ -93,6 +93,7 @@ describe(`kill -9 of services while ${WRITERS} writers make, change and delete r
     for (let round = 0; round < ROUNDS; round += 1) {
       const victims = VICTIMS[(round + SEED) % VICTIMS.length] ?? [];
       await writeAndKill(writers, victims, 60 + roll(120));
+      process.stderr.write(`round ${round + 1}: killed ${victims.join(" and ")}\n`);
       const found = await lookInside(async (db) => ({
         wrong: await wrongIn(db),
         present: await presentIn(db),

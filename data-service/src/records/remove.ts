@@ -1,6 +1,6 @@
 // DELETE of records, with all that `onDelete` asks for.
 import { AppError } from "@portico/shared/app-error";
-import type { Relation, Table } from "../catalog/catalog.js";
+import type { Table } from "../catalog/catalog.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import { matchStages } from "../query/lower/condition.js";
@@ -10,19 +10,17 @@ import { judgeDelete, notAllowed } from "./authorize-write.js";
 import { PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
+import type { DeleteStep } from "./leaving.js";
 import { recordShape } from "./read-one.js";
-import { type DeleteStep, type MayKnow, runDelete } from "./run-write.js";
+import { type MayKnow, runDelete } from "./run-write.js";
 import { atVersion, type Expected } from "./version.js";
 import { all, anyRow, isVisible, requireVersion, whileOthersChange } from "./write-guard.js";
-import { tablesDeletedFrom } from "./write-plan.js";
+import { type Follow, tablesDeletedFrom } from "./write-plan.js";
 
 export interface RemoveBesides {
   readonly expected?: Expected;
-  readonly follows?: Follows | undefined;
+  readonly follows?: Follow | undefined;
 }
-
-/** Tells which relations a delete follows instead of being refused by them. */
-export type Follows = (owner: Table, relation: Relation) => boolean;
 
 /** Deletes one record with all that `onDelete` asks for. @param follows takes along only what the caller may delete */
 export async function remove(

@@ -5,48 +5,58 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { emptyGrams } from "../catalog/grams.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
 import { insertedBefore } from "../mongo/driver-errors.js";
-import { idsOf, idText } from "../mongo/record-store.js";
+import { idsOf, idText, VERSION_FIELD } from "../mongo/record-store.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import { type LinkSet, owningRelation } from "./check-body.js";
+import type { FieldChange } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
-import { formerLinks } from "./former-links.js";
+import { formerLinks, withUnseen } from "./former-links.js";
 import { newIds } from "./ids.js";
-import type { Turn } from "./once.js";
-import { orUndo, rememberFields, type Undo } from "./undo.js";
-import { type DeleteEffect, deleteEffects, type OwnFields, type WritePlan } from "./write-plan.js";
+import { type DeleteStep, deleteNoted, linkable } from "./leaving.js";
+import type { UndoLog } from "./undo.js";
+import { versionOf } from "./version.js";
+import {
+  type DeleteEffect,
+  deleteEffects,
+  type Follow,
+  type OwnFields,
+  type WritePlan,
+} from "./write-plan.js";
 
 /**
- * Creates records, all or none.
- * @param turn of a request that may have been sent before
+ * Creates records.
+ * @param log what takes them back where it is all or none
  * @returns their ids
  */
 export async function runCreate(
   deps: RecordDeps,
   table: Table,
   plans: readonly WritePlan[],
-  turn?: Turn,
+  log: UndoLog,
 ): Promise<readonly Stored[]> {
   await requireLinked(deps, plans);
   const fields = await Promise.all(plans.map((plan) => storedFields(deps, table, plan.own)));
-  const ids = turn?.ids ?? (await idsFor(deps, table, plans));
-  await turn?.choose(ids);
+  const ids = await idsFor(deps, table, plans);
   const now = deps.clock.now();
   const mark = table.singleton ? { [SINGLETON_FIELD]: 1 } : {};
   // An import by root brings ids and times of its own, among the fields.
   const times = { [table.createdAt.field]: now, [table.updatedAt.field]: now };
   const before = { ...emptyGrams(table.columns.values()), ...times };
   const documents = fields.map((own, at): Document => ({ _id: ids[at] ?? null, ...before, ...own, ...mark }));
-  const unwritten = turn?.ids === undefined ? documents : await missing(deps, table, documents, ids);
-  await insertAll(deps, table, unwritten, ids, plans.some(broughtId));
-  await orUndo(async (undo) => {
-    undo.push(async () => void (await deps.writes.remove(table, ids)));
-    for (const [at, plan] of plans.entries()) await linkForeign(deps, ids[at], plan.foreign, undo);
-    // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see runDelete); what it
-    // can't have found yet, because we came later, we find here.
-    await requireLinked(deps, plans);
-  });
+  const made = { kind: "made", table: table.id, ids } as const;
+  if (plans.some(broughtId)) {
+    await insertBrought(deps, table, documents, ids);
+    await log.note(made);
+  } else {
+    await log.note(made);
+    await deps.writes.insert(table, documents);
+  }
+  for (const [at, plan] of plans.entries()) await linkForeign(deps, table, ids[at], plan.foreign, log);
+  // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see takeAway); what it
+  // can't have found yet, because we came later, we find here.
+  await requireLinked(deps, plans);
   return ids;
 }
 
@@ -65,43 +75,36 @@ function broughtId({ own }: WritePlan): Stored | undefined {
   return own.set.get("_id");
 }
 
-/** Those that a request whose end nobody saw has not written. */
-async function missing(
-  { store }: RecordDeps,
-  table: Table,
-  documents: readonly Document[],
-  ids: readonly Stored[],
-): Promise<Document[]> {
-  const there = await store.existing(table, ids);
-  return documents.filter((_, at) => !there.has(idText(table, ids[at])));
-}
-
 /**
- * Several documents that fail half-way (a duplicate) leave nothing behind.
- * @param mayExist the ids were not made for these documents, so that a record which has one may be another's: only what
- * is known to be ours goes
+ * Several documents that fail half-way (a duplicate) leave nothing behind. Their ids were not made for them, so that a
+ * record which has one may be another's: only what is known to be ours goes.
  */
-async function insertAll(
+async function insertBrought(
   deps: RecordDeps,
   table: Table,
   documents: readonly Document[],
   ids: readonly Stored[],
-  mayExist: boolean,
 ): Promise<void> {
-  if (documents.length === 0) return;
   try {
     await deps.writes.insert(table, documents);
   } catch (error) {
-    const ours = mayExist ? ids.slice(0, insertedBefore(error)) : ids;
+    const ours = ids.slice(0, insertedBefore(error));
     if (documents.length > 1 && ours.length > 0) await deps.writes.remove(table, ours);
     throw error;
   }
 }
 
+/** What comes with a change besides its plan. */
+export interface RunBesides {
+  /** Fields written with it. */
+  readonly extra?: Document;
+  /** Of a request that does more than this change. */
+  readonly log?: UndoLog | undefined;
+}
+
 /**
  * Changes one record.
  * @param guard only while the record satisfies it; `{}` = always
- * @param extra fields written with it
  * @returns false when the record is there and does not satisfy the guard
  * @throws AppError 404
  */
@@ -111,10 +114,26 @@ export async function runUpdate(
   id: Stored,
   plan: WritePlan,
   guard: Document,
-  extra: Document = {},
+  { extra = {}, log }: RunBesides = {},
 ): Promise<boolean> {
   await requireLinked(deps, [plan]);
-  await deps.userHooks.beforeChange(table, id, plan.own.set);
+  const change = (each: UndoLog): Promise<boolean> => changeRecord(deps, table, id, plan, guard, extra, each);
+  const done = await deps.userHooks.changing(table, id, plan.own.set, () =>
+    log === undefined ? deps.unfinished.orUndo(change) : change(log),
+  );
+  if (done) await deps.userHooks.afterChange(table, id);
+  return done;
+}
+
+async function changeRecord(
+  deps: RecordDeps,
+  table: Table,
+  id: Stored,
+  plan: WritePlan,
+  guard: Document,
+  extra: Document,
+  log: UndoLog,
+): Promise<boolean> {
   const fields = {
     ...(await storedFields(deps, table, plan.own)),
     ...deps.userHooks.alongside(table, plan.own),
@@ -122,21 +141,45 @@ export async function runUpdate(
   };
   const { unset } = plan.own;
   const nothing = Object.keys(fields).length === 0 && unset.length === 0 && plan.foreign.length === 0;
-  const change = { set: { ...fields, [table.updatedAt.field]: deps.clock.now() }, unset };
-  const done = await orUndo(async (undo) => {
-    if (plan.foreign.length > 0) {
-      for (const set of plan.foreign) await requireLettable(deps, id, set);
-      undo.push(await rememberFields(deps, table, { _id: id }, [...Object.keys(change.set), ...unset]));
-    }
-    const found = nothing
-      ? (await deps.store.existing(table, [id])).size === 1
-      : await deps.writes.update(table, id, change, guard);
-    if (!found && (await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
-    if (found) await linkForeign(deps, id, plan.foreign, undo);
-    return found;
+  const set = { ...fields, [table.updatedAt.field]: deps.clock.now() };
+  const whole = await withUnseen(deps, table, id, plan.ownLists, { set, unset });
+  for (const linkSet of plan.foreign) await requireLettable(deps, id, linkSet);
+  const ownLinks = plan.mustExist.filter(({ relation }) => relation.link.on === "self");
+  if (plan.foreign.length > 0 || ownLinks.length > 0) await noteFields(deps, table, id, whole.change, log);
+  const condition = whole.guard === undefined ? guard : { $and: [guard, whole.guard] };
+  const found = nothing
+    ? (await deps.store.existing(table, [id])).size === 1
+    : await deps.writes.update(table, id, whole.change, condition);
+  if (!found && (await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
+  if (!found) return false;
+  await linkForeign(deps, table, id, plan.foreign, log);
+  // As in runCreate; and the record itself may have been deleted while others were made to link to it.
+  await requireLinked(deps, [{ mustExist: ownLinks }]);
+  const holds = plan.foreign.some((linkSet) => isHolding(owningRelation(linkSet)));
+  if (plan.foreign.length > 0 && (await linkable(deps, table, [id], holds)).size === 0)
+    throw recordNotFound(table);
+  return true;
+}
+
+/** Notes what the fields of a record are before they change. */
+async function noteFields(
+  { store }: RecordDeps,
+  table: Table,
+  id: Stored,
+  { set, unset }: FieldChange,
+  log: UndoLog,
+): Promise<void> {
+  const fields = [...Object.keys(set), ...unset];
+  const project = Object.fromEntries([VERSION_FIELD, ...fields].map((field) => [field, 1]));
+  const [before] = await store.read(table, [{ $match: { _id: id } }, { $project: project }]);
+  if (before === undefined) return;
+  const had = fields.filter((field) => before[field] !== undefined);
+  await log.note({
+    ...{ kind: "changed", table: table.id, id, version: versionOf(before) },
+    // What was just read goes back as it was.
+    set: Object.fromEntries(had.map((field) => [field, before[field] as Stored])),
+    unset: fields.filter((field) => before[field] === undefined),
   });
-  if (done) await deps.userHooks.afterChange(table, id);
-  return done;
 }
 
 async function storedFields(deps: RecordDeps, table: Table, { set, columns }: OwnFields): Promise<Document> {
@@ -162,12 +205,18 @@ export async function requireLinked(
   }
   const violations: string[] = [];
   for (const [relation, { target, visible, ids }] of byRelation) {
-    const known = await deps.store.existing(target, [...ids.values()], matchStages([visible], new Names()));
+    const seen = matchStages([visible], new Names());
+    const known = await linkable(deps, target, [...ids.values()], isHolding(relation), seen);
     for (const id of [...ids.keys()].filter((each) => !known.has(each))) {
       violations.push(`${relation.name}: there is no "${target.name}" record with the id ${id}`);
     }
   }
   if (violations.length > 0) throw new AppError("VALIDATION_ERROR", { message: violations.slice(0, 100) });
+}
+
+/** Does such a link stand against the delete of what it leads to? */
+function isHolding(relation: Relation | undefined): boolean {
+  return relation?.link.on === "self" && !relation.link.list && relation.onDelete === "RESTRICT";
 }
 
 /**
@@ -176,9 +225,10 @@ export async function requireLinked(
  */
 async function linkForeign(
   { store, writes }: Pick<RecordDeps, "store" | "writes">,
+  table: Table,
   id: Stored | undefined,
   sets: readonly LinkSet[],
-  undo: Undo[],
+  log: UndoLog,
 ): Promise<void> {
   if (id === undefined) return;
   for (const linkSet of sets) {
@@ -186,7 +236,16 @@ async function linkForeign(
     const { field, list } = relation.link;
     const former = await formerLinks({ store }, id, linkSet);
     const chosen = { _id: { $in: [...ids] } };
-    undo.push(await rememberFields({ store, writes }, target, { $or: [former, chosen] }, [field]));
+    const gaining = { $and: [chosen, { [field]: { $ne: id } }] };
+    const [gained, lost] = [
+      await linksOf(store, target, field, gaining),
+      await linksOf(store, target, field, former),
+    ];
+    await log.note({
+      ...{ kind: "linked", table: target.id, field, list, to: { table: table.id, id } },
+      gained: list ? gained.map((each) => ({ ...each, before: null })) : gained,
+      lost: lost.map((each) => each.id),
+    });
     if (list) {
       await writes.addToList(target, field, chosen, id);
       await writes.takeFromList(target, field, former, [id]);
@@ -197,6 +256,18 @@ async function linkForeign(
       await writes.moveLink(target, field, chosen, id);
     }
   }
+}
+
+/** Records that satisfy a condition, with their links. */
+async function linksOf(
+  store: Pick<RecordDeps["store"], "read">,
+  table: Table,
+  field: string,
+  which: Document,
+): Promise<{ readonly id: Stored; readonly before: Stored | null }[]> {
+  const found = await store.read(table, [{ $match: which }, { $project: { _id: 1, [field]: 1 } }]);
+  // Ids come from the same database and go back into it.
+  return found.map((each) => ({ id: each._id as Stored, before: (each[field] ?? null) as Stored | null }));
 }
 
 /** A record whose link is required can't be let go, only moved or deleted. */
@@ -216,7 +287,7 @@ export interface Reach {
   /** Whether the caller may hear of a relation that stands against it. */
   readonly mayKnow: MayKnow;
   /** Relations that are followed instead of standing against it. */
-  readonly follows?: (owner: Table, relation: Relation) => boolean;
+  readonly follows?: Follow;
   /** Asked about all that would go, before anything does; refuses by throwing. */
   readonly mayTake?: (step: DeleteStep) => Promise<void>;
 }
@@ -235,16 +306,37 @@ export async function runDelete(
   reach: Reach,
 ): Promise<boolean> {
   if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
-  await deps.userHooks.beforeChange(table, id, null);
-  if (!(await stillSatisfies(deps, table, id, guard))) return false;
-  const steps = await collectDeletes(deps, catalog, { table, ids: [id] }, reach);
-  for (const step of steps) await reach.mayTake?.(step);
-  if (incomingLinks(catalog, table).length === 0) {
+  const done = await deps.userHooks.changing(table, id, null, async () => {
+    if (!(await stillSatisfies(deps, table, id, guard))) return false;
     // Nothing else is concerned: condition and deed are one.
-    if ((await removeRecords(deps, table, [id], guard)) === 0) return false;
-  } else await deleteSteps(deps, catalog, steps, reach);
-  await deps.userHooks.afterChange(table, id);
-  return true;
+    if (incomingLinks(catalog, table).length === 0)
+      return (await removeRecords(deps, table, [id], guard)) > 0;
+    await takeAway(deps, catalog, { table, ids: [id] }, reach);
+    return true;
+  });
+  if (done) await deps.userHooks.afterChange(table, id);
+  return done;
+}
+
+const ANY_REACH: Reach = { mayKnow: () => true };
+
+/**
+ * Deletes records with all that `onDelete` asks for, whoever wants it.
+ * @throws AppError 409 when something stands against it
+ */
+export async function takeAway(
+  deps: RecordDeps,
+  catalog: Catalog,
+  first: DeleteStep,
+  reach: Reach = ANY_REACH,
+): Promise<void> {
+  const collect = async (): Promise<DeleteStep[]> => {
+    const steps = await collectDeletes(deps, catalog, first, reach);
+    for (const step of steps) await reach.mayTake?.(step);
+    return steps;
+  };
+  const act = (steps: readonly DeleteStep[]) => deleteSteps(deps, catalog, steps, reach);
+  await deleteNoted(deps, catalog, collect, act, reach.follows);
 }
 
 async function stillSatisfies(
@@ -275,24 +367,40 @@ async function deleteSteps(
     await unlink(deps, catalog, step);
     await removeRecords(deps, step.table, step.ids, {});
   }
-  for (const step of steps) {
-    await unlink(deps, catalog, step);
-    for (const effect of deleteEffects(incomingLinks(catalog, step.table), reach.follows)) {
-      const late = effect.effect === "cascade" ? await linkedIds(deps, effect, step.ids, undefined) : [];
-      if (late.length === 0) continue;
-      await deleteSteps(
-        deps,
-        catalog,
-        await collectDeletes(
-          deps,
-          catalog,
-          { table: effect.owner, ids: late },
-          { ...reach, mayKnow: () => true },
-        ),
-        reach,
+  for (const step of steps) await lookAgain(deps, catalog, step, reach);
+}
+
+/** Links that were made to records while these went. */
+export async function lookAgain(
+  deps: RecordDeps,
+  catalog: Catalog,
+  step: DeleteStep,
+  { follows }: Pick<Reach, "follows"> = {},
+): Promise<void> {
+  await unlink(deps, catalog, step);
+  for (const effect of deleteEffects(incomingLinks(catalog, step.table), follows)) {
+    if (effect.effect === "unlink") continue;
+    const late = await linkedIds(deps, effect, step.ids, undefined);
+    if (late.length === 0) continue;
+    const { owner, relation } = effect;
+    const letGo = async (): Promise<void> =>
+      deps.writes.moveLink(
+        owner,
+        relation.link.field,
+        { [relation.link.field]: { $in: [...step.ids] } },
+        null,
       );
-    }
+    if (effect.effect === "restrict") await letGo();
+    else await takeAway(deps, catalog, { table: owner, ids: late }).catch(onConflict(letGo));
   }
+}
+
+/** What stands against going along is left without the link. */
+function onConflict(letGo: () => Promise<void>): (error: unknown) => Promise<void> {
+  return async (error) => {
+    if (!(error instanceof AppError) || error.code !== "CONFLICT") throw error;
+    await letGo();
+  };
 }
 
 /** @returns how many went */
@@ -306,11 +414,6 @@ function removeRecords(
     const both = Object.keys(guard).length === 0 ? condition : { $and: [guard, condition] };
     return deps.writes.remove(table, ids, both);
   });
-}
-
-export interface DeleteStep {
-  readonly table: Table;
-  readonly ids: readonly Stored[];
 }
 
 /** What goes, parents before children; a record that is reached again, as in a circle, goes once. */
