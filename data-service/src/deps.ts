@@ -415,8 +415,10 @@ export async function prepareTables(deps: Deps): Promise<void> {
   await repairJournal(records, isEmbedded(config));
   await joinInstances(records, isEmbedded(config));
   await finishInterrupted(records);
-  if (isEmbedded(config)) await records.once.store.lapse();
-  await repairUnfinished(records, isEmbedded(config));
+  // Where others may be at work, it is done in passing: see main.
+  if (!isEmbedded(config)) return;
+  await records.once.store.lapse();
+  await repairUnfinished(records, true);
 }
 
 /** The database runs inside this process, or beside it, and nobody else has it open. */

@@ -6,8 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Db, MongoClient } from "mongodb";
-import { type Api, asAdmin } from "../support/api.js";
+import { type Api, asAdmin, signIn } from "../support/api.js";
 import { startEngine, stopEngine } from "../support/engine-of-run.js";
+import { until } from "../support/process-facts.js";
 import { type Stack, startStack } from "../support/stack.js";
 import { presentIn, wrongIn } from "./crash-records/database.js";
 import { KEYS, makeTables } from "./crash-records/tables.js";
@@ -110,6 +111,58 @@ describe(`kill -9 of services while ${WRITERS} writers make, change and delete r
     }
     process.stderr.write(`answered: ${total(writers, "answered")}\ncut off: ${total(writers, "cutOff")}\n`);
   }, 3_600_000);
+});
+
+describe("kill -9 of one of two instances", () => {
+  let one: Stack;
+  let two: Stack;
+  let client: MongoClient;
+
+  beforeAll(async () => {
+    const env = { UPLOAD_LEASE_SECONDS: "1" };
+    one = await startStack({ env });
+    two = await startStack({ twinOf: one, env });
+    client = await MongoClient.connect(one.mongodbUrl);
+    await makeTables(await asAdmin(one));
+  }, 60_000);
+
+  afterAll(async () => {
+    await client?.close();
+    await two?.stop();
+    await one?.stop();
+  });
+
+  it("leaves what it had under way to the other one, which takes it back or ends it", async () => {
+    const shared: Shared = { authors: new Map(), tags: new Map() };
+    const writers = Array.from({ length: WRITERS }, (_, at) => new Writer(`v${at}`, SEED + at, shared));
+    const apis = await Promise.all([one, two].map((stack) => signIn(stack.dataUrl, stack.admin)));
+    const victim = one.dataService.process;
+    let answered = 0;
+    const note = (): void => {
+      answered += 1;
+      if (answered === 80) victim.kill("SIGKILL");
+    };
+    const goesOn = (): boolean => !victim.killed;
+    await Promise.all(writers.map((writer, at) => writer.run(apis[at % 2] as Api, goesOn, note)));
+    await one.dataService.stop("SIGKILL");
+    const db = client.db();
+    // Its notes name an instance that is not heard of any more.
+    const open = async (): Promise<number> =>
+      (await db.collection("_unfinished").countDocuments()) +
+      (await db.collection("_content_pending").countDocuments()) +
+      (await db.collection("_deletes").countDocuments({ done: false }));
+    await until(open, (count) => count === 0, 60_000);
+    // The numbers of counted relations are looked after by another repair, which takes its time.
+    const wrong = (await wrongIn(db)).filter((problem) => !/counts|_counting/.test(problem));
+    expect({ seed: SEED, wrong }).toEqual({ seed: SEED, wrong: [] });
+    const present = await presentIn(db);
+    const problems = await Promise.all(writers.map((writer) => writer.resolve(apis[1] as Api, present)));
+    expect({ seed: SEED, problems: problems.flat() }).toEqual({ seed: SEED, problems: [] });
+    const now = await presentIn(db);
+    expect({ seed: SEED, untrue: writers.flatMap((writer) => writer.check(now)) }).toEqual({
+      ...{ seed: SEED, untrue: [] },
+    });
+  }, 180_000);
 });
 
 function total(writers: readonly Writer[], what: "answered" | "cutOff"): string {

@@ -60,8 +60,8 @@ export async function deleteNoted(
     throw error;
   }
   await act(steps);
-  // Not knowing it costs another look, no more.
-  await notes.deleted(group, deps.clock.now()).catch(() => undefined);
+  // Nobody waits for it: not knowing it costs another look later, no more.
+  notes.deleted(group, deps.clock.now()).catch(() => undefined);
 }
 
 /** Those of the steps that were not seen before; notes them. */

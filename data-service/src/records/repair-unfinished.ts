@@ -6,6 +6,7 @@ import type { Catalog, Table } from "../catalog/catalog.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
 import { idText } from "../mongo/record-store.js";
 import type { Delete } from "../mongo/unfinished-store.js";
+import { requireSettled } from "../schema/write-gate.js";
 import type { RecordDeps } from "./deps.js";
 import { unmark } from "./leaving.js";
 import { lookAgain, takeAway } from "./run-write.js";
@@ -32,8 +33,8 @@ export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promis
     return age > DEAD_AFTER_MS && !(await deps.instances.lives(instance));
   };
   const isLate = ({ done, at }: Delete): boolean => done && clock.now().getTime() - at.getTime() > LATE_MS;
-  // A change of a table waits for it, as for any write.
   await deps.gate.run(async () => {
+    await requireQuiet(deps);
     const undone = await unfinished.repair(isDead);
     if (undone > 0) logger.info({ undone }, "took back what interrupted requests had written in half");
   });
@@ -41,7 +42,14 @@ export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promis
     if (isLate(left) || (await isDead(left))) await deps.gate.run(() => endDelete(deps, left));
 }
 
+/** As any write, it waits for a change of a table, and such a change for it. */
+async function requireQuiet({ catalogs }: RepairDeps): Promise<void> {
+  const catalog = await catalogs.refresh();
+  requireSettled(catalog, catalog.tables.values());
+}
+
 async function endDelete(deps: RepairDeps, left: Delete): Promise<void> {
+  await requireQuiet(deps);
   const { notes, instance } = deps.deletes;
   if (!(await notes.takeDelete(left, instance, deps.clock.now()))) return;
   const catalog = await deps.catalogs.refresh();
