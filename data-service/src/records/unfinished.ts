@@ -50,7 +50,7 @@ export class Unfinished {
     const log: UndoLog = {
       note: async (step) => {
         steps.push(step);
-        if (steps.length === 1) await notes.begin({ ...note, steps });
+        if (steps.length === 1) await notes.begin({ ...note, steps: [step] });
         else if (!(await notes.add(note, step))) throw tookTooLong();
       },
     };
