@@ -52,6 +52,7 @@ import { ensureIdentityIndexes, makeIdentityStore } from "./mongo/identity-store
 import { LEASE_MS, makeInstanceStore } from "./mongo/instance-store.js";
 import { JournalStore } from "./mongo/journal-store.js";
 import { makeKeyStore } from "./mongo/key-store.js";
+import { makeLock } from "./mongo/lock.js";
 import { ensureOnceIndexes, makeOnceStore } from "./mongo/once-store.js";
 import { provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
@@ -60,7 +61,7 @@ import { authSweeps, countLiveSessions, ensureAuthIndexes, makeSessionStore } fr
 import { sweepRegularly } from "./mongo/sweep.js";
 import { makeTableData } from "./mongo/table-data.js";
 import { makeThrottleStore } from "./mongo/throttle-store.js";
-import { makeTreeLock } from "./mongo/tree-lock.js";
+import { UnfinishedStore } from "./mongo/unfinished-store.js";
 import { makeUserStore, userCollection } from "./mongo/user-store.js";
 import { measurePool, traceCommands } from "./mongo/watch-client.js";
 import { loadRights } from "./permission/load-rights.js";
@@ -69,9 +70,12 @@ import { CountedWrites } from "./records/counted-writes.js";
 import type { RecordDeps } from "./records/deps.js";
 import type { ExplainPermissionDeps } from "./records/explain-permission.js";
 import { recordReader } from "./records/record-reader.js";
+import { repairUnfinished } from "./records/repair-unfinished.js";
 import { makeRuleHooks } from "./records/rule-hooks.js";
 import { makeSealer } from "./records/seal.js";
 import { SeenQueries } from "./records/seen-queries.js";
+import { takeBack } from "./records/take-back.js";
+import { Unfinished } from "./records/unfinished.js";
 import { makeUserHooks } from "./records/user-hooks.js";
 import { applyAtStart } from "./schema/apply-at-start.js";
 import { makeBackfill } from "./schema/backfill.js";
@@ -277,10 +281,16 @@ function makeRecords(
   });
   const unflushed = { writeConcern: { w: 1, journal: false } } as const;
   const light = cluster ? records : new RecordStore(db, config.queryTimeoutMs, unflushed);
-  const journaled = new JournaledStore({
-    ...{ store: records, light, journal, instance: presence.id, now: () => clock.now(), actor: currentActor },
-  });
-  return {
+  const journaled = { light, journal, instance: presence.id, now: () => clock.now(), actor: currentActor };
+  const notes = new UnfinishedStore(db, cluster);
+  const once = makeOnceStore(db);
+  const deps: Deps["records"] = {
+    unfinished: new Unfinished({
+      ...{ notes, once, instance: presence.id, clock, logger },
+      takeBack: (steps) => takeBack(deps, steps),
+    }),
+    deletes: { notes, instance: presence.id },
+    writesUnderNote: new CountedWrites(new JournaledStore({ ...journaled, store: light }), counts),
     ...{ catalogStore, clock, systemTables: tables, systemTablePrefix: config.systemTablePrefix },
     ...{ catalogs, gate, instances, logger, provision, rules },
     ...{ presence, journal, journalStore, feed, streams: new Streams() },
@@ -304,8 +314,8 @@ function makeRecords(
     store: records,
     notePlan: metrics.notePlan,
     seenQueries: new SeenQueries({ store: records, clock }),
-    writes: new CountedWrites(journaled, counts),
-    once: { store: makeOnceStore(db), clock },
+    writes: new CountedWrites(new JournaledStore({ ...journaled, store: records }), counts),
+    once: { store: once, clock },
     limits: { maxDepth: config.queryMaxDepth, maxLimit: config.queryMaxLimit },
     thresholds: {
       maxKeys: config.queryPlanMaxKeys,
@@ -315,11 +325,20 @@ function makeRecords(
     sealer: makeSealer(secrets.encryptionKey),
     fileHooks: makeFileHooks({
       ...{ ...files.fileTables, contents: files.contents, ledger: files.ledger },
-      ...{ store: records, treeLock: makeTreeLock(db, clock) },
+      ...{
+        store: records,
+        treeLock: makeLock(db, clock, "folders", "Other folders are being moved; try again shortly."),
+      },
     }),
     userHooks: makeUserHooks({
       table: `${config.systemTablePrefix}user`,
       hash: auth.hasher.hash,
+      adminLock: makeLock(
+        db,
+        clock,
+        "root admins",
+        "Other root admins are being changed; try again shortly.",
+      ),
       forgetUser(userId) {
         auth.sessionCache.forgetUser(userId);
         auth.apiTokenCache.forgetAll();
@@ -332,6 +351,7 @@ function makeRecords(
         ),
     }),
   };
+  return deps;
 }
 
 function protectedTablesOf(prefix: string): ProtectedTables {
@@ -391,10 +411,15 @@ export async function prepareTables(deps: Deps): Promise<void> {
     await records.provision(table);
   await deps.counts.ensureIndexes();
   await deps.records.journalStore.ensureIndexes();
+  await deps.records.deletes.notes.ensureIndexes();
   await repairCounts(deps, isEmbedded(config));
   await repairJournal(records, isEmbedded(config));
   await joinInstances(records, isEmbedded(config));
   await finishInterrupted(records);
+  // Where others may be at work, it is done in passing: see main.
+  if (!isEmbedded(config)) return;
+  await records.once.store.lapse();
+  await repairUnfinished(records, true);
 }
 
 /** The database runs inside this process, or beside it, and nobody else has it open. */

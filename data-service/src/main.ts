@@ -8,10 +8,13 @@ import { makeApp } from "./app.js";
 import { type Config, readConfig } from "./config.js";
 import { type Deps, isEmbedded, makeDeps, prepare, repairCounts } from "./deps.js";
 import { repairJournal } from "./journal/repair.js";
+import { repairUnfinished } from "./records/repair-unfinished.js";
 import { startSearchFiller } from "./records/search-filler.js";
 
 /** How often counts that a dead process left uncertain are looked for. */
 const REPAIR_EVERY_MS = 60_000;
+/** How often writes that a dead process has left in half are looked for. */
+const UNFINISHED_REPAIR_EVERY_MS = 5_000;
 /** How often changes that a dead process has made and not told are looked for. */
 const JOURNAL_REPAIR_EVERY_MS = 5_000;
 
@@ -34,12 +37,14 @@ await runService(async (): Promise<Service> => {
   deps.logger.info({ url: server.url }, "data service is ready");
   const repairs = repairAfterOthers(deps);
   const journalRepairs = repairJournalAfterOthers(deps);
+  const unfinishedRepairs = repairUnfinishedOfOthers(deps);
   return {
     url: server.url,
     async stop() {
       health.stopping = true;
       clearInterval(repairs);
       clearInterval(journalRepairs);
+      clearInterval(unfinishedRepairs);
       deps.records.streams.stop();
       stopSweeping();
       await Promise.all([server.stop(), filler.stop()]);
@@ -68,6 +73,15 @@ function repairJournalAfterOthers({ records, logger }: Deps): NodeJS.Timeout {
     );
   };
   return setInterval(repair, JOURNAL_REPAIR_EVERY_MS).unref();
+}
+
+function repairUnfinishedOfOthers({ records, logger }: Deps): NodeJS.Timeout {
+  const repair = (): void => {
+    repairUnfinished(records, false).catch((error: unknown) =>
+      logger.warn({ err: error }, "interrupted writes were not taken back"),
+    );
+  };
+  return setInterval(repair, UNFINISHED_REPAIR_EVERY_MS).unref();
 }
 
 function announce(config: Config, admin: { email: string; password: string } | undefined): void {

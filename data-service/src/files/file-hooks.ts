@@ -5,8 +5,9 @@ import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { isObject, type Json, type JsonObject } from "../json.js";
 import { CONTENT_KEY, type ContentLedger } from "../mongo/content-ledger.js";
+import type { Lock } from "../mongo/lock.js";
 import { idText, type RecordStore } from "../mongo/record-store.js";
-import type { TreeLock } from "../mongo/tree-lock.js";
+
 import type { Document } from "../query/lower/document.js";
 import type { WritePlan } from "../records/write-plan.js";
 import type { Contents } from "./contents.js";
@@ -19,7 +20,7 @@ export interface FileHooksDeps {
   readonly contents: Contents;
   readonly ledger: Pick<ContentLedger, "keysOf">;
   readonly store: Pick<RecordStore, "read">;
-  readonly treeLock: TreeLock;
+  readonly treeLock: Lock;
 }
 
 export interface FileHooks {

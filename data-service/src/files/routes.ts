@@ -7,9 +7,10 @@ import { respond } from "../http/respond.js";
 import { isObject, type JsonObject } from "../json.js";
 import { readFlag, readParameters } from "../query/parameters.js";
 import { list } from "../records/list.js";
-import { type Follows, remove } from "../records/remove.js";
+import { remove } from "../records/remove.js";
 import { respondCreated, respondWithRecord, searchOf } from "../records/routes.js";
 import { expectedVersions } from "../records/version.js";
+import type { Follow } from "../records/write-plan.js";
 import type { FileDeps } from "./deps.js";
 import { download } from "./download.js";
 import { flatFolders, folderTree } from "./folder-tree.js";
@@ -74,7 +75,7 @@ function exchangeOf(request: Request, response: Response): Exchange {
   return { principal: principalOf(request), request, response, parameters };
 }
 
-function insideFolders({ fileTables: { files, folders } }: FileDeps): Follows {
+function insideFolders({ fileTables: { files, folders } }: FileDeps): Follow {
   return (owner, relation) =>
     (owner.name === files && relation.name === "folder") ||
     (owner.name === folders && relation.name === "parent");

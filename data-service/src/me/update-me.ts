@@ -57,7 +57,7 @@ export async function updateMe(
     return;
   }
   const { condition, fields } = await provePassword(deps, principal, table, checked.currentPassword, client);
-  if (!(await runUpdate(deps, table, id, plan, { $and: [condition, unmoved] }, fields)))
+  if (!(await runUpdate(deps, table, id, plan, { $and: [condition, unmoved] }, { extra: fields })))
     throw expected === undefined ? passwordMoved() : movedOn(table);
   const details = { by: principal.userId };
   await deps.audit.record({ event: "password.changed", userId: principal.userId, details }, client);

@@ -31,6 +31,13 @@ export function makeOnceStore(db: Db): OnceStore & { sweep(now: Date): Promise<v
       const { matchedCount } = await entries.updateOne({ _id: { $eq: id }, owner }, { $set: change });
       return matchedCount === 1;
     },
+    async takeOver(id, owner, next) {
+      const open = { _id: { $eq: id }, owner, done: { $ne: true } };
+      return (await entries.updateOne(open, { $set: next })).matchedCount === 1;
+    },
+    async lapse() {
+      await entries.updateMany({ done: { $ne: true } }, { $set: { leaseUntil: new Date(0) } });
+    },
     async remove(id, owner) {
       await entries.deleteOne({ _id: { $eq: id }, owner });
     },

@@ -1,5 +1,4 @@
 // POST of records: check everything, write all or none, answer with the records as they are now.
-import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { isArray, type Json } from "../json.js";
@@ -14,10 +13,10 @@ import { alternativesFor, checkBulk, openWrite, PLAIN } from "./bind-body.js";
 import { requireObject } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
-import { type OnceKey, once, type Turn } from "./once.js";
+import { type OnceKey, once } from "./once.js";
 import type { RecordShape } from "./read-one.js";
 import { requireLinked, runCreate } from "./run-write.js";
-import { orUndo } from "./undo.js";
+import type { UndoLog } from "./undo.js";
 import type { Versioned } from "./version.js";
 import type { Stamp, WritePlan } from "./write-plan.js";
 import { bringsRecords, checkTree, makeTrees, type TreeMaker } from "./write-tree.js";
@@ -61,11 +60,38 @@ async function createSettled(
   if (tree !== undefined) return createTrees(deps, rights, tree, body, parameters, key);
   const bound = await bindCreates(deps, rights, tableName, body, { parameters, stamp });
   const { table, shape } = bound;
-  const run = async (turn?: Turn): Promise<readonly Stored[]> =>
-    runCreate(deps, table, await judgeCreates(deps, bound), turn);
-  const ids = key === undefined ? await run() : await once(deps.once, key, run);
+  const ids = await allOrNone(deps, key, isOneWrite(bound), async (writing, log) =>
+    runCreate(writing, table, await judgeCreates(deps, bound), log),
+  );
   deps.ruleHooks.afterChange(table);
   return { records: await answerOf(deps, shape, ids), ids: ids.map((id) => idText(table, id)) };
+}
+
+/** Makes the records of one request, with the writes and the log of the request. @returns their ids */
+type Make = (deps: RecordDeps, log: UndoLog) => Promise<readonly Stored[]>;
+
+/** @param isOne one write says it all, so that nothing can be left in half */
+async function allOrNone(
+  deps: RecordDeps,
+  key: OnceKey | undefined,
+  isOne: boolean,
+  make: Make,
+): Promise<readonly Stored[]> {
+  const { unfinished } = deps;
+  if (key === undefined && isOne) return unfinished.orUndo((log) => make(deps, log));
+  // What says that all of it is there waits for the disk, and for all that was written before.
+  const noted = (log: UndoLog) => make({ ...deps, writes: deps.writesUnderNote }, log);
+  if (key === undefined) return unfinished.wholly(noted);
+  return once(
+    deps.once,
+    key,
+    (owner) => unfinished.undoOf(owner),
+    (turn) => unfinished.wholly(noted, turn),
+  );
+}
+
+function isOneWrite({ bodies }: BoundCreates): boolean {
+  return bodies.length === 1 && bodies.flat().every(({ plan }) => plan.foreign.length === 0);
 }
 
 /** A request whose bodies bring records along. */
@@ -84,7 +110,7 @@ export async function treeOf(
     const table = findTable(catalog, tableName);
     const bodies = isArray(body) ? body : [body];
     if (!bringsRecords(bodies, table, catalog)) return undefined;
-    return { table, maker: treeMaker(deps, rights, catalog) };
+    return { table, maker: treeMaker({ ...deps, writes: deps.writesUnderNote }, rights, catalog) };
   });
 }
 
@@ -94,10 +120,9 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
     maxDepth: deps.limits.maxDepth,
     check: (table, body) =>
       void alternativesFor(openWrite(deps, rights, catalog, table, "create", PLAIN), body),
-    async make(table, bodies, undo) {
+    async make(table, bodies, log) {
       const bound = await bindCreates(deps, rights, table.name, bodies, { parameters: PLAIN });
-      const ids = await runCreate(deps, table, await judgeCreates(deps, bound));
-      undo.push(async () => void (await deps.writes.remove(table, ids)));
+      const ids = await runCreate(deps, table, await judgeCreates(deps, bound), log);
       deps.ruleHooks.afterChange(table);
       return ids.map((id) => COLUMN_TYPES[table.idColumn.type].toJson(id));
     },
@@ -119,21 +144,11 @@ async function createTrees(
     checkTree(maker, table, tree, (flat) => void alternativesFor(context, flat));
     return tree;
   });
-  const run = async (turn?: Turn): Promise<readonly Stored[]> => {
-    if (turn?.ids !== undefined) throw interrupted(table);
-    await turn?.choose([]);
-    const made = await orUndo((undo) => makeTrees(maker, table, bodies, undo));
+  const ids = await allOrNone(deps, key, false, async (_writing, log) => {
+    const made = await makeTrees(maker, table, bodies, log);
     return made.map((id) => parseId(table, String(id)));
-  };
-  const ids = key === undefined ? await run() : await once(deps.once, key, run);
+  });
   return { records: await answerOf(deps, context.shape, ids), ids: ids.map((id) => idText(table, id)) };
-}
-
-function interrupted(table: Table): AppError {
-  return new AppError(
-    "CONFLICT",
-    `The first request with this Idempotency-Key was cut off while it made "${table.name}" records with others inside; look what is there before you send it with a new key.`,
-  );
 }
 
 /** Bodies of new records that are right as far as can be told without asking the database. */
@@ -192,7 +207,13 @@ export async function createBatch(
 ): Promise<void> {
   await deps.gate.run(async () => {
     const bound = await bindCreates(deps, await deps.rights(principal), tableName, bodies, FOR_IMPORT);
-    await runCreate(deps, bound.table, await judgeCreates(deps, bound));
+    const plans = await judgeCreates(deps, bound);
+    // Which of them were written could not be told from other records with their ids after a crash, and need not be:
+    // the import goes on where it was cut off.
+    const bringsIds = plans.some(({ own }) => own.set.has("_id"));
+    await allOrNone(deps, undefined, bringsIds, (writing, log) =>
+      runCreate(writing, bound.table, plans, log),
+    );
     deps.ruleHooks.afterChange(bound.table);
   });
 }

@@ -3,6 +3,7 @@ import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import type { FileHooks } from "../files/file-hooks.js";
 import type { RecordStore } from "../mongo/record-store.js";
+import type { UnfinishedStore } from "../mongo/unfinished-store.js";
 import type { LoadRights } from "../permission/load-rights.js";
 import type { QueryLimits } from "../query/bind-query.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
@@ -14,6 +15,7 @@ import type { PlanKind } from "./plan-kind.js";
 import type { RuleHooks } from "./rule-hooks.js";
 import type { Sealer } from "./seal.js";
 import type { SeenQueries } from "./seen-queries.js";
+import type { Unfinished } from "./unfinished.js";
 import type { UserHooks } from "./user-hooks.js";
 
 export interface RecordDeps {
@@ -21,6 +23,11 @@ export interface RecordDeps {
   readonly store: RecordStore;
   /** All writes of records that may change links. */
   readonly writes: CountedWrites;
+  /** The same for requests that write more than once under a note, whose last write waits for the disk. */
+  readonly writesUnderNote: CountedWrites;
+  readonly unfinished: Unfinished;
+  /** Where deletes are noted, and what names this process there. */
+  readonly deletes: { readonly notes: UnfinishedStore; readonly instance: string };
   /** Every write of records passes here, so that a change of a table can wait for those under way. */
   readonly gate: WriteGate;
   readonly once: OnceDeps;

@@ -1,10 +1,12 @@
 // What a full set of links lets go. A caller's set has only what the caller may see, so the others stay as they are.
 
+import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import { idsOf } from "../mongo/record-store.js";
+import { idsOf, idText } from "../mongo/record-store.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import type { LinkSet } from "./check-body.js";
+import type { FieldChange } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
 
 /** The condition for documents that link to a record and are not in its new set, as far as the caller sees them. */
@@ -21,4 +23,41 @@ export async function formerLinks(
     { $project: { _id: 1 } },
   ]);
   return { [relation.link.field]: id, _id: { $in: idsOf(target, seen) } };
+}
+
+/** A change of a record, and the condition under which it lets go of nothing else; undefined = always. */
+interface WholeChange {
+  readonly change: FieldChange;
+  readonly guard?: Document;
+}
+
+/** The same for lists of links in the record itself: the change, with what the caller does not see of each list. */
+export async function withUnseen(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  id: Stored,
+  lists: readonly LinkSet[],
+  change: FieldChange,
+): Promise<WholeChange> {
+  const partial = lists.filter(({ visible }) => visible.kind !== "always");
+  if (partial.length === 0) return { change };
+  const fields = partial.map(({ relation }) => relation.link.field);
+  const project = { _id: 1, ...Object.fromEntries(fields.map((field) => [field, 1])) };
+  const [before] = await store.read(table, [{ $match: { _id: id } }, { $project: project }]);
+  const set = { ...change.set };
+  const guard: Document = {};
+  for (const { relation, target, ids, visible } of partial) {
+    const { field } = relation.link;
+    // What was just read goes back as it was.
+    const list = (before?.[field] ?? null) as Stored[] | null;
+    guard[field] = list === null ? { $exists: false } : { $eq: list };
+    const seen = await store.existing(target, list ?? [], matchStages([visible], new Names()));
+    const chosen = new Set(ids.map((each) => idText(target, each)));
+    const unseen = (list ?? []).filter((each) => {
+      const text = idText(target, each);
+      return !seen.has(text) && !chosen.has(text);
+    });
+    if (unseen.length > 0) set[field] = [...ids, ...unseen];
+  }
+  return { change: { set, unset: change.unset.filter((field) => set[field] === undefined) }, guard };
 }

@@ -1,19 +1,20 @@
 // Idempotency-Key: a create that is sent again, because its answer was lost, does nothing twice.
 //
-// The ids of the new records are noted under the key before they are written. Whoever sends the key again after a crash
-// writes under the same ids what is not there yet; nobody can tell whether the first answer was lost or never given.
+// The write that ends the key says that all records are there. Whoever sends the key again after a crash takes back what
+// the first request has left (see unfinished) and makes everything anew.
 import { createHash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import { ObjectId } from "bson";
 import type { Stored } from "../catalog/column-types.js";
 import { type Json, nestsDeeperThan } from "../json.js";
+import type { OnceOwner } from "../mongo/unfinished-store.js";
 import type { Principal } from "../principal.js";
 
 /** How long a key is kept: 24 hours (contract, section 5). */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 /** A request that has not ended after this long is taken for one whose process is gone. */
-const LEASE_MS = 30_000;
+export const LEASE_MS = 30_000;
 /** How long a repeat waits for the first request to end. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
@@ -31,7 +32,7 @@ export interface OnceEntry extends OnceKey {
   readonly owner: string;
   readonly leaseUntil: Date;
   readonly expiresAt: Date;
-  /** Ids of the records, once they are chosen. */
+  /** Ids of the records, when it is done. */
   readonly ids?: readonly Stored[];
   readonly done?: boolean;
 }
@@ -42,6 +43,10 @@ export interface OnceStore {
   find(id: string): Promise<OnceEntry | undefined>;
   /** Changes the entry as long as this owner has it; false when it has not. */
   change(id: string, owner: string, change: Partial<Omit<OnceEntry, "id" | "asked">>): Promise<boolean>;
+  /** Makes another one the owner of an entry that is not done; false when it is, or has another owner. */
+  takeOver(id: string, owner: string, next: Pick<OnceEntry, "owner" | "leaseUntil">): Promise<boolean>;
+  /** Nobody works any more under a key that is not done. */
+  lapse(): Promise<void>;
   remove(id: string, owner: string): Promise<void>;
 }
 
@@ -50,12 +55,11 @@ export interface OnceDeps {
   readonly clock: Clock;
 }
 
-/** How a create goes on. */
-export interface Turn {
-  /** Ids that were chosen by a request whose end nobody saw: some of the records may be there. */
-  readonly ids: readonly Stored[] | undefined;
-  /** Notes the ids before anything is written. */
-  choose(ids: readonly Stored[]): Promise<void>;
+/** A request that works under a key. */
+export interface Turn<Result> {
+  readonly once: OnceOwner;
+  /** Ends the key with the result: on disk when this resolves. @returns false when somebody else works under it */
+  finish(result: Result): Promise<boolean>;
 }
 
 /** What is nested deeper can't be written as text without end of the stack. */
@@ -92,25 +96,26 @@ function digestOf(parts: readonly Json[]): string {
 
 /**
  * Runs a create once for all requests with the key.
- * @param run writes the records; a refusal of it gives the key back
+ * @param undoOf takes back what a request has left whose end nobody saw
+ * @param run writes the records and ends the key; a refusal of it gives the key back
  * @returns the ids of the records that the first of the requests has made
  * @throws AppError 409 when the key stands for another request, or for one that takes its time
  */
 export async function once(
   { store, clock }: OnceDeps,
   key: OnceKey,
-  run: (turn: Turn) => Promise<readonly Stored[]>,
+  undoOf: (owner: string) => Promise<void>,
+  run: (turn: Turn<readonly Stored[]>) => Promise<readonly Stored[]>,
 ): Promise<readonly Stored[]> {
   const owner = new ObjectId().toHexString();
-  const begun = await begin({ store, clock }, key, owner);
-  if (begun.done === true) return begun.ids ?? [];
-  const choose = async (ids: readonly Stored[]): Promise<void> => {
-    if (!(await store.change(key.id, owner, { ids }))) throw stillRunning();
-  };
+  const { entry, former } = await begin({ store, clock }, key, owner);
+  if (entry.done === true) return entry.ids ?? [];
   try {
-    const ids = await run({ ids: begun.ids, choose });
-    await store.change(key.id, owner, { ids, done: true });
-    return ids;
+    if (former !== undefined) await undoOf(former);
+    return await run({
+      once: { key: key.id, owner },
+      finish: (ids) => store.change(key.id, owner, { ids, done: true }),
+    });
   } catch (error) {
     await letGo(store, key, owner, error);
     throw error;
@@ -125,21 +130,28 @@ async function letGo(store: OnceStore, { id }: OnceKey, owner: string, error: un
   await Promise.resolve(gone).catch(() => undefined);
 }
 
-/** The entry that this request works under, or one that is done. */
-async function begin({ store, clock }: OnceDeps, key: OnceKey, owner: string): Promise<OnceEntry> {
+interface Begun {
+  /** The one that this request works under, or one that is done. */
+  readonly entry: OnceEntry;
+  /** A request that worked under it before. */
+  readonly former?: string;
+}
+
+async function begin({ store, clock }: OnceDeps, key: OnceKey, owner: string): Promise<Begun> {
   const began = performance.now();
   for (;;) {
     const now = clock.now();
     const leaseUntil = new Date(now.getTime() + LEASE_MS);
     const entry = { ...key, owner, leaseUntil, expiresAt: new Date(now.getTime() + KEPT_MS) };
-    if (await store.insert(entry)) return entry;
+    if (await store.insert(entry)) return { entry };
     const found = await store.find(key.id);
     if (found === undefined) continue;
     if (found.expiresAt <= now) await store.remove(key.id, found.owner);
     else if (found.asked !== key.asked) throw otherRequest();
-    else if (found.done === true) return found;
+    else if (found.done === true) return { entry: found };
     else if (found.leaseUntil <= now) {
-      if (await store.change(key.id, found.owner, { owner, leaseUntil })) return { ...found, owner };
+      if (await store.takeOver(key.id, found.owner, { owner, leaseUntil }))
+        return { entry: { ...found, owner }, former: found.owner };
     } else if (performance.now() - began > PATIENCE_MS) throw stillRunning();
     else await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }

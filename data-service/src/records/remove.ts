@@ -1,6 +1,6 @@
 // DELETE of records, with all that `onDelete` asks for.
 import { AppError } from "@portico/shared/app-error";
-import type { Relation, Table } from "../catalog/catalog.js";
+import type { Table } from "../catalog/catalog.js";
 import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
@@ -12,21 +12,19 @@ import { anyRow, judgeDelete, notAllowed } from "./authorize-write.js";
 import { PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
+import type { DeleteStep } from "./leaving.js";
 import { recordShape } from "./read-one.js";
-import { type DeleteStep, type MayKnow, runDelete } from "./run-delete.js";
+import { type MayKnow, runDelete } from "./run-delete.js";
 import { atVersion, type Expected } from "./version.js";
 import { all, isVisible, requireVersion, whileOthersChange } from "./write-guard.js";
-import { tablesDeletedFrom } from "./write-plan.js";
+import { type Follow, tablesDeletedFrom } from "./write-plan.js";
 
 export interface RemoveBesides {
   readonly expected?: Expected;
-  readonly follows?: Follows | undefined;
+  readonly follows?: Follow | undefined;
   /** Removes for good what the table would keep, or has kept: for root admins. */
   readonly permanent?: boolean;
 }
-
-/** Tells which relations a delete follows instead of being refused by them. */
-export type Follows = (owner: Table, relation: Relation) => boolean;
 
 /** Deletes one record with all that `onDelete` asks for. @param follows takes along only what the caller may delete */
 export async function remove(

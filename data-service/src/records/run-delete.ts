@@ -10,7 +10,8 @@ import type { Document } from "../query/lower/document.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { beginAct, type DeletionAct, markDeleted, stateCondition } from "./kept.js";
-import { type DeleteEffect, deleteEffects } from "./write-plan.js";
+import { type DeleteStep, deleteNoted } from "./leaving.js";
+import { type DeleteEffect, deleteEffects, type Follow } from "./write-plan.js";
 
 /** How far a delete reaches. */
 export interface Reach {
@@ -19,10 +20,13 @@ export interface Reach {
   /** Whether the caller may hear of a relation that stands against it. */
   readonly mayKnow: MayKnow;
   /** Relations that are followed instead of standing against it. */
-  readonly follows?: (owner: Table, relation: Relation) => boolean;
+  readonly follows?: Follow;
   /** Asked about all that would go, before anything does; refuses by throwing. */
   readonly mayTake?: (step: DeleteStep) => Promise<void>;
 }
+
+/** What nobody asked for: nothing is told, and nothing is kept from going. */
+export const OWN_REACH: Reach = { permanent: false, mayKnow: () => true };
 
 /**
  * Deletes a record with all that `onDelete` asks for. Everything that could refuse is asked first, through all levels.
@@ -38,19 +42,14 @@ export async function runDelete(
   reach: Reach,
 ): Promise<boolean> {
   if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
-  await deps.userHooks.beforeChange(table, id, null);
-  if (!(await stillSatisfies(deps, table, id, guard))) return false;
-  const steps = await collectDeletes(deps, catalog, { table, ids: [id] }, reach);
-  for (const step of steps) await reach.mayTake?.(step);
-  const act: DeletionAct = { id: new ObjectId(), at: deps.clock.now() };
-  if (isKept(table, reach)) {
-    if (!(await keepSteps(deps, catalog, { table, id }, steps, { reach, act, guard }))) return false;
-  } else if (incomingLinks(catalog, table).length === 0) {
+  const done = await deps.userHooks.changing(table, id, null, async () => {
+    if (!(await stillSatisfies(deps, table, id, guard))) return false;
     // Nothing else is concerned: condition and deed are one.
-    if ((await removeRecords(deps, table, [id], guard)) === 0) return false;
-  } else await deleteSteps(deps, catalog, steps, { reach, act });
-  await deps.userHooks.afterChange(table, id);
-  return true;
+    if (incomingLinks(catalog, table).length === 0) return deleteAlone(deps, table, id, guard, reach);
+    return takeAway(deps, catalog, { table, ids: [id] }, reach, { guard });
+  });
+  if (done) await deps.userHooks.afterChange(table, id);
+  return done;
 }
 
 /** Is what a delete takes away of a table kept there? */
@@ -58,27 +57,50 @@ function isKept(table: Table, { permanent }: Reach): boolean {
   return table.deletedAt !== undefined && !permanent;
 }
 
-/** Deletes a record that its table keeps, with all that goes with it. @returns false when it does not satisfy the guard */
-async function keepSteps(
+const newAct = ({ clock }: RecordDeps): DeletionAct => ({ id: new ObjectId(), at: clock.now() });
+
+async function deleteAlone(
   deps: RecordDeps,
-  catalog: Catalog,
-  { table, id }: { readonly table: Table; readonly id: Stored },
-  steps: readonly DeleteStep[],
-  { reach, act, guard }: Deed & { readonly guard: Document },
+  table: Table,
+  id: Stored,
+  guard: Document,
+  reach: Reach,
 ): Promise<boolean> {
-  // Nothing else is concerned: condition and deed are one.
-  if (incomingLinks(catalog, table).length === 0)
-    return (await markDeleted(deps, table, [id], act, guard)) > 0;
-  const begun = await beginAct(deps, table, id, guard, act.at);
-  if (begun === undefined) return false;
-  await deleteSteps(deps, catalog, steps, { reach, act: begun });
-  return true;
+  const gone = isKept(table, reach)
+    ? await markDeleted(deps, table, [id], newAct(deps), guard)
+    : await removeRecords(deps, table, [id], guard);
+  return gone > 0;
 }
 
-/** How a delete is done. */
-interface Deed {
-  readonly reach: Reach;
-  readonly act: DeletionAct;
+/**
+ * Deletes records with all that `onDelete` asks for, whoever wants it.
+ * @param besides the act that they go in, when it has begun already; what a single record must satisfy
+ * @returns false when a record that its table keeps does not satisfy the guard, or is deleted already
+ * @throws AppError 409 when something stands against it
+ */
+export async function takeAway(
+  deps: RecordDeps,
+  catalog: Catalog,
+  first: DeleteStep,
+  reach: Reach = OWN_REACH,
+  { act, guard = {} }: { readonly act?: DeletionAct; readonly guard?: Document } = {},
+): Promise<boolean> {
+  const collect = async (): Promise<DeleteStep[]> => {
+    const steps = await collectDeletes(deps, catalog, first, reach);
+    for (const step of steps) await reach.mayTake?.(step);
+    return steps;
+  };
+  const begin = async (): Promise<DeletionAct | undefined> => {
+    const [id] = first.ids;
+    if (act !== undefined || id === undefined || !isKept(first.table, reach)) return act ?? newAct(deps);
+    return beginAct(deps, first.table, id, guard, deps.clock.now());
+  };
+  const go = async (steps: readonly DeleteStep[]): Promise<boolean> => {
+    const begun = await begin();
+    if (begun !== undefined) await deleteSteps(deps, catalog, steps, reach, begun);
+    return begun !== undefined;
+  };
+  return deleteNoted(deps, catalog, collect, go, reach.follows);
 }
 
 async function stillSatisfies(
@@ -103,9 +125,9 @@ async function deleteSteps(
   deps: RecordDeps,
   catalog: Catalog,
   steps: readonly DeleteStep[],
-  deed: Deed,
+  reach: Reach,
+  act: DeletionAct,
 ): Promise<void> {
-  const { reach, act } = deed;
   for (const step of steps.toReversed()) {
     if (isKept(step.table, reach)) await markDeleted(deps, step.table, step.ids, act);
     else {
@@ -113,16 +135,41 @@ async function deleteSteps(
       await removeRecords(deps, step.table, step.ids, {});
     }
   }
-  for (const step of steps) {
-    for (const effect of effectsOf(catalog, step.table, reach)) {
-      const late = effect.effect === "cascade" ? await linkedIds(deps, effect, step.ids, undefined) : [];
-      if (late.length === 0) continue;
-      const all = { ...reach, mayKnow: () => true };
-      const more = await collectDeletes(deps, catalog, { table: effect.owner, ids: late }, all);
-      await deleteSteps(deps, catalog, more, deed);
+  for (const step of steps) await lookAgain(deps, catalog, step, reach, act);
+}
+
+/** Links that were made to records while these went. Those to records that are kept lead nowhere by themselves. */
+export async function lookAgain(
+  deps: RecordDeps,
+  catalog: Catalog,
+  step: DeleteStep,
+  reach: Reach = OWN_REACH,
+  act: DeletionAct = newAct(deps),
+): Promise<void> {
+  const isGone = !isKept(step.table, reach);
+  for (const effect of effectsOf(catalog, step.table, reach)) {
+    const late = await linkedIds(deps, effect, step.ids, undefined);
+    if (late.length === 0) continue;
+    const { owner, relation } = effect;
+    const { field } = relation.link;
+    const letGo = async (): Promise<void> => {
+      if (isGone) await deps.writes.moveLink(owner, field, { [field]: { $in: [...step.ids] } }, null);
+    };
+    if (effect.effect === "restrict") await letGo();
+    else {
+      const all = { permanent: reach.permanent, mayKnow: () => true };
+      await takeAway(deps, catalog, { table: owner, ids: late }, all, { act }).catch(onConflict(letGo));
     }
-    if (!isKept(step.table, reach)) await unlink(deps, catalog, step, reach);
   }
+  if (isGone) await unlink(deps, catalog, step, reach);
+}
+
+/** What stands against going along is left without the link. */
+function onConflict(letGo: () => Promise<void>): (error: unknown) => Promise<void> {
+  return async (error) => {
+    if (!(error instanceof AppError) || error.code !== "CONFLICT") throw error;
+    await letGo();
+  };
 }
 
 /** What a delete does to the records that link to its own. */
@@ -160,11 +207,6 @@ function removeRecords(
     const both = Object.keys(guard).length === 0 ? condition : { $and: [guard, condition] };
     return deps.writes.remove(table, ids, both);
   });
-}
-
-export interface DeleteStep {
-  readonly table: Table;
-  readonly ids: readonly Stored[];
 }
 
 /** What goes, parents before children; a record that is reached again, as in a circle, goes once. */

@@ -10,8 +10,9 @@ import type { Document } from "../query/lower/document.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { actOf, stateCondition } from "./kept.js";
-import type { DeleteStep } from "./run-delete.js";
-import { orUndo, rememberFields, type Undo } from "./undo.js";
+import type { DeleteStep } from "./leaving.js";
+import { noteFields } from "./run-write.js";
+import type { UndoLog } from "./undo.js";
 
 /**
  * @param guard only while the record satisfies it; `{}` = always
@@ -37,11 +38,11 @@ export async function runRestore(
   const own = { table, ids: [id] };
   const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
   await requireNeeded(deps, catalog, [own, ...others], [own, ...others]);
-  await orUndo(async (undo) => {
-    if (isDeleted) await bringBack(deps, own, which, others.length === 0, undo);
+  await deps.unfinished.orUndo(async (log) => {
+    if (isDeleted) await bringBack(deps, own, which, others.length === 0, log);
     for (const step of others) {
       const gone = { _id: { $in: [...step.ids] }, ...(act === undefined ? {} : { [DELETION_FIELD]: act }) };
-      await bringBack(deps, step, gone, true, undo);
+      await bringBack(deps, step, gone, true, log);
     }
     // Somebody may have deleted what is needed, or the record itself, while this was under way.
     await requireNeeded(deps, catalog, [own, ...others]);
@@ -53,16 +54,16 @@ export async function runRestore(
 /** @param isWhole nothing else of the act is still to come back with it */
 async function bringBack(
   deps: RecordDeps,
-  { table }: DeleteStep,
+  { table, ids }: DeleteStep,
   which: Document,
   isWhole: boolean,
-  undo: Undo[],
+  log: UndoLog,
 ): Promise<void> {
-  const fields = [DELETED_FIELD, DELETION_FIELD, table.updatedAt.field];
+  const marks = [DELETED_FIELD, DELETION_FIELD];
+  const set = { [table.updatedAt.field]: deps.clock.now() };
+  for (const id of ids) await noteFields(deps, table, id, { set, unset: marks }, log);
   const deleted = { $and: [which, stateCondition(table, "deleted")] };
-  undo.push(await rememberFields(deps, table, deleted, fields));
-  const unset = isWhole ? [DELETED_FIELD, DELETION_FIELD] : [DELETED_FIELD];
-  await deps.writes.updateMany(table, deleted, { set: { [table.updatedAt.field]: deps.clock.now() }, unset });
+  await deps.writes.updateMany(table, deleted, { set, unset: isWhole ? marks : [DELETED_FIELD] });
 }
 
 /** The act is undone in full: the record forgets it. @throws AppError 409 when the record is deleted again by now */

@@ -5,48 +5,52 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { emptyGrams } from "../catalog/grams.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
 import { insertedBefore } from "../mongo/driver-errors.js";
-import { idText } from "../mongo/record-store.js";
+import { idText, VERSION_FIELD } from "../mongo/record-store.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import { type LinkSet, owningRelation } from "./check-body.js";
+import type { FieldChange } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
-import { formerLinks } from "./former-links.js";
+import { formerLinks, withUnseen } from "./former-links.js";
 import { newIds } from "./ids.js";
-import type { Turn } from "./once.js";
-import { orUndo, rememberFields, type Undo } from "./undo.js";
+import { linkable } from "./leaving.js";
+import type { UndoLog } from "./undo.js";
+import { versionOf } from "./version.js";
 import type { OwnFields, WritePlan } from "./write-plan.js";
 
 /**
- * Creates records, all or none.
- * @param turn of a request that may have been sent before
+ * Creates records.
+ * @param log what takes them back where it is all or none
  * @returns their ids
  */
 export async function runCreate(
   deps: RecordDeps,
   table: Table,
   plans: readonly WritePlan[],
-  turn?: Turn,
+  log: UndoLog,
 ): Promise<readonly Stored[]> {
   await requireLinked(deps, plans);
   const fields = await Promise.all(plans.map((plan) => storedFields(deps, table, plan.own)));
-  const ids = turn?.ids ?? (await idsFor(deps, table, plans));
-  await turn?.choose(ids);
+  const ids = await idsFor(deps, table, plans);
   const now = deps.clock.now();
   const mark = table.singleton ? { [SINGLETON_FIELD]: 1 } : {};
   // An import by root brings ids and times of its own, among the fields.
   const times = { [table.createdAt.field]: now, [table.updatedAt.field]: now };
   const before = { ...emptyGrams(table.columns.values()), ...times };
   const documents = fields.map((own, at): Document => ({ _id: ids[at] ?? null, ...before, ...own, ...mark }));
-  const unwritten = turn?.ids === undefined ? documents : await missing(deps, table, documents, ids);
-  await insertAll(deps, table, unwritten, ids, plans.some(broughtId));
-  await orUndo(async (undo) => {
-    undo.push(async () => void (await deps.writes.remove(table, ids)));
-    for (const [at, plan] of plans.entries()) await linkForeign(deps, ids[at], plan.foreign, undo);
-    // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see runDelete); what it
-    // can't have found yet, because we came later, we find here.
-    await requireLinked(deps, plans);
-  });
+  const made = { kind: "made", table: table.id, ids } as const;
+  if (plans.some(broughtId)) {
+    await insertBrought(deps, table, documents, ids);
+    await log.note(made);
+  } else {
+    await log.note(made);
+    await deps.writes.insert(table, documents);
+  }
+  for (const [at, plan] of plans.entries()) await linkForeign(deps, table, ids[at], plan.foreign, log);
+  // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see run-delete); what it
+  // can't have found yet, because we came later, we find here.
+  await requireLinked(deps, plans);
   return ids;
 }
 
@@ -65,43 +69,36 @@ function broughtId({ own }: WritePlan): Stored | undefined {
   return own.set.get("_id");
 }
 
-/** Those that a request whose end nobody saw has not written. */
-async function missing(
-  { store }: RecordDeps,
-  table: Table,
-  documents: readonly Document[],
-  ids: readonly Stored[],
-): Promise<Document[]> {
-  const there = await store.existing(table, ids);
-  return documents.filter((_, at) => !there.has(idText(table, ids[at])));
-}
-
 /**
- * Several documents that fail half-way (a duplicate) leave nothing behind.
- * @param mayExist the ids were not made for these documents, so that a record which has one may be another's: only what
- * is known to be ours goes
+ * Several documents that fail half-way (a duplicate) leave nothing behind. Their ids were not made for them, so that a
+ * record which has one may be another's: only what is known to be ours goes.
  */
-async function insertAll(
+async function insertBrought(
   deps: RecordDeps,
   table: Table,
   documents: readonly Document[],
   ids: readonly Stored[],
-  mayExist: boolean,
 ): Promise<void> {
-  if (documents.length === 0) return;
   try {
     await deps.writes.insert(table, documents);
   } catch (error) {
-    const ours = mayExist ? ids.slice(0, insertedBefore(error)) : ids;
+    const ours = ids.slice(0, insertedBefore(error));
     if (documents.length > 1 && ours.length > 0) await deps.writes.remove(table, ours);
     throw error;
   }
 }
 
+/** What comes with a change besides its plan. */
+export interface RunBesides {
+  /** Fields written with it. */
+  readonly extra?: Document;
+  /** Of a request that does more than this change. */
+  readonly log?: UndoLog | undefined;
+}
+
 /**
  * Changes one record.
  * @param guard only while the record satisfies it; `{}` = always
- * @param extra fields written with it
  * @returns false when the record is there and does not satisfy the guard
  * @throws AppError 404
  */
@@ -111,10 +108,26 @@ export async function runUpdate(
   id: Stored,
   plan: WritePlan,
   guard: Document,
-  extra: Document = {},
+  { extra = {}, log }: RunBesides = {},
 ): Promise<boolean> {
   await requireLinked(deps, [plan]);
-  await deps.userHooks.beforeChange(table, id, plan.own.set);
+  const change = (each: UndoLog): Promise<boolean> => changeRecord(deps, table, id, plan, guard, extra, each);
+  const done = await deps.userHooks.changing(table, id, plan.own.set, () =>
+    log === undefined ? deps.unfinished.orUndo(change) : change(log),
+  );
+  if (done) await deps.userHooks.afterChange(table, id);
+  return done;
+}
+
+async function changeRecord(
+  deps: RecordDeps,
+  table: Table,
+  id: Stored,
+  plan: WritePlan,
+  guard: Document,
+  extra: Document,
+  log: UndoLog,
+): Promise<boolean> {
   const fields = {
     ...(await storedFields(deps, table, plan.own)),
     ...deps.userHooks.alongside(table, plan.own),
@@ -122,21 +135,45 @@ export async function runUpdate(
   };
   const { unset } = plan.own;
   const nothing = Object.keys(fields).length === 0 && unset.length === 0 && plan.foreign.length === 0;
-  const change = { set: { ...fields, [table.updatedAt.field]: deps.clock.now() }, unset };
-  const done = await orUndo(async (undo) => {
-    if (plan.foreign.length > 0) {
-      for (const set of plan.foreign) await requireLettable(deps, id, set);
-      undo.push(await rememberFields(deps, table, { _id: id }, [...Object.keys(change.set), ...unset]));
-    }
-    const found = nothing
-      ? (await deps.store.existing(table, [id])).size === 1
-      : await deps.writes.update(table, id, change, guard);
-    if (!found && (await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
-    if (found) await linkForeign(deps, id, plan.foreign, undo);
-    return found;
+  const set = { ...fields, [table.updatedAt.field]: deps.clock.now() };
+  const whole = await withUnseen(deps, table, id, plan.ownLists, { set, unset });
+  for (const linkSet of plan.foreign) await requireLettable(deps, id, linkSet);
+  const ownLinks = plan.mustExist.filter(({ relation }) => relation.link.on === "self");
+  if (plan.foreign.length > 0 || ownLinks.length > 0) await noteFields(deps, table, id, whole.change, log);
+  const condition = whole.guard === undefined ? guard : { $and: [guard, whole.guard] };
+  const found = nothing
+    ? (await deps.store.existing(table, [id])).size === 1
+    : await deps.writes.update(table, id, whole.change, condition);
+  if (!found && (await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
+  if (!found) return false;
+  await linkForeign(deps, table, id, plan.foreign, log);
+  // As in runCreate; and the record itself may have been deleted while others were made to link to it.
+  await requireLinked(deps, [{ mustExist: ownLinks }]);
+  const holds = plan.foreign.some((linkSet) => isHolding(owningRelation(linkSet)));
+  if (plan.foreign.length > 0 && (await linkable(deps, table, [id], holds)).size === 0)
+    throw recordNotFound(table);
+  return true;
+}
+
+/** Notes what the fields of a record are before they change. */
+export async function noteFields(
+  { store }: RecordDeps,
+  table: Table,
+  id: Stored,
+  { set, unset }: FieldChange,
+  log: UndoLog,
+): Promise<void> {
+  const fields = [...Object.keys(set), ...unset];
+  const project = Object.fromEntries([VERSION_FIELD, ...fields].map((field) => [field, 1]));
+  const [before] = await store.read(table, [{ $match: { _id: id } }, { $project: project }]);
+  if (before === undefined) return;
+  const had = fields.filter((field) => before[field] !== undefined);
+  await log.note({
+    ...{ kind: "changed", table: table.id, id, version: versionOf(before) },
+    // What was just read goes back as it was.
+    set: Object.fromEntries(had.map((field) => [field, before[field] as Stored])),
+    unset: fields.filter((field) => before[field] === undefined),
   });
-  if (done) await deps.userHooks.afterChange(table, id);
-  return done;
 }
 
 async function storedFields(deps: RecordDeps, table: Table, { set, columns }: OwnFields): Promise<Document> {
@@ -162,12 +199,18 @@ export async function requireLinked(
   }
   const violations: string[] = [];
   for (const [relation, { target, visible, ids }] of byRelation) {
-    const known = await deps.store.existing(target, [...ids.values()], matchStages([visible], new Names()));
+    const seen = matchStages([visible], new Names());
+    const known = await linkable(deps, target, [...ids.values()], isHolding(relation), seen);
     for (const id of [...ids.keys()].filter((each) => !known.has(each))) {
       violations.push(`${relation.name}: there is no "${target.name}" record with the id ${id}`);
     }
   }
   if (violations.length > 0) throw new AppError("VALIDATION_ERROR", { message: violations.slice(0, 100) });
+}
+
+/** Does such a link stand against the delete of what it leads to? */
+function isHolding(relation: Relation | undefined): boolean {
+  return relation?.link.on === "self" && !relation.link.list && relation.onDelete === "RESTRICT";
 }
 
 /**
@@ -176,9 +219,10 @@ export async function requireLinked(
  */
 async function linkForeign(
   { store, writes }: Pick<RecordDeps, "store" | "writes">,
+  table: Table,
   id: Stored | undefined,
   sets: readonly LinkSet[],
-  undo: Undo[],
+  log: UndoLog,
 ): Promise<void> {
   if (id === undefined) return;
   for (const linkSet of sets) {
@@ -186,7 +230,16 @@ async function linkForeign(
     const { field, list } = relation.link;
     const former = await formerLinks({ store }, id, linkSet);
     const chosen = { _id: { $in: [...ids] } };
-    undo.push(await rememberFields({ store, writes }, target, { $or: [former, chosen] }, [field]));
+    const gaining = { $and: [chosen, { [field]: { $ne: id } }] };
+    const [gained, lost] = [
+      await linksOf(store, target, field, gaining),
+      await linksOf(store, target, field, former),
+    ];
+    await log.note({
+      ...{ kind: "linked", table: target.id, field, list, to: { table: table.id, id } },
+      gained: list ? gained.map((each) => ({ ...each, before: null })) : gained,
+      lost: lost.map((each) => each.id),
+    });
     if (list) {
       await writes.addToList(target, field, chosen, id);
       await writes.takeFromList(target, field, former, [id]);
@@ -197,6 +250,18 @@ async function linkForeign(
       await writes.moveLink(target, field, chosen, id);
     }
   }
+}
+
+/** Records that satisfy a condition, with their links. */
+async function linksOf(
+  store: Pick<RecordDeps["store"], "read">,
+  table: Table,
+  field: string,
+  which: Document,
+): Promise<{ readonly id: Stored; readonly before: Stored | null }[]> {
+  const found = await store.read(table, [{ $match: which }, { $project: { _id: 1, [field]: 1 } }]);
+  // Ids come from the same database and go back into it.
+  return found.map((each) => ({ id: each._id as Stored, before: (each[field] ?? null) as Stored | null }));
 }
 
 /** A record whose link is required can't be let go, only moved or deleted. */

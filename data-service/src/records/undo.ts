@@ -1,37 +1,45 @@
-// Takes back the writes of a request that is refused half-way, so that a refusal has changed nothing.
-import type { Table } from "../catalog/catalog.js";
+// What a request notes before each of its writes, so that it can be taken back: by the request itself when it is refused
+// half-way, or by another process when this one dies. Data only; take-back does it.
 import type { Stored } from "../catalog/column-types.js";
 import type { Document } from "../query/lower/document.js";
-import type { RecordDeps } from "./deps.js";
 
-/** Takes one write back. */
-export type Undo = () => Promise<void>;
-
-/** Runs writes that note beforehand how to take each back; when one fails, all are taken back, the last first. */
-export async function orUndo<Result>(writes: (undo: Undo[]) => Promise<Result>): Promise<Result> {
-  const undo: Undo[] = [];
-  try {
-    return await writes(undo);
-  } catch (error) {
-    for (const takeBack of undo.toReversed()) await takeBack();
-    throw error;
-  }
+/** Records are going to be there. Their ids are nobody else's. */
+export interface Made {
+  readonly kind: "made";
+  /** The table's id, as in all of these. */
+  readonly table: string;
+  readonly ids: readonly Stored[];
 }
 
-/** Reads the fields of the documents that `which` selects, and gives what puts them back. */
-export async function rememberFields(
-  { store, writes }: Pick<RecordDeps, "store" | "writes">,
-  table: Table,
-  which: Document,
-  fields: readonly string[],
-): Promise<Undo> {
-  const project = { _id: 1, ...Object.fromEntries(fields.map((field) => [field, 1])) };
-  const before = await store.read(table, [{ $match: which }, { $project: project }]);
-  return async () => {
-    for (const { _id, ...values } of before) {
-      const unset = fields.filter((field) => values[field] === undefined);
-      // What was just read goes back as it was.
-      await writes.update(table, _id as Stored, { set: values as Document, unset });
-    }
-  };
+/** Fields of a record are going to change: what they were. */
+export interface Changed {
+  readonly kind: "changed";
+  readonly table: string;
+  readonly id: Stored;
+  /** The record's version before. */
+  readonly version: number;
+  readonly set: Document;
+  readonly unset: readonly string[];
+}
+
+/** Records are going to link to another one, and others no more. */
+export interface Linked {
+  readonly kind: "linked";
+  /** The table of the records whose links change, and where those lie. */
+  readonly table: string;
+  readonly field: string;
+  readonly list: boolean;
+  /** The record they link to. */
+  readonly to: { readonly table: string; readonly id: Stored };
+  /** Records that did not link to it, with what they linked to instead; null = nothing. Of a list that is not asked. */
+  readonly gained: readonly { readonly id: Stored; readonly before: Stored | null }[];
+  /** Records that linked to it. */
+  readonly lost: readonly Stored[];
+}
+
+export type UndoStep = Made | Changed | Linked;
+
+/** Where a request notes what it is about to do. To be awaited before it is done. */
+export interface UndoLog {
+  note(step: UndoStep): Promise<void>;
 }

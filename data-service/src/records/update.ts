@@ -13,7 +13,7 @@ import { treeOf } from "./create.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { runUpdate } from "./run-write.js";
-import { orUndo } from "./undo.js";
+import type { UndoLog } from "./undo.js";
 import { atVersion, type Expected, type Versioned } from "./version.js";
 import { all, isVisible, requireVersion, whileOthersChange } from "./write-guard.js";
 import type { Stamp } from "./write-plan.js";
@@ -42,14 +42,17 @@ export async function update(
   return deps.gate.run(async () => {
     const rights = await deps.rights(principal);
     const tree = await treeOf(deps, rights, tableName, body);
-    const whole = async (change: Json): Promise<Versioned> =>
-      updateSettled(deps, rights, tableName, idText, change, parameters, besides);
+    const whole = async (change: Json, writing = deps, log?: UndoLog): Promise<Versioned> =>
+      updateSettled(writing, rights, tableName, idText, change, parameters, besides, log);
     if (tree === undefined || !isObject(body)) return whole(body);
     const { maker, table } = tree;
     const context = openWrite(deps, rights, maker.catalog, table, "update", parameters);
     checkTree(maker, table, body, (flat) => void alternativesFor(context, flat));
     const id = COLUMN_TYPES[table.idColumn.type].toJson(parseId(table, idText));
-    return orUndo(async (undo) => whole(await makeForChange(maker, table, body, id, undo)));
+    const writing = { ...deps, writes: deps.writesUnderNote };
+    return deps.unfinished.wholly(async (log) =>
+      whole(await makeForChange(maker, table, body, id, log), writing, log),
+    );
   });
 }
 
@@ -61,6 +64,7 @@ async function updateSettled(
   body: Json,
   parameters: Parameters,
   { stamp, guard, expected }: UpdateBesides,
+  log: UndoLog | undefined,
 ): Promise<Versioned> {
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
     const opened = openWrite(deps, rights, now, findTable(now, tableName), "update", parameters);
@@ -76,7 +80,7 @@ async function updateSettled(
     await requireVersion(deps, shape, id, expected);
     const condition = all([judged.guard, atVersion(expected), (await guard?.(id)) ?? {}]);
     return deps.fileHooks.updating(table, id, judged.plan, () =>
-      runUpdate(deps, table, id, judged.plan, condition),
+      runUpdate(deps, table, id, judged.plan, condition, { log }),
     );
   };
   await whileOthersChange(table, updateOnce);

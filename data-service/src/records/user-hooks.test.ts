@@ -29,6 +29,7 @@ function hooks(otherRootAdmins = 0) {
       throw new Error("the database is away");
     },
     otherRootAdmins: async () => otherRootAdmins,
+    adminLock: (task) => task(),
   });
   return { ...made, forgotten, cleared };
 }
@@ -69,17 +70,18 @@ describe("the last active root admin", () => {
     ["made ordinary", new Map([["isRootAdmin", false]])],
     ["deactivated", new Map([["isActive", false]])],
   ])("can't be %s", async (_name, change) => {
-    await expect(hooks(0).beforeChange(users, ID, change)).rejects.toMatchObject({ code: "CONFLICT" });
-    await expect(hooks(1).beforeChange(users, ID, change)).resolves.toBeUndefined();
+    const act = async () => "done";
+    await expect(hooks(0).changing(users, ID, change, act)).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await hooks(1).changing(users, ID, change, act)).toBe("done");
   });
 
   it("can be renamed", async () => {
     const change = new Map([["name", "Ann"]]);
-    await expect(hooks(0).beforeChange(users, ID, change)).resolves.toBeUndefined();
+    expect(await hooks(0).changing(users, ID, change, async () => "done")).toBe("done");
   });
 
   it("does not hold up changes of other tables", async () => {
-    await expect(hooks(0).beforeChange(roles, ID, null)).resolves.toBeUndefined();
+    expect(await hooks(0).changing(roles, ID, null, async () => "done")).toBe("done");
   });
 });
 
@@ -116,6 +118,7 @@ describe("an address that somebody who is not root has set", () => {
       own: { set: new Map(Object.entries(set)), unset: [], columns: new Map() },
       mustExist: [],
       foreign: [],
+      ownLists: [],
     },
   });
 

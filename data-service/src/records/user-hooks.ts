@@ -6,6 +6,7 @@ import { normalizeEmail } from "../auth/email.js";
 import type { Column, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { isObject, type Json } from "../json.js";
+import type { Lock } from "../mongo/lock.js";
 import type { WritePlan } from "./write-plan.js";
 
 export interface UserHooksDeps {
@@ -18,6 +19,8 @@ export interface UserHooksDeps {
   readonly clearAway: (userId: string) => Promise<void>;
   /** Active root admins other than this user. */
   readonly otherRootAdmins: (userId: string) => Promise<number>;
+  /** One after the other: two that remove each other would each see the other one stay. */
+  readonly adminLock: Lock;
 }
 
 export interface UserHooks {
@@ -27,8 +30,17 @@ export interface UserHooks {
   transform(table: Table, column: Column, value: Stored): Promise<Stored>;
   /** Notes that an address was set by somebody who is not root: nobody has proved yet whose it is. */
   markUnproven(table: Table, plan: WritePlan): WritePlan;
-  /** @throws AppError 409 when the change would leave no active root admin. @param change null = delete */
-  beforeChange(table: Table, id: Stored, change: ReadonlyMap<string, Stored> | null): Promise<void>;
+  /**
+   * Runs the change of a record.
+   * @param change null = delete
+   * @throws AppError 409 when it would leave no active root admin
+   */
+  changing<Result>(
+    table: Table,
+    id: Stored,
+    change: ReadonlyMap<string, Stored> | null,
+    act: () => Promise<Result>,
+  ): Promise<Result>;
   /** Fields to write together with the change (a new session epoch). */
   alongside(table: Table, change: UserChange): Readonly<Record<string, Stored>>;
   afterChange(table: Table, id: Stored): Promise<void>;
@@ -46,7 +58,7 @@ export function newSessionEpoch(): { readonly sessionEpoch: string } {
 }
 
 export function makeUserHooks(deps: UserHooksDeps): UserHooks {
-  const { table: users, hash, forgetUser, clearAway, otherRootAdmins } = deps;
+  const { table: users, hash, forgetUser, clearAway, otherRootAdmins, adminLock } = deps;
   return {
     prepare(table, body) {
       if (table.name !== users || !isObject(body) || typeof body.email !== "string") return body;
@@ -62,15 +74,18 @@ export function makeUserHooks(deps: UserHooksDeps): UserHooks {
       const set = new Map<string, Stored>([...plan.own.set, ["emailUnproven", true]]);
       return { ...plan, own: { ...plan.own, set } };
     },
-    async beforeChange(table, id, change) {
-      if (table.name !== users) return;
+    async changing(table, id, change, act) {
+      if (table.name !== users) return act();
       const keeps =
         change !== null && change.get("isRootAdmin") !== false && change.get("isActive") !== false;
-      if (keeps || (await otherRootAdmins(String(id))) > 0) return;
-      throw new AppError(
-        "CONFLICT",
-        "This would leave no active root admin; make another user root admin first.",
-      );
+      if (keeps) return act();
+      return adminLock(async () => {
+        if ((await otherRootAdmins(String(id))) > 0) return act();
+        throw new AppError(
+          "CONFLICT",
+          "This would leave no active root admin; make another user root admin first.",
+        );
+      });
     },
     alongside(table, { set, unset }) {
       const passwordField = table.columns.get("password")?.field ?? "";

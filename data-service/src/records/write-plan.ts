@@ -40,6 +40,8 @@ export interface WritePlan {
   readonly mustExist: readonly LinkSet[];
   /** Links stored in other tables' documents, to be set once the record is there. */
   readonly foreign: readonly LinkSet[];
+  /** Whole lists of links among `own`. */
+  readonly ownLists: readonly LinkSet[];
 }
 
 /** Orders a write: check links, write the record, then the links that lie elsewhere. */
@@ -64,6 +66,7 @@ export function planWrite({ values, links }: CheckedBody): WritePlan {
     own: { set, unset, columns },
     mustExist: links.filter(({ ids }) => ids.length > 0),
     foreign: links.filter(({ relation }) => relation.link.on === "target"),
+    ownLists: own.filter(({ relation }) => relation.link.list),
   };
 }
 
@@ -80,13 +83,16 @@ export interface DeleteEffect {
   readonly effect: "restrict" | "cascade" | "unlink";
 }
 
+/** Tells which relations a delete follows instead of being refused by them. */
+export type Follow = (owner: Table, relation: Relation) => boolean;
+
 /**
  * The effects of deleting from a table, `restrict` first: nothing may change before all of them have passed.
  * @param follows relations that take their records along, whatever `onDelete` says
  */
 export function deleteEffects(
   incoming: readonly { owner: Table; relation: Relation }[],
-  follows: (owner: Table, relation: Relation) => boolean = () => false,
+  follows: Follow = () => false,
 ): DeleteEffect[] {
   const effects = incoming.map(({ owner, relation }): DeleteEffect => {
     if (follows(owner, relation)) return { owner, relation, effect: "cascade" };

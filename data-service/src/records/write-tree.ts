@@ -5,7 +5,7 @@ import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Json, JsonObject } from "../json.js";
 import { owningRelation } from "./check-body.js";
 import { type Nested, nestedIn, withIds } from "./nested.js";
-import type { Undo } from "./undo.js";
+import type { UndoLog } from "./undo.js";
 import { Violations } from "./violations.js";
 
 /** Nested records of one request. */
@@ -19,7 +19,7 @@ export interface TreeMaker {
   /** Refuses bodies with nested records taken out of them, before anything is written. @throws AppError */
   check(table: Table, body: JsonObject): void;
   /** Creates records, all or none, and notes how to take them back. @returns their ids in JSON */
-  make(table: Table, bodies: readonly JsonObject[], undo: Undo[]): Promise<readonly Json[]>;
+  make(table: Table, bodies: readonly JsonObject[], log: UndoLog): Promise<readonly Json[]>;
 }
 
 /** True when some record brings others along. */
@@ -100,14 +100,14 @@ export async function makeTrees(
   maker: TreeMaker,
   table: Table,
   bodies: readonly JsonObject[],
-  undo: Undo[],
+  log: UndoLog,
 ): Promise<readonly Json[]> {
   const prepared: JsonObject[] = [];
-  for (const body of bodies) prepared.push(await withFirst(maker, table, body, undo));
-  const ids = await maker.make(table, prepared, undo);
+  for (const body of bodies) prepared.push(await withFirst(maker, table, body, log));
+  const ids = await maker.make(table, prepared, log);
   for (const [at, body] of bodies.entries()) {
     const after = nestedIn(body, table, maker.catalog).filter((each) => !comesFirst(each));
-    for (const nested of after) await makeNested(maker, nested, ids[at] ?? null, undo);
+    for (const nested of after) await makeNested(maker, nested, ids[at] ?? null, log);
   }
   return ids;
 }
@@ -117,16 +117,16 @@ async function withFirst(
   maker: TreeMaker,
   table: Table,
   body: JsonObject,
-  undo: Undo[],
+  log: UndoLog,
 ): Promise<JsonObject> {
   const nested = nestedIn(body, table, maker.catalog);
   const ids = new Map<string, Json>();
-  for (const each of nested.filter(comesFirst)) ids.set(each.path, await makeNested(maker, each, null, undo));
+  for (const each of nested.filter(comesFirst)) ids.set(each.path, await makeNested(maker, each, null, log));
   return withIds(body, nested, ids);
 }
 
-async function makeNested(maker: TreeMaker, nested: Nested, around: Json, undo: Undo[]): Promise<Json> {
-  const [id = null] = await makeTrees(maker, nested.target, [linked(nested.body, nested, around)], undo);
+async function makeNested(maker: TreeMaker, nested: Nested, around: Json, log: UndoLog): Promise<Json> {
+  const [id = null] = await makeTrees(maker, nested.target, [linked(nested.body, nested, around)], log);
   return id;
 }
 
@@ -139,14 +139,14 @@ export async function makeForChange(
   table: Table,
   body: JsonObject,
   id: Json,
-  undo: Undo[],
+  log: UndoLog,
 ): Promise<JsonObject> {
   const nested = nestedIn(body, table, maker.catalog);
   const ids = new Map<string, Json>();
   for (const each of nested) {
     // A one-to-one link can only be set once the former one is let go, which the change itself does.
     const body = each.relation.exclusive ? each.body : linked(each.body, each, id);
-    const [made = null] = await makeTrees(maker, each.target, [body], undo);
+    const [made = null] = await makeTrees(maker, each.target, [body], log);
     ids.set(each.path, made);
   }
   return withIds(body, nested, ids);

@@ -38,6 +38,11 @@ beforeAll(async () => {
       { name: "team", type: "many-to-one", table: "teams", inverse: "notes" },
     ],
   });
+  await makeTable(admin, {
+    name: "boards",
+    columns: [{ name: "name", type: "string" }],
+    relations: [{ name: "pins", type: "many-to-many", table: "notes", inverse: "boards" }],
+  });
   for (const name of ["red", "blue"]) teams[name] = await make(admin, "teams", { name });
   ann = await signIn(`${stack.appUrl}/api`, ANN);
   anyone = apiOf(`${stack.appUrl}/api`);
@@ -292,6 +297,43 @@ describe("links from the other side", () => {
       status: "done",
       team: null,
     });
+  });
+});
+
+describe("a list of links in the record itself", () => {
+  const pinsOf = async (board: string): Promise<number[]> => {
+    const { body } = await admin.get(`/boards/${board}`, { deep: { pins: { fields: "id" } } });
+    return body.data[0].pins.map(({ id }: Row) => id);
+  };
+
+  it("is replaced as far as the caller sees it: links to unseen records stay, and are not told of", async () => {
+    await rule({ table: "boards" });
+    await rule({ table: "boards", action: "update" });
+    await rule({ filter: { status: "open" } });
+    const board = await make(admin, "boards", { pins: [notes[0].id, notes[2].id] });
+    const set = (pins: number[]) => ann.patch(`/boards/${board.id}`, { pins }, { fields: "pins" });
+    const replaced = await set([notes[1].id]);
+    expect([replaced.status, replaced.body.data]).toEqual([200, [{ pins: [{ id: notes[1].id }] }]]);
+    expect(await pinsOf(board.id)).toEqual([notes[1].id, notes[2].id]);
+    expect((await set([])).body.data).toEqual([{ pins: [] }]);
+    expect(await pinsOf(board.id)).toEqual([notes[2].id]);
+    await admin.patch(`/boards/${board.id}`, { pins: [] });
+    expect(await pinsOf(board.id)).toEqual([]);
+  });
+
+  it("loses no unseen link that is set meanwhile", async () => {
+    await rule({ table: "boards" });
+    await rule({ table: "boards", action: "update" });
+    await rule({ filter: { status: "open" } });
+    for (let round = 0; round < 8; round += 1) {
+      const board = await make(admin, "boards", { pins: [notes[0].id] });
+      const [seen, unseen] = await Promise.all([
+        ann.patch(`/boards/${board.id}`, { pins: [notes[1].id] }),
+        admin.patch(`/notes/${notes[2].id}`, { boards: [board.id] }),
+      ]);
+      expect([seen.status, unseen.status]).toEqual([200, 200]);
+      expect(await pinsOf(board.id)).toEqual([notes[1].id, notes[2].id]);
+    }
   });
 });
 

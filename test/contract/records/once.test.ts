@@ -1,7 +1,7 @@
 // Idempotency-Key: a create that is sent again does nothing twice, whatever happened to its answer.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Db, MongoClient } from "mongodb";
+import { type Db, MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { allowAll, roleFor } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
@@ -45,7 +45,7 @@ const send = (api: Api, key: string, body: unknown, path = "/orders"): Promise<A
     headers: { "Content-Type": "application/json", "Idempotency-Key": key },
   });
 const count = async (item: string): Promise<number> => db.collection("orders").countDocuments({ item });
-const entries = () => db.collection<{ _id: string; expiresAt: Date }>("_once");
+const entries = () => db.collection<{ _id: string; owner: string; expiresAt: Date }>("_once");
 
 describe("a create with an Idempotency-Key", () => {
   it("that is sent again answers the record of the first", async () => {
@@ -143,26 +143,38 @@ describe("a create with an Idempotency-Key", () => {
 });
 
 describe("a create whose process died", () => {
-  /** What a request leaves behind that came as far as writing some of its records. */
-  async function interrupted(key: string, body: unknown, written: number): Promise<void> {
+  const DEAD = "a process that died";
+
+  /** What a request leaves behind that came as far as writing some of its records. @returns their ids */
+  async function interrupted(key: string, body: unknown, written: number): Promise<string[]> {
     const first = await send(admin, key, body);
     const ids = first.body.data.map(({ id }: { id: string }) => id);
     for (const id of ids.slice(written)) await admin.delete(`/orders/${id}`);
     const [entry] = await entries().find().sort({ expiresAt: -1 }).limit(1).toArray();
+    if (entry === undefined) throw new Error("the key is not kept");
     await entries().updateOne(
-      { _id: entry?._id ?? "" },
-      { $unset: { done: "" }, $set: { leaseUntil: new Date(0) } },
+      { _id: entry._id },
+      { $unset: { done: "", ids: "" }, $set: { leaseUntil: new Date(0) } },
     );
+    const table = await admin.get("/svc_table", { filter: { name: "orders" }, fields: "id" });
+    await db.collection("_unfinished").insertOne({
+      ...{ instance: DEAD, at: new Date() },
+      once: { key: entry._id, owner: entry.owner },
+      steps: [{ kind: "made", table: table.body.data[0].id, ids: ids.map((id: string) => new ObjectId(id)) }],
+    });
+    return ids.slice(0, written);
   }
 
-  it.each([0, 1, 3])("after %i of three records is completed by sending it again", async (written) => {
+  it.each([0, 1, 3])("after %i of three records is made anew by sending it again", async (written) => {
     const [key, item] = [randomUUID(), `interrupted ${written}`];
     const shop = (await make(admin, "shops", { name: item })).id;
     const list = [1, 2, 3].map((at) => ({ item, code: `${key} ${at}`, shop }));
-    await interrupted(key, list, written);
+    const left = await interrupted(key, list, written);
     const again = await send(admin, key, list);
     expect([again.status, again.body.data.length]).toEqual([201, 3]);
     expect(await count(item)).toBe(3);
+    expect(again.body.data.filter(({ id }: { id: string }) => left.includes(id))).toEqual([]);
+    expect(await db.collection("_unfinished").countDocuments({ instance: DEAD })).toBe(0);
     const { body } = await admin.get("/shops", {
       sort: "-_count(orders)",
       filter: { id: shop },

@@ -114,14 +114,15 @@ describe("If-Match", () => {
   });
 
   it("lets one of 50 parallel changes pass, in each of ten rounds", async () => {
-    for (let round = 0; round < 10; round += 1) {
+    const rounds = Number(process.env.PORTICO_RACE_ROUNDS ?? 10);
+    for (let round = 0; round < rounds; round += 1) {
       const tag = tagOf(await get());
       const answers = await atOnce(50, (at) => patch({ title: `${round}.${at}` }, tag));
       expect(tally(answers)).toEqual({ 200: 1, 412: 49 });
       const [winner] = answers.filter(({ status }) => status === 200);
       expect(await titleNow()).toBe(winner?.body.data[0].title);
     }
-  });
+  }, 600_000);
 
   it("tells no version to those who may not know when a record was changed", async () => {
     const role = (await make(api, "svc_role", { name: "Few columns" })).id;

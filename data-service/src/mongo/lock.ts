@@ -1,32 +1,36 @@
-// Lets one move of a folder happen at a time, over all instances: whether it makes a circle is a question about many
-// records, and no single write could ask it.
+// Lets one thing of a kind happen at a time, over all instances: for questions about many records (does the move of a
+// folder make a circle? is there another root admin?), which no single write could ask.
 import { randomUUID } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Db } from "mongodb";
 import { isDuplicate } from "./driver-errors.js";
 
-/** Far longer than a move takes; a process that died in one is waited for no longer. */
+/** Far longer than such a thing takes; a process that died in one is waited for no longer. */
 const LEASE_MS = 10_000;
 const PATIENCE_MS = 15_000;
 const LOOK_MS = 20;
 
-export type TreeLock = <Result>(task: () => Promise<Result>) => Promise<Result>;
+export type Lock = <Result>(task: () => Promise<Result>) => Promise<Result>;
 
 interface LockDocument {
-  readonly _id: "folders";
+  readonly _id: string;
   readonly holder: string;
   readonly until: Date;
 }
 
-export function makeTreeLock(db: Db, clock: Clock): TreeLock {
+/**
+ * @param name of what happens
+ * @param refusal says why it can't, when others take too long
+ */
+export function makeLock(db: Db, clock: Clock, name: string, refusal: string): Lock {
   const locks = db.collection<LockDocument>("_tree_lock");
   const take = async (holder: string): Promise<boolean> => {
     const now = clock.now();
     const until = new Date(now.getTime() + LEASE_MS);
     try {
       await locks.updateOne(
-        { _id: "folders", until: { $lte: now } },
+        { _id: name, until: { $lte: now } },
         { $set: { holder, until } },
         { upsert: true },
       );
@@ -43,7 +47,7 @@ export function makeTreeLock(db: Db, clock: Clock): TreeLock {
     while (!(await take(holder))) {
       if (performance.now() - began > PATIENCE_MS)
         throw new AppError("SERVICE_UNAVAILABLE", {
-          message: "Other folders are being moved; try again shortly.",
+          message: refusal,
           headers: { "Retry-After": "2" },
         });
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
@@ -51,7 +55,7 @@ export function makeTreeLock(db: Db, clock: Clock): TreeLock {
     try {
       return await task();
     } finally {
-      await locks.deleteOne({ _id: "folders", holder }).catch(() => undefined);
+      await locks.deleteOne({ _id: name, holder }).catch(() => undefined);
     }
   };
 }

@@ -1,0 +1,140 @@
+// Notes of requests that write more than once: `_unfinished` says how to take back what was written, `_deletes` what
+// goes and where links to it may be left. A process that dies leaves its notes (docs/decisions/016-whole-requests.md).
+import type { Collection, Db, ObjectId } from "mongodb";
+import type { Stored } from "../catalog/column-types.js";
+import type { UndoStep } from "../records/undo.js";
+
+/** The request of an Idempotency-Key: see records/once. */
+export interface OnceOwner {
+  readonly key: string;
+  readonly owner: string;
+}
+
+/** Writes that are not known to be whole. */
+export interface Unfinished {
+  readonly id: ObjectId;
+  /** The process that works on it. */
+  readonly instance: string;
+  readonly at: Date;
+  /** Whole or not is said by the entry of this key. */
+  readonly once?: OnceOwner;
+  readonly steps: readonly UndoStep[];
+}
+
+/** Records of one table, by the table's id. */
+export interface Going {
+  readonly table: string;
+  readonly ids: readonly Stored[];
+}
+
+/** Part of what one request deletes. */
+export interface Delete extends Going {
+  readonly id: ObjectId;
+  /** Names the request, also in the records. */
+  readonly group: ObjectId;
+  readonly instance: string;
+  readonly at: Date;
+  /** All of it has gone. */
+  readonly done: boolean;
+}
+
+interface Stamped {
+  _id: ObjectId;
+  instance: string;
+  at: Date;
+}
+type UnfinishedDocument = Stamped & { once?: OnceOwner; steps: UndoStep[] };
+type DeleteDocument = Stamped & { group: ObjectId; table: string; ids: readonly Stored[]; done: boolean };
+
+export class UnfinishedStore {
+  readonly #unfinished: Collection<UnfinishedDocument>;
+  readonly #durable: Collection<UnfinishedDocument>;
+  readonly #deletes: Collection<DeleteDocument>;
+
+  /** @param isCluster whether writes to different collections may be kept by different servers */
+  constructor(db: Db, isCluster: boolean) {
+    // In one journal of the database nothing is kept without what was written before it: notes need not wait for the disk.
+    const light = isCluster ? {} : { writeConcern: { w: 1, journal: false } as const };
+    this.#unfinished = db.collection<UnfinishedDocument>("_unfinished", light);
+    this.#durable = db.collection<UnfinishedDocument>("_unfinished");
+    this.#deletes = db.collection<DeleteDocument>("_deletes", light);
+  }
+
+  async ensureIndexes(): Promise<void> {
+    await this.#durable.createIndex({ "once.owner": 1 }, { sparse: true });
+    await this.#deletes.createIndex({ group: 1 });
+  }
+
+  async begin({ id, ...rest }: Unfinished): Promise<void> {
+    await this.#unfinished.insertOne({ _id: id, ...rest, steps: [...rest.steps] });
+  }
+
+  /** @returns false when somebody has taken this process for dead */
+  async add({ id, instance }: Pick<Unfinished, "id" | "instance">, step: UndoStep): Promise<boolean> {
+    const { matchedCount } = await this.#unfinished.updateOne(
+      { _id: id, instance },
+      { $push: { steps: step } },
+    );
+    return matchedCount === 1;
+  }
+
+  /** The writes are whole, or taken back: on disk when this resolves. @returns false as above */
+  async end({ id, instance }: Pick<Unfinished, "id" | "instance">): Promise<boolean> {
+    return (await this.#durable.deleteOne({ _id: id, instance })).deletedCount === 1;
+  }
+
+  /** The same, where something else says that they are whole. */
+  async forget({ id, instance }: Pick<Unfinished, "id" | "instance">): Promise<void> {
+    await this.#unfinished.deleteOne({ _id: id, instance });
+  }
+
+  async all(): Promise<Unfinished[]> {
+    const found = await this.#unfinished.find().sort({ _id: -1 }).toArray();
+    return found.map(({ _id, ...rest }) => ({ id: _id, ...rest }));
+  }
+
+  async ofOnce(owner: string): Promise<Unfinished[]> {
+    const found = await this.#unfinished.find({ "once.owner": owner }).toArray();
+    return found.map(({ _id, ...rest }) => ({ id: _id, ...rest }));
+  }
+
+  /** Takes over what another process has left. @returns undefined when a third one was faster */
+  async take(left: Unfinished, instance: string, at: Date): Promise<Unfinished | undefined> {
+    const found = await this.#unfinished.findOneAndUpdate(
+      { _id: left.id, instance: left.instance, at: left.at },
+      { $set: { instance, at } },
+      { returnDocument: "after" },
+    );
+    if (found === null) return undefined;
+    const { _id, ...rest } = found;
+    return { id: _id, ...rest };
+  }
+
+  async beginDelete(parts: readonly Delete[]): Promise<void> {
+    if (parts.length > 0)
+      await this.#deletes.insertMany(parts.map(({ id, ...rest }) => ({ _id: id, ...rest })));
+  }
+
+  async deleted(group: ObjectId, at: Date): Promise<void> {
+    await this.#deletes.updateMany({ group }, { $set: { done: true, at } });
+  }
+
+  async forgetDelete(group: ObjectId): Promise<void> {
+    await this.#deletes.deleteMany({ group });
+  }
+
+  /** Takes over what another process has left, or what is to be looked at again. @returns false as in `take` */
+  async takeDelete({ id, at }: Delete, instance: string, now: Date): Promise<boolean> {
+    const { matchedCount } = await this.#deletes.updateOne({ _id: id, at }, { $set: { instance, at: now } });
+    return matchedCount === 1;
+  }
+
+  async endDelete({ id }: Delete): Promise<void> {
+    await this.#deletes.deleteOne({ _id: id });
+  }
+
+  async allDeletes(): Promise<Delete[]> {
+    const found = await this.#deletes.find().sort({ _id: 1 }).toArray();
+    return found.map(({ _id, ...rest }) => ({ id: _id, ...rest }));
+  }
+}

@@ -1,0 +1,86 @@
+// Takes back what dead processes have written in half, and ends their deletes. Whoever lives on does it, and every
+// process at its start.
+import { AppError } from "@portico/shared/app-error";
+import type { Logger } from "@portico/shared/logger";
+import type { Catalog, Table } from "../catalog/catalog.js";
+import type { InstanceStore } from "../mongo/instance-store.js";
+import { idText } from "../mongo/record-store.js";
+import type { Delete } from "../mongo/unfinished-store.js";
+import { requireSettled } from "../schema/write-gate.js";
+import type { RecordDeps } from "./deps.js";
+import { stateCondition } from "./kept.js";
+import { unmark } from "./leaving.js";
+import { lookAgain, takeAway } from "./run-delete.js";
+
+export type RepairDeps = RecordDeps & {
+  readonly instances: Pick<InstanceStore, "lives">;
+  readonly logger: Logger;
+};
+
+/** An instance may be slow; only one that is not heard of, and has been silent for so long, is taken for dead. */
+const DEAD_AFTER_MS = 10_000;
+/** What this very process has begun and, for want of a database, neither ended nor taken back. */
+const FAILED_AFTER_MS = 60_000;
+/** No request that links to something takes longer from looking whether it is there to looking again. */
+const LATE_MS = 60_000;
+
+/** @param alone true when no other process uses the database, so that everything noted is a dead one's */
+export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promise<void> {
+  const { unfinished, deletes, clock, logger } = deps;
+  const isDead = async ({ instance, at }: Pick<Delete, "instance" | "at">): Promise<boolean> => {
+    if (alone) return true;
+    const age = clock.now().getTime() - at.getTime();
+    if (instance === deletes.instance) return age > FAILED_AFTER_MS;
+    return age > DEAD_AFTER_MS && !(await deps.instances.lives(instance));
+  };
+  const isLate = ({ done, at }: Delete): boolean => done && clock.now().getTime() - at.getTime() > LATE_MS;
+  await deps.gate.run(async () => {
+    await requireQuiet(deps);
+    const undone = await unfinished.repair(isDead);
+    if (undone > 0) logger.info({ undone }, "took back what interrupted requests had written in half");
+  });
+  for (const left of await deletes.notes.allDeletes())
+    if (isLate(left) || (await isDead(left))) await deps.gate.run(() => endDelete(deps, left));
+}
+
+/** As any write, it waits for a change of a table, and such a change for it. */
+async function requireQuiet({ catalogs }: RepairDeps): Promise<void> {
+  const catalog = await catalogs.refresh();
+  requireSettled(catalog, catalog.tables.values());
+}
+
+async function endDelete(deps: RepairDeps, left: Delete): Promise<void> {
+  await requireQuiet(deps);
+  const { notes, instance } = deps.deletes;
+  if (!(await notes.takeDelete(left, instance, deps.clock.now()))) return;
+  const catalog = await deps.catalogs.refresh();
+  const table = [...catalog.tables.values()].find(({ id }) => id === left.table);
+  if (table !== undefined) {
+    if (!left.done) await removeRest(deps, catalog, table, left);
+    const there = await deps.store.existing(table, left.ids);
+    const gone = left.ids.filter((id) => !there.has(idText(table, id)));
+    await lookAgain(deps, catalog, { table, ids: gone });
+  }
+  await notes.endDelete(left);
+}
+
+/** What stands against it by now saves the records that are still there. */
+async function removeRest(
+  deps: RepairDeps,
+  catalog: Catalog,
+  table: Table,
+  { ids, group }: Delete,
+): Promise<void> {
+  const living = await deps.store.existing(table, ids, [{ $match: stateCondition(table, "living") }]);
+  const rest = ids.filter((id) => living.has(idText(table, id)));
+  // One that is kept names the act that it was to go in, so that each is asked for by itself.
+  const acts = table.deletedAt === undefined ? [rest] : rest.map((id) => [id]);
+  for (const each of acts) {
+    try {
+      if (each.length > 0) await takeAway(deps, catalog, { table, ids: each });
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== "CONFLICT") throw error;
+    }
+  }
+  await unmark(deps, { table, ids }, group);
+}

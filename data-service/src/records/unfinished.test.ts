@@ -1,0 +1,100 @@
+import { describe, expect, it } from "@jest/globals";
+import { AppError } from "@portico/shared/app-error";
+import { makeLogger } from "@portico/shared/logger";
+import type { Unfinished as Note } from "../mongo/unfinished-store.js";
+import type { UndoStep } from "./undo.js";
+import { Unfinished, type UnfinishedDeps } from "./unfinished.js";
+
+const step = (table: string): UndoStep => ({ kind: "made", table, ids: [1] });
+const refusal = new AppError("CONFLICT", "no c");
+
+/** Notes in memory, and what was taken back, in its order. */
+function world() {
+  const kept = new Map<string, Note>();
+  const back: string[] = [];
+  const same = ({ id, instance }: Pick<Note, "id" | "instance">): boolean =>
+    kept.get(id.toHexString())?.instance === instance;
+  const notes: UnfinishedDeps["notes"] = {
+    begin: async (note) => void kept.set(note.id.toHexString(), note),
+    add: async (note, added) => {
+      const former = kept.get(note.id.toHexString());
+      if (former === undefined || !same(note)) return false;
+      kept.set(note.id.toHexString(), { ...former, steps: [...former.steps, added] });
+      return true;
+    },
+    end: async (note) => same(note) && kept.delete(note.id.toHexString()),
+    forget: async (note) => void (same(note) && kept.delete(note.id.toHexString())),
+    all: async () => [...kept.values()],
+    ofOnce: async (owner) => [...kept.values()].filter(({ once }) => once?.owner === owner),
+    take: async (left, instance, at) => {
+      const taken = { ...left, instance, at };
+      kept.set(left.id.toHexString(), taken);
+      return taken;
+    },
+  };
+  const unfinished = (instance: string): Unfinished =>
+    new Unfinished({
+      ...{ notes, instance, clock: { now: () => new Date(0) }, logger: makeLogger("test", "fatal") },
+      once: { find: async () => undefined, takeOver: async () => true, remove: async () => undefined },
+      takeBack: async (steps) => void back.push(...steps.toReversed().map(({ table }) => table)),
+    });
+  return { kept, back, unfinished };
+}
+
+describe.each(["orUndo", "wholly"] as const)("%s", (how) => {
+  it("takes nothing back when all goes well, and keeps no note", async () => {
+    const { kept, back, unfinished } = world();
+    const result = await unfinished("one")[how](async (log) => {
+      await log.note(step("a"));
+      return "made";
+    });
+    expect([result, back, kept.size]).toEqual(["made", [], 0]);
+  });
+
+  it("takes everything back, the last first, and refuses with the first failure", async () => {
+    const { kept, back, unfinished } = world();
+    const failing = unfinished("one")[how](async (log) => {
+      await log.note(step("a"));
+      await log.note(step("b"));
+      throw refusal;
+    });
+    await expect(failing).rejects.toBe(refusal);
+    expect([back, kept.size]).toEqual([["b", "a"], 0]);
+  });
+});
+
+describe("what a process has left", () => {
+  it("is taken back by another one", async () => {
+    const { kept, back, unfinished } = world();
+    void unfinished("dead").wholly(async (log) => {
+      await log.note(step("a"));
+      await log.note(step("b"));
+      await new Promise(() => undefined);
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await unfinished("other").repair(async ({ instance }) => instance === "dead")).toBe(1);
+    expect([back, kept.size]).toEqual([["b", "a"], 0]);
+  });
+
+  it("that was slow and not dead is not answered as done", async () => {
+    const { kept, back, unfinished } = world();
+    const slow = unfinished("slow").wholly(async (log) => {
+      await log.note(step("a"));
+      await unfinished("other").repair(async () => true);
+      return "made";
+    });
+    await expect(slow).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    expect([back, kept.size]).toEqual([["a", "a"], 0]);
+  });
+
+  it("can't go on once it was taken back", async () => {
+    const { back, unfinished } = world();
+    const slow = unfinished("slow").wholly(async (log) => {
+      await log.note(step("a"));
+      await unfinished("other").repair(async () => true);
+      await log.note(step("b"));
+    });
+    await expect(slow).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    expect(back).toEqual(["a", "b", "a"]);
+  });
+});

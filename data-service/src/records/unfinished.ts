@@ -1,0 +1,131 @@
+// Requests that write more than once: wholly or not at all, whether they are refused half-way or their process dies.
+//
+// Before each write there is a note how to take it back; the last write of all says that everything is there (it removes
+// the note, or ends the Idempotency-Key). What a dead process has left is taken back by the next one that looks.
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
+import { ObjectId } from "bson";
+import type { Unfinished as Note, UnfinishedStore } from "../mongo/unfinished-store.js";
+import { LEASE_MS, type OnceStore, type Turn } from "./once.js";
+import type { UndoLog, UndoStep } from "./undo.js";
+
+export interface UnfinishedDeps {
+  readonly notes: Pick<UnfinishedStore, "begin" | "add" | "end" | "forget" | "all" | "ofOnce" | "take">;
+  readonly once: Pick<OnceStore, "find" | "takeOver" | "remove">;
+  /** Names this process. */
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Takes steps back, the last first. */
+  readonly takeBack: (steps: readonly UndoStep[]) => Promise<void>;
+}
+
+export class Unfinished {
+  readonly #deps: UnfinishedDeps;
+
+  constructor(deps: UnfinishedDeps) {
+    this.#deps = deps;
+  }
+
+  /** Runs writes of which one says it all, or that can be sent again; when one fails, all are taken back. */
+  async orUndo<Result>(writes: (log: UndoLog) => Promise<Result>): Promise<Result> {
+    const steps: UndoStep[] = [];
+    try {
+      return await writes({ note: async (step) => void steps.push(step) });
+    } catch (error) {
+      await this.#deps.takeBack(steps);
+      throw error;
+    }
+  }
+
+  /**
+   * Runs writes that are all there in the end or none, even if this process dies in between.
+   * @param turn of a request with an Idempotency-Key
+   */
+  async wholly<Result>(writes: (log: UndoLog) => Promise<Result>, turn?: Turn<Result>): Promise<Result> {
+    const { notes, logger } = this.#deps;
+    const note = this.#newNote(turn);
+    const steps: UndoStep[] = [];
+    const log: UndoLog = {
+      note: async (step) => {
+        steps.push(step);
+        if (steps.length === 1) await notes.begin({ ...note, steps: [step] });
+        else if (!(await notes.add(note, step))) throw tookTooLong();
+      },
+    };
+    const result = await writes(log).catch(async (error: unknown) => {
+      await this.#undo(note, steps);
+      throw error;
+    });
+    // From here on nobody can tell whether it is whole, if this fails: the note says it to whoever looks.
+    const isOurs = await (turn?.finish(result) ?? (steps.length === 0 || notes.end(note)));
+    if (!isOurs) {
+      await this.#undo(note, steps);
+      throw tookTooLong();
+    }
+    if (turn !== undefined)
+      notes.forget(note).catch((err: unknown) => logger.warn({ err }, "a note is left to the repair"));
+    return result;
+  }
+
+  /** Takes back what a request has left that somebody else goes on with. */
+  async undoOf(owner: string): Promise<void> {
+    for (const left of await this.#deps.notes.ofOnce(owner)) await this.#takeOver(left);
+  }
+
+  /**
+   * Takes back what dead processes have left, the last first.
+   * @param isDead whether the process will do no more about it
+   * @returns how many requests were taken back
+   */
+  async repair(isDead: (note: Note) => Promise<boolean>): Promise<number> {
+    let undone = 0;
+    for (const left of await this.#deps.notes.all())
+      if ((await isDead(left)) && (await this.#takeOver(left))) undone += 1;
+    return undone;
+  }
+
+  #newNote(turn: { readonly once: Note["once"] } | undefined): Omit<Note, "steps"> {
+    const { instance, clock } = this.#deps;
+    const once = turn?.once;
+    return { id: new ObjectId(), instance, at: clock.now(), ...(once === undefined ? {} : { once }) };
+  }
+
+  async #undo(note: Omit<Note, "steps">, steps: readonly UndoStep[]): Promise<void> {
+    if (steps.length === 0) return;
+    await this.#deps.takeBack(steps);
+    await this.#deps.notes.end(note);
+  }
+
+  /** @returns whether there was something to take back, and nobody else did it */
+  async #takeOver(left: Note): Promise<boolean> {
+    const { notes, instance, clock } = this.#deps;
+    const note = await notes.take(left, instance, clock.now());
+    if (note === undefined) return false;
+    if (note.once !== undefined && (await this.#isWhole(note.once))) {
+      await notes.forget(note);
+      return false;
+    }
+    await this.#undo(note, note.steps);
+    // The key is free again: whoever sends it makes everything anew.
+    if (note.once !== undefined) await this.#deps.once.remove(note.once.key, instance);
+    return true;
+  }
+
+  /** From the moment on that this says no, the request can't become whole any more. */
+  async #isWhole({ key, owner }: NonNullable<Note["once"]>): Promise<boolean> {
+    const { once, instance, clock } = this.#deps;
+    const leaseUntil = new Date(clock.now().getTime() + LEASE_MS);
+    if (await once.takeOver(key, owner, { owner: instance, leaseUntil })) return false;
+    const entry = await once.find(key);
+    return entry?.owner === owner && entry.done === true;
+  }
+}
+
+function tookTooLong(): AppError {
+  return new AppError("SERVICE_UNAVAILABLE", {
+    message: "The request took so long that what it had written was taken back; send it again.",
+    headers: { "Retry-After": "1" },
+  });
+}
