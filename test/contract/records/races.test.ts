@@ -57,13 +57,13 @@ describe("writers that meet", () => {
   ): Promise<{ deleted: number; statuses: number[] }> {
     // Sometimes the one comes first, sometimes the others do.
     const [head, tail] = round % 2 === 0 ? [0, round % 12] : [round % 12, 0];
-    const after = async (ms: number, act: () => Promise<Answer>): Promise<Answer> => {
+    const delayed = async (ms: number, act: () => Promise<Answer>): Promise<Answer> => {
       await new Promise((resolve) => setTimeout(resolve, ms));
       return act();
     };
     const [gone, ...rest] = await Promise.all([
-      after(head, () => api.delete(`/houses/${house}`)),
-      ...others.map((other, at) => after(tail + (round % 2 === 0 ? at : 0), other)),
+      delayed(head, () => api.delete(`/houses/${house}`)),
+      ...others.map((other, at) => delayed(tail + (round % 2 === 0 ? at : 0), other)),
     ]);
     return { deleted: gone.status, statuses: rest.map(({ status }) => status) };
   }
