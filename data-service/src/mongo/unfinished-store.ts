@@ -1,5 +1,5 @@
 // Notes of requests that write more than once: `_unfinished` says how to take back what was written, `_deletes` what
-// goes and where links to it may be left. A process that dies leaves its notes (docs/decisions/016-whole-requests.md).
+// goes and where links to it may be left. A process that dies leaves its notes (docs/decisions/017-whole-requests.md).
 import type { Collection, Db, ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
 import type { UndoStep } from "../records/undo.js";

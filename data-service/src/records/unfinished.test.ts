@@ -76,6 +76,16 @@ describe("what a process has left", () => {
     expect([back, kept.size]).toEqual([["b", "a"], 0]);
   });
 
+  it("is nothing that this process still works on, however long it takes", async () => {
+    const { back, unfinished } = world();
+    const one = unfinished("one");
+    const result = await one.wholly(async (log) => {
+      await log.note(step("a"));
+      return one.repair(async () => true);
+    });
+    expect([result, back]).toEqual([0, []]);
+  });
+
   it("that was slow and not dead is not answered as done", async () => {
     const { kept, back, unfinished } = world();
     const slow = unfinished("slow").wholly(async (log) => {

@@ -23,6 +23,8 @@ export interface UnfinishedDeps {
 
 export class Unfinished {
   readonly #deps: UnfinishedDeps;
+  /** Notes of requests that this process works on, however long they take. */
+  readonly #underWay = new Set<string>();
 
   constructor(deps: UnfinishedDeps) {
     this.#deps = deps;
@@ -44,8 +46,21 @@ export class Unfinished {
    * @param turn of a request with an Idempotency-Key
    */
   async wholly<Result>(writes: (log: UndoLog) => Promise<Result>, turn?: Turn<Result>): Promise<Result> {
-    const { notes, logger } = this.#deps;
     const note = this.#newNote(turn);
+    this.#underWay.add(note.id.toHexString());
+    try {
+      return await this.#noted(note, writes, turn);
+    } finally {
+      this.#underWay.delete(note.id.toHexString());
+    }
+  }
+
+  async #noted<Result>(
+    note: Omit<Note, "steps">,
+    writes: (log: UndoLog) => Promise<Result>,
+    turn?: Turn<Result>,
+  ): Promise<Result> {
+    const { notes, logger } = this.#deps;
     const steps: UndoStep[] = [];
     const log: UndoLog = {
       note: async (step) => {
@@ -81,8 +96,10 @@ export class Unfinished {
    */
   async repair(isDead: (note: Note) => Promise<boolean>): Promise<number> {
     let undone = 0;
-    for (const left of await this.#deps.notes.all())
+    for (const left of await this.#deps.notes.all()) {
+      if (this.#underWay.has(left.id.toHexString())) continue;
       if ((await isDead(left)) && (await this.#takeOver(left))) undone += 1;
+    }
     return undone;
   }
 

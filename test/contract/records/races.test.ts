@@ -55,11 +55,16 @@ describe("writers that meet", () => {
     round: number,
     others: readonly (() => Promise<Answer>)[],
   ): Promise<{ deleted: number; statuses: number[] }> {
-    const deleting = async (): Promise<Answer> => {
-      await new Promise((resolve) => setTimeout(resolve, round % 12));
-      return api.delete(`/houses/${house}`);
+    // Sometimes the one comes first, sometimes the others do.
+    const [head, tail] = round % 2 === 0 ? [0, round % 12] : [round % 12, 0];
+    const delayed = async (ms: number, act: () => Promise<Answer>): Promise<Answer> => {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      return act();
     };
-    const [gone, ...rest] = await Promise.all([deleting(), ...others.map((other) => other())]);
+    const [gone, ...rest] = await Promise.all([
+      delayed(head, () => api.delete(`/houses/${house}`)),
+      ...others.map((other, at) => delayed(tail + (round % 2 === 0 ? at : 0), other)),
+    ]);
     return { deleted: gone.status, statuses: rest.map(({ status }) => status) };
   }
 
