@@ -42,6 +42,8 @@ export interface Stack {
   readonly dataService: RunningService;
   /** Starts the data service again on the same port, after a test has stopped or killed it. */
   restartDataService(): Promise<void>;
+  /** The same with the gateway. */
+  restartGateway(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -63,17 +65,23 @@ export async function startStack({ twinOf, ...own }: StackOptions = {}): Promise
     ...options.env,
   };
   let dataService = await startService("@portico/data-service/main", env);
-  const gateway = await startService("@portico/gateway/main", env).catch(async (error: unknown) => {
+  let gateway = await startService("@portico/gateway/main", env).catch(async (error: unknown) => {
     await dataService.stop();
     throw error;
   });
   return {
-    ...{ appUrl, dataUrl: dataService.url, mongodbUrl, dataDir, admin: ADMIN, gateway },
+    ...{ appUrl, dataUrl: dataService.url, mongodbUrl, dataDir, admin: ADMIN },
+    get gateway() {
+      return gateway;
+    },
     get dataService() {
       return dataService;
     },
     async restartDataService() {
       dataService = await startService("@portico/data-service/main", env);
+    },
+    async restartGateway() {
+      gateway = await startService("@portico/gateway/main", env);
     },
     async stop() {
       await gateway.stop();
