@@ -208,11 +208,11 @@ function makeIdentity(
   config: Config,
   secrets: Secrets,
   { db }: Store,
-  { users, sessions, sessionCache, tokens, clock, audit }: AuthDeps,
+  { users, sessions, sessionCache, tokens, clock, audit, logger }: AuthDeps,
 ): Deps["identity"] {
   return {
     ...makeIdentityStore(db, config.systemTablePrefix),
-    ...{ users, sessions, sessionCache, tokens, clock, audit },
+    ...{ users, sessions, sessionCache, tokens, clock, audit, logger },
     assertions: makeAssertions(secrets.serviceSecret),
     oauthSignup: config.oauthSignup,
   };
