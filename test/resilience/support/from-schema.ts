@@ -59,6 +59,13 @@ const text: fc.Arbitrary<string> = fc.oneof(
   fc.string({ maxLength: 20, unit: "binary" }),
 );
 
+const FORMATS: Readonly<Record<string, fc.Arbitrary<string>>> = {
+  date: fc.constantFrom("2026-02-28", "0001-01-01"),
+  "date-time": fc.constantFrom("2026-02-28T23:59:59.999Z", "1969-12-31T23:00:00-01:00"),
+  uuid: fc.uuid(),
+  email: fc.emailAddress(),
+};
+
 /** @param schemas what `#/components/schemas/…` refers to */
 export function valuesOf(
   schemas: Readonly<Record<string, Schema>>,
@@ -87,10 +94,10 @@ function fittingValues(
 
 function ofType(
   type: string,
-  { items, properties = {}, required = [] }: Schema,
+  { items, properties = {}, required = [], format = "" }: Schema,
   inner: (schema: Schema) => fc.Arbitrary<unknown>,
 ): fc.Arbitrary<unknown> {
-  if (type === "string") return text;
+  if (type === "string") return FORMATS[format] ?? text;
   if (type === "integer") return fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer());
   if (type === "number") return fc.double({ noNaN: true, noDefaultInfinity: true });
   if (type === "boolean") return fc.boolean();
