@@ -12,6 +12,7 @@ import { changesRoutes } from "./changes/routes.js";
 import type { Deps } from "./deps.js";
 import { fileRoutes } from "./files/routes.js";
 import { presentPrincipal } from "./http/authenticate.js";
+import { requireFreeSpace } from "./http/free-space.js";
 import { methodOverride } from "./http/method-override.js";
 import { requestLimit } from "./http/request-limit.js";
 import { internalRoutes } from "./identity/internal-routes.js";
@@ -50,6 +51,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(internalRoutes(deps.identity));
   app.use(authRoutes(auth));
   app.use(deps.authenticate);
+  if (deps.freeSpace !== undefined) app.use(requireFreeSpace(deps.freeSpace));
   app.use(rememberActor);
   app.use(apiTokenRoutes(auth), keyRoutes(auth));
   const users = `${prefix}user`;
