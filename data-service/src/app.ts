@@ -13,6 +13,7 @@ import type { Deps } from "./deps.js";
 import { fileRoutes } from "./files/routes.js";
 import { auditRefusals } from "./http/audit-refusals.js";
 import { presentPrincipal } from "./http/authenticate.js";
+import { requireFreeSpace } from "./http/free-space.js";
 import { methodOverride } from "./http/method-override.js";
 import { requestLimit } from "./http/request-limit.js";
 import { internalRoutes } from "./identity/internal-routes.js";
@@ -51,6 +52,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(internalRoutes(deps.identity));
   app.use(authRoutes(auth));
   app.use(deps.authenticate);
+  if (deps.freeSpace !== undefined) app.use(requireFreeSpace(deps.freeSpace));
   app.use(rememberActor);
   app.use(apiTokenRoutes(auth), keyRoutes(auth));
   const users = `${prefix}user`;

@@ -53,6 +53,7 @@ describe("readConfig", () => {
       importMaxBytes: 1024 * 1024 * 1024,
       uploadMaxBytes: 52_428_800,
       uploadLeaseSeconds: 60,
+      diskReserveBytes: 268_435_456,
       s3: undefined,
       oauthSignup: true,
       oauthStartsPerMinute: 30,

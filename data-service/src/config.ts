@@ -63,6 +63,8 @@ export interface Config extends OverloadLimits {
   readonly importMaxBytes: number;
   /** UPLOAD_MAX_BYTES: of one file. */
   readonly uploadMaxBytes: number;
+  /** DISK_RESERVE_BYTES: of the disk under an embedded database; with less, writes are refused. 0 = not looked at. */
+  readonly diskReserveBytes: number;
   /** UPLOAD_LEASE_SECONDS: how long bytes that nobody speaks for are left alone; tests shorten it. */
   readonly uploadLeaseSeconds: number;
   /** S3_ENDPOINT and the rest: where the bytes of files lie; GridFS when undefined. */
@@ -129,6 +131,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
     importMaxBytes: reader.integer("IMPORT_MAX_BYTES", 1024 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
     uploadMaxBytes: reader.integer("UPLOAD_MAX_BYTES", 50 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
+    diskReserveBytes: reader.integer("DISK_RESERVE_BYTES", 256 * MEBIBYTE, { min: 0, max: 2 ** 50 }),
     uploadLeaseSeconds: reader.integer("UPLOAD_LEASE_SECONDS", 60, { min: 1, max: 3600 }),
     s3: readS3Settings(reader),
     oauthSignup: reader.boolean("OAUTH_SIGNUP", true),

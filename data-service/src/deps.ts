@@ -31,6 +31,7 @@ import type { FileDeps } from "./files/deps.js";
 import { makeFileHooks } from "./files/file-hooks.js";
 import { makeS3Content } from "./files/s3-content.js";
 import { authenticate } from "./http/authenticate.js";
+import { type FreeSpaceDeps, freeBytes } from "./http/free-space.js";
 import type { InternalRoutesDeps } from "./identity/internal-routes.js";
 import type { OAuthAccountRoutesDeps } from "./identity/routes.js";
 import { currentActor } from "./journal/actor.js";
@@ -58,6 +59,7 @@ import { provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
 import { makeRuleStore } from "./mongo/rule-store.js";
 import { authSweeps, countLiveSessions, ensureAuthIndexes, makeSessionStore } from "./mongo/session-store.js";
+import { parseStoreAddress } from "./mongo/store-address.js";
 import { sweepRegularly } from "./mongo/sweep.js";
 import { makeTableData } from "./mongo/table-data.js";
 import { makeThrottleStore } from "./mongo/throttle-store.js";
@@ -99,6 +101,8 @@ export interface Deps {
   readonly permissions: RecordDeps & ExplainPermissionDeps;
   readonly counts: CountStore;
   readonly metrics: Metrics;
+  /** Undefined where the database is another process's, which looks after its disk itself. */
+  readonly freeSpace: FreeSpaceDeps | undefined;
 }
 
 /** The journal of changes, and those who follow it. */
@@ -143,7 +147,15 @@ export async function makeDeps(config: Config): Promise<Deps> {
     },
     counts,
     metrics,
+    freeSpace: freeSpaceOf(config),
   };
+}
+
+function freeSpaceOf({ mongodbUrl, diskReserveBytes }: Config): FreeSpaceDeps | undefined {
+  const address = parseStoreAddress(mongodbUrl);
+  if (address.kind !== "embedded" || diskReserveBytes === 0) return undefined;
+  const { directory } = address;
+  return { free: () => freeBytes(directory), reserveBytes: diskReserveBytes, clock: systemClock };
 }
 
 async function makeAuth(
@@ -212,11 +224,11 @@ function makeIdentity(
   config: Config,
   secrets: Secrets,
   { db }: Store,
-  { users, sessions, sessionCache, tokens, throttle, clock, audit }: AuthDeps,
+  { users, sessions, sessionCache, tokens, throttle, clock, audit, logger }: AuthDeps,
 ): Deps["identity"] {
   return {
     ...makeIdentityStore(db, config.systemTablePrefix),
-    ...{ users, sessions, sessionCache, tokens, throttle, clock, audit },
+    ...{ users, sessions, sessionCache, tokens, throttle, clock, audit, logger },
     assertions: makeAssertions(secrets.serviceSecret),
     oauthSignup: config.oauthSignup,
     oauthStartsPerMinute: config.oauthStartsPerMinute,

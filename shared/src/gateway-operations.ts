@@ -80,7 +80,7 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
       PREFIX,
     ],
     answers: { 302: redirect("To the provider.") },
-    refusals: [400, 404, 429, 500, 502, 503, 504],
+    refusals: [400, 401, 404, 429, 500, 502, 503, 504],
   },
   {
     ...{ method: "get", path: "/auth/{provider}/callback", id: "finishOAuth", tag: SIGN_IN, for: "anyone" },
@@ -93,7 +93,7 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
       inQuery("error", TEXT, "What the provider refuses with."),
     ],
     answers: { 302: redirect("To the cookie bridge, with a code or an error.") },
-    refusals: [400, 404, 429, 500, 502, 503, 504],
+    refusals: [400, 401, 404, 429, 500, 502, 503, 504],
   },
   {
     ...{ method: "get", path: "/auth/set-cookies", id: "setCookies", tag: SIGN_IN, for: "anyone" },
@@ -105,7 +105,7 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
       inQuery("redirect", { type: "string", format: "uri" }, "The page the sign-in began on."),
     ],
     answers: { 302: redirect("To the page the sign-in began on.") },
-    refusals: [400, 429, 500, 502, 503, 504],
+    refusals: [400, 401, 429, 500, 502, 503, 504],
   },
   {
     ...{ method: "post", path: "/auth/{provider}/link", id: "linkProvider", tag: "Me", for: "session" },

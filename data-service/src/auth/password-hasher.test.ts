@@ -56,7 +56,7 @@ describe("the password hasher", () => {
 
 describe("the pool", () => {
   it("runs so many at once, keeps so many waiting in order, and refuses the next", async () => {
-    const run = makePool(2, 3);
+    const run = makePool(2, 3, 10_000);
     const done: number[] = [];
     let running = 0;
     let most = 0;
@@ -76,8 +76,23 @@ describe("the pool", () => {
     expect([most, done]).toEqual([2, [1, 2, 3, 4, 5]]);
   });
 
+  it("refuses what could not begin in time, and runs what comes behind it", async () => {
+    const run = makePool(1, 10, 20);
+    let finish = (): void => {};
+    const long = run(
+      () =>
+        new Promise<void>((resolve) => {
+          finish = resolve;
+        }),
+    );
+    await expect(run(async () => "too late")).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    finish();
+    await long;
+    await expect(run(async () => "fine")).resolves.toBe("fine");
+  });
+
   it("goes on after failures", async () => {
-    const run = makePool(1, 10);
+    const run = makePool(1, 10, 10_000);
     const fail = () => run(() => Promise.reject(new Error("broken")));
     await Promise.allSettled([fail(), fail(), fail()]);
     await expect(run(async () => "fine")).resolves.toBe("fine");

@@ -13,10 +13,12 @@ const NOBODYS = `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST
 
 /**
  * Hashing and signature checks share libuv's four threads. With all four hashing, checking a token took 12 ms
- * at the median instead of 0.5; with three it takes 0.8. Beyond fifty waiting, nobody would wait for the answer.
+ * at the median instead of 0.5; with three it takes 0.8. Beyond fifty waiting, nobody would wait for the answer;
+ * where processors are busy with other things, fewer take as long.
  */
 const MAX_RUNNING = 3;
 const MAX_WAITING = 50;
+const MAX_WAIT_MS = 4_000;
 const RETRY_AFTER_SECONDS = "2";
 
 /** Hashes and checks passwords. Each call may refuse with SERVICE_UNAVAILABLE when too many are waiting. */
@@ -30,7 +32,7 @@ export interface PasswordHasher {
 }
 
 export function makePasswordHasher(): PasswordHasher {
-  const run = makePool(MAX_RUNNING, MAX_WAITING);
+  const run = makePool(MAX_RUNNING, MAX_WAITING, MAX_WAIT_MS);
   return {
     hash: (password) => run(() => hash(password, COST)),
     verify: (stored, password) =>
@@ -59,19 +61,35 @@ function needsRehash(stored: string): boolean {
 
 type Run = <Result>(task: () => Promise<Result>) => Promise<Result>;
 
-/** Runs tasks in order, `maxRunning` at once; refuses one that would be number `maxWaiting + 1` in the queue. */
-export function makePool(maxRunning: number, maxWaiting: number): Run {
-  const waiting: (() => void)[] = [];
+/**
+ * Runs tasks in order, `maxRunning` at once; refuses one that would be number `maxWaiting + 1` in the queue, or that
+ * has not begun after `maxWaitMs`.
+ */
+export function makePool(maxRunning: number, maxWaiting: number, maxWaitMs: number): Run {
+  const waiting = new Set<() => void>();
   let running = 0;
+  const turn = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const begin = (): void => {
+        clearTimeout(late);
+        waiting.delete(begin);
+        resolve();
+      };
+      const late = setTimeout(() => {
+        waiting.delete(begin);
+        reject(tooBusy());
+      }, maxWaitMs);
+      waiting.add(begin);
+    });
   return async (task) => {
     if (running < maxRunning) running += 1;
-    else if (waiting.length >= maxWaiting) throw tooBusy();
+    else if (waiting.size >= maxWaiting) throw tooBusy();
     // A finished task hands its place over, so `running` stays as it is.
-    else await new Promise<void>((resolve) => waiting.push(resolve));
+    else await turn();
     try {
       return await task();
     } finally {
-      const next = waiting.shift();
+      const [next] = waiting;
       if (next === undefined) running -= 1;
       else next();
     }

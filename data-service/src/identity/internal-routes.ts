@@ -1,6 +1,5 @@
 // The calls that only the gateway may make, on a router of their own that the proxy can not reach.
 import { AppError } from "@portico/shared/app-error";
-import type { Assertions } from "@portico/shared/assertion";
 import { notFound } from "@portico/shared/http-context";
 import {
   INTERNAL_PATHS,
@@ -12,20 +11,18 @@ import {
 import { type Request, Router } from "express";
 import { clientFacts } from "../auth/client-facts.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
-import { requireAssertion } from "../http/require-assertion.js";
+import { type RequireAssertionDeps, requireAssertion } from "../http/require-assertion.js";
 import { type FlowDeps, startFlow, takeFlow } from "./flows.js";
 import { type RedeemDeps, redeem } from "./redeem.js";
 import { type SignInDeps, signIn } from "./sign-in.js";
 
-export type InternalRoutesDeps = FlowDeps &
-  SignInDeps &
-  RedeemDeps & { readonly assertions: Pick<Assertions, "verify"> };
+export type InternalRoutesDeps = FlowDeps & SignInDeps & RedeemDeps & RequireAssertionDeps;
 
 const BODY_MAX_BYTES = 16 * 1024;
 
 export function internalRoutes(deps: InternalRoutesDeps): Router {
   const router = Router({ caseSensitive: true });
-  router.use("/internal", requireAssertion(deps.assertions, deps.clock), ...jsonBody(BODY_MAX_BYTES));
+  router.use("/internal", requireAssertion(deps), ...jsonBody(BODY_MAX_BYTES));
 
   router.post(INTERNAL_PATHS.startFlow, async (request, response) => {
     await startFlow(deps, read(request, readStartFlow), request.ip ?? null);

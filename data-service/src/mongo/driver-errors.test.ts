@@ -94,6 +94,11 @@ describe("other failures", () => {
     expect(refusal).toMatchObject({ code: "SERVICE_UNAVAILABLE", headers: { "Retry-After": "2" } });
   });
 
+  it("of a full disk are 503 with Retry-After", () => {
+    const refusal = asRefusal(new MongoServerError({ message: "available disk space", code: 14_031 }));
+    expect(refusal).toMatchObject({ code: "SERVICE_UNAVAILABLE", headers: { "Retry-After": "60" } });
+  });
+
   it("of the network are 503 too when a bulk write has wrapped them", () => {
     const lost = new MongoNetworkError("connect ECONNREFUSED");
     const wrapped = new MongoBulkWriteError(lost, {} as BulkWriteResult);

@@ -12,6 +12,8 @@ import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
 
 const DUPLICATE_KEY = 11_000;
 const TIME_LIMIT = 50;
+/** An index is not begun with less than 500 MB. */
+const OUT_OF_DISK_SPACE = 14_031;
 /** The server is going, or has lost its place: shutting down, stepping down, host unreachable. */
 const AWAY = [6, 7, 89, 91, 189, 10_107, 11_600, 11_602, 13_435, 13_436];
 /** A document, a parent with its children, or all children of a join, beyond what the server holds at once. */
@@ -51,6 +53,13 @@ function serverRefusal(error: MongoServerError, table: Table | undefined): unkno
     });
   }
   if (typeof error.code === "number" && AWAY.includes(error.code)) return away(error);
+  if (error.code === OUT_OF_DISK_SPACE) {
+    return new AppError("SERVICE_UNAVAILABLE", {
+      message: "The database's disk is nearly full; try again when there is room.",
+      headers: { "Retry-After": "60" },
+      cause: error,
+    });
+  }
   if (typeof error.code === "number" && TOO_LARGE.includes(error.code)) {
     return new AppError("BAD_REQUEST", {
       message: "The answer holds a record with more than 16 MB; ask for fewer fields or related records.",

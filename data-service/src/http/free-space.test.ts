@@ -1,0 +1,44 @@
+import { mkdtemp, rm, statfs } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "@jest/globals";
+import { errorHandler, requestContext } from "@portico/shared/http-context";
+import { makeLogger } from "@portico/shared/logger";
+import express from "express";
+import { freeBytes, requireFreeSpace } from "./free-space.js";
+
+describe("the look at the disk", () => {
+  it("sees what the system says", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "portico-space-"));
+    const { blocks, bsize } = await statfs(directory);
+    const free = await freeBytes(directory);
+    expect(free).toBeGreaterThan(0);
+    expect(free).toBeLessThanOrEqual(blocks * bsize);
+    await rm(directory, { recursive: true });
+  });
+
+  it("counts what a body announces as gone, and lets writes through again as soon as there is room", async () => {
+    const disk = { free: 1_000, now: 0 };
+    const clock = { now: () => new Date(disk.now) };
+    const logger = makeLogger("test", "silent");
+    const app = express();
+    app.use(requestContext(logger, (path) => path));
+    app.use(requireFreeSpace({ free: async () => disk.free, reserveBytes: 900, clock }));
+    app.all("/", (_request, response) => void response.status(200).end());
+    app.use(errorHandler(logger));
+    const server = createServer(app);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    const ask = async (method: string, body?: string): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${port}/`, { method, ...(body === undefined ? {} : { body }) })).status;
+
+    expect([await ask("POST", "x".repeat(50)), await ask("POST", "x".repeat(200))]).toEqual([200, 503]);
+    Object.assign(disk, { free: 800, now: 2_000 });
+    expect([await ask("PATCH", "x"), await ask("GET"), await ask("DELETE")]).toEqual([503, 200, 200]);
+    Object.assign(disk, { free: 1_000, now: 4_000 });
+    expect(await ask("PATCH", "x")).toBe(200);
+    await new Promise((resolve) => server.close(resolve));
+  });
+});

@@ -1,0 +1,45 @@
+// Refuses writes while the disk under the embedded database is nearly full: the engine ends the process when it is.
+import { statfs } from "node:fs/promises";
+import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import type { RequestHandler } from "express";
+
+export interface FreeSpaceDeps {
+  /** Free bytes of the disk that the database lies on. */
+  readonly free: () => Promise<number>;
+  /** DISK_RESERVE_BYTES: what sign-ins, checkpoints and requests under way may still need. */
+  readonly reserveBytes: number;
+  readonly clock: Clock;
+}
+
+/** How long a look at the disk counts. */
+const FRESH_MS = 1_000;
+/** Reads go on, and so does what makes room. */
+const REFUSED = ["POST", "PUT", "PATCH"];
+
+/** Mount it behind the sign-in routes and the method override. @throws AppError SERVICE_UNAVAILABLE */
+export function requireFreeSpace({ free, reserveBytes, clock }: FreeSpaceDeps): RequestHandler {
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  let bytes = Number.POSITIVE_INFINITY;
+  return async (request, _response, next) => {
+    if (!REFUSED.includes(request.method)) return next();
+    const now = clock.now().getTime();
+    if (now - lookedAt >= FRESH_MS) {
+      lookedAt = now;
+      bytes = await free();
+    }
+    const announced = Number(request.headers["content-length"] ?? 0);
+    if (bytes - announced >= reserveBytes) return next();
+    throw new AppError("SERVICE_UNAVAILABLE", {
+      message:
+        "The database's disk is nearly full: reading and deleting go on, writing does when there is room.",
+      headers: { "Retry-After": "60" },
+    });
+  };
+}
+
+/** @param directory on the disk; made already */
+export async function freeBytes(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
+}

@@ -1,0 +1,55 @@
+// R16: a disk without room. The embedded engine would end the process, so writing is refused before that; reading,
+// signing in and deleting go on, and so does writing as soon as there is room again.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Api, asAdmin } from "../support/api.js";
+import { upload } from "../support/files.js";
+import { type Stack, startStack } from "../support/stack.js";
+
+const PETABYTE = 2 ** 50;
+
+describe("an embedded database on a disk with less room than is to be kept", () => {
+  let directory: string;
+  let stack: Stack;
+  let admin: Api;
+  let noteId: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "portico-full-"));
+    const where = { dataDir: directory, mongodbUrl: `mongodb_embedded://${directory}/mongodb` };
+    const roomy = await startStack({ ...where, env: { DISK_RESERVE_BYTES: "0" } });
+    const first = await asAdmin(roomy);
+    await first.post("/svc_table", { name: "notes", columns: [{ name: "text", type: "string" }] });
+    noteId = (await first.post("/notes", { text: "written in time" })).body.data[0].id;
+    await roomy.stop();
+    stack = await startStack({ ...where, env: { DISK_RESERVE_BYTES: String(PETABYTE) } });
+    admin = await asAdmin(stack);
+  }, 120_000);
+  afterAll(async () => {
+    await stack.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  it("refuses every write with 503 and Retry-After", async () => {
+    const answers = [
+      await admin.post("/notes", { text: "too late" }),
+      await admin.patch(`/notes/${noteId}`, { text: "too late" }),
+      await admin.post("/svc_table", { name: "more" }),
+      await upload(admin, "too late", "late.txt"),
+    ];
+    for (const { status, headers, body } of answers) {
+      expect([status, body.error.code]).toEqual([503, "SERVICE_UNAVAILABLE"]);
+      expect(headers.get("retry-after")).toMatch(/^\d+$/);
+    }
+  });
+
+  it("still reads, also with a QUERY, and deletes", async () => {
+    expect((await admin.get(`/notes/${noteId}`)).body.data[0].text).toBe("written in time");
+    expect(
+      (await admin.send("QUERY", "/notes", { body: "{}", headers: { "Content-Type": "application/json" } }))
+        .status,
+    ).toBe(200);
+    expect((await admin.delete(`/notes/${noteId}`)).status).toBe(200);
+  });
+});

@@ -1,0 +1,111 @@
+// R23, R29: every process is replaced, one after another, under load; sessions go on. And processes start in any order.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { Browser } from "../contract/auth/jar.js";
+import { apiOf } from "../support/api.js";
+import { until } from "../support/process-facts.js";
+import { freePort, type RunningService, type Stack, startService, startStack } from "../support/stack.js";
+import { Client, type Outcome } from "./support/client.js";
+import { startLoad, tally } from "./support/load.js";
+import { size } from "./support/notes-system.js";
+
+const RATE = size(20, 200);
+const ROUNDS = size(1, 10);
+const MINUTES = 60_000;
+
+describe("a rolling restart of two gateways and two data services under load", () => {
+  let stack: Stack;
+  let twin: Stack;
+  beforeAll(async () => {
+    stack = await startStack();
+    twin = await startStack({ twinOf: stack });
+  });
+  afterAll(async () => {
+    await twin.stop();
+    await stack.stop();
+  });
+
+  it(
+    "asks nobody to sign in again, whichever process answers",
+    async () => {
+      const browser = new Browser(stack);
+      await browser.logIn(stack.admin);
+      const { accessToken, refreshToken } = browser.cookies;
+      const Cookie = `accessToken=${accessToken}; refreshToken=${refreshToken}`;
+      const clients = [stack, twin].map(({ appUrl }) => new Client(`${appUrl}/api`, { Cookie }));
+      /** As a load balancer does: where one gateway does not answer, the other is asked. */
+      const send = async (at: number): Promise<Outcome> => {
+        const [first, second] = at % 2 === 0 ? clients : clients.toReversed();
+        const outcome = await (first as Client).ask("GET", "/me");
+        return typeof outcome.ended === "number" && outcome.ended < 502
+          ? outcome
+          : (second as Client).ask("GET", "/me");
+      };
+      const load = startLoad(RATE, send);
+      const good = (): number => load.outcomes.filter(({ ended }) => ended === 200).length;
+      const served = async (): Promise<void> => {
+        const before = good();
+        await until(
+          async () => good(),
+          (now) => now > before + 5,
+          30_000,
+        );
+      };
+      for (let round = 0; round < ROUNDS; round += 1) {
+        for (const each of [stack, twin]) {
+          await each.dataService.stop();
+          await each.restartDataService();
+          await served();
+          await each.gateway.stop();
+          await each.restartGateway();
+          await served();
+        }
+      }
+      const outcomes = await load.stop();
+      for (const client of clients) client.close();
+      // Nobody was signed out, and nobody went without an answer.
+      expect(Object.keys(tally(outcomes)).filter((ended) => !["200", "503"].includes(ended))).toEqual([]);
+      const again = await Browser.with(twin, { refreshToken }).get("/me");
+      expect(again.status).toBe(200);
+    },
+    size(2, 20) * MINUTES,
+  );
+});
+
+describe("a gateway that starts before its data service", () => {
+  it(
+    "is alive and not ready, says so to clients, and is ready with the data service",
+    async () => {
+      const model = await startStack();
+      const [appPort, dataPort] = [await freePort(), await freePort()];
+      const env = {
+        ...{ APP_URL: `http://localhost:${appPort}`, PORT: String(appPort), NODE_ENV: "test", DEMO: "off" },
+        ...{ DATA_SERVICE_PORT: String(dataPort), DATA_SERVICE_URL: `http://127.0.0.1:${dataPort}` },
+        ...{ DATA_DIR: model.dataDir, MONGODB_URL: model.mongodbUrl, LOG_LEVEL: "info" },
+      };
+      const running: RunningService[] = [];
+      try {
+        running.push(await startService("@portico/gateway/main", env));
+        const gateway = apiOf(env.APP_URL);
+        expect((await gateway.get("/healthz")).status).toBe(200);
+        expect((await gateway.get("/readyz")).status).toBe(503);
+        const { status, body } = await gateway.get("/api/me");
+        expect([status, body.error.code]).toEqual([502, "BAD_GATEWAY"]);
+        running.push(await startService("@portico/data-service/main", env));
+        expect((await gateway.get("/readyz")).status).toBe(200);
+        expect((await gateway.get("/api/me")).status).toBe(401);
+      } finally {
+        for (const service of running.toReversed()) await service.stop();
+        await model.stop();
+      }
+    },
+    2 * MINUTES,
+  );
+
+  it("a data service before its database ends at once with a sentence, for its supervisor to start it again", async () => {
+    const nobody = await freePort();
+    const env = { MONGODB_URL: `mongodb://127.0.0.1:${nobody}/none`, NODE_ENV: "test", DEMO: "off" };
+    await expect(
+      startService("@portico/data-service/main", { ...env, DATA_SERVICE_PORT: "0" }),
+    ).rejects.toThrow(/^No MongoDB answers at 127\.0\.0\.1:\d+ \(.*\): start it, or correct MONGODB_URL\.$/);
+  });
+});

@@ -1,0 +1,195 @@
+// R8, R9, R20, R22, K1, K6: clients that hold connections and do nothing, or little. Others are served all the same.
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { filePart, MULTIPART, multipartBody, textPart } from "../support/multipart.js";
+import { openHandles, residentBytes, until } from "../support/process-facts.js";
+import { readSlowly } from "../support/slow-reader.js";
+import { Client, type Outcome } from "./support/client.js";
+import { percentile, startLoad, tally } from "./support/load.js";
+import { isLong, type NotesSystem, size, startNotesSystem } from "./support/notes-system.js";
+
+const RATE = size(20, 100);
+const IDLE = size(500, 5_000);
+const SLOW_HEADS = size(300, 5_000);
+const READERS = size(20, 200);
+const FILE_BYTES = size(8, 40) * 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
+const MINUTES = 60_000;
+/** What a connection may leave in a process for a while: pools between the services, and to the database. */
+const POOLS = 64 + 50;
+
+let system: NotesSystem;
+let gatewayPid: number;
+let handlesBefore: number;
+
+beforeAll(async () => {
+  system = await startNotesSystem({ direct: true, env: { UPLOAD_MAX_BYTES: String(FILE_BYTES + 1) } });
+  gatewayPid = system.stack.gateway.process.pid ?? 0;
+  handlesBefore = await openHandles(gatewayPid);
+});
+
+afterAll(() => system.stop());
+
+/** The load of everybody else. */
+const others = () => startLoad(RATE, () => system.client.ask("GET", `/notes/${system.noteId}`));
+
+function expectServed(outcomes: readonly Outcome[]): void {
+  expect(outcomes.length).toBeGreaterThan(0);
+  // An overloaded machine may shed load; nothing else is an answer to a read.
+  const bad = outcomes.filter(({ ended, isJson }) => !(isJson && (ended === 200 || ended === 503)));
+  expect(bad.slice(0, 5)).toEqual([]);
+  expect(tally(outcomes)[200]).toBeGreaterThan(0);
+}
+
+async function open(count: number): Promise<Socket[]> {
+  const { port } = new URL(system.stack.appUrl);
+  const sockets: Socket[] = [];
+  while (sockets.length < count) {
+    // Fewer than the queue of connections that wait to be taken.
+    const some = Array.from({ length: Math.min(100, count - sockets.length) }, () =>
+      connect(Number(port), "127.0.0.1"),
+    );
+    await Promise.all(some.map((socket) => once(socket, "connect")));
+    sockets.push(...some);
+  }
+  for (const socket of sockets) socket.on("error", () => {});
+  return sockets;
+}
+
+const handlesBack = () =>
+  until(
+    () => openHandles(gatewayPid),
+    (now) => now <= handlesBefore + POOLS,
+    MINUTES,
+  );
+
+describe(`${IDLE} idle kept-alive connections`, () => {
+  it(
+    "are kept, cost little, and nobody else waits for them",
+    async () => {
+      const memory = await residentBytes(gatewayPid);
+      const sockets = await open(IDLE);
+      const answered = sockets.map((socket) => once(socket, "data"));
+      for (const socket of sockets) socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      const heads = await Promise.all(answered);
+      expect(new Set(heads.map(([head]) => String(head).slice(0, 15)))).toEqual(new Set(["HTTP/1.1 200 OK"]));
+      const load = others();
+      await new Promise((resolve) => setTimeout(resolve, size(2_000, 30_000)));
+      const outcomes = await load.stop();
+      const grown = (await residentBytes(gatewayPid)) - memory;
+      if (isLong)
+        console.log("idle", tally(outcomes), "p99", percentile(outcomes, 0.99), "MiB", grown / MEBIBYTE);
+      expectServed(outcomes);
+      expect(sockets.filter((socket) => socket.destroyed || socket.readableEnded)).toEqual([]);
+      expect(grown).toBeLessThan(300 * MEBIBYTE);
+      for (const socket of sockets) socket.destroy();
+      await handlesBack();
+    },
+    5 * MINUTES,
+  );
+});
+
+describe(`${SLOW_HEADS} connections that send a head a byte at a time`, () => {
+  it(
+    "are told so after ten seconds and closed, and everybody else is served meanwhile",
+    async () => {
+      const sockets = await open(SLOW_HEADS);
+      const told = sockets.map(async (socket) => {
+        let text = "";
+        socket.on("data", (piece: Buffer) => {
+          text += piece.toString();
+        });
+        await once(socket, "close");
+        return text;
+      });
+      const head = Buffer.from(`GET /api/notes HTTP/1.1\r\nHost: localhost\r\nX-Padding: ${"x".repeat(200)}`);
+      let at = 0;
+      const drip = setInterval(() => {
+        for (const socket of sockets) if (socket.writable) socket.write(head.subarray(at, at + 1));
+        at += 1;
+      }, 1_000);
+      const load = others();
+      const answers = await Promise.all(told);
+      clearInterval(drip);
+      const outcomes = await load.stop();
+      if (isLong)
+        console.log("slow heads", tally(outcomes), "p99", percentile(outcomes, 0.99), "cut after s", at);
+      expectServed(outcomes);
+      for (const answer of new Set(answers.map((text) => text.split("\r\n")[0]))) {
+        // A client that goes on writing may be reset before it has read why.
+        expect(["HTTP/1.1 400 Bad Request", ""]).toContain(answer);
+      }
+      expect(answers.join("")).toContain("took too long to arrive");
+      await handlesBack();
+    },
+    3 * MINUTES,
+  );
+});
+
+describe(`${READERS} readers that stop in the middle of a file`, () => {
+  it(
+    "are not read for: memory stays, and everything is let go when they leave",
+    async () => {
+      const body = multipartBody([
+        textPart("isPublic", "true"),
+        filePart("file", "large.bin", "a/b", Buffer.alloc(FILE_BYTES, 0xab)),
+      ]);
+      const uploaded = await system.client.ask("POST", "/svc_file", {
+        body,
+        headers: { "Content-Type": MULTIPART },
+      });
+      expect(uploaded.ended).toBe(201);
+      const [{ id }] = JSON.parse(uploaded.text).data;
+      const pids = [gatewayPid, system.stack.dataService.process.pid ?? 0];
+      const before = await Promise.all(pids.map(residentBytes));
+      const readers = await Promise.all(
+        Array.from({ length: READERS }, () => readSlowly(`${system.stack.appUrl}/assets/${id}`, {})),
+      );
+      await Promise.all(readers.map((reader) => reader.readTo(1)));
+      const load = others();
+      await new Promise((resolve) => setTimeout(resolve, size(1_500, 30_000)));
+      const outcomes = await load.stop();
+      const after = await Promise.all(pids.map(residentBytes));
+      const grown = after.map((bytes, each) => bytes - (before[each] ?? 0));
+      if (isLong)
+        console.log(
+          "slow readers",
+          tally(outcomes),
+          "MiB",
+          grown.map((bytes) => bytes / MEBIBYTE),
+        );
+      expectServed(outcomes);
+      for (const bytes of grown) expect(bytes).toBeLessThan(100 * MEBIBYTE);
+      for (const reader of readers) reader.leave();
+      await handlesBack();
+    },
+    5 * MINUTES,
+  );
+});
+
+/** Node closes an idle connection after 5 s by default, and our pool one of its own after 30. */
+const GAPS_MS = isLong ? [4_900, 5_000, 5_100, 29_900, 30_000, 30_100] : [5_000];
+
+describe("a connection that is used again just when others would close it", () => {
+  it.each(GAPS_MS)(
+    "after %d ms is still good",
+    async (gapMs) => {
+      const count = size(50, 1_000);
+      const client = new Client(`${system.stack.appUrl}/api`, { Authorization: system.authorization });
+      for (let round = 0; round < 2; round += 1) {
+        const outcomes = await Promise.all(
+          Array.from({ length: count }, async (_none, at) => {
+            // Spread over a second, so that some come a little sooner and some a little later.
+            await new Promise((resolve) => setTimeout(resolve, (at / count) * 1_000));
+            return client.ask("GET", `/notes/${system.noteId}`);
+          }),
+        );
+        expectServed(outcomes);
+        if (round === 0) await new Promise((resolve) => setTimeout(resolve, gapMs - 500));
+      }
+      client.close();
+    },
+    2 * MINUTES,
+  );
+});
