@@ -239,6 +239,37 @@ describe("access tokens", () => {
   });
 });
 
+describe("a token that was verified before", () => {
+  it("is over when its time has come", async () => {
+    const token = await tokens.sign(CLAIMS, NOW);
+    expect(await codeOf(token)).toBe("accepted");
+    expect(await codeOf(token, new Date((NOW + 899) * 1000))).toBe("accepted");
+    expect(await codeOf(token, new Date((NOW + 931) * 1000))).toBe("TOKEN_EXPIRED");
+  });
+
+  it("is refused as soon as the ring no longer believes its key", async () => {
+    let isBelieved = true;
+    const retiring: KeyRing = {
+      ...ring,
+      verifying: async (name, at) => (isBelieved ? ring.verifying(name, at) : undefined),
+    };
+    const ours = makeAccessTokens(retiring, ISSUER, 900);
+    const token = await ours.sign(CLAIMS, NOW);
+    expect(await ours.verify(token, now)).toEqual(CLAIMS);
+    isBelieved = false;
+    await expect(ours.verify(token, now)).rejects.toMatchObject({ code: "INVALID_TOKEN" });
+  });
+
+  it("vouches for no other signature or payload", async () => {
+    const token = await tokens.sign(CLAIMS, NOW);
+    expect(await codeOf(token)).toBe("accepted");
+    const [head, , signature = ""] = token.split(".");
+    const other = encode({ ...payload, sub: "64b000000000000000000002" });
+    expect(await codeOf(`${head}.${other}.${signature}`)).toBe("INVALID_TOKEN");
+    expect(await codeOf(token.replace(signature, `${"A".repeat(85)}A`))).toBe("INVALID_TOKEN");
+  });
+});
+
 describe("the key ring", () => {
   it("publishes public halves only, under their thumbprints", async () => {
     const { keys } = await (await makeKeyRing(key, [evil])).jwks(now);
