@@ -1,11 +1,12 @@
 // Records in MongoDB: the few calls every use case is made of, with refusals instead of driver errors.
-import type { Document as BsonDocument, CollectionOptions, Db, UpdateFilter } from "mongodb";
+import type { AbstractCursor, Document as BsonDocument, CollectionOptions, Db, UpdateFilter } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Document, Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import { asRefusal } from "./driver-errors.js";
 import { type ExecutionReport, reportOf } from "./execution-report.js";
+import { findForm } from "./find-form.js";
 import { TableCounts } from "./table-counts.js";
 
 /** A change of one document, by operator. */
@@ -60,6 +61,7 @@ const BATCH_SIZE = 500;
 export class RecordStore {
   readonly #db: Db;
   readonly #timeoutMs: number;
+  readonly #limits: { readonly maxTimeMS: number; readonly batchSize: number };
   readonly #counts: TableCounts;
   readonly #options: CollectionOptions;
 
@@ -71,17 +73,18 @@ export class RecordStore {
     this.#db = db;
     this.#options = options;
     this.#timeoutMs = timeoutMs;
+    this.#limits = { maxTimeMS: timeoutMs, batchSize: BATCH_SIZE };
     this.#counts = new TableCounts(db);
   }
 
   /** Runs a pipeline to its end and gives all documents. */
   async read(table: Table, pipeline: Stage[]): Promise<StoredRecord[]> {
-    return this.#refusing(table, () => this.#aggregate(table, pipeline).toArray());
+    return this.#refusing(table, () => this.#cursor(table, pipeline).toArray());
   }
 
   /** Runs a pipeline and gives documents as they are asked for. */
   async *stream(table: Table, pipeline: Stage[]): AsyncGenerator<StoredRecord> {
-    const cursor = this.#aggregate(table, pipeline);
+    const cursor = this.#cursor(table, pipeline);
     try {
       for await (const document of cursor) yield document;
     } catch (error) {
@@ -261,8 +264,15 @@ export class RecordStore {
     return this.#db.collection<BsonDocument>(table.collection, this.#options);
   }
 
+  #cursor(table: Table, pipeline: Stage[]): AbstractCursor<StoredRecord> {
+    const form = findForm(pipeline);
+    if (form === undefined) return this.#aggregate(table, pipeline);
+    const { filter, ...options } = form;
+    return this.#collection(table).find(filter, { ...options, ...this.#limits });
+  }
+
   #aggregate(table: Table, pipeline: Stage[]) {
-    return this.#collection(table).aggregate(pipeline, { maxTimeMS: this.#timeoutMs, batchSize: BATCH_SIZE });
+    return this.#collection(table).aggregate(pipeline, this.#limits);
   }
 
   async #refusing<Result>(table: Table, call: () => Promise<Result>): Promise<Result> {

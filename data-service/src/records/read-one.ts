@@ -10,6 +10,7 @@ import type { Principal } from "../principal.js";
 import type { AuthorizedNode, AuthorizedPredicate } from "../query/ast.js";
 import { authorizeNode } from "../query/authorize-read.js";
 import { bindRecordShape } from "../query/bind-query.js";
+import type { Document } from "../query/lower/document.js";
 import { lowerRecord } from "../query/lower/read.js";
 import type { Parameters } from "../query/parameters.js";
 import { shaper } from "../query/shape.js";
@@ -116,12 +117,9 @@ export async function readEach(
   const { node, view } = shape;
   const isTold = mayKnowVersion(view, node.table);
   const toJson = shaper(node, deps.sealer.unseal);
-  const pipeline = lowerRecord(
-    { ...node, limit: ids.length },
-    { _id: { $in: [...ids] } },
-    view.rows.bind(view),
-    [VERSION_FIELD],
-  );
+  const pipeline = lowerRecord({ ...node, limit: ids.length }, whichIs(ids), view.rows.bind(view), [
+    VERSION_FIELD,
+  ]);
   const documents = await deps.store.read(node.table, pipeline);
   const byId = new Map(documents.map((document) => [idText(node.table, document._id), document]));
   return ids.map((id) => {
@@ -129,4 +127,10 @@ export async function readEach(
     if (document === undefined) return undefined;
     return { json: toJson(document), version: isTold ? versionOf(document) : undefined };
   });
+}
+
+/** A single id is found without planning a query. */
+function whichIs(ids: readonly Stored[]): Document {
+  const [only, ...others] = ids;
+  return only !== undefined && others.length === 0 ? { _id: { $eq: only } } : { _id: { $in: [...ids] } };
 }
