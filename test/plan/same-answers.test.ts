@@ -58,6 +58,7 @@ const QUERIES: Record<string, Record<string, unknown>> = {
   "sort by count": { sort: "-_count(comments)" },
   "sort by count upwards": { sort: "_count(comments),-views" },
   "sort by max": { sort: "-_max(comments.likes),views" },
+  "sort by max, those alike by id": { sort: "-_max(comments.likes)" },
   "sort by min upwards": { sort: "_min(comments.likes),-id" },
   "sort by newest child": { sort: "-_max(comments.createdAt)" },
   "sort by oldest child": { sort: "_min(comments.createdAt)" },

@@ -18,7 +18,7 @@ import {
 import { answered, askedTruth, distinctKeyQuestion, KEY, keyQuestion } from "../query/plan/resolve.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
 import { useCounters } from "../query/plan/use-counters.js";
-import { windowKey, windowQuestion, windowSize } from "../query/plan/window.js";
+import { enoughParents, windowKey, windowQuestion, windowSize } from "../query/plan/window.js";
 import type { StoredRecord } from "../query/shape.js";
 
 /** Children per parent, among those seen, from which asking for the parents alone is worth a second question. */
@@ -79,7 +79,8 @@ async function planRanking(ask: Ask, query: AuthorizedQuery, thresholds: Thresho
   const { column, descending } = key;
   const sort = [{ kind: "column" as const, path: [], column, descending }];
   const read = { table: target, predicates: [rules(target)], sort };
-  const first = await ask(target, windowQuestion(key, size, rules), { read, needs: size });
+  const question = windowQuestion(key, size, rules, enoughParents(root));
+  const first = await ask(target, question, { read, needs: size });
   return { ranked: true, parents: first.flatMap((document) => keysOf({ [KEY]: document._id })) };
 }
 

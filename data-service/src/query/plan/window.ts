@@ -26,8 +26,14 @@ export function windowKey(node: AuthorizedNode, size: number): ExtremeKey | unde
 /**
  * The pipeline on the children's collection that names the parents (`_id`) known to come first: every parent that is
  * not named has an extreme no better than any named one's.
+ * @param enough names no more than this many, the first ones
  */
-export function windowQuestion(key: ExtremeKey, size: number, rules: AuthorizedQuery["rules"]): Stage[] {
+export function windowQuestion(
+  key: ExtremeKey,
+  size: number,
+  rules: AuthorizedQuery["rules"],
+  enough?: number,
+): Stage[] {
   const { relation, target } = key.step;
   const [link, field] = [relation.link.field, key.column.field];
   const direction = key.descending ? -1 : 1;
@@ -50,6 +56,32 @@ export function windowQuestion(key: ExtremeKey, size: number, rules: AuthorizedQ
     },
     // A full window may have cut a tie at its edge; one that was not filled has seen every child.
     { $match: { $expr: { $or: [{ $ne: ["$value", "$edge"] }, { $lt: ["$seen", size] }] } } },
+    ...(enough === undefined ? [] : [{ $sort: { value: direction, _id: 1 } }, { $limit: enough }]),
     { $project: { _id: 1 } },
   ];
+}
+
+/** Parents that are named in reserve, should a link lead to a record that is gone. */
+const RESERVE = 20;
+
+/**
+ * How many parents fill the page and what comes before it. Undefined when more are needed: a filter or rule may leave
+ * some out, or something else than the id orders those with the same extreme.
+ */
+export function enoughParents({
+  table,
+  sort,
+  filter,
+  rule,
+  skip,
+  limit,
+}: AuthorizedNode): number | undefined {
+  const [, second, ...others] = sort;
+  const byIdThen =
+    second?.kind === "column" &&
+    second.path.length === 0 &&
+    second.column === table.idColumn &&
+    !second.descending;
+  const takesAll = filter.kind === "always" && rule.kind === "always";
+  return takesAll && byIdThen && others.length === 0 ? skip + limit + RESERVE : undefined;
 }
