@@ -4,7 +4,7 @@ import { AppError } from "./app-error.js";
 import { CORRELATION_HEADER, correlationId } from "./correlation-id.js";
 import { errorBody } from "./envelope.js";
 import type { ErrorCode } from "./error-codes.js";
-import type { Logger } from "./logger.js";
+import { type Logger, withoutSecrets } from "./logger.js";
 
 /** What a request carries from its first moment. */
 export interface RequestContext {
@@ -27,12 +27,13 @@ export function contextOf(request: Request): RequestContext {
  * @param publicPath how this service's path reads for the client (the data service adds `/api`)
  */
 export function requestContext(logger: Logger, publicPath: (path: string) => string): RequestHandler {
+  const lines = withoutSecrets(logger);
   return (request, response, next) => {
     const id = correlationId(request.headers[CORRELATION_HEADER]);
     contexts.set(request, { correlationId: id, publicPath: publicPath(request.path) });
     response.setHeader("X-Correlation-ID", id);
     response.setHeader("X-Content-Type-Options", "nosniff");
-    logWhenDone(logger, request, response, id);
+    logWhenDone(lines, request, response, id);
     next();
   };
 }

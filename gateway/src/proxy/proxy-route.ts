@@ -11,7 +11,7 @@ import { type ApiCall, ignoresSession, isClosed, isImport, isUnsafe, routeKind }
 import { announcesTooMuch, bodyLimit } from "./body-limit.js";
 import { discardBody, tooLarge } from "./exchange.js";
 import type { Forward } from "./forward.js";
-import { upstreamRequestHeaders } from "./request-headers.js";
+import { type OwnHeaders, upstreamRequestHeaders } from "./request-headers.js";
 import { readTarget } from "./target.js";
 
 export interface ProxyDeps extends LoadSessionDeps {
@@ -28,6 +28,7 @@ export interface ProxyDeps extends LoadSessionDeps {
 
 /** Mount it on the whole app, behind cookie-parser and before any body parser. */
 export function proxyRoute(deps: ProxyDeps): RequestHandler {
+  const addresses = addressesOf(deps);
   return async (request, response, next) => {
     const target = readTarget(request.url);
     if (target === undefined) return next();
@@ -38,7 +39,7 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
     deps.forward(
       {
         pathAndQuery: target.path + target.query,
-        headers: headersFor(deps, session, request),
+        headers: headersFor(addresses, session, request),
         bodyMaxBytes,
         ...(isImport(call) ? { answerTimeoutMs: deps.limits.importAnswerTimeoutMs } : {}),
       },
@@ -79,14 +80,23 @@ async function sessionFor(
   return session;
 }
 
-function headersFor(deps: ProxyDeps, session: Session, request: Request) {
+/** What every upstream request says of the two services' addresses. */
+type Addresses = Pick<OwnHeaders, "host" | "publicHost" | "publicProtocol">;
+
+function addressesOf(deps: ProxyDeps): Addresses {
   const app = new URL(deps.appUrl);
-  return upstreamRequestHeaders(request.method, request.headers, {
+  return {
     host: new URL(deps.dataServiceUrl).host,
+    publicHost: app.host,
+    publicProtocol: app.protocol.slice(0, -1),
+  };
+}
+
+function headersFor(addresses: Addresses, session: Session, request: Request) {
+  return upstreamRequestHeaders(request.method, request.headers, {
+    ...addresses,
     correlationId: contextOf(request).correlationId,
     authorization: session.kind === "anonymous" ? undefined : session.authorization,
     clientAddress: clientAddress(request),
-    publicHost: app.host,
-    publicProtocol: app.protocol.slice(0, -1),
   });
 }
