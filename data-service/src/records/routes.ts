@@ -96,11 +96,12 @@ export interface OwnHandlers {
 }
 
 function dispatch(common: Methods, own: OwnHandlers["collection"]): RequestHandler {
+  const everyones = methodsOf(common);
+  const special = new Map(
+    Object.entries(own).map(([table, methods]) => [table, methodsOf({ ...common, ...methods })]),
+  );
   return async (request, response) => {
-    const special = new Map(Object.entries(own)).get(String(request.params.table));
-    const methods = new Map(
-      Object.entries({ ...common, ...special }).filter(([, handler]) => handler !== null),
-    );
+    const methods = special.get(String(request.params.table)) ?? everyones;
     const method = request.method === "HEAD" ? "GET" : request.method;
     const handler = methods.get(method);
     if (handler) return handler(request, response);
@@ -109,6 +110,14 @@ function dispatch(common: Methods, own: OwnHandlers["collection"]): RequestHandl
     if (methods.has("QUERY")) response.set("Accept-Query", "application/json");
     response.status(204).set("Allow", allow).end();
   };
+}
+
+function methodsOf(handlers: OwnHandlers["collection"][string]): ReadonlyMap<string, Handler> {
+  return new Map(
+    Object.entries(handlers).flatMap(([method, handler]): [string, Handler][] =>
+      handler ? [[method, handler]] : [],
+    ),
+  );
 }
 
 /** The raw text behind `?`: decoding it is the query language's business. */
