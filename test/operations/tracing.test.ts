@@ -51,10 +51,10 @@ describe("a request", () => {
     });
     expect(childrenOf(served)).toContainEqual(
       expect.objectContaining({
-        name: "aggregate posts",
+        name: "find posts",
         attributes: expect.objectContaining({
           "db.system.name": "mongodb",
-          "db.operation.name": "aggregate",
+          "db.operation.name": "find",
           "db.collection.name": "posts",
         }),
       }),
