@@ -1,0 +1,110 @@
+// `npm run bench`: the same data and the same requests for Portico and for others, in one run.
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { factsOf } from "./check.js";
+import { ASSET_BYTES, makeBlog } from "./data.js";
+import { DIALECTS, type TargetName } from "./dialects/index.js";
+import { LoadGenerator } from "./load.js";
+import { check, measure, type Plan, warmUp } from "./measure.js";
+import type { System, SystemOptions } from "./system.js";
+import { startFloor } from "./systems/floor.js";
+import { startPortico } from "./systems/portico.js";
+import { WORKLOADS } from "./workloads.js";
+
+const USAGE = `usage: npm run bench -- [--targets a,b] [--workloads a,b] [--connections 1,16,64] [--rounds 3] [--seconds 2]
+       [--posts 100000] [--data FOLDER] [--json FILE]
+targets: ${Object.keys(DIALECTS).join(" ")}
+workloads: ${WORKLOADS.map(({ name }) => name).join(" ")}`;
+
+/** Which targets a system serves. */
+const SYSTEMS: readonly {
+  readonly name: string;
+  readonly targets: readonly TargetName[];
+  readonly start: (options: SystemOptions) => Promise<System>;
+}[] = [
+  { name: "floor", targets: ["floor"], start: startFloor },
+  { name: "portico", targets: ["data", "gateway"], start: startPortico },
+];
+
+const { values } = parseArgs({
+  options: {
+    targets: { type: "string", default: Object.keys(DIALECTS).join(",") },
+    workloads: { type: "string", default: WORKLOADS.map(({ name }) => name).join(",") },
+    connections: { type: "string", default: "1,16,64" },
+    rounds: { type: "string", default: "3" },
+    seconds: { type: "string", default: "2" },
+    posts: { type: "string", default: "100000" },
+    /** Keep what is loaded here and use it again. */
+    data: { type: "string" },
+    json: { type: "string", default: join(tmpdir(), "portico-bench.json") },
+  },
+});
+const chosen = <Name extends string>(text: string, names: readonly Name[]): Name[] => {
+  const wanted = text.split(",");
+  if (!wanted.every((name) => names.some((known) => known === name))) usage();
+  return names.filter((name) => wanted.includes(name));
+};
+const numbers = (text: string): number[] => {
+  const found = text.split(",").map(Number);
+  if (!found.every((number) => number > 0)) usage();
+  return found;
+};
+const number = (text: string): number => numbers(text)[0] ?? usage();
+function usage(): never {
+  console.error(USAGE);
+  process.exit(2);
+}
+
+const targetNames = chosen(values.targets, Object.keys(DIALECTS) as TargetName[]);
+const plan: Plan = {
+  workloads: chosen(
+    values.workloads,
+    WORKLOADS.map(({ name }) => name),
+  ),
+  connections: numbers(values.connections),
+  rounds: number(values.rounds),
+  milliseconds: number(values.seconds) * 1000,
+  warmUpMs: 300,
+};
+await run();
+
+async function run(): Promise<void> {
+  const folder =
+    values.data === undefined ? await mkdtemp(join(tmpdir(), "portico-bench-")) : resolve(values.data);
+  const blog = makeBlog(number(values.posts));
+  const asset = pngLike(ASSET_BYTES);
+  const systems: System[] = [];
+  const load = new LoadGenerator();
+  try {
+    for (const { name, targets, start } of SYSTEMS) {
+      if (!targets.some((target) => targetNames.includes(target))) continue;
+      const own = join(folder, name);
+      await mkdir(own, { recursive: true });
+      systems.push(
+        await start({ folder: own, blog, asset, tell: (text) => console.log(`${name}: ${text}`) }),
+      );
+    }
+    const targets = systems
+      .flatMap((system) => system.targets)
+      .filter(({ name }) => targetNames.includes(name));
+    await check(targets, plan.workloads, factsOf(blog));
+    console.log("every answer is right");
+    await warmUp(load, targets, plan, Math.min(1000, plan.milliseconds));
+    const cells = await measure(load, targets, plan, console.log);
+    await mkdir(dirname(resolve(values.json)), { recursive: true });
+    await writeFile(values.json, JSON.stringify({ cells: cells.length }));
+  } finally {
+    load.stop();
+    for (const system of systems) await system.stop();
+    if (values.data === undefined) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Bytes that begin as a picture does and can't be compressed. */
+function pngLike(size: number): Buffer {
+  const head = Buffer.from("89504e470d0a1a0a0000000d49484452000000640000006408060000007000ff00", "hex");
+  return Buffer.concat([head, randomBytes(size - head.length)]);
+}
