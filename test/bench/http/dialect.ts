@@ -2,7 +2,7 @@
 import type { Question, WorkloadName } from "./workloads.js";
 
 export interface Ask {
-  readonly method: "GET" | "POST" | "PATCH" | "SEARCH";
+  readonly method: "GET" | "POST" | "PATCH" | "PUT";
   readonly path: string;
   /** JSON; absent for none. */
   readonly body?: unknown;
@@ -15,6 +15,8 @@ export interface Context {
   readonly posts: number;
   /** Of the signed-in caller. */
   readonly headers: Readonly<Record<string, string>>;
+  /** What every request carries, signed in or not. */
+  readonly always?: Readonly<Record<string, string>>;
   /** Path of the file of 100 KB. */
   readonly asset: string;
   /** Refresh tokens of as many sessions. */
@@ -42,7 +44,7 @@ export interface Dialect {
   /** Where it does less or something else than asked, and is measured nevertheless. */
   readonly notes: Readonly<Partial<Record<WorkloadName, string>>>;
   /** What its answers don't show at all. */
-  readonly leavesOut?: readonly (keyof Seen)[];
+  readonly leavesOut?: Readonly<Partial<Record<WorkloadName, readonly (keyof Seen)[]>>>;
   /** @param session for `refresh`: the refresh token whose turn it is */
   ask(workload: WorkloadName, question: Question, context: Context, session: string): Ask;
   read(workload: WorkloadName, answer: Answer): Seen;

@@ -123,6 +123,7 @@ interface Sent {
 function send(client: Client, ask: Ask, context: Context, keep: boolean): Promise<Sent> {
   const body = ask.body === undefined ? undefined : JSON.stringify(ask.body);
   const headers = {
+    ...context.always,
     ...(ask.signedIn === false ? {} : context.headers),
     ...(body === undefined ? {} : { "content-type": "application/json" }),
   };
@@ -132,6 +133,8 @@ function send(client: Client, ask: Ask, context: Context, keep: boolean): Promis
     client.dispatch(
       { path: ask.path, method: ask.method, headers, body: body ?? null },
       {
+        // Its presence tells which kind of handler this is.
+        onRequestStart() {},
         onResponseStart(_, code) {
           status = code;
         },

@@ -50,6 +50,7 @@ async function checkOne(target: Target, workload: WorkloadName, turn: number, fa
   const response = await fetch(target.url + ask.path, {
     method: ask.method,
     headers: {
+      ...target.context.always,
       ...(ask.signedIn === false ? {} : target.context.headers),
       "content-type": "application/json",
     },
@@ -59,7 +60,7 @@ async function checkOne(target: Target, workload: WorkloadName, turn: number, fa
   if (!response.ok)
     throw new Error(`${target.name}, ${workload}: ${response.status} ${bytes.toString().slice(0, 500)}`);
   const answer: Answer = { bytes, headers: { "set-cookie": response.headers.getSetCookie() } };
-  const problem = problemOf(workload, question, dialect.read(workload, answer), facts, dialect.leavesOut);
+  const problem = problemOf(workload, question, dialect.read(workload, answer), facts, dialect.leavesOut?.[workload]);
   if (problem !== undefined) throw new Error(`${target.name}, ${problem}`);
 }
 

@@ -10,7 +10,9 @@ import { DIALECTS, type TargetName } from "./dialects/index.js";
 import { LoadGenerator } from "./load.js";
 import { check, measure, type Plan, warmUp } from "./measure.js";
 import type { System, SystemOptions } from "./system.js";
+import { startFeathers } from "./systems/feathers.js";
 import { startFloor } from "./systems/floor.js";
+import { startParse } from "./systems/parse.js";
 import { startPortico } from "./systems/portico.js";
 import { WORKLOADS } from "./workloads.js";
 
@@ -27,6 +29,8 @@ const SYSTEMS: readonly {
 }[] = [
   { name: "floor", targets: ["floor"], start: startFloor },
   { name: "portico", targets: ["data", "gateway"], start: startPortico },
+  { name: "feathers", targets: ["feathers"], start: startFeathers },
+  { name: "parse", targets: ["parse"], start: startParse },
 ];
 
 const { values } = parseArgs({
@@ -76,6 +80,7 @@ async function run(): Promise<void> {
     values.data === undefined ? await mkdtemp(join(tmpdir(), "portico-bench-")) : resolve(values.data);
   const blog = makeBlog(number(values.posts));
   const asset = pngLike(ASSET_BYTES);
+  const sessions = sessionsFor(plan);
   const systems: System[] = [];
   const load = new LoadGenerator();
   try {
@@ -84,7 +89,7 @@ async function run(): Promise<void> {
       const own = join(folder, name);
       await mkdir(own, { recursive: true });
       systems.push(
-        await start({ folder: own, blog, asset, tell: (text) => console.log(`${name}: ${text}`) }),
+        await start({ folder: own, blog, asset, sessions, tell: (text) => console.log(`${name}: ${text}`) }),
       );
     }
     const targets = systems
@@ -101,6 +106,13 @@ async function run(): Promise<void> {
     for (const system of systems) await system.stop();
     if (values.data === undefined) await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Enough for 2,500 refreshes a second in one round, at 30 for each session. */
+function sessionsFor({ workloads, connections, milliseconds }: Plan): number {
+  if (!workloads.includes("refresh")) return 0;
+  const seconds = (milliseconds / 1000) * connections.length;
+  return Math.max(...connections) + Math.ceil((2_500 / 30) * seconds);
 }
 
 /** Bytes that begin as a picture does and can't be compressed. */

@@ -31,6 +31,8 @@ export interface SystemOptions {
   readonly folder: string;
   readonly blog: Blog;
   readonly asset: Buffer;
+  /** How many sessions a target needs, of which each may be refreshed 30 times a minute. */
+  readonly sessions: number;
   readonly tell: (text: string) => void;
 }
 

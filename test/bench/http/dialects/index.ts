@@ -1,12 +1,16 @@
 // Every target with the way to ask it.
 import type { Dialect } from "../dialect.js";
+import { feathers } from "./feathers.js";
 import { floor } from "./floor.js";
+import { parse } from "./parse.js";
 import { portico } from "./portico.js";
 
 export const DIALECTS = {
   floor,
   data: portico(""),
   gateway: portico("/api"),
+  feathers,
+  parse,
 } as const satisfies Readonly<Record<string, Dialect>>;
 
 export type TargetName = keyof typeof DIALECTS;

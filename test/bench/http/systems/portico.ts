@@ -7,9 +7,6 @@ import { load } from "../../scale/load.js";
 import { STATUSES, USERS, userOf } from "../data.js";
 import { pidOf, Running, type System, type SystemOptions, type Target } from "../system.js";
 
-/** As many refresh tokens: a session may be refreshed 30 times a minute. */
-const SESSIONS = 500;
-
 const TABLES = [
   { name: "authors", columns: [{ name: "name", type: "string", required: true }], indexes: [["name"]] },
   {
@@ -66,7 +63,7 @@ export async function startPortico(options: SystemOptions): Promise<System> {
     const context = { posts: options.blog.posts, asset: `/assets/${asset}` };
     const data: Target = {
       ...{ name: "data", url: service.url, processes },
-      context: { ...context, headers: await bearer(service.url), sessions: await sessions(service.url) },
+      context: { ...context, headers: await bearer(service.url), sessions: await signIns(service.url, options.sessions) },
     };
     const gatewayUrl = `http://127.0.0.1:${appPort}`;
     const behind: Target = {
@@ -75,7 +72,7 @@ export async function startPortico(options: SystemOptions): Promise<System> {
       context: {
         ...context,
         headers: await cookies(gatewayUrl, env.APP_URL),
-        sessions: await sessions(service.url),
+        sessions: await signIns(service.url, options.sessions),
       },
     };
     return { versions: {}, targets: [data, behind], stop: () => running.stop() };
@@ -166,10 +163,11 @@ async function cookies(url: string, origin: string): Promise<Record<string, stri
   };
 }
 
-async function sessions(url: string): Promise<string[]> {
+/** Refresh tokens of as many sessions. */
+async function signIns(url: string, count: number): Promise<string[]> {
   const tokens: string[] = [];
   const next = async (): Promise<void> => {
-    while (tokens.length < SESSIONS) {
+    while (tokens.length < count) {
       const { status, body } = await apiOf(url).post("/auth/login", userOf(tokens.length));
       if (status !== 200) throw new Error(`sign-in answered ${status}: ${JSON.stringify(body)}`);
       tokens.push(body.refreshToken);

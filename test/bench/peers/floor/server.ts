@@ -149,4 +149,4 @@ const server = createServer((request, response) => {
 });
 server.keepAliveTimeout = 60_000;
 server.listen(Number(process.env.PORT), "127.0.0.1", () => process.send?.("ready"));
-process.once("SIGTERM", () => process.exit(0));
+for (const end of ["SIGTERM", "disconnect"]) process.once(end, () => process.exit(0));
