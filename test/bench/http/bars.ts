@@ -56,7 +56,10 @@ export function verdictsOf(figures: readonly Figure[], connections = JUDGED_CONN
       return [{ bar, workload: workload.name, connections, ratio, limit, holds: ratio >= limit }];
     }),
   );
-  return [...races, ...(["data", "gateway"] as const).flatMap((target) => tailsOf(target, find, connections))];
+  return [
+    ...races,
+    ...(["data", "gateway"] as const).flatMap((target) => tailsOf(target, find, connections)),
+  ];
 }
 
 function tailsOf(

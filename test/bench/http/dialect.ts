@@ -10,6 +10,9 @@ export interface Ask {
   readonly signedIn?: false;
 }
 
+/** The last refresh tokens of a target are spent on looking whether its answers are right. */
+export const CHECKS = 3;
+
 /** What a target's requests need to know; goes to the load process, so JSON only. */
 export interface Context {
   readonly posts: number;

@@ -55,7 +55,8 @@ function figureOf({ target, workload, connections }: Cell, rounds: readonly Cell
 
 function sumOf(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
   const sum: Record<string, number> = {};
-  for (const [name, count] of counts.flatMap((each) => Object.entries(each))) sum[name] = (sum[name] ?? 0) + count;
+  for (const [name, count] of counts.flatMap((each) => Object.entries(each)))
+    sum[name] = (sum[name] ?? 0) + count;
   return sum;
 }
 

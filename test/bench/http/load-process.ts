@@ -1,6 +1,6 @@
 // A process of its own that puts load on one address: so many connections, each with one request at a time.
 import { Client } from "undici";
-import type { Answer, Ask, Context, Dialect } from "./dialect.js";
+import { type Answer, type Ask, CHECKS, type Context, type Dialect } from "./dialect.js";
 import { DIALECTS, type TargetName } from "./dialects/index.js";
 import { questionOf, type WorkloadName } from "./workloads.js";
 
@@ -109,7 +109,7 @@ function firstTurn(): number {
 }
 
 function sessionsOf(target: TargetName, context: Context): string[] {
-  const pool = sessions.get(target) ?? [...context.sessions];
+  const pool = sessions.get(target) ?? context.sessions.slice(0, -CHECKS);
   sessions.set(target, pool);
   return pool;
 }

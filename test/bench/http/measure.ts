@@ -1,6 +1,6 @@
 // Asks every target every workload in turns, so that whatever else the machine does meets all of them alike.
 import { type Facts, problemOf } from "./check.js";
-import type { Answer, Dialect } from "./dialect.js";
+import { type Answer, CHECKS, type Dialect } from "./dialect.js";
 import { DIALECTS } from "./dialects/index.js";
 import type { LoadGenerator, Measured } from "./load.js";
 import type { Target } from "./system.js";
@@ -36,7 +36,7 @@ export async function check(
 ): Promise<void> {
   for (const target of targets) {
     for (const workload of workloads.filter((each) => can(target, each))) {
-      for (const turn of [3, 4, 5]) await checkOne(target, workload, turn, facts);
+      for (let turn = 1; turn <= CHECKS; turn += 1) await checkOne(target, workload, turn, facts);
     }
   }
 }
@@ -60,7 +60,13 @@ async function checkOne(target: Target, workload: WorkloadName, turn: number, fa
   if (!response.ok)
     throw new Error(`${target.name}, ${workload}: ${response.status} ${bytes.toString().slice(0, 500)}`);
   const answer: Answer = { bytes, headers: { "set-cookie": response.headers.getSetCookie() } };
-  const problem = problemOf(workload, question, dialect.read(workload, answer), facts, dialect.leavesOut?.[workload]);
+  const problem = problemOf(
+    workload,
+    question,
+    dialect.read(workload, answer),
+    facts,
+    dialect.leavesOut?.[workload],
+  );
   if (problem !== undefined) throw new Error(`${target.name}, ${problem}`);
 }
 

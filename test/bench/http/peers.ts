@@ -1,7 +1,7 @@
 // The set-ups of other products: each a folder with a manifest and a lock file of its own, installed when it is needed.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { projectRoot } from "../../support/run-state.js";
 
@@ -27,22 +27,22 @@ export async function installPeer(
 ): Promise<void> {
   const cwd = join(FOLDER, peer);
   const [lock, installed] = await Promise.all([
-    changed(join(cwd, "pnpm-lock.yaml")),
-    changed(join(cwd, "node_modules/.modules.yaml")),
+    readFile(join(cwd, "pnpm-lock.yaml"), "utf8"),
+    // pnpm's note of what it has installed.
+    readFile(join(cwd, "node_modules/.pnpm/lock.yaml"), "utf8").catch(() => undefined),
   ]);
-  if (installed > lock) return;
+  if (installed === lock) return;
   tell("installing");
-  const child = spawn("npx", ["--yes", PNPM, "install", "--frozen-lockfile", "--prefer-offline"], {
-    ...{ cwd, env: { ...process.env, ...env } },
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+  const child = spawn(
+    "npx",
+    ["--yes", PNPM, "install", "--frozen-lockfile", "--prefer-offline", "--loglevel=error"],
+    {
+      ...{ cwd, env: { ...process.env, ...env } },
+      stdio: ["ignore", "inherit", "inherit"],
+    },
+  );
   const [code] = await once(child, "exit");
   if (code !== 0) throw new Error(`installing ${peer} ended with ${code}: see test/bench/peers/${peer}`);
-}
-
-async function changed(path: string): Promise<number> {
-  const found = await stat(path).catch(() => undefined);
-  return found?.mtimeMs ?? 0;
 }
 
 /** Versions of installed packages. */

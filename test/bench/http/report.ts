@@ -37,14 +37,24 @@ const LOOKS: Readonly<Record<TargetName, Look>> = {
 
 const TARGETS = Object.keys(LOOKS).filter((name): name is TargetName => name in DIALECTS);
 
-/** All of a run, as a part of a page. @param chartPath of the chart for a number of connections, as the page links it */
-export function markdownOf(run: Run, chartPath: (connections: number) => string): string {
+const [BEGIN, END] = ["<!-- npm run bench: begin -->", "<!-- npm run bench: end -->"];
+
+/** The page with this report instead of the former one. @throws when the page has no place for it */
+export function withReport(page: string, report: string): string {
+  const [before, rest] = page.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (before === undefined || after === undefined) throw new Error(`the page must have ${BEGIN} and ${END}`);
+  return `${before}${BEGIN}\n\n${report}\n\n${END}${after}`;
+}
+
+/** All of a run, as a part of a page. @param chart where its chart lies, seen from the page */
+export function markdownOf(run: Run, chart: string): string {
   const verdicts = verdictsOf(run.figures);
   const parts = [
     head(run),
     ...connectionsOf(run).flatMap((connections) => [
       `### ${connections === 1 ? "1 connection" : `${connections} connections`}`,
-      ...(connections === JUDGED_CONNECTIONS ? [`![Answers a second](${chartPath(connections)})`] : []),
+      ...(connections === JUDGED_CONNECTIONS ? [`![Answers a second](${chart})`] : []),
       ratesTable(run, connections),
     ]),
     ...(verdicts.length === 0 ? [] : [`### Bars`, barsIntroduction(verdicts), barsTable(verdicts)]),
@@ -138,7 +148,9 @@ function usesTable(run: Run, connections: number): string {
       const figure = find(run, target, name, connections);
       if (figure === undefined) return "–";
       const { proxy, server = 0, engine } = figure.cpu;
-      return [proxy, server, engine].flatMap((part) => (part === undefined ? [] : [part.toFixed(2)])).join(" + ");
+      return [proxy, server, engine]
+        .flatMap((part) => (part === undefined ? [] : [part.toFixed(2)]))
+        .join(" + ");
     }),
   ]);
   const memory = targets.map((target) => {
@@ -147,9 +159,14 @@ function usesTable(run: Run, connections: number): string {
       const values = own.flatMap(({ memory: each }) => each[role] ?? []);
       return values.length === 0 ? [] : [Math.max(...values)];
     };
-    return [...most("proxy"), ...most("server"), ...most("engine")].map((value) => value.toFixed(0)).join(" + ");
+    return [...most("proxy"), ...most("server"), ...most("engine")]
+      .map((value) => value.toFixed(0))
+      .join(" + ");
   });
-  const heads = ["ms of CPU for an answer: proxy + server + engine", ...targets.map((name) => LOOKS[name].label)];
+  const heads = [
+    "ms of CPU for an answer: proxy + server + engine",
+    ...targets.map((name) => LOOKS[name].label),
+  ];
   return tableOf(heads, [...cpu, ["most MiB of memory in the run", ...memory]]);
 }
 

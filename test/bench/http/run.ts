@@ -1,14 +1,20 @@
 // `npm run bench`: the same data and the same requests for Portico and for others, in one run.
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { cpus, loadavg, release, tmpdir, totalmem, type } from "node:os";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { verdictsOf } from "./bars.js";
 import { factsOf } from "./check.js";
 import { ASSET_BYTES, makeBlog } from "./data.js";
+import { CHECKS } from "./dialect.js";
 import { DIALECTS, type TargetName } from "./dialects/index.js";
+import { figuresOf } from "./figures.js";
 import { LoadGenerator } from "./load.js";
 import { check, measure, type Plan, warmUp } from "./measure.js";
+import { publish } from "./publish.js";
+import type { Run } from "./report.js";
+import { measureStartUp } from "./start-up.js";
 import type { System, SystemOptions } from "./system.js";
 import { startFeathers } from "./systems/feathers.js";
 import { startFloor } from "./systems/floor.js";
@@ -17,7 +23,7 @@ import { startPortico } from "./systems/portico.js";
 import { WORKLOADS } from "./workloads.js";
 
 const USAGE = `usage: npm run bench -- [--targets a,b] [--workloads a,b] [--connections 1,16,64] [--rounds 3] [--seconds 2]
-       [--posts 100000] [--data FOLDER] [--json FILE]
+       [--posts 100000] [--data FOLDER] [--json FILE] [--start-up] [--publish]
 targets: ${Object.keys(DIALECTS).join(" ")}
 workloads: ${WORKLOADS.map(({ name }) => name).join(" ")}`;
 
@@ -44,6 +50,10 @@ const { values } = parseArgs({
     /** Keep what is loaded here and use it again. */
     data: { type: "string" },
     json: { type: "string", default: join(tmpdir(), "portico-bench.json") },
+    /** Measure `npm start` as well. */
+    "start-up": { type: "boolean", default: false },
+    /** Write the report into docs/performance.md, and its charts beside it. */
+    publish: { type: "boolean", default: false },
   },
 });
 const chosen = <Name extends string>(text: string, names: readonly Name[]): Name[] => {
@@ -73,9 +83,24 @@ const plan: Plan = {
   milliseconds: number(values.seconds) * 1000,
   warmUpMs: 300,
 };
-await run();
+const measured = await measureAll();
+const startUp = values["start-up"] ? await measureStartUp() : undefined;
+const run: Run = {
+  ...{ date: new Date().toISOString(), machine: machine(), posts: number(values.posts) },
+  ...{ rounds: plan.rounds, seconds: plan.milliseconds / 1000, loads: [measured.begin, loadavg()[0] ?? 0] },
+  ...{ versions: { "Node.js": process.versions.node, ...measured.versions } },
+  ...{ figures: measured.figures, startUp },
+};
+await publish(run, values.json, values.publish);
+const missed = verdictsOf(run.figures).filter(({ holds }) => !holds);
+console.log(`JSON: ${values.json}; ${missed.length} bars missed`);
 
-async function run(): Promise<void> {
+function machine(): string {
+  const gibibytes = Math.round(totalmem() / 2 ** 30);
+  return `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${gibibytes} GiB, ${type()} ${release()}`;
+}
+
+async function measureAll(): Promise<Pick<Run, "figures" | "versions"> & { readonly begin: number }> {
   const folder =
     values.data === undefined ? await mkdtemp(join(tmpdir(), "portico-bench-")) : resolve(values.data);
   const blog = makeBlog(number(values.posts));
@@ -98,9 +123,10 @@ async function run(): Promise<void> {
     await check(targets, plan.workloads, factsOf(blog));
     console.log("every answer is right");
     await warmUp(load, targets, plan, Math.min(1000, plan.milliseconds));
+    const begin = loadavg()[0] ?? 0;
     const cells = await measure(load, targets, plan, console.log);
-    await mkdir(dirname(resolve(values.json)), { recursive: true });
-    await writeFile(values.json, JSON.stringify({ cells: cells.length }));
+    const versions = Object.assign({}, ...systems.map((system) => system.versions));
+    return { begin, figures: figuresOf(cells), versions };
   } finally {
     load.stop();
     for (const system of systems) await system.stop();
@@ -112,7 +138,7 @@ async function run(): Promise<void> {
 function sessionsFor({ workloads, connections, milliseconds }: Plan): number {
   if (!workloads.includes("refresh")) return 0;
   const seconds = (milliseconds / 1000) * connections.length;
-  return Math.max(...connections) + Math.ceil((2_500 / 30) * seconds);
+  return CHECKS + Math.max(...connections) + Math.ceil((2_500 / 30) * seconds);
 }
 
 /** Bytes that begin as a picture does and can't be compressed. */

@@ -92,7 +92,9 @@ async function memoryOf(pid: number): Promise<StartUp["memory"]> {
 
 /** A process and all that it started (Linux). */
 async function familyOf(pid: number): Promise<number[]> {
-  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).split(" ").filter((id) => id !== "");
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8"))
+    .split(" ")
+    .filter((id) => id !== "");
   const families = await Promise.all(children.map((child) => familyOf(Number(child))));
   return [pid, ...families.flat()];
 }

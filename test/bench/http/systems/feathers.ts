@@ -34,7 +34,12 @@ export async function startFeathers({ folder, blog, asset, tell }: SystemOptions
     const target = `http://127.0.0.1:${port}`;
     const server = running.add(
       await startProgram(peerFile("feathers", "server.mjs"), {
-        ...{ MONGODB_URL: engine.uri, PORT: String(port), PUBLIC_DIR: publicDir, SECRET: "a secret for the benchmark" },
+        ...{
+          MONGODB_URL: engine.uri,
+          PORT: String(port),
+          PUBLIC_DIR: publicDir,
+          SECRET: "a secret for the benchmark",
+        },
         USERS: JSON.stringify(Array.from({ length: USERS }, (_, number) => userOf(number))),
       }),
       stopProgram,
@@ -47,7 +52,11 @@ export async function startFeathers({ folder, blog, asset, tell }: SystemOptions
     const { body } = await apiOf(target).post("/authentication", { strategy: "local", ...userOf(0) });
     const headers = { authorization: `Bearer ${body.accessToken}` };
     return {
-      versions: await versionsOf("feathers", ["@feathersjs/feathers", "@feathersjs/mongodb", "http-proxy-middleware"]),
+      versions: await versionsOf("feathers", [
+        "@feathersjs/feathers",
+        "@feathersjs/mongodb",
+        "http-proxy-middleware",
+      ]),
       targets: [
         {
           ...{ name: "feathers", url },

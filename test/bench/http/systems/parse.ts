@@ -30,7 +30,11 @@ const INDEXES = {
   comments: [{ _p_post: 1, _created_at: -1 }],
 } as const;
 
-const CLASS_OF: Readonly<Record<string, string>> = { authors: "Authors", posts: "Posts", comments: "Comments" };
+const CLASS_OF: Readonly<Record<string, string>> = {
+  authors: "Authors",
+  posts: "Posts",
+  comments: "Comments",
+};
 
 /** As Parse stores objects. */
 const shape: Shape = {

@@ -63,7 +63,11 @@ export async function startPortico(options: SystemOptions): Promise<System> {
     const context = { posts: options.blog.posts, asset: `/assets/${asset}` };
     const data: Target = {
       ...{ name: "data", url: service.url, processes },
-      context: { ...context, headers: await bearer(service.url), sessions: await signIns(service.url, options.sessions) },
+      context: {
+        ...context,
+        headers: await bearer(service.url),
+        sessions: await signIns(service.url, options.sessions),
+      },
     };
     const gatewayUrl = `http://127.0.0.1:${appPort}`;
     const behind: Target = {
