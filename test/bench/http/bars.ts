@@ -35,6 +35,7 @@ const RACES: readonly Race[] = [
   { bar: "gateway / data service", target: "gateway", against: "data", least: () => 0.75 },
   { bar: "gateway / FeathersJS", target: "gateway", against: "feathers", least: () => 1.5 },
   { bar: "gateway / Parse Server", target: "gateway", against: "parse", least: () => 3 },
+  { bar: "gateway / Directus", target: "gateway", against: "directus", least: () => 2 },
 ];
 
 /** Every promise that the figures can decide, in the order of the promises. */

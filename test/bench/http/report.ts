@@ -33,6 +33,7 @@ const LOOKS: Readonly<Record<TargetName, Look>> = {
   gateway: { label: "gateway", color: "#0b3d91" },
   feathers: { label: "FeathersJS", color: "#b7791f" },
   parse: { label: "Parse Server", color: "#8250df" },
+  directus: { label: "Directus", color: "#2da44e" },
 };
 
 const TARGETS = Object.keys(LOOKS).filter((name): name is TargetName => name in DIALECTS);
@@ -59,9 +60,8 @@ export function markdownOf(run: Run, chart: string): string {
     ]),
     ...(verdicts.length === 0 ? [] : [`### Bars`, barsIntroduction(verdicts), barsTable(verdicts)]),
     "### CPU and memory",
-    usesTable(run, JUDGED_CONNECTIONS),
-    "### What they can't, and what they do otherwise",
-    otherwiseTable(run),
+    usesTable(run),
+    ...otherwisePart(run),
     ...errorsPart(run),
     ...startUpPart(run.startUp),
   ];
@@ -103,6 +103,7 @@ function ratesTable(run: Run, connections: number): string {
     ...targets.map((target) => {
       const figure = find(run, target, name, connections);
       if (figure === undefined) return "–";
+      if (figure.answers === 0) return "no answer";
       const failed = Object.keys(figure.errors).length > 0 ? " (errors)" : "";
       return `${rateText(figure.rate)}/s; ${timeText(figure.p50)}, ${timeText(figure.p99)}${failed}`;
     }),
@@ -140,13 +141,15 @@ function verdictText({ ratio, limit, holds }: Verdict): string {
   return holds ? text : `**${text} missed**`;
 }
 
-function usesTable(run: Run, connections: number): string {
+function usesTable(run: Run): string {
   const targets = targetsOf(run);
+  const measured = connectionsOf(run);
+  const connections = measured.includes(JUDGED_CONNECTIONS) ? JUDGED_CONNECTIONS : (measured.at(-1) ?? 0);
   const cpu = workloadsOf(run).map(({ name, title }) => [
     title,
     ...targets.map((target) => {
       const figure = find(run, target, name, connections);
-      if (figure === undefined) return "–";
+      if (figure === undefined || figure.answers === 0) return "–";
       const { proxy, server = 0, engine } = figure.cpu;
       return [proxy, server, engine]
         .flatMap((part) => (part === undefined ? [] : [part.toFixed(2)]))
@@ -164,13 +167,13 @@ function usesTable(run: Run, connections: number): string {
       .join(" + ");
   });
   const heads = [
-    "ms of CPU for an answer: proxy + server + engine",
+    `ms of CPU for an answer at ${connections}: proxy + server + engine`,
     ...targets.map((name) => LOOKS[name].label),
   ];
   return tableOf(heads, [...cpu, ["most MiB of memory in the run", ...memory]]);
 }
 
-function otherwiseTable(run: Run): string {
+function otherwisePart(run: Run): string[] {
   const rows = targetsOf(run).flatMap((target) => {
     const { cannot, notes } = DIALECTS[target];
     return workloadsOf(run).flatMap(({ name, title }): string[][] => {
@@ -183,7 +186,8 @@ function otherwiseTable(run: Run): string {
       );
     });
   });
-  return tableOf(["", "workload", ""], rows);
+  if (rows.length === 0) return [];
+  return ["### What they can't, and what they do otherwise", tableOf(["", "workload", ""], rows)];
 }
 
 function errorsPart({ figures }: Run): string[] {

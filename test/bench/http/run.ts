@@ -16,13 +16,14 @@ import { publish } from "./publish.js";
 import type { Run } from "./report.js";
 import { measureStartUp } from "./start-up.js";
 import type { System, SystemOptions } from "./system.js";
+import { startDirectus } from "./systems/directus.js";
 import { startFeathers } from "./systems/feathers.js";
 import { startFloor } from "./systems/floor.js";
 import { startParse } from "./systems/parse.js";
 import { startPortico } from "./systems/portico.js";
 import { WORKLOADS } from "./workloads.js";
 
-const USAGE = `usage: npm run bench -- [--targets a,b] [--workloads a,b] [--connections 1,16,64] [--rounds 3] [--seconds 2]
+const USAGE = `usage: npm run bench -- [--targets a,b] [--workloads a,b] [--connections 1,16,64] [--rounds 3] [--seconds 1.5]
        [--posts 100000] [--data FOLDER] [--json FILE] [--start-up] [--publish]
 targets: ${Object.keys(DIALECTS).join(" ")}
 workloads: ${WORKLOADS.map(({ name }) => name).join(" ")}`;
@@ -37,6 +38,7 @@ const SYSTEMS: readonly {
   { name: "portico", targets: ["data", "gateway"], start: startPortico },
   { name: "feathers", targets: ["feathers"], start: startFeathers },
   { name: "parse", targets: ["parse"], start: startParse },
+  { name: "directus", targets: ["directus"], start: startDirectus },
 ];
 
 const { values } = parseArgs({
@@ -45,7 +47,7 @@ const { values } = parseArgs({
     workloads: { type: "string", default: WORKLOADS.map(({ name }) => name).join(",") },
     connections: { type: "string", default: "1,16,64" },
     rounds: { type: "string", default: "3" },
-    seconds: { type: "string", default: "2" },
+    seconds: { type: "string", default: "1.5" },
     posts: { type: "string", default: "100000" },
     /** Keep what is loaded here and use it again. */
     data: { type: "string" },

@@ -1,7 +1,6 @@
 // What a running server offers to the benchmark: one or several targets over one set of processes.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline";
 import type { Blog } from "./data.js";
 import type { Context } from "./dialect.js";
 import type { TargetName } from "./dialects/index.js";
@@ -50,22 +49,30 @@ export class Running {
   }
 }
 
-/** Starts a program that listens on the port it is told and sends or prints "ready" when it does. */
+export interface ProgramOptions {
+  readonly node?: string;
+  readonly args?: readonly string[];
+  /** Where it runs, and may leave files. */
+  readonly cwd?: string;
+  /** For a program that does not tell when it listens. */
+  readonly ready?: () => Promise<void>;
+}
+
+/** Starts a program that listens on the port it is told, and sends a message when it does. */
 export async function startProgram(
   file: string,
   env: Readonly<Record<string, string>>,
-  { node = process.execPath, args = [] }: { readonly node?: string; readonly args?: readonly string[] } = {},
+  { node = process.execPath, args = [], cwd, ready }: ProgramOptions = {},
 ): Promise<ChildProcess> {
   const child = spawn(node, [file, ...args], {
+    cwd,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, NODE_ENV: "production", ...env },
-    stdio: ["ignore", "pipe", "inherit", "ipc"],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   await new Promise<void>((resolve, reject) => {
-    child.once("message", () => resolve());
     child.once("exit", (code) => reject(new Error(`${file} ended with ${code}`)));
-    // Whatever else is printed must be read, or the program would stop at a full pipe.
-    if (child.stdout !== null)
-      createInterface(child.stdout).on("line", (line) => line === "ready" && resolve());
+    if (ready === undefined) child.once("message", () => resolve());
+    else ready().then(resolve, reject);
   });
   return child;
 }

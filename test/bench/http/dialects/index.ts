@@ -1,5 +1,6 @@
 // Every target with the way to ask it.
 import type { Dialect } from "../dialect.js";
+import { directus } from "./directus.js";
 import { feathers } from "./feathers.js";
 import { floor } from "./floor.js";
 import { parse } from "./parse.js";
@@ -11,6 +12,7 @@ export const DIALECTS = {
   gateway: portico("/api"),
   feathers,
   parse,
+  directus,
 } as const satisfies Readonly<Record<string, Dialect>>;
 
 export type TargetName = keyof typeof DIALECTS;

@@ -58,10 +58,14 @@ export async function startParse({ folder, blog, asset, tell }: SystemOptions): 
     const port = await freePort();
     const masterKey = randomBytes(16).toString("hex");
     const server = running.add(
-      await startProgram(peerFile("parse", "server.mjs"), {
-        ...{ MONGODB_URL: addressOf(engine.uri), PORT: String(port), MASTER_KEY: masterKey },
-        PARSE_SERVER_MASTER_KEY_IPS: "127.0.0.1,::1",
-      }),
+      await startProgram(
+        peerFile("parse", "server.mjs"),
+        {
+          ...{ MONGODB_URL: addressOf(engine.uri), PORT: String(port), MASTER_KEY: masterKey },
+          PARSE_SERVER_MASTER_KEY_IPS: "127.0.0.1,::1",
+        },
+        { cwd: folder },
+      ),
       stopProgram,
     );
     const url = `http://127.0.0.1:${port}`;
