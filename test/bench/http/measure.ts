@@ -1,4 +1,5 @@
 // Asks every target every workload in turns, so that whatever else the machine does meets all of them alike.
+import { JUDGED_CONNECTIONS } from "./bars.js";
 import { type Facts, problemOf } from "./check.js";
 import { type Answer, CHECKS, type Dialect } from "./dialect.js";
 import { DIALECTS } from "./dialects/index.js";
@@ -28,20 +29,30 @@ export function can(target: Target, workload: WorkloadName): boolean {
   return dialectOf(target).cannot[workload] === undefined;
 }
 
-/** @throws the problem of the first answer that is not right */
+/** @throws every answer that is not right */
 export async function check(
   targets: readonly Target[],
   workloads: readonly WorkloadName[],
   facts: Facts,
 ): Promise<void> {
+  const problems: string[] = [];
   for (const target of targets) {
     for (const workload of workloads.filter((each) => can(target, each))) {
-      for (let turn = 1; turn <= CHECKS; turn += 1) await checkOne(target, workload, turn, facts);
+      for (let turn = 1; turn <= CHECKS; turn += 1) {
+        const problem = await problemWith(target, workload, turn, facts);
+        if (problem !== undefined) problems.push(`${target.name}, ${problem}`);
+      }
     }
   }
+  if (problems.length > 0) throw new Error(problems.join("\n"));
 }
 
-async function checkOne(target: Target, workload: WorkloadName, turn: number, facts: Facts): Promise<void> {
+async function problemWith(
+  target: Target,
+  workload: WorkloadName,
+  turn: number,
+  facts: Facts,
+): Promise<string | undefined> {
   const dialect = dialectOf(target);
   const question = questionOf(turn, turn, facts.posts);
   // From the end of the list: the load process begins at its start.
@@ -57,17 +68,9 @@ async function checkOne(target: Target, workload: WorkloadName, turn: number, fa
     ...(ask.body === undefined ? {} : { body: JSON.stringify(ask.body) }),
   });
   const bytes = Buffer.from(await response.arrayBuffer());
-  if (!response.ok)
-    throw new Error(`${target.name}, ${workload}: ${response.status} ${bytes.toString().slice(0, 500)}`);
+  if (!response.ok) return `${workload}: ${response.status} ${bytes.toString().slice(0, 500)}`;
   const answer: Answer = { bytes, headers: { "set-cookie": response.headers.getSetCookie() } };
-  const problem = problemOf(
-    workload,
-    question,
-    dialect.read(workload, answer),
-    facts,
-    dialect.leavesOut?.[workload],
-  );
-  if (problem !== undefined) throw new Error(`${target.name}, ${problem}`);
+  return problemOf(workload, question, dialect.read(workload, answer), facts, dialect.leavesOut?.[workload]);
 }
 
 /** Every workload once with few connections, so that code is compiled and pages are in memory. */
@@ -84,28 +87,53 @@ export async function warmUp(
   }
 }
 
+/** More connections than the bars hold at are not put on a server when one answer for each takes longer than this. */
+const LONGEST_TURN_SECONDS = 15;
+
+/** What was not measured because it would take too long. */
+export type LeftOut = Pick<Cell, "target" | "workload" | "connections">;
+
 export async function measure(
   load: LoadGenerator,
   targets: readonly Target[],
   plan: Plan,
   tell: (text: string) => void,
-): Promise<Cell[]> {
+): Promise<{ cells: readonly Cell[]; leftOut: readonly LeftOut[] }> {
   const cells: Cell[] = [];
+  const leftOut: LeftOut[] = [];
   for (let round = 0; round < plan.rounds; round += 1) {
     for (const workload of plan.workloads) {
       for (const connections of plan.connections) {
-        const able = targets.filter((target) => can(target, workload));
-        // Each begins once, as far as there are rounds.
-        const turn = round % Math.max(1, able.length);
-        for (const target of [...able.slice(turn), ...able.slice(0, turn)]) {
+        for (const target of inTurn(targets, workload, round)) {
+          const row = { target: target.name, workload, connections };
+          if (isTooSlow(cells, row)) {
+            if (round === 0) leftOut.push(row);
+            continue;
+          }
           const measured = await measureOne(load, target, workload, connections, plan);
-          cells.push({ target: target.name, workload, connections, ...measured });
+          cells.push({ ...row, ...measured });
           tell(lineOf(round, target, workload, connections, measured));
         }
       }
     }
   }
-  return cells;
+  return { cells, leftOut };
+}
+
+/** Those that can, each of which begins once, as far as there are rounds. */
+function inTurn(targets: readonly Target[], workload: WorkloadName, round: number): Target[] {
+  const able = targets.filter((target) => can(target, workload));
+  const first = round % Math.max(1, able.length);
+  return [...able.slice(first), ...able.slice(0, first)];
+}
+
+/** Judged by its first round with as many connections as the bars hold at. */
+function isTooSlow(cells: readonly Cell[], { target, workload, connections }: LeftOut): boolean {
+  if (connections <= JUDGED_CONNECTIONS) return false;
+  const judged = cells.find(
+    (cell) => cell.target === target && cell.workload === workload && cell.connections === JUDGED_CONNECTIONS,
+  );
+  return judged !== undefined && (connections * judged.seconds) / judged.times.length > LONGEST_TURN_SECONDS;
 }
 
 function measureOne(

@@ -36,7 +36,7 @@ function runOf(...figures: Figure[]): Run {
       versions: { "Node.js": "20.20.2" },
       posts: 1000,
     },
-    ...{ rounds: 3, seconds: 2, loads: [0.1, 2.2], figures, startUp: undefined },
+    ...{ rounds: 3, seconds: 2, loads: [0.1, 2.2], figures, leftOut: [], startUp: undefined },
   };
 }
 

@@ -3,6 +3,7 @@ import { JUDGED_CONNECTIONS, type Verdict, verdictsOf } from "./bars.js";
 import { chartOf, type Group, rateText } from "./chart.js";
 import { DIALECTS, type TargetName } from "./dialects/index.js";
 import type { Figure } from "./figures.js";
+import type { LeftOut } from "./measure.js";
 import type { StartUp } from "./start-up.js";
 import { WORKLOADS, type WorkloadName } from "./workloads.js";
 
@@ -19,6 +20,7 @@ export interface Run {
   /** Of the machine at the begin and the end: processes that want to run, averaged over a minute. */
   readonly loads: readonly [number, number];
   readonly figures: readonly Figure[];
+  readonly leftOut: readonly LeftOut[];
   readonly startUp: StartUp | undefined;
 }
 
@@ -95,6 +97,12 @@ function find(run: Run, target: TargetName, workload: WorkloadName, connections:
   );
 }
 
+function isLeftOut(run: Run, target: TargetName, workload: WorkloadName, connections: number): boolean {
+  return run.leftOut.some(
+    (row) => row.target === target && row.workload === workload && row.connections === connections,
+  );
+}
+
 /** Answers a second, median and 99th percentile of their milliseconds. */
 function ratesTable(run: Run, connections: number): string {
   const targets = targetsOf(run);
@@ -102,7 +110,7 @@ function ratesTable(run: Run, connections: number): string {
     title,
     ...targets.map((target) => {
       const figure = find(run, target, name, connections);
-      if (figure === undefined) return "–";
+      if (figure === undefined) return isLeftOut(run, target, name, connections) ? "too slow" : "–";
       if (figure.answers === 0) return "no answer";
       const failed = Object.keys(figure.errors).length > 0 ? " (errors)" : "";
       return `${rateText(figure.rate)}/s; ${timeText(figure.p50)}, ${timeText(figure.p99)}${failed}`;

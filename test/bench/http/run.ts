@@ -91,7 +91,7 @@ const run: Run = {
   ...{ date: new Date().toISOString(), machine: machine(), posts: number(values.posts) },
   ...{ rounds: plan.rounds, seconds: plan.milliseconds / 1000, loads: [measured.begin, loadavg()[0] ?? 0] },
   ...{ versions: { "Node.js": process.versions.node, ...measured.versions } },
-  ...{ figures: measured.figures, startUp },
+  ...{ figures: measured.figures, leftOut: measured.leftOut, startUp },
 };
 await publish(run, values.json, values.publish);
 const missed = verdictsOf(run.figures).filter(({ holds }) => !holds);
@@ -102,7 +102,9 @@ function machine(): string {
   return `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${gibibytes} GiB, ${type()} ${release()}`;
 }
 
-async function measureAll(): Promise<Pick<Run, "figures" | "versions"> & { readonly begin: number }> {
+async function measureAll(): Promise<
+  Pick<Run, "figures" | "leftOut" | "versions"> & { readonly begin: number }
+> {
   const folder =
     values.data === undefined ? await mkdtemp(join(tmpdir(), "portico-bench-")) : resolve(values.data);
   const blog = makeBlog(number(values.posts));
@@ -126,9 +128,9 @@ async function measureAll(): Promise<Pick<Run, "figures" | "versions"> & { reado
     console.log("every answer is right");
     await warmUp(load, targets, plan, Math.min(1000, plan.milliseconds));
     const begin = loadavg()[0] ?? 0;
-    const cells = await measure(load, targets, plan, console.log);
+    const { cells, leftOut } = await measure(load, targets, plan, console.log);
     const versions = Object.assign({}, ...systems.map((system) => system.versions));
-    return { begin, figures: figuresOf(cells), versions };
+    return { begin, figures: figuresOf(cells), leftOut, versions };
   } finally {
     load.stop();
     for (const system of systems) await system.stop();

@@ -17,6 +17,8 @@ const LISTS: Readonly<Partial<Record<WorkloadName, (question: Question) => Param
     fields: "*,comments.id,comments.text,comments.date_created",
     deep: { comments: { _sort: "-date_created", _limit: 3 } },
   }),
+  "by-child-count": ({ page }) => ({ sort: "-count(comments)", limit: "10", page: `${page}` }),
+  "by-latest-child": ({ page }) => ({ sort: "-comments.date_created", limit: "10", page: `${page}` }),
   substring: ({ text }) => ({
     ...{ filter: { title: { _icontains: text } }, limit: "10", meta: "total_count,filter_count" },
   }),
