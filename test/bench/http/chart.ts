@@ -36,13 +36,14 @@ export function chartOf(title: string, groups: readonly Group[]): string {
   const size = `width='${WIDTH}' height='${y}' viewBox='0 0 ${WIDTH} ${y}'`;
   const style = "font-family='system-ui, sans-serif' font-size='11'";
   const paper = `<rect width='${WIDTH}' height='${y}' fill='#ffffff'/>`;
-  return `<svg xmlns='http://www.w3.org/2000/svg' ${size} ${style}>\n${[paper, ...parts].join("\n")}\n</svg>\n`;
+  const name = `<title>${escaped(title)}</title>`;
+  return `<svg xmlns='http://www.w3.org/2000/svg' ${size} ${style}>\n${[name, paper, ...parts].join("\n")}\n</svg>\n`;
 }
 
 function barOf({ label, value, color }: Bar, most: number, y: number): string[] {
   const base = y + BAR - 3;
   const name = text(LEFT - 6, base, label, "text-anchor='end'");
-  if (value === undefined) return [name, text(LEFT + 4, base, "can't", "fill='#767676'")];
+  if (value === undefined) return [name, text(LEFT + 4, base, "can't", "fill-opacity='0.6'")];
   const length = Math.max(1, Math.round((value / most) * (WIDTH - LEFT - RIGHT)));
   const rect = `<rect x='${LEFT}' y='${y}' width='${length}' height='${BAR}' fill='${color}'/>`;
   return [name, rect, text(LEFT + length + 5, base, `${rateText(value)}/s`)];
