@@ -2,7 +2,7 @@
 import { MongoClient } from "mongodb";
 import { signIn } from "../../support/api.js";
 import { ADMIN, type RunningService, startService } from "../../support/stack.js";
-import { load } from "./load.js";
+import { load, recordsOf } from "./load.js";
 import type { Sized } from "./measure.js";
 import { OPTIONS, TABLES } from "./tables.js";
 
@@ -55,7 +55,7 @@ export async function openSize(
       }
       // A running service would index what is searchable while the records come in, which takes many times as long.
       await service.stop();
-      await load(client.db(), posts, (text) => tell(`${posts} posts: ${text}`));
+      await load(client.db(), recordsOf(posts), (text) => tell(`${posts} posts: ${text}`));
       await markers.insertOne({ _id: "scale", form: FORM });
       service = await start();
     }

@@ -9,46 +9,65 @@ import { checkBody } from "@portico/data-service/records/check-body";
 import { findTable } from "@portico/data-service/records/find-table";
 import { planWrite } from "@portico/data-service/records/write-plan";
 import { type Db, ObjectId } from "mongodb";
-import { countOf, rowOf, scatter, TABLES } from "./tables.js";
+import { countOf, hexId, type Row, rowOf, TABLES } from "./tables.js";
 
 const BATCH = 5_000;
 
-/** The id of the record at a position: its time of creation, then what makes it its own. */
+/** What a database is filled with. */
+export interface Records {
+  /** Names of tables, those that are linked to first. */
+  readonly tables: readonly string[];
+  readonly countOf: (table: string) => number;
+  /** The record at a position of a table; the same every time. */
+  readonly rowOf: (table: string, at: number) => Row;
+}
+
+/** The records of a size of the scaling benchmark. */
+export function recordsOf(posts: number): Records {
+  return {
+    tables: TABLES.map(({ name }) => name),
+    countOf: (table) => countOf(table, posts),
+    rowOf: (table, at) => rowOf(table, at, posts),
+  };
+}
+
+/** The id of the record at a position of the scaling benchmark. */
 export function idOf(table: string, at: number, posts: number): ObjectId {
-  const seconds = Math.floor(rowOf(table, at, posts).createdAt.getTime() / 1000).toString(16);
-  const own =
-    scatter(at, table.length + 20)
-      .toString(16)
-      .padStart(8, "0") + at.toString(16).padStart(8, "0");
-  return ObjectId.createFromHexString(seconds.padStart(8, "0") + own);
+  return recordId(table, at, recordsOf(posts));
+}
+
+export function recordId(table: string, at: number, records: Records): ObjectId {
+  return ObjectId.createFromHexString(hexId(table, at, records.rowOf(table, at).createdAt));
 }
 
 /**
- * Fills the benchmark's tables, which must exist and be empty.
+ * Fills tables, which must exist and be empty.
  * @param progress called with a sentence after each table
  */
-export async function load(db: Db, posts: number, progress: (text: string) => void): Promise<void> {
+export async function load(db: Db, records: Records, progress: (text: string) => void): Promise<void> {
   const definitions = await makeCatalogStore(db, "svc_").load();
   const catalog = buildCatalog(0, definitions, []);
-  for (const { name } of TABLES) {
+  for (const name of records.tables) {
     const started = performance.now();
     const table = findTable(catalog, name);
-    await fill(db, table, catalog, posts);
+    await fill(db, table, catalog, records);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    progress(`${name}: ${countOf(name, posts)} records in ${seconds} s`);
+    progress(`${name}: ${records.countOf(name)} records in ${seconds} s`);
   }
   await addDerived(db, catalog);
 }
 
 /** Indexes are made anew when the records are there: sorted at once, they take a fraction of the time. */
-async function fill(db: Db, table: Table, catalog: Catalog, posts: number): Promise<void> {
+async function fill(db: Db, table: Table, catalog: Catalog, records: Records): Promise<void> {
   const collection = db.collection<Document>(table.collection, { writeConcern: { w: 1 } });
   await collection.dropIndexes();
-  const count = countOf(table.name, posts);
+  const count = records.countOf(table.name);
   let inserted: Promise<unknown> = Promise.resolve();
   for (let at = 0; at < count; at += BATCH) {
     const size = Math.min(BATCH, count - at);
-    const documents = Array.from({ length: size }, (_, more) => documentOf(table, catalog, at + more, posts));
+    const documents = Array.from({ length: size }, (_, more) =>
+      documentOf(table, catalog, at + more, records),
+    );
     await inserted;
     // Not awaited yet: the next documents are made while the database takes these.
     inserted = collection.insertMany(documents, { ordered: false });
@@ -58,16 +77,16 @@ async function fill(db: Db, table: Table, catalog: Catalog, posts: number): Prom
 }
 
 /** The document that the service would write for the record; the same checks and codecs make it. */
-export function documentOf(table: Table, catalog: Catalog, at: number, posts: number): Document {
-  const { values, links, createdAt } = rowOf(table.name, at, posts);
+export function documentOf(table: Table, catalog: Catalog, at: number, records: Records): Document {
+  const { values, links, createdAt } = records.rowOf(table.name, at);
   const ids = Object.entries(links).map(([name, [other, position]]): [string, string] => [
     name,
-    idOf(other, position, posts).toHexString(),
+    recordId(other, position, records).toHexString(),
   ]);
   const body = { ...values, ...Object.fromEntries(ids) };
   const { own } = planWrite(checkBody(body, table, catalog, { mayWrite: () => true }, "create"));
   return {
-    _id: idOf(table.name, at, posts),
+    _id: recordId(table.name, at, records),
     ...Object.fromEntries(own.set),
     ...{ createdAt, updatedAt: createdAt },
   };

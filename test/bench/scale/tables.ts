@@ -93,7 +93,7 @@ export function rareWordOf(post: number, posts: number): string {
 }
 
 /** One of a few thousand words that occur all over. */
-function wordOf(at: number): string {
+export function wordOf(at: number): string {
   return letters(scatter(scatter(at, 3) % 4_000, 5), 0).slice(0, 6);
 }
 
@@ -106,8 +106,14 @@ function letters(high: number, low: number): string {
   return of(high) + of(low);
 }
 
-function capital(word: string): string {
+export function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
+/** The id of the record at a position, as 24 hex digits: its time of creation, then what makes it its own. */
+export function hexId(table: string, at: number, createdAt: Date): string {
+  const hex = (number: number): string => number.toString(16).padStart(8, "0");
+  return hex(Math.floor(createdAt.getTime() / 1000)) + hex(scatter(at, table.length + 20)) + hex(at);
 }
 
 /** A 32-bit number that looks like chance and is not (the finalizer of MurmurHash3). */

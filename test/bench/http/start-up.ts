@@ -1,0 +1,102 @@
+// How long `npm start` takes to its first answer, and what both services hold when nobody asks.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { residentBytes } from "../../support/process-facts.js";
+import { projectRoot } from "../../support/run-state.js";
+import { freePort } from "../../support/stack.js";
+import { pidOf } from "./system.js";
+
+export interface StartUp {
+  /** On an empty folder: milliseconds from the command to the first answer of the data service through the gateway. */
+  readonly firstMs: number;
+  /** On the same folder again. */
+  readonly againMs: number;
+  /** MiB of resident memory, some seconds after the last answer. */
+  readonly memory: { readonly dataService: number; readonly gateway: number; readonly others: number };
+  readonly limits: { readonly seconds: number; readonly mebibytes: number };
+}
+
+const LIMITS = { seconds: 3, mebibytes: 250 };
+const IDLE_MS = 10_000;
+const LONGEST_MS = 300_000;
+const MEBIBYTE = 1024 * 1024;
+
+export async function measureStartUp(): Promise<StartUp> {
+  const folder = await mkdtemp(join(tmpdir(), "portico-start-"));
+  try {
+    // What is not installed or built yet is so now.
+    const setUp = await start(join(folder, "set-up"));
+    await stop(setUp.child);
+    const first = await start(join(folder, "data"));
+    await stop(first.child);
+    const again = await start(join(folder, "data"));
+    await delay(IDLE_MS);
+    const memory = await memoryOf(pidOf(again.child));
+    await stop(again.child);
+    return { firstMs: first.ms, againMs: again.ms, memory, limits: LIMITS };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function start(folder: string): Promise<{ child: ChildProcess; ms: number }> {
+  const [port, dataPort] = [await freePort(), await freePort()];
+  const began = performance.now();
+  const child = spawn("npm", ["start", "--silent"], {
+    cwd: projectRoot,
+    env: {
+      ...{ PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: folder },
+      ...{ PORT: String(port), DATA_SERVICE_PORT: String(dataPort) },
+    },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  while (!(await answers(`http://127.0.0.1:${port}/api/metadata`))) {
+    if (child.exitCode !== null || performance.now() - began > LONGEST_MS)
+      throw new Error("npm start gives no answer");
+    await delay(10);
+  }
+  return { child, ms: performance.now() - began };
+}
+
+async function answers(url: string): Promise<boolean> {
+  return fetch(url).then(
+    async (response) => {
+      await response.arrayBuffer();
+      return response.ok;
+    },
+    () => false,
+  );
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  await ended;
+}
+
+async function memoryOf(pid: number): Promise<StartUp["memory"]> {
+  const memory = { dataService: 0, gateway: 0, others: 0 };
+  for (const each of await familyOf(pid)) {
+    const command = await readFile(`/proc/${each}/cmdline`, "utf8");
+    const role = command.includes("data-service/dist/main")
+      ? "dataService"
+      : command.includes("gateway/dist/main")
+        ? "gateway"
+        : "others";
+    memory[role] += (await residentBytes(each)) / MEBIBYTE;
+  }
+  return memory;
+}
+
+/** A process and all that it started (Linux). */
+async function familyOf(pid: number): Promise<number[]> {
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8"))
+    .split(" ")
+    .filter((id) => id !== "");
+  const families = await Promise.all(children.map((child) => familyOf(Number(child))));
+  return [pid, ...families.flat()];
+}
