@@ -377,6 +377,7 @@ export interface Tables {
       singleton: boolean | null;
       changes: boolean | null;
       history: boolean | null;
+      softDelete: boolean | null;
       idType: "objectId" | "uuid" | "int" | "string" | "mixed" | null;
       columns: Json | null;
       relations: Json | null;
@@ -392,6 +393,7 @@ export interface Tables {
       singleton?: boolean | null;
       changes?: boolean | null;
       history?: boolean | null;
+      softDelete?: boolean | null;
       idType?: "objectId" | "uuid" | "int" | "string" | "mixed" | null;
       columns?: Json | null;
       relations?: Json | null;
@@ -404,6 +406,7 @@ export interface Tables {
       singleton?: boolean | null;
       changes?: boolean | null;
       history?: boolean | null;
+      softDelete?: boolean | null;
       idType?: "objectId" | "uuid" | "int" | "string" | "mixed" | null;
       columns?: Json | null;
       relations?: Json | null;
@@ -420,6 +423,7 @@ export interface Tables {
       singleton?: boolean | null | BooleanTests;
       changes?: boolean | null | BooleanTests;
       history?: boolean | null | BooleanTests;
+      softDelete?: boolean | null | BooleanTests;
       idType?: "objectId" | "uuid" | "int" | "string" | "mixed" | null | EnumTests<"objectId" | "uuid" | "int" | "string" | "mixed">;
       columns?: null | JsonTests;
       relations?: null | JsonTests;

@@ -14,6 +14,8 @@ export interface RowBlueprint {
   readonly erased: JsonObject;
   /** Positions in the related table's rows. */
   readonly links: Readonly<Record<string, readonly number[]>>;
+  /** It is deleted once all is linked, where its table keeps what is deleted, and if no rule is against it. */
+  readonly deleted?: boolean;
 }
 
 export interface TableBlueprint {
@@ -23,6 +25,7 @@ export interface TableBlueprint {
   readonly relations: readonly RelationBlueprint[];
   /** Names of columns, `-` before those that descend. */
   readonly indexes?: readonly (readonly string[])[];
+  readonly softDelete?: boolean;
   readonly rows: readonly RowBlueprint[];
 }
 

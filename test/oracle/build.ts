@@ -27,19 +27,43 @@ export async function build(api: Api, blueprint: Blueprint, prefix: string): Pro
     ids.set(table.name, await makeRows(api, table, nameOf, ids));
   }
   for (const table of blueprint.tables) await changeRows(api, table, nameOf, ids);
+  const all: Record<string, readonly Row[]> = {};
+  for (const table of blueprint.tables) all[table.name] = await rowsOf(api, table, nameOf, ids);
   const rows: Record<string, readonly Row[]> = {};
-  for (const table of blueprint.tables) rows[table.name] = await rowsOf(api, table, nameOf, ids);
-  const world: World = { tables: blueprint.tables, rows };
-  return { world, nameOf, parametersOf: (parameters) => withoutMarks(world, parameters) };
+  for (const table of blueprint.tables)
+    rows[table.name] = await deleteRows(api, table, nameOf, all[table.name] ?? []);
+  const { tables } = blueprint;
+  return {
+    ...{ world: { tables, rows }, nameOf },
+    parametersOf: (parameters) => withoutMarks({ tables, rows: all }, parameters),
+  };
+}
+
+/** Deletes what is to be deleted, unless living records must link to it. @returns the others */
+async function deleteRows(
+  api: Api,
+  table: TableBlueprint,
+  nameOf: (table: string) => string,
+  rows: readonly Row[],
+): Promise<readonly Row[]> {
+  if (table.softDelete !== true) return rows;
+  const gone = new Set<Id>();
+  await inParallel([...rows.entries()], async ([at, { id }]) => {
+    if (table.rows[at]?.deleted !== true) return;
+    const answer = await api.delete(`/${nameOf(table.name)}/${id}`);
+    if (answer.status !== 409) expectStatus(200, answer, id);
+    if (answer.status === 200) gone.add(id);
+  });
+  return rows.filter(({ id }) => !gone.has(id));
 }
 
 async function makeTable(
   api: Api,
-  { name, idType, columns, relations, indexes = [] }: TableBlueprint,
+  { name, idType, columns, relations, indexes = [], softDelete = false }: TableBlueprint,
   nameOf: (table: string) => string,
 ): Promise<void> {
   const definition = {
-    ...{ name: nameOf(name), idType, indexes },
+    ...{ name: nameOf(name), idType, indexes, softDelete },
     columns: columns.map(({ values, ...column }) => ({
       ...column,
       ...(values ? { options: { values } } : {}),

@@ -170,10 +170,12 @@ function table(draw: Draw, at: number, earlier: readonly TableBlueprint[]): Tabl
   const indexes = draw.chance(30)
     ? [draw.some(indexable, 1, 2).map(({ name: column }) => (draw.chance(40) ? "-" : "") + column)]
     : [];
+  const softDelete = relations.every(({ counted }) => counted !== true) && draw.chance(50);
+  const isDeleted = () => (softDelete && draw.chance(25) ? { deleted: true } : {});
   return {
-    ...{ name, idType: draw.pick(["objectId", "objectId", "uuid", "int"]), columns, relations },
+    ...{ name, softDelete, idType: draw.pick(["objectId", "objectId", "uuid", "int"]), columns, relations },
     indexes: indexes.filter((one) => one.length > 0),
-    rows: rows.map((links, index) => ({ ...row(draw, columns, pools, index), links })),
+    rows: rows.map((links, index) => ({ ...row(draw, columns, pools, index), links, ...isDeleted() })),
   };
 }
 

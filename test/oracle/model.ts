@@ -33,6 +33,8 @@ export interface Table {
   readonly idType: "objectId" | "uuid" | "int";
   readonly columns: readonly Column[];
   readonly relations: readonly Relation[];
+  /** Deleted records are kept, and are in no answer: the oracle does not have them. */
+  readonly softDelete?: boolean;
 }
 
 export type Id = string | number;
@@ -80,6 +82,7 @@ export function columnsOf(table: Table): readonly Column[] {
     ...table.columns,
     { name: "createdAt", type: "datetime" },
     { name: "updatedAt", type: "datetime" },
+    ...(table.softDelete === true ? ([{ name: "deletedAt", type: "datetime" }] as const) : []),
   ];
 }
 

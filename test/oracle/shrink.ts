@@ -178,7 +178,7 @@ function rowsWith({ rows }: TableBlueprint, columns: readonly Column[]): readonl
     Object.fromEntries(
       Object.entries(values).filter(([name]) => columns.some((column) => column.name === name)),
     );
-  return rows.map(({ values, erased, links }) => ({ values: kept(values), erased: kept(erased), links }));
+  return rows.map((row) => ({ ...row, values: kept(row.values), erased: kept(row.erased) }));
 }
 
 /**

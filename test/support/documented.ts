@@ -34,7 +34,7 @@ const isRefusal = (status: number): boolean =>
 function rootDocument(): Paths {
   const existing = buildCatalog(0, [], systemTables(PREFIX));
   const newId = (): string => SAMPLE;
-  const sample = { name: SAMPLE, changes: true, history: true };
+  const sample = { name: SAMPLE, changes: true, history: true, softDelete: true };
   const checked = checkDefinition(sample, { catalog: existing, systemPrefix: PREFIX, newId });
   if (!checked.ok) throw new Error(checked.problems.join("\n"));
   const catalog = buildCatalog(1, [checked.definition], systemTables(PREFIX));
@@ -106,7 +106,7 @@ function templateOf(paths: Paths, path: string): string | undefined {
     .toSorted((a, b) => a.split("{").length - b.split("{").length);
   if (matching.length > 0 || table === SAMPLE) return matching[0];
   // What a table has below a record's id.
-  const isKnown = rest.length < 2 || (rest.length === 2 && rest[1] === "history");
+  const isKnown = rest.length < 2 || (rest.length === 2 && ["history", "restore"].includes(rest[1] ?? ""));
   return !isKnown ? undefined : templateOf(paths, ["", SAMPLE, ...rest].join("/"));
 }
 

@@ -2,6 +2,7 @@
 import type { Catalog, Column, Counter, Relation, Rules, Table } from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "./column-types.js";
 import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
+import { DELETED_AT, DELETED_FIELD } from "./soft-delete.js";
 
 /** A definition that belongs to Portico itself, with what owners' tables can't have. */
 export interface SystemTableDefinition extends TableDefinition {
@@ -53,11 +54,16 @@ function buildTable(
   const idColumn = generatedColumn("id", "_id", definition.idType);
   const time = (name: string): Column => generatedColumn(name, fields[name] ?? name, "datetime");
   const [createdAt, updatedAt] = [time("createdAt"), time("updatedAt")];
+  const deletedAt: Column | undefined =
+    definition.softDelete === true
+      ? { ...generatedColumn(DELETED_AT, DELETED_FIELD, "datetime"), required: false }
+      : undefined;
   const columns = [
     idColumn,
     ...definition.columns.map((column) => buildColumn(definition, column, secrets ?? [])),
     createdAt,
     updatedAt,
+    ...(deletedAt === undefined ? [] : [deletedAt]),
   ];
   return {
     id: definition.id,
@@ -70,6 +76,7 @@ function buildTable(
     idType: definition.idType,
     system: secrets !== undefined,
     ...{ idColumn, createdAt, updatedAt },
+    ...(deletedAt === undefined ? {} : { deletedAt }),
     columns: new Map(columns.map((column) => [column.name, column])),
     relations: new Map(
       definition.relations.map((relation) => [relation.name, ownRelation(definition, relation, all)]),

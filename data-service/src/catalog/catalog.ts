@@ -41,7 +41,7 @@ export interface Column {
   readonly values: readonly string[];
   readonly rules: Rules;
   readonly description: string | null;
-  /** Set by the service alone: id, createdAt, updatedAt. Clients' values are ignored. */
+  /** Set by the service alone: id, createdAt, updatedAt, deletedAt. Clients' values are ignored. */
   readonly generated: boolean;
   /** Nobody can read, filter or sort by it: password hashes and key material. */
   readonly secret: boolean;
@@ -106,6 +106,8 @@ export interface Table {
   /** When a record was made and last changed, as far as that is known. */
   readonly createdAt: Column;
   readonly updatedAt: Column;
+  /** When a record was deleted: only in tables that keep deleted records (`softDelete`). */
+  readonly deletedAt?: Column;
   readonly columns: ReadonlyMap<string, Column>;
   readonly relations: ReadonlyMap<string, Relation>;
   /** Names of columns and to-one relations that are unique together. */

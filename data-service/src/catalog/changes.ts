@@ -2,6 +2,7 @@
 import type { Json } from "../json.js";
 import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
 import { freeField } from "./fields.js";
+import { DELETED_FIELD } from "./soft-delete.js";
 
 type Member = ColumnDefinition | RelationDefinition;
 
@@ -93,9 +94,12 @@ export function diff(before: TableDefinition, wanted: TableDefinition): Differen
   };
 }
 
-/** Must no write of the table be under way while this is put into use? Else some would be missing in the journal. */
-export function switchesJournal({ what, where }: Step): boolean {
-  return what === "table.set" && (where === "changes" || where === "history");
+/**
+ * Must no write of the table be under way while this is put into use? Else some would be missing in the journal, or delete
+ * for good what is to be kept.
+ */
+export function switchesWrites({ what, where }: Step): boolean {
+  return what === "table.set" && (where === "changes" || where === "history" || where === "softDelete");
 }
 
 /** The one step of deleting a table. */
@@ -111,7 +115,8 @@ export function restoration(after: TableDefinition): Step {
 }
 
 const SETTINGS = [
-  ...(["name", "description", "singleton", "changes", "history", "idType", "uniques", "indexes"] as const),
+  ...(["name", "description", "singleton", "changes", "history", "softDelete", "idType"] as const),
+  ...(["uniques", "indexes"] as const),
 ];
 
 function tableSteps(before: TableDefinition, after: TableDefinition): Step[] {
@@ -136,6 +141,10 @@ function tableRisks(
   if (key === "singleton" && after.singleton) {
     const why = "are in the table; it can become a singleton only while it has one record at most";
     return [{ question: { ask: "records", beyond: 1 }, why, confirmed: "nonsense" }];
+  }
+  if (key === "softDelete" && after.softDelete !== true) {
+    const why = "are deleted; restore them, or remove them for good, before softDelete is switched off";
+    return [{ question: { ask: "present", field: DELETED_FIELD }, why, confirmed: "impossible" }];
   }
   if (key !== "uniques") return [];
   const former = new Set(before.uniques.map((names) => uniqueKey(before, names)));

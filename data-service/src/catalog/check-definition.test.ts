@@ -33,10 +33,19 @@ describe("a definition", () => {
       ok: true,
       definition: {
         ...{ id: "m1", name: "notes", description: null, singleton: false, idType: "objectId" },
-        ...{ changes: false, history: false },
+        ...{ changes: false, history: false, softDelete: false },
         ...{ columns: [], relations: [], uniques: [], indexes: [] },
         storage: { collection: "notes", fields: {} },
       },
+    });
+  });
+
+  it("can't keep deleted records in a collection that other programs use", () => {
+    const body = { name: "notes", softDelete: true, storage: { collection: "theirs" } };
+    const checked = checkDefinition(body, { catalog, systemPrefix: "svc_", newId: () => "m1", ownIds: true });
+    expect(checked).toEqual({
+      ok: false,
+      problems: ["softDelete: other programs would go on seeing what is deleted in this collection"],
     });
   });
 

@@ -22,6 +22,7 @@ import {
   tableNameProblem,
 } from "./names.js";
 import { ruleProblem } from "./rules.js";
+import { DELETED_AT } from "./soft-delete.js";
 
 const MAX_MEMBERS = 300;
 const MAX_ENUM_VALUES = 1000;
@@ -112,7 +113,7 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
   const relations = reader
     .list("relations")
     .map((each, at) => checkRelation(each, at, name, problems, context));
-  checkMemberNames(columns, relations, name, problems, context);
+  checkMemberNames(columns, relations, name, reader.raw("softDelete") === true, problems, context);
   checkIds([...columns, ...relations], problems);
   const storage = checkStorage(body, [...columns, ...relations], problems, context);
   const definition: TableDefinition = {
@@ -122,6 +123,7 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
     singleton: reader.flag("singleton"),
     changes: reader.flag("changes"),
     history: reader.flag("history"),
+    softDelete: reader.flag("softDelete"),
     idType: reader.choice<IdType>("idType", ID_TYPES, "objectId") ?? "objectId",
     columns,
     relations,
@@ -129,13 +131,33 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
     indexes: checkKeys(reader, "indexes", columns, relations),
     storage: storageOf(name, columns, relations, context.existing, storage),
   };
+  checkSoftDelete(definition, problems);
   return problems.length > 0 ? { ok: false, problems } : { ok: true, definition };
 }
 
 const TABLE_KEYS = [
-  ...["name", "description", "singleton", "changes", "history", "idType", "columns", "relations", "uniques"],
-  "indexes",
+  ...[
+    "name",
+    "description",
+    "singleton",
+    "changes",
+    "history",
+    "softDelete",
+    "idType",
+    "columns",
+    "relations",
+  ],
+  ...["uniques", "indexes"],
 ];
+
+/** Keeping deleted records is for tables whose readers are all known, and whose links nobody counts. */
+function checkSoftDelete({ softDelete, storage, relations }: TableDefinition, problems: string[]): void {
+  if (softDelete !== true) return;
+  if (storage.adopted === true)
+    problems.push("softDelete: other programs would go on seeing what is deleted in this collection");
+  for (const [at, { counted }] of relations.entries())
+    if (counted) problems.push(`relations[${at}].counted: can't be kept in a table with softDelete`);
+}
 
 function tableId(reader: Reader, { existing, ownIds, newId }: DefinitionContext): string {
   const given = ownIds ? reader.text("id") : undefined;
@@ -494,6 +516,7 @@ function checkMemberNames(
   columns: readonly ColumnDefinition[],
   relations: readonly RelationDefinition[],
   ownName: string,
+  isKept: boolean,
   problems: string[],
   { catalog, existing }: DefinitionContext,
 ): void {
@@ -510,6 +533,7 @@ function checkMemberNames(
   };
   for (const inverse of existing === undefined ? [] : inversesFrom(catalog, existing.name))
     taken.add(`${ownName}.${inverse}`);
+  if (isKept) claim("softDelete", ownName, DELETED_AT);
   for (const [at, column] of columns.entries()) claim(`columns[${at}].name`, ownName, column.name);
   for (const [at, relation] of relations.entries()) claim(`relations[${at}].name`, ownName, relation.name);
   for (const [at, relation] of relations.entries()) {

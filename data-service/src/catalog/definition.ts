@@ -49,6 +49,8 @@ export interface TableDefinition {
   readonly changes?: boolean;
   /** Who changed what is kept (`GET /{table}/{id}/history`). */
   readonly history?: boolean;
+  /** Deleted records are kept, and can be restored. */
+  readonly softDelete?: boolean;
   readonly idType: IdType;
   readonly columns: readonly ColumnDefinition[];
   readonly relations: readonly RelationDefinition[];

@@ -7,9 +7,10 @@ import { indexesOf } from "./indexes.js";
 function shown(body: JsonObject, name = "posts"): string[] {
   const table = catalogOf([{ name: "authors" }, { name: "posts", ...body }]).tables.get(name);
   if (table === undefined) throw new Error(name);
-  return indexesOf(table).map(({ key, unique, present }) => {
+  return indexesOf(table).map(({ key, unique, present, absent }) => {
     const fields = key.map(([field, direction]) => (direction < 0 ? `-${field}` : field)).join(" ");
-    return `${unique ? "unique " : ""}${fields}${present === undefined ? "" : ` where ${present.join(" ")}`}`;
+    const where = present === undefined ? "" : ` where ${present.join(" ")}`;
+    return `${unique ? "unique " : ""}${fields}${where}${absent === undefined ? "" : ` without ${absent}`}`;
   });
 }
 
@@ -39,6 +40,23 @@ describe("the indexes of a table", () => {
       ["authorId _id", "authorId -createdAt _id", ...TIMES],
     ],
     ["a one-to-one", author({ type: "one-to-one" }), ["unique authorId where authorId", ...TIMES]],
+    [
+      "what holds for living records alone, and the deleted ones",
+      {
+        ...{ softDelete: true, singleton: true, uniques: [["slug", "author"]] },
+        columns: [{ name: "slug", type: "string", unique: true }],
+        ...author({ type: "one-to-one" }),
+      },
+      [
+        "unique authorId where authorId without _deletedAt",
+        "authorId _id",
+        ...TIMES,
+        "-_deletedAt _id where _deletedAt",
+        "unique slug where slug without _deletedAt",
+        "unique slug authorId where slug authorId without _deletedAt",
+        "unique _only without _deletedAt",
+      ],
+    ],
     ["a many-to-many", author({ type: "many-to-many" }), ["authorIds _id", ...TIMES]],
     [
       "a unique column",

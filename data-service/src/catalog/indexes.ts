@@ -8,6 +8,8 @@ export interface IndexSpec {
   readonly unique: boolean;
   /** Only documents that have all of these take part. Null is never stored, so nulls never collide. */
   readonly present?: readonly string[];
+  /** Only documents that lack this field take part. */
+  readonly absent?: string;
 }
 
 /** MongoDB allows 64 in a collection; a few stay free for what later features need. */
@@ -25,11 +27,12 @@ export function indexesOf(table: Table): IndexSpec[] {
   const columns = [...table.columns.values()].filter((column) => column !== table.idColumn);
   const specs = [
     ...links.flatMap((relation) =>
-      relation.exclusive ? [uniqueOn(table, [relation.name])] : linkIndexes(table, relation),
+      relation.exclusive ? exclusiveIndexes(table, relation) : linkIndexes(table, relation),
     ),
     ...columns
-      .filter((column) => isDate(column) && !column.unique)
+      .filter((column) => isDate(column) && !column.unique && column !== table.deletedAt)
       .map((column) => greatestFirst(column.field)),
+    ...(table.deletedAt === undefined ? [] : [deletedOnly(table.deletedAt)]),
     ...columns.filter((column) => column.unique).map((column) => uniqueOn(table, [column.name])),
     ...table.uniques.map((names) => uniqueOn(table, names)),
     ...(table.uniquesWithNull ?? []).map((names) => ({ ...uniqueOn(table, names), present: [] })),
@@ -38,7 +41,9 @@ export function indexesOf(table: Table): IndexSpec[] {
       link.on === "target" && counter !== undefined ? [greatestFirst(counter.column.field)] : [],
     ),
     ...columns.filter((column) => column.searchable).map(grams),
-    ...(table.singleton ? [{ key: [[SINGLETON_FIELD, 1] as const], unique: true }] : []),
+    ...(table.singleton
+      ? [{ key: [[SINGLETON_FIELD, 1] as const], unique: true, ...amongLiving(table) }]
+      : []),
   ];
   return withoutRepeats(specs);
 }
@@ -47,15 +52,31 @@ function isDate({ type, encrypted }: Column): boolean {
   return (type === "date" || type === "datetime") && !encrypted;
 }
 
-/** Children by id, and, where a parent can ask for its children, the newest of them. */
-function linkIndexes({ createdAt }: Table, { link, inverse }: Relation): IndexSpec[] {
-  const byId: IndexSpec = {
+/** A unique index of the living finds no deleted ones, which a delete for good must find too. */
+function exclusiveIndexes(table: Table, relation: Relation): IndexSpec[] {
+  const unique = uniqueOn(table, [relation.name]);
+  return table.deletedAt === undefined ? [unique] : [unique, byLink(relation)];
+}
+
+/** Deleted records are few among the living, whose lists go along other indexes. */
+function deletedOnly({ field }: Column): IndexSpec {
+  return { ...greatestFirst(field), present: [field] };
+}
+
+function byLink({ link }: Relation): IndexSpec {
+  return {
     key: [
       [link.field, 1],
       ["_id", 1],
     ],
     unique: false,
   };
+}
+
+/** Children by id, and, where a parent can ask for its children, the newest of them. */
+function linkIndexes({ createdAt }: Table, relation: Relation): IndexSpec[] {
+  const { link, inverse } = relation;
+  const byId = byLink(relation);
   const newest: IndexSpec = {
     key: [
       [link.field, 1],
@@ -85,7 +106,12 @@ function grams(column: Column): IndexSpec {
 
 function uniqueOn(table: Table, names: readonly string[]): IndexSpec {
   const fields = names.map((name) => fieldOf(table, name));
-  return { key: fields.map((field) => [field, 1]), unique: true, present: fields };
+  return { key: fields.map((field) => [field, 1]), unique: true, present: fields, ...amongLiving(table) };
+}
+
+/** What a deleted record had is free for others. */
+function amongLiving({ deletedAt }: Table): Pick<IndexSpec, "absent"> {
+  return deletedAt === undefined ? {} : { absent: deletedAt.field };
 }
 
 function declared(table: Table, names: readonly string[]): IndexSpec {

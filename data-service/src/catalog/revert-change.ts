@@ -26,6 +26,7 @@ export function revertChange(
   const all = [...Object.values(now.storage.fields), ...(now.storage.retired ?? [])];
   const retired = [...new Set(all)].filter((field) => !used.has(field)).toSorted();
   return {
+    // softDelete stays as it is now: switched off, deleted records would come alive.
     ...now,
     name: pick(before.name, after.name, now.name),
     description: pick(before.description, after.description, now.description),

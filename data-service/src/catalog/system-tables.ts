@@ -59,6 +59,7 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
         column("singleton", "boolean"),
         column("changes", "boolean"),
         column("history", "boolean"),
+        column("softDelete", "boolean"),
         column("idType", "enum", { options: { values: [...ID_TYPES] } }),
         column("columns", "json"),
         column("relations", "json"),

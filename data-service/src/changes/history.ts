@@ -59,16 +59,17 @@ export async function history(
   if (record === undefined && total === 0) throw recordNotFound(table);
   const members = membersShown(table, shape.view, rights.isRoot ? undefined : record?.json);
   return {
-    entries: shown(deps.journalStore.historyOf(table.id, id, paging), members),
+    entries: shown(table, deps.journalStore.historyOf(table.id, id, paging), members),
     meta: meta.length === 0 ? undefined : Object.fromEntries(meta.map((key) => [key, total])),
   };
 }
 
 async function* shown(
+  table: Table,
   entries: AsyncIterable<HistoryEntry>,
   members: readonly Member[],
 ): AsyncGenerator<Json> {
-  for await (const entry of entries) yield toJson(entry, members);
+  for await (const entry of entries) yield toJson(table, entry, members);
 }
 
 /** A column or relation of the answer, and how its stored value reads. */
@@ -94,7 +95,7 @@ function membersShown(table: Table, view: ReadView, record: Json | undefined): M
     const found = view.relation(table, name, "show");
     if (found === undefined || link.on !== "self") return [];
     const isMasked = link.list ? view.masks(table, [relation]).length > 0 : !inRow(name);
-    if (!isRoot && (isMasked || view.rows(found.target).kind !== "always")) return [];
+    if (!isRoot && (isMasked || view.rows(found.target, "all").kind !== "always")) return [];
     const idToJson = COLUMN_TYPES[found.target.idColumn.type].toJson;
     const read = (stored: Stored): Json => (Array.isArray(stored) ? stored.map(idToJson) : idToJson(stored));
     return [{ name, field: link.field, toJson: read }];
@@ -102,10 +103,16 @@ function membersShown(table: Table, view: ReadView, record: Json | undefined): M
   return [...columns, ...relations];
 }
 
-function toJson(
-  { id, kind, revision, by, at, before, after }: HistoryEntry,
-  members: readonly Member[],
-): Json {
+/** Where deleted records are kept, to be deleted and to be restored are changes of the record. */
+function eventOf({ deletedAt }: Table, { kind, before, after }: HistoryEntry): string {
+  if (deletedAt === undefined || kind !== "updated") return kind;
+  const [was, is] = [before, after].map((image) => image?.[deletedAt.field] !== undefined);
+  if (was === is) return kind;
+  return is === true ? "deleted" : "restored";
+}
+
+function toJson(table: Table, entry: HistoryEntry, members: readonly Member[]): Json {
+  const { id, revision, by, at, before, after } = entry;
   const read = (image: HistoryEntry["before"], { field, toJson: from }: Member): Json => {
     const stored = image?.[field];
     return stored === undefined || stored === null ? null : from(stored as Stored);
@@ -118,7 +125,7 @@ function toJson(
     { from: read(before, member), to: read(after, member) },
   ]);
   return {
-    ...{ id: id.toHexString(), event: kind, revision, at: at.toISOString(), by },
+    ...{ id: id.toHexString(), event: eventOf(table, entry), revision, at: at.toISOString(), by },
     changes: Object.fromEntries(changes),
   };
 }

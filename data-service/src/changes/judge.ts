@@ -59,7 +59,7 @@ export async function judge(deps: RecordDeps, wish: Wish, entries: readonly Numb
   const own = entries.filter(({ entry }) => entry.table === wish.table.id);
   const matched = await matchedImages(deps, wish, own);
   const told = own.flatMap(({ entry, position }) => {
-    const event = eventOf(entry, matched);
+    const event = eventOf(wish.table, entry, matched);
     return event === undefined ? [] : [{ event, entry, position }];
   });
   const shown = told.filter(({ event }) => isShown(event)).map(({ entry }) => entry.record);
@@ -76,12 +76,18 @@ function isShown(event: ChangeEvent): boolean {
   return event !== "deleted" && event !== "left";
 }
 
-function eventOf({ kind, before, after }: Entry, matched: ReadonlySet<Document>): ChangeEvent | undefined {
+function eventOf(
+  table: Table,
+  { kind, before, after }: Entry,
+  matched: ReadonlySet<Document>,
+): ChangeEvent | undefined {
   const matchedBefore = before !== undefined && matched.has(before);
   const matchesAfter = after !== undefined && matched.has(after);
   if (matchesAfter) return matchedBefore ? "updated" : kind === "created" ? "created" : "entered";
   if (!matchedBefore) return undefined;
-  return kind === "deleted" ? "deleted" : "left";
+  const { deletedAt } = table;
+  const isDeleted = kind === "deleted" || (deletedAt !== undefined && after?.[deletedAt.field] !== undefined);
+  return isDeleted ? "deleted" : "left";
 }
 
 /** The records before and after that satisfy the caller's rules and filter. One question for all of them. */

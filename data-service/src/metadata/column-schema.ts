@@ -8,7 +8,7 @@ import { rulesJson } from "./metadata.js";
 /** A column's values as answers show them. A required one is never null, but in records older than the requirement. */
 export function valueSchema(column: Column): Part {
   const plain = column.values.length === 0 ? COLUMN_TYPES[column.type].schema : memberSchema(column);
-  const schema = column.required || column.generated ? plain : nullable(plain);
+  const schema = column.required ? plain : nullable(plain);
   return {
     ...schema,
     ...(column.generated || column.readOnly ? { readOnly: true } : {}),

@@ -63,6 +63,11 @@ export const COMMON_PARAMETERS: Readonly<Record<string, Part>> = {
     { type: "string", enum: ["csv", "ndjson"] },
     "Answer a file (`text/csv`, `application/x-ndjson`) with all records that match, instead of JSON.",
   ),
+  deleted: inQuery(
+    "deleted",
+    { type: "string", enum: ["with", "only"] },
+    "Also records that are deleted, or these alone: those that one may delete.",
+  ),
   IfMatch: inHeader("If-Match", "ETags, one of which the record must still have: else 412."),
   IfNoneMatch: inHeader("If-None-Match", "ETags of answers that are there: 304 when it would be the same."),
   IdempotencyKey: inHeader("Idempotency-Key", "Sent again with the same key, it makes nothing twice."),

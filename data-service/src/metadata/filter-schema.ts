@@ -141,13 +141,16 @@ export function aggregateSchema({ columns, relations }: VisibleTable): Part {
 }
 
 /** `{table}.query`: the body of QUERY. */
-export function querySchema({ table: { name } }: VisibleTable, hasDeep: boolean): Part {
+export function querySchema({ table, actions }: VisibleTable, hasDeep: boolean): Part {
+  const { name } = table;
+  const showsDeleted = table.deletedAt !== undefined && actions.delete !== undefined;
   return {
     type: "object",
     properties: {
       ...{ fields: NAMES, filter: ref(`${name}.filter`), sort: NAMES, ...PAGING, meta: NAMES },
       ...(hasDeep ? { deep: ref(`${name}.deep`) } : {}),
       ...{ aggregate: ref(`${name}.aggregate`), explain: { type: "boolean" } },
+      ...(showsDeleted ? { deleted: { enum: ["with", "only"] } } : {}),
     },
     additionalProperties: false,
   };

@@ -26,7 +26,7 @@ function columnJson({ column, ...rights }: VisibleColumn): JsonObject {
   const { comparable } = rights;
   return {
     ...{ name, type, description, required, unique, hidden, encrypted, searchable },
-    // The service alone writes id, createdAt and updatedAt.
+    // The service alone writes id, createdAt, updatedAt and deletedAt.
     readOnly: readOnly || column.generated,
     ...(column.default === undefined ? {} : { default: column.default }),
     ...(column.values.length === 0 ? {} : { options: { values: [...column.values] } }),

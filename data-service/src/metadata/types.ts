@@ -80,8 +80,8 @@ type Visible = VisibleColumn | VisibleRelation;
 function recordMember(member: Visible): string {
   const isPartly = member.shown === "in some rows";
   if ("column" in member) {
-    const { name, hidden, description, required, generated } = member.column;
-    const type = plainType(member.column) + (required || generated ? "" : " | null");
+    const { name, hidden, description, required } = member.column;
+    const type = plainType(member.column) + (required ? "" : " | null");
     return memberLine({ name, type, optional: hidden || isPartly, description });
   }
   const { name, many, description } = member.relation;

@@ -71,11 +71,14 @@ export function indexName({ key }: IndexSpec): string {
   return key.flat().join("_");
 }
 
-export function driverIndex({ key, unique, present }: IndexSpec) {
+export function driverIndex({ key, unique, present, absent }: IndexSpec) {
+  const lacks = absent === undefined ? {} : { [absent]: { $eq: null } };
   const exists = (present ?? []).map((field): [string, { $exists: true }] => [field, { $exists: true }]);
   return {
     key: new Map(key),
     ...(unique ? { unique } : {}),
-    ...(exists.length > 0 ? { partialFilterExpression: Object.fromEntries(exists) } : {}),
+    ...(exists.length > 0 || absent !== undefined
+      ? { partialFilterExpression: { ...Object.fromEntries(exists), ...lacks } }
+      : {}),
   };
 }

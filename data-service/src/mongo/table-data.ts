@@ -94,7 +94,7 @@ export function makeTableData(db: Db): TableData {
     },
     withField: (table, field, present) => found(table, present ? filled(field) : empty(field)),
     longerThanOne: (table, field) => found(table, { [`${field}.1`]: { $exists: true } }),
-    duplicates: (table, fields) => duplicates(of(table), fields),
+    duplicates: (table, fields) => duplicates(of(table), table, fields),
     async matching(table, field, test) {
       const examples: unknown[] = [];
       let records = 0;
@@ -191,8 +191,10 @@ function unlessMissing(error: unknown): void {
 
 type Records = ReturnType<Db["collection"]>;
 
-async function duplicates(records: Records, fields: readonly string[]): Promise<Found> {
-  const all = Object.fromEntries(fields.map((field) => [field, { $exists: true }]));
+async function duplicates(records: Records, { deletedAt }: Table, fields: readonly string[]): Promise<Found> {
+  // What a deleted record has is free for others.
+  const living = deletedAt === undefined ? {} : { [deletedAt.field]: { $eq: null } };
+  const all = { ...Object.fromEntries(fields.map((field) => [field, { $exists: true }])), ...living };
   const key = fields.map((field) => `$${field}`);
   const groups = [
     { $match: all },

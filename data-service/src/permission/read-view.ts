@@ -5,6 +5,7 @@
 // aggregated by. What some rule grants can be shown, in the rows that such a rule matches.
 import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
 import type { AuthorizedPredicate, Mask } from "../query/ast.js";
+import { inState, type State } from "../query/living.js";
 
 /** Members that may be seen in the rows that match. */
 export interface ReadGrant {
@@ -36,9 +37,12 @@ export class ReadView {
     this.#policies = policies;
   }
 
-  /** The row rule of a table that a lookup of this view has found. */
-  rows(table: Table): AuthorizedPredicate {
-    return this.#policy(table)?.rows ?? { kind: "never" };
+  /**
+   * The row rule of a table that a lookup of this view has found.
+   * @param state "all" only where it is asked what the caller's rules say of rows, or deleted ones are shown
+   */
+  rows(table: Table, state: State = "living"): AuthorizedPredicate {
+    return inState(table, this.#policy(table)?.rows ?? { kind: "never" }, state);
   }
 
   column(table: Table, name: string, purpose: Purpose = "use"): Column | undefined {

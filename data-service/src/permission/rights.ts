@@ -5,6 +5,7 @@ import { COLUMN_TYPES } from "../catalog/column-types.js";
 import type { JsonObject } from "../json.js";
 import { type Principal, type SignedIn, signInNeeded } from "../principal.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
+import { inState, type State } from "../query/living.js";
 import { compileRules, readPolicy, type WriteGrant } from "./compile-rules.js";
 import type { ReadGrant, ReadPolicies, ReadPolicy } from "./read-view.js";
 import type { Action, Rule } from "./rule.js";
@@ -67,10 +68,15 @@ export class Rights {
     };
   }
 
-  /** What the caller may write by an action, rule by rule. */
-  write(catalog: Catalog, table: Table, action: Action): readonly WriteGrant[] {
+  /**
+   * What the caller may write by an action, rule by rule.
+   * @param state of the records that are to be written
+   */
+  write(catalog: Catalog, table: Table, action: Action, state: State = "living"): readonly WriteGrant[] {
     if (table.journal && action !== "read") return [];
-    return this.isRoot ? [EVERYTHING] : this.#grants(catalog, table, action);
+    const grants = this.isRoot ? [EVERYTHING] : this.#grants(catalog, table, action);
+    if (table.deletedAt === undefined) return grants;
+    return grants.map((grant) => ({ ...grant, rows: inState(table, grant.rows, state) }));
   }
 
   /**

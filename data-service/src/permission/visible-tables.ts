@@ -72,8 +72,8 @@ export function readableTables(tables: readonly VisibleTable[]): VisibleTable[] 
 
 function visibleTable(rights: Rights, catalog: Catalog, view: ReadView, table: Table): VisibleTable {
   const create = rights.write(catalog, table, "create");
-  const update = rights.write(catalog, table, "update");
-  const remove = rights.write(catalog, table, "delete");
+  const update = rights.write(catalog, table, "update", "all");
+  const remove = rights.write(catalog, table, "delete", "all");
   const isReadable = view.names(table, "show").length > 0;
   const member = memberOf(view, table, create, update);
   return {
@@ -83,7 +83,7 @@ function visibleTable(rights: Rights, catalog: Catalog, view: ReadView, table: T
       .map((relation) => ({ ...endOf(view, catalog, relation), ...member(relation) }))
       .filter(isVisible),
     actions: {
-      ...(isReadable ? { read: rowsOf([view.rows(table)]) } : {}),
+      ...(isReadable ? { read: rowsOf([view.rows(table, "all")]) } : {}),
       ...(create.length > 0 ? { create: true } : {}),
       ...(update.length > 0 ? { update: rowsOf(update.map(({ rows }) => rows)) } : {}),
       ...(remove.length > 0 ? { delete: rowsOf(remove.map(({ rows }) => rows)) } : {}),

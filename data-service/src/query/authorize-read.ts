@@ -11,10 +11,13 @@ import type {
   ReadNode,
 } from "./ast.js";
 
-/** Everything lowering needs to know of rights. The only maker of the brand. */
-export function authorizeRead(query: Query, view: ReadView): AuthorizedQuery {
+/**
+ * Everything lowering needs to know of rights. The only maker of the brand.
+ * @param rule of the records that are asked for, where it is another than that of the living
+ */
+export function authorizeRead(query: Query, view: ReadView, rule?: AuthorizedPredicate): AuthorizedQuery {
   const parts = {
-    root: authorizeNode(query.root, view),
+    root: authorizeNode(query.root, view, rule),
     meta: query.meta,
     aggregate: query.aggregate,
     rules: view.rows.bind(view),
@@ -23,10 +26,14 @@ export function authorizeRead(query: Query, view: ReadView): AuthorizedQuery {
 }
 
 /** The same for the shape of one record. */
-export function authorizeNode(node: ReadNode<Predicate, null>, view: ReadView): AuthorizedNode {
+export function authorizeNode(
+  node: ReadNode<Predicate, null>,
+  view: ReadView,
+  rule: AuthorizedPredicate = view.rows(node.table),
+): AuthorizedNode {
   return {
     ...node,
-    rule: view.rows(node.table),
+    rule,
     filter: authorizePredicate(node.filter, view),
     children: node.children.map((child) => ({ ...child, node: authorizeNode(child.node, view) })),
     masks: view.masks(node.table, [...node.columns, ...node.children.map(({ relation }) => relation)]),

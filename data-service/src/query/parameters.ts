@@ -16,6 +16,7 @@ export const PARAMETERS = [
   "aggregate",
   "explain",
   "format",
+  "deleted",
 ] as const;
 export type ParameterName = (typeof PARAMETERS)[number];
 
@@ -33,6 +34,8 @@ export interface Parameters {
   readonly aggregate?: Json;
   readonly explain?: Json;
   readonly format?: Json;
+  /** See records/asked-rows. */
+  readonly deleted?: Json;
 }
 
 /**

@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import type { WriteGrant } from "../permission/compile-rules.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
@@ -105,6 +106,12 @@ export async function judgeDelete(
   if (rows.kind === "always") return {};
   const record = await readMatching(deps, table, id, rows);
   return record === undefined ? undefined : unchanged(record, fieldsOf(rows));
+}
+
+/** The rows that some rule matches. */
+export function anyRow(grants: readonly WriteGrant[]): AuthorizedPredicate {
+  const all = grants.find((grant) => grant.rows.kind === "always");
+  return all?.rows ?? { kind: "or", of: grants.map((grant) => grant.rows) };
 }
 
 /** What the caller may see is refused, what not is not there. */

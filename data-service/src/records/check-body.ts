@@ -6,11 +6,12 @@ import { suggestion } from "../catalog/names.js";
 import { ruleProblem } from "../catalog/rules.js";
 import { isArray, isObject, type Json, type JsonObject, kindOf } from "../json.js";
 import { ALWAYS, type AuthorizedPredicate } from "../query/ast.js";
+import { inState } from "../query/living.js";
 
 /** Members the body may set; names outside are unknown to the caller. */
 export interface WriteView {
   readonly mayWrite: (member: Column | Relation) => boolean;
-  /** `id`, `createdAt` and `updatedAt` of the body are taken over instead of ignored: root moves records. */
+  /** `id`, `createdAt`, `updatedAt` and `deletedAt` of the body are taken over instead of ignored: root moves records. */
   readonly keepsGenerated?: boolean;
   /** Names of what the service writes beside the body, and so does not miss in it. */
   readonly stamped?: readonly string[];
@@ -151,21 +152,18 @@ function describe(json: Json): string {
 function checkLinks(relation: Relation, target: Table, json: Json, report: Report): LinkSet | undefined {
   const { name } = relation;
   if (relation.readOnly) return report(name, "is read-only");
+  const visible = inState(target, ALWAYS, "living");
   if (!relation.many) {
     if (json === null)
-      return relation.required
-        ? report(name, "must not be null")
-        : { relation, target, ids: [], visible: ALWAYS };
+      return relation.required ? report(name, "must not be null") : { relation, target, ids: [], visible };
     const id = linkId(target, json, name, report);
-    return id === undefined ? undefined : { relation, target, ids: [id], visible: ALWAYS };
+    return id === undefined ? undefined : { relation, target, ids: [id], visible };
   }
   if (!isArray(json)) return report(name, `must be a list of ids, not ${kindOf(json)}`);
   if (json.length > MAX_LINKS) return report(name, `must not have more than ${MAX_LINKS} members`);
   const ids = json.map((each, at) => linkId(target, each, `${name}[${at}]`, report));
   const found = ids.filter((id) => id !== undefined);
-  return found.length < ids.length
-    ? undefined
-    : { relation, target, ids: distinct(target, found), visible: ALWAYS };
+  return found.length < ids.length ? undefined : { relation, target, ids: distinct(target, found), visible };
 }
 
 function linkId(target: Table, json: Json, path: string, report: Report): Stored | undefined {

@@ -1,7 +1,15 @@
 // meta.totalCount and meta.filterCount: known, joined or grouped, whichever reads least.
+import type { Table } from "../catalog/catalog.js";
 import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
-import { countsAll, groupedCount, lowerCount } from "../query/lower/count.js";
+import { countsAll, countsLiving, groupedCount, lowerCount } from "../query/lower/count.js";
+import type { Stage } from "../query/lower/document.js";
 import type { RecordDeps } from "./deps.js";
+import { stateCondition } from "./kept.js";
+
+/** Counts deleted records, which stand in an index of their own and are few. */
+export function deletedCount(table: Table): Stage[] {
+  return [{ $match: stateCondition(table, "deleted") }, { $count: "value" }];
+}
 
 /** Counts the rows of a planned query. */
 export async function countRows(
@@ -11,6 +19,13 @@ export async function countRows(
 ): Promise<number> {
   const { table } = query.root;
   if (countsAll(query, which)) return store.countAll(table);
+  if (countsLiving(query, which)) {
+    const [all, deleted] = await Promise.all([
+      store.countAll(table),
+      store.count(table, deletedCount(table)),
+    ]);
+    return all - deleted;
+  }
   const pipeline = lowerCount(query, which);
   const grouped = groupedCount(query, which);
   if (grouped === undefined) return store.count(table, pipeline);

@@ -45,11 +45,7 @@ export class CountedWrites {
     { set, unset }: FieldChange,
     guard: Document = {},
   ): Promise<boolean> {
-    const change = {
-      ...(Object.keys(set).length === 0 ? {} : { $set: set }),
-      ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((field) => [field, ""])) }),
-      ...NEXT_VERSION,
-    };
+    const change = changeOf({ set, unset });
     const touched = ownCounters(table).filter(
       ({ children: { field } }) => field in set || unset.includes(field),
     );
@@ -71,6 +67,11 @@ export class CountedWrites {
       if (found) return true;
     }
     throw new Error(`the links of a record of "${table.name}" never stood still`);
+  }
+
+  /** Changes fields that are no links, in all records that are chosen. @returns how many are different now */
+  async updateMany(table: Table, which: Document, { set, unset }: FieldChange): Promise<number> {
+    return this.#store.updateMany(table, which, changeOf({ set, unset }));
   }
 
   /** Makes the chosen records link to `id`, or to nothing, whatever they linked to before. */
@@ -186,6 +187,14 @@ export class CountedWrites {
     const groups = await this.#store.read(table, [others, { $group: { _id: `$${field}` } }]);
     return groups.map(({ _id }) => (_id === undefined || _id === null ? null : stored(_id)));
   }
+}
+
+function changeOf({ set, unset }: FieldChange) {
+  return {
+    ...(Object.keys(set).length === 0 ? {} : { $set: set }),
+    ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((field) => [field, ""])) }),
+    ...NEXT_VERSION,
+  };
 }
 
 /** Both conditions; a field may stand in both. */

@@ -4,8 +4,9 @@ import type { Json } from "../json.js";
 import { type ExecutionReport, NOTHING_READ } from "../mongo/execution-report.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
-import { countsAll, lowerCount } from "../query/lower/count.js";
+import { countsAll, countsLiving, lowerCount } from "../query/lower/count.js";
 import { lowerList } from "../query/lower/read.js";
+import { deletedCount } from "./count.js";
 import type { PlanDeps, Question } from "./plan-read.js";
 import { planRead } from "./plan-read.js";
 
@@ -32,8 +33,9 @@ export async function explainList(deps: ExplainDeps, query: AuthorizedQuery): Pr
 
 async function explainCount(deps: ExplainDeps, query: AuthorizedQuery, meta: MetaKey): Promise<Json> {
   const { table } = query.root;
-  const pipeline = lowerCount(query, meta);
-  if (countsAll(query, meta) && deps.store.knowsCount(table)) return { meta, ...counted(NOTHING_READ) };
+  const isKnown = deps.store.knowsCount(table);
+  if (countsAll(query, meta) && isKnown) return { meta, ...counted(NOTHING_READ) };
+  const pipeline = isKnown && countsLiving(query, meta) ? deletedCount(table) : lowerCount(query, meta);
   const report = await deps.store.explain(table, pipeline);
   return { meta, pipeline: asJson(pipeline), ...counted(report) };
 }

@@ -11,6 +11,7 @@ import type { Parameters } from "../query/parameters.js";
 import { type StoredRecord, shaper } from "../query/shape.js";
 import { type ExportFormat, parametersOfExport, parseFormat } from "../query/syntax/format.js";
 import { parseExplain } from "../query/syntax/paging.js";
+import { askedRows } from "./asked-rows.js";
 import { countRows } from "./count.js";
 import type { RecordDeps } from "./deps.js";
 import { explainList } from "./explain.js";
@@ -47,7 +48,8 @@ export async function list(
     // A plan tells of tables and rules that others may not know.
     if (explained) requireRoot(principal, "explain is for root admins.");
     const view = new ReadView(catalog, rights.read(catalog));
-    return authorizeRead(bindQuery(parameters, table, view, deps.limits), view);
+    const rows = askedRows(parameters.deleted, rights, catalog, table);
+    return authorizeRead(bindQuery(parameters, table, view, deps.limits), view, rows(view));
   });
   if (explained)
     return { records: mapAsync([await explainList(deps, query)], (plan) => plan), meta: undefined };

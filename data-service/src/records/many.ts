@@ -6,6 +6,7 @@ import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "../json.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
+import { refuse } from "../query/refuse.js";
 import type { RecordDeps } from "./deps.js";
 import { list } from "./list.js";
 import { remove } from "./remove.js";
@@ -39,11 +40,13 @@ export async function updateMany(deps: RecordDeps, request: ManyRequest, body: J
   });
 }
 
-/** @throws AppError 400 for a missing filter, before anything is deleted; the first record's refusal */
-export async function removeMany(deps: RecordDeps, request: ManyRequest): Promise<Many> {
-  const { principal, table } = request;
+/** @param permanent see remove. @throws AppError 400 for a missing filter, before anything is deleted; the first record's refusal */
+export async function removeMany(deps: RecordDeps, request: ManyRequest, permanent: boolean): Promise<Many> {
+  const { principal, table, parameters } = request;
   requireFilter(request, "deletes");
-  return forEach(deps, request, "deleted", (id) => remove(deps, principal, table, id));
+  if (parameters.deleted !== undefined && !permanent)
+    throw refuse("deleted", "these are deleted already; permanent=true removes them for good");
+  return forEach(deps, request, "deleted", (id) => remove(deps, principal, table, id, { permanent }));
 }
 
 /** An empty filter is more often a mistake than a wish. */

@@ -7,12 +7,13 @@ import { idText, VERSION_FIELD } from "../mongo/record-store.js";
 import { type ReadPolicies, ReadView } from "../permission/read-view.js";
 import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
-import type { AuthorizedNode } from "../query/ast.js";
+import type { AuthorizedNode, AuthorizedPredicate } from "../query/ast.js";
 import { authorizeNode } from "../query/authorize-read.js";
 import { bindRecordShape } from "../query/bind-query.js";
 import { lowerRecord } from "../query/lower/read.js";
 import type { Parameters } from "../query/parameters.js";
 import { shaper } from "../query/shape.js";
+import { type AskedRows, askedRows } from "./asked-rows.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
 import { mayKnowVersion, type Versioned, versionOf } from "./version.js";
@@ -32,11 +33,17 @@ export async function readOne(
   parameters: Parameters,
 ): Promise<Versioned> {
   const rights = await deps.rights(principal);
-  const allow = (catalog: Catalog, table: Table): ReadPolicies => {
+  const allow = (catalog: Catalog, table: Table): Allowed => {
     rights.require(catalog, table, "read");
-    return rights.read(catalog);
+    return { policies: rights.read(catalog), rows: askedRows(parameters.deleted, rights, catalog, table) };
   };
-  return readOneAs(deps, allow, tableName, idText, parameters);
+  return readAllowed(deps, allow, tableName, idText, parameters);
+}
+
+/** What is to be read by which rights. */
+interface Allowed {
+  readonly policies: ReadPolicies;
+  readonly rows?: AskedRows;
 }
 
 /** The same with rights of the caller's choice. @param allow refuses by throwing, or tells the rights */
@@ -47,10 +54,23 @@ export async function readOneAs(
   idText: string,
   parameters: Parameters,
 ): Promise<Versioned> {
+  const allowed = (catalog: Catalog, table: Table): Allowed => ({ policies: allow(catalog, table) });
+  return readAllowed(deps, allowed, tableName, idText, parameters);
+}
+
+async function readAllowed(
+  deps: RecordDeps,
+  allow: (catalog: Catalog, table: Table) => Allowed,
+  tableName: string,
+  idText: string,
+  parameters: Parameters,
+): Promise<Versioned> {
   const { shape, id, table } = await deps.catalogs.decide((catalog) => {
     const found = findTable(catalog, tableName);
-    const view = new ReadView(catalog, allow(catalog, found));
-    return { table: found, id: parseId(found, idText), shape: shapeIn(view, deps, found, parameters) };
+    const { policies, rows } = allow(catalog, found);
+    const view = new ReadView(catalog, policies);
+    const shape = shapeIn(view, deps, found, parameters, rows?.(view));
+    return { table: found, id: parseId(found, idText), shape };
   });
   const [record] = await readEach(deps, shape, [id]);
   if (record === undefined) throw recordNotFound(table);
@@ -62,8 +82,9 @@ function shapeIn(
   deps: Pick<RecordDeps, "limits">,
   table: Table,
   parameters: Parameters,
+  rows?: AuthorizedPredicate,
 ): RecordShape {
-  return { node: authorizeNode(bindRecordShape(parameters, table, view, deps.limits), view), view };
+  return { node: authorizeNode(bindRecordShape(parameters, table, view, deps.limits), view, rows), view };
 }
 
 /** Checks `fields` and `deep` before anything is written. @throws AppError 400 */

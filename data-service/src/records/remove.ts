@@ -1,24 +1,28 @@
 // DELETE of records, with all that `onDelete` asks for.
 import { AppError } from "@portico/shared/app-error";
 import type { Relation, Table } from "../catalog/catalog.js";
+import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import { matchStages } from "../query/lower/condition.js";
 import { Names } from "../query/lower/document.js";
 import { requireSettled } from "../schema/write-gate.js";
-import { judgeDelete, notAllowed } from "./authorize-write.js";
+import { requireKept } from "./asked-rows.js";
+import { anyRow, judgeDelete, notAllowed } from "./authorize-write.js";
 import { PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { recordShape } from "./read-one.js";
-import { type DeleteStep, type MayKnow, runDelete } from "./run-write.js";
+import { type DeleteStep, type MayKnow, runDelete } from "./run-delete.js";
 import { atVersion, type Expected } from "./version.js";
-import { all, anyRow, isVisible, requireVersion, whileOthersChange } from "./write-guard.js";
+import { all, isVisible, requireVersion, whileOthersChange } from "./write-guard.js";
 import { tablesDeletedFrom } from "./write-plan.js";
 
 export interface RemoveBesides {
   readonly expected?: Expected;
   readonly follows?: Follows | undefined;
+  /** Removes for good what the table would keep, or has kept: for root admins. */
+  readonly permanent?: boolean;
 }
 
 /** Tells which relations a delete follows instead of being refused by them. */
@@ -40,16 +44,18 @@ async function removeSettled(
   principal: Principal,
   tableName: string,
   idText: string,
-  { expected, follows }: RemoveBesides,
+  { expected, follows, permanent = false }: RemoveBesides,
 ): Promise<void> {
   const rights = await deps.rights(principal);
   // What links here must be known in full: another instance may have made a table with such a link a moment ago.
   const catalog = await deps.catalogs.refresh();
   const table = findTable(catalog, tableName);
   rights.require(catalog, table, "delete");
+  if (permanent) requirePermanent(rights, table);
   requireSettled(catalog, tablesDeletedFrom(catalog, table));
   const id = parseId(table, idText);
-  const rowsOf = (each: Table) => anyRow(rights.write(catalog, each, "delete"));
+  const state = permanent ? "all" : "living";
+  const rowsOf = (each: Table) => anyRow(rights.write(catalog, each, "delete", state));
   const mayTake = async (step: DeleteStep): Promise<void> => {
     // What `onDelete` takes along goes whatever the caller may do with it; see contract 7.
     const followed = [...step.table.relations.values()].some((each) => follows?.(step.table, each));
@@ -58,7 +64,7 @@ async function removeSettled(
   const shape = recordShape(deps, rights, table, catalog, PLAIN);
   const mayKnow: MayKnow = (owner, relation) =>
     shape.view.relation(owner, relation.name, "show") !== undefined;
-  const reach = follows === undefined ? { mayKnow } : { mayKnow, follows, mayTake };
+  const reach = follows === undefined ? { permanent, mayKnow } : { permanent, mayKnow, follows, mayTake };
   await whileOthersChange(table, async () => {
     const guard = await judgeDelete(deps, table, id, rowsOf(table));
     if (guard === undefined) throw notAllowed(table, "delete", await isVisible(deps, shape, id));
@@ -66,6 +72,13 @@ async function removeSettled(
     return runDelete(deps, catalog, table, id, all([guard, atVersion(expected)]), reach);
   });
   deps.ruleHooks.afterChange(table);
+}
+
+/** What is kept is kept against mistakes, and against those who may delete. @throws AppError 400, 403 */
+function requirePermanent(rights: Rights, table: Table): void {
+  requireKept(table, "permanent");
+  if (!rights.isRoot)
+    throw new AppError("FORBIDDEN", `Only root admins remove records of "${table.name}" for good.`);
 }
 
 /** @throws AppError 403 when the rules don't let the caller delete each of these */

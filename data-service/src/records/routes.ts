@@ -1,12 +1,19 @@
 // The routes of every table: /{table} and /{table}/{id}.
 import { AppError } from "@portico/shared/app-error";
 import { success } from "@portico/shared/envelope";
+import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
 import { respond, respondWithFile, respondWithList } from "../http/respond.js";
 import type { Json } from "../json.js";
-import { PARAMETERS, parametersOfBody, readFlag, readParameters } from "../query/parameters.js";
+import {
+  PARAMETERS,
+  type ParameterName,
+  parametersOfBody,
+  readFlag,
+  readParameters,
+} from "../query/parameters.js";
 import { exportText, FILE_TYPES } from "../transfer/write-export.js";
 import { create } from "./create.js";
 import type { RecordDeps } from "./deps.js";
@@ -15,6 +22,7 @@ import { type Many, type ManyRequest, removeMany, updateMany } from "./many.js";
 import { onceKey } from "./once.js";
 import { readOne } from "./read-one.js";
 import { remove } from "./remove.js";
+import { restore } from "./restore.js";
 import { update } from "./update.js";
 import { etagOf, expectedVersions, type Versioned } from "./version.js";
 
@@ -35,15 +43,17 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     QUERY: (request, response) => answerList(deps, request, response, "body"),
     POST: (request, response) => answerPost(deps, request, response),
     PATCH: async (request, response) => {
-      respondWithMany(response, await updateMany(deps, manyOf(request), body(request)));
+      respondWithMany(response, await updateMany(deps, manyOf(request, ["filter"]), body(request)));
     },
     DELETE: async (request, response) => {
-      respondWithMany(response, await removeMany(deps, manyOf(request)));
+      const permanent = readFlag(searchOf(request), "permanent");
+      const wanted = manyOf(request, ["filter", "deleted"]);
+      respondWithMany(response, await removeMany(deps, wanted, permanent));
     },
   };
   const member: Methods = {
     GET: async (request, response) => {
-      const parameters = readParameters(searchOf(request), SHAPE);
+      const parameters = readParameters(searchOf(request), [...SHAPE, "deleted"]);
       const record = await readOne(deps, principalOf(request), ...names(request), parameters);
       respondWithRecord(response, 200, record);
     },
@@ -58,14 +68,24 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
       );
     },
     DELETE: async (request, response) => {
-      readParameters(searchOf(request), []);
+      const search = searchOf(request);
+      readParameters(search, []);
       const expected = expectedVersions(request.get("If-Match"));
-      await remove(deps, principalOf(request), ...names(request), { expected });
+      const permanent = readFlag(search, "permanent");
+      await remove(deps, principalOf(request), ...names(request), { expected, permanent });
       respond(response, 200);
     },
   };
   router.all("/:table", ...jsonBody(bodyMaxBytes), dispatch(collection, own.collection));
   router.all("/:table/:id", ...jsonBody(bodyMaxBytes), dispatch(member, own.member));
+  router
+    .route("/:table/:id/restore")
+    .post(async (request, response) => {
+      const parameters = readParameters(searchOf(request), SHAPE);
+      const record = await restore(deps, principalOf(request), ...names(request), parameters);
+      respondWithRecord(response, 200, record);
+    })
+    .all(onlyMethods("POST"));
   return router;
 }
 
@@ -97,7 +117,7 @@ export function searchOf(request: Request): string {
   return at < 0 ? "" : request.originalUrl.slice(at + 1);
 }
 
-function names(request: Request): [table: string, id: string] {
+function names(request: Pick<Request, "params">): [table: string, id: string] {
   return [String(request.params.table), String(request.params.id)];
 }
 
@@ -127,9 +147,9 @@ async function answerPost(deps: RecordDeps, request: Request, response: Response
 }
 
 /** @throws AppError 400 */
-function manyOf(request: Request): ManyRequest {
+function manyOf(request: Request, names: readonly ParameterName[]): ManyRequest {
   const search = searchOf(request);
-  const parameters = readParameters(search, ["filter"]);
+  const parameters = readParameters(search, names);
   const dryRun = readFlag(search, "dryRun");
   if (request.get("If-Match") !== undefined)
     throw new AppError("BAD_REQUEST", "If-Match: speaks of one record; leave it out of changes of many.");

@@ -1,11 +1,11 @@
 // Does what a write plan says, in an order that leaves nothing dangling if the process dies in between.
 import { AppError } from "@portico/shared/app-error";
-import { type Catalog, incomingLinks, type Relation, type Table } from "../catalog/catalog.js";
+import type { Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { emptyGrams } from "../catalog/grams.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
 import { insertedBefore } from "../mongo/driver-errors.js";
-import { idsOf, idText } from "../mongo/record-store.js";
+import { idText } from "../mongo/record-store.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import { type LinkSet, owningRelation } from "./check-body.js";
@@ -15,7 +15,7 @@ import { formerLinks } from "./former-links.js";
 import { newIds } from "./ids.js";
 import type { Turn } from "./once.js";
 import { orUndo, rememberFields, type Undo } from "./undo.js";
-import { type DeleteEffect, deleteEffects, type OwnFields, type WritePlan } from "./write-plan.js";
+import type { OwnFields, WritePlan } from "./write-plan.js";
 
 /**
  * Creates records, all or none.
@@ -209,173 +209,4 @@ async function requireLettable(deps: RecordDeps, id: Stored, set: LinkSet): Prom
   if (left.length === 0) return;
   const reason = `would leave records of "${target.name}" without their required "${owning.name}"; move or delete them instead`;
   throw new AppError("VALIDATION_ERROR", { message: [`${relation.name}: ${reason}`] });
-}
-
-/** How far a delete reaches. */
-export interface Reach {
-  /** Whether the caller may hear of a relation that stands against it. */
-  readonly mayKnow: MayKnow;
-  /** Relations that are followed instead of standing against it. */
-  readonly follows?: (owner: Table, relation: Relation) => boolean;
-  /** Asked about all that would go, before anything does; refuses by throwing. */
-  readonly mayTake?: (step: DeleteStep) => Promise<void>;
-}
-
-/**
- * Deletes a record with all that `onDelete` asks for. Everything that could refuse is asked first, through all levels.
- * @param guard only while the record satisfies it; `{}` = always
- * @returns false when the record is there and does not satisfy the guard
- */
-export async function runDelete(
-  deps: RecordDeps,
-  catalog: Catalog,
-  table: Table,
-  id: Stored,
-  guard: Document,
-  reach: Reach,
-): Promise<boolean> {
-  if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
-  await deps.userHooks.beforeChange(table, id, null);
-  if (!(await stillSatisfies(deps, table, id, guard))) return false;
-  const steps = await collectDeletes(deps, catalog, { table, ids: [id] }, reach);
-  for (const step of steps) await reach.mayTake?.(step);
-  if (incomingLinks(catalog, table).length === 0) {
-    // Nothing else is concerned: condition and deed are one.
-    if ((await removeRecords(deps, table, [id], guard)) === 0) return false;
-  } else await deleteSteps(deps, catalog, steps, reach);
-  await deps.userHooks.afterChange(table, id);
-  return true;
-}
-
-async function stillSatisfies(
-  { store }: RecordDeps,
-  table: Table,
-  id: Stored,
-  guard: Document,
-): Promise<boolean> {
-  if (Object.keys(guard).length === 0) return true;
-  const found = await store.read(table, [
-    { $match: { $and: [{ _id: id }, guard] } },
-    { $project: { _id: 1 } },
-  ]);
-  return found.length > 0;
-}
-
-/**
- * Deletes the deepest records first, so that at no moment a link points nowhere, then looks once more for links that
- * were made meanwhile: whoever links later than that finds the record gone (see runCreate).
- */
-async function deleteSteps(
-  deps: RecordDeps,
-  catalog: Catalog,
-  steps: readonly DeleteStep[],
-  reach: Reach,
-): Promise<void> {
-  for (const step of steps.toReversed()) {
-    await unlink(deps, catalog, step);
-    await removeRecords(deps, step.table, step.ids, {});
-  }
-  for (const step of steps) {
-    await unlink(deps, catalog, step);
-    for (const effect of deleteEffects(incomingLinks(catalog, step.table), reach.follows)) {
-      const late = effect.effect === "cascade" ? await linkedIds(deps, effect, step.ids, undefined) : [];
-      if (late.length === 0) continue;
-      await deleteSteps(
-        deps,
-        catalog,
-        await collectDeletes(
-          deps,
-          catalog,
-          { table: effect.owner, ids: late },
-          { ...reach, mayKnow: () => true },
-        ),
-        reach,
-      );
-    }
-  }
-}
-
-/** @returns how many went */
-function removeRecords(
-  deps: RecordDeps,
-  table: Table,
-  ids: readonly Stored[],
-  guard: Document,
-): Promise<number> {
-  return deps.fileHooks.removing(table, ids, (condition) => {
-    const both = Object.keys(guard).length === 0 ? condition : { $and: [guard, condition] };
-    return deps.writes.remove(table, ids, both);
-  });
-}
-
-export interface DeleteStep {
-  readonly table: Table;
-  readonly ids: readonly Stored[];
-}
-
-/** What goes, parents before children; a record that is reached again, as in a circle, goes once. */
-async function collectDeletes(
-  deps: RecordDeps,
-  catalog: Catalog,
-  first: DeleteStep,
-  { mayKnow, follows }: Reach,
-): Promise<DeleteStep[]> {
-  const seen = new Map<string, Set<string>>();
-  const unseen = ({ table, ids }: DeleteStep): Stored[] =>
-    ids.filter((id) => !seen.get(table.name)?.has(idText(table, id)));
-  const steps: DeleteStep[] = [];
-  // The list grows while it is walked: every step adds the records that link to its own.
-  const wanted: DeleteStep[] = [first];
-  for (const step of wanted) {
-    const { table } = step;
-    const ids = unseen(step);
-    if (ids.length === 0) continue;
-    seen.set(table.name, new Set([...(seen.get(table.name) ?? []), ...ids.map((id) => idText(table, id))]));
-    steps.push({ table, ids });
-    for (const effect of deleteEffects(incomingLinks(catalog, table), follows)) {
-      if (effect.effect === "unlink") continue;
-      // One more than those that go anyway is enough to know that something else links here.
-      const enough = effect.effect === "restrict" ? (seen.get(effect.owner.name)?.size ?? 0) + 1 : undefined;
-      const others = unseen({ table: effect.owner, ids: await linkedIds(deps, effect, ids, enough) });
-      if (effect.effect === "restrict" && others.length > 0) throw restricted(table, effect, mayKnow);
-      wanted.push({ table: effect.owner, ids: others });
-    }
-  }
-  return steps;
-}
-
-async function linkedIds(
-  deps: RecordDeps,
-  { owner, relation }: DeleteEffect,
-  ids: readonly Stored[],
-  limit: number | undefined,
-): Promise<Stored[]> {
-  const found = await deps.store.read(owner, [
-    { $match: { [relation.link.field]: { $in: [...ids] } } },
-    ...(limit === undefined ? [] : [{ $limit: limit }]),
-    { $project: { _id: 1 } },
-  ]);
-  return idsOf(owner, found);
-}
-
-/** Tells whether the caller may hear of a relation. */
-export type MayKnow = (owner: Table, relation: Relation) => boolean;
-
-function restricted(table: Table, { owner, relation }: DeleteEffect, mayKnow: MayKnow): AppError {
-  if (!mayKnow(owner, relation))
-    return new AppError("CONFLICT", `Other records still link to this "${table.name}" record.`);
-  return new AppError("CONFLICT", {
-    message: `Records of "${owner.name}" still link to this "${table.name}" record by "${relation.name}"; delete or move them first.`,
-    details: { table: owner.name, relation: relation.name },
-  });
-}
-
-/** Takes the ids out of every link that a delete sets to null. */
-async function unlink(deps: RecordDeps, catalog: Catalog, { table, ids }: DeleteStep): Promise<void> {
-  for (const { owner, relation } of incomingLinks(catalog, table)) {
-    const { field, list } = relation.link;
-    const linked = { [field]: { $in: [...ids] } };
-    if (list) await deps.writes.takeFromList(owner, field, linked, ids);
-    else if (relation.onDelete === "SET NULL") await deps.writes.moveLink(owner, field, linked, null);
-  }
 }

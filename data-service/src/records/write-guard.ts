@@ -3,11 +3,9 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import type { WriteGrant } from "../permission/compile-rules.js";
 import type { Principal } from "../principal.js";
-import type { AuthorizedPredicate } from "../query/ast.js";
 import type { Document } from "../query/lower/document.js";
-import { judgeDelete, notAllowed } from "./authorize-write.js";
+import { anyRow, judgeDelete, notAllowed } from "./authorize-write.js";
 import { PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
@@ -77,9 +75,4 @@ export async function requireRecord(
     throw notAllowed(table, action, await isVisible(deps, shape, id));
   }
   return id;
-}
-
-export function anyRow(grants: readonly WriteGrant[]): AuthorizedPredicate {
-  const all = grants.find((grant) => grant.rows.kind === "always");
-  return all?.rows ?? { kind: "or", of: grants.map((grant) => grant.rows) };
 }

@@ -208,7 +208,7 @@ export function indexChanges({ before, after }: Pick<Plan, "before" | "after">):
   readonly build: readonly IndexSpec[];
   readonly drop: readonly IndexSpec[];
 } {
-  const key = (spec: IndexSpec): string => `${indexName(spec)} ${spec.unique}`;
+  const key = (spec: IndexSpec): string => `${indexName(spec)} ${spec.unique} ${spec.absent ?? ""}`;
   const [former, wanted] = [before, after].map((table) => (table === undefined ? [] : indexesOf(table)));
   const without = (list: readonly IndexSpec[] = [], other: readonly IndexSpec[] = []): IndexSpec[] => {
     const known = new Set(other.map(key));

@@ -3,7 +3,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import type { Table } from "../catalog/catalog.js";
-import { switchesJournal } from "../catalog/changes.js";
+import { switchesWrites } from "../catalog/changes.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { Holder } from "../mongo/catalog-store.js";
@@ -102,7 +102,7 @@ async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Order):
   const needsQuiet =
     plan.fills.length > 0 ||
     plan.undoes !== undefined ||
-    plan.steps.some((each) => each.risks.length > 0 || switchesJournal(each));
+    plan.steps.some((each) => each.risks.length > 0 || switchesWrites(each));
   if (needsQuiet) await deps.presence.everyone(await deps.catalogStore.freeze(holder, plan.table), QUIET_MS);
   const costs = await costsOf(deps, plan);
   requireAllowed(plan, costs, order.confirmed);

@@ -5,6 +5,7 @@ import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { indexesOf, SINGLETON_FIELD } from "../catalog/indexes.js";
 import type { RecordDeps } from "../records/deps.js";
+import { stateCondition } from "../records/kept.js";
 import type { WritePlan } from "../records/write-plan.js";
 
 /** The unique values seen so far, each with the line that has it. */
@@ -78,7 +79,12 @@ async function storedKeys(
           ),
         };
   const shown = Object.fromEntries(fields.map((field) => [field, 1]));
-  const found = await store.read(table, [{ $match: match }, { $project: { _id: 0, ...shown } }]);
+  // An id stays a deleted record's own; any other value is free again.
+  const living = fields.includes("_id") ? {} : stateCondition(table, "living");
+  const found = await store.read(table, [
+    { $match: { ...match, ...living } },
+    { $project: { _id: 0, ...shown } },
+  ]);
   return new Set(
     found.map((document) =>
       keyOf(

@@ -62,7 +62,7 @@ function undescribed(routes: readonly string[]): string[] {
     ...described,
     "all /:",
     "all /:/:",
-    ...["post /:/import", "get /:/changes", "head /:/changes", "get /:/:/history"],
+    ...["post /:/import", "get /:/changes", "head /:/changes", "get /:/:/history", "post /:/:/restore"],
   ]);
   const missing = routes.filter((route) => {
     const [method = "", path = ""] = route.replace(" /api/", " /").split(" ");

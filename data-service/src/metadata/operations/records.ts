@@ -40,6 +40,7 @@ export function recordOperations(visible: VisibleTable, syntax: TableSyntax): re
     ...(read ? [readOperation(visible, syntax)] : []),
     ...(update ? [updateOperation(visible, syntax)] : []),
     ...(remove ? [deleteOperation(visible, syntax)] : []),
+    ...(remove && isKept(visible) ? [restoreOperation(visible, syntax)] : []),
     ...(read && visible.table.changes ? [changesOperation(visible)] : []),
     ...(read && visible.table.history ? [historyOperation(visible)] : []),
     ...(syntax.hasMany && read && update ? [updateManyOperation(visible)] : []),
@@ -89,6 +90,7 @@ function listOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
       jsonParameter("aggregate", ref(`${name}.aggregate`), "What to compute over the records that match."),
       parameter("format"),
       ...(syntax.hasExplain ? [parameter("explain")] : []),
+      ...deletedParameter(visible),
     ],
     answers: {
       200: records(200, visible, "The records that match, one page of them.", ref("Meta")),
@@ -153,7 +155,12 @@ function readOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
   return {
     ...{ method: "get", ...common(visible, "/{id}", "read"), summary: `Read one of ${visible.table.name}` },
     ...some(visible.actions.read, "read"),
-    parameters: [idParameter(visible), ...shape(visible, syntax), parameter("IfNoneMatch")],
+    parameters: [
+      idParameter(visible),
+      ...shape(visible, syntax),
+      ...deletedParameter(visible),
+      parameter("IfNoneMatch"),
+    ],
     answers: {
       200: { ...records(200, visible, "One record."), headers: ETAG },
       304: { description: "The answer would be the same as before.", headers: ETAG },
@@ -214,7 +221,7 @@ function deleteManyOperation(visible: VisibleTable): Operation {
   return {
     ...{ method: "delete", ...common(visible, "", "delete_many"), summary: `Delete all ${name} that match` },
     ...some(visible.actions.delete, "delete"),
-    parameters: manyParameters(visible),
+    parameters: [...manyParameters(visible), ...deletedParameter(visible), ...permanentParameter(visible)],
     answers: { 200: answer(200, "How many matched, and are gone.", { meta: MANY }) },
     refusals: WRITE_REFUSALS,
   };
@@ -274,9 +281,35 @@ function deleteOperation(visible: VisibleTable, syntax: TableSyntax): Operation 
       summary: `Delete one of ${visible.table.name}`,
     },
     ...some(visible.actions.delete, "delete"),
-    parameters: [idParameter(visible), ...versions(syntax)],
+    parameters: [idParameter(visible), ...permanentParameter(visible), ...versions(syntax)],
     answers: { 200: answer(200, "It is gone.") },
     refusals: changeRefusals(syntax),
+  };
+}
+
+/** Can what is deleted come back? */
+function isKept({ table }: VisibleTable): boolean {
+  return table.deletedAt !== undefined;
+}
+
+function deletedParameter(visible: VisibleTable): readonly Part[] {
+  return isKept(visible) && visible.actions.delete !== undefined ? [parameter("deleted")] : [];
+}
+
+function permanentParameter(visible: VisibleTable): readonly Part[] {
+  const words = "For good, deleted before or not: for root admins.";
+  return isKept(visible) ? [inQuery("permanent", FLAG, words)] : [];
+}
+
+function restoreOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
+  const { name } = visible.table;
+  return {
+    ...{ method: "post", ...common(visible, "/{id}", "restore"), path: `/${name}/{id}/restore` },
+    summary: `Restore a deleted one of ${name}`,
+    description: "With all that went with it. One that is not deleted stays as it is.",
+    parameters: [idParameter(visible), ...shape(visible, syntax)],
+    answers: { 200: { ...records(200, visible, "The record as it is now."), headers: ETAG } },
+    refusals: WRITE_REFUSALS,
   };
 }
 

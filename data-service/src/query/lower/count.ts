@@ -2,6 +2,7 @@
 // key they share, instead of looking up the other side for every row. Grouping reads a document in microseconds; a
 // look-up costs a hundred times that.
 import type { AuthorizedPredicate, AuthorizedQuery, MetaKey } from "../ast.js";
+import { isLivingOnly } from "../living.js";
 import { askedTruth } from "../plan/resolve.js";
 import { conjunctsOf, isRelational, matchStages, type Relational } from "./condition.js";
 import { type Document, Names, type Stage } from "./document.js";
@@ -14,6 +15,12 @@ export function lowerCount(query: AuthorizedQuery, which: MetaKey): Stage[] {
 /** Does every row of the table count? */
 export function countsAll(query: AuthorizedQuery, which: MetaKey): boolean {
   return counted(query, which).every((predicate) => predicate.kind === "always");
+}
+
+/** Does every living record of the table count, and nothing else? */
+export function countsLiving(query: AuthorizedQuery, which: MetaKey): boolean {
+  const saying = counted(query, which).filter(({ kind }) => kind !== "always");
+  return saying.length === 1 && saying.every((predicate) => isLivingOnly(query.root.table, predicate));
 }
 
 const COUNT: Stage = { $count: "value" };

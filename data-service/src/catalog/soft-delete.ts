@@ -1,0 +1,14 @@
+// How a deleted record lies in a table that keeps it (`softDelete`): in its place, with a mark. No member's field begins
+// with an underscore, so these are free in every table.
+
+/** When it was deleted; absent in living records. Stored value of the column `deletedAt`. */
+export const DELETED_FIELD = "_deletedAt";
+
+/**
+ * The act that deleted it, the same in all that went with one record. A living record has one while such an act, or its
+ * restoration, is under way: whoever finds it after a crash goes on with that act.
+ */
+export const DELETION_FIELD = "_deletion";
+
+/** The name of the column that a table with `softDelete` has besides its own. */
+export const DELETED_AT = "deletedAt";

@@ -1,0 +1,40 @@
+// Which records of a table there are: those that were deleted and are kept are none, unless somebody asks for them. Pure.
+import type { Table } from "../catalog/catalog.js";
+import { ALWAYS, type AuthorizedPredicate, NEVER } from "./ast.js";
+
+/** Records that are there, those that were deleted and are kept, or both. */
+export type State = "living" | "deleted" | "all";
+
+/**
+ * The rows, in one state. This is a row rule like any other, put where row rules are, so that a deleted record is absent
+ * on every road. A table that keeps no deleted records has living ones alone, and its rows stay as they are.
+ */
+export function inState(table: Table, rows: AuthorizedPredicate, state: State): AuthorizedPredicate {
+  const { deletedAt } = table;
+  if (state === "all") return rows;
+  if (deletedAt === undefined) return state === "living" ? rows : NEVER;
+  const isLiving: AuthorizedPredicate = { kind: "test", column: deletedAt, test: { op: "isNull" } };
+  const isInState: AuthorizedPredicate = state === "living" ? isLiving : { kind: "not", of: isLiving };
+  if (rows.kind === "always") return isInState;
+  return rows.kind === "never" ? rows : { kind: "and", of: [isInState, rows] };
+}
+
+/** Does the predicate let all living records of a table pass that keeps deleted ones, and nothing else? */
+export function isLivingOnly(table: Table, predicate: AuthorizedPredicate): boolean {
+  const isTest = predicate.kind === "test" && predicate.test.op === "isNull";
+  return isTest && predicate.column === table.deletedAt;
+}
+
+/** Either of them. */
+export function either(one: AuthorizedPredicate, other: AuthorizedPredicate): AuthorizedPredicate {
+  if (one.kind === "always" || other.kind === "always") return ALWAYS;
+  if (one.kind === "never") return other;
+  return other.kind === "never" ? one : { kind: "or", of: [one, other] };
+}
+
+/** Both of them. */
+export function both(one: AuthorizedPredicate, other: AuthorizedPredicate): AuthorizedPredicate {
+  if (one.kind === "never" || other.kind === "never") return NEVER;
+  if (one.kind === "always") return other;
+  return other.kind === "always" ? one : { kind: "and", of: [one, other] };
+}

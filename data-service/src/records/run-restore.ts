@@ -1,0 +1,146 @@
+// Brings back what one act has deleted: first the record itself, then what went with it, level by level. A restoration
+// that a crash interrupts is completed by asking again, because the record goes on naming the act until all is back.
+import { AppError } from "@portico/shared/app-error";
+import type { ObjectId } from "bson";
+import { type Catalog, incomingLinks, type Relation, type Table, targetOf } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import { DELETED_FIELD, DELETION_FIELD } from "../catalog/soft-delete.js";
+import { idsOf, idText } from "../mongo/record-store.js";
+import type { Document } from "../query/lower/document.js";
+import type { RecordDeps } from "./deps.js";
+import { recordNotFound } from "./find-table.js";
+import { actOf, stateCondition } from "./kept.js";
+import type { DeleteStep } from "./run-delete.js";
+import { orUndo, rememberFields, type Undo } from "./undo.js";
+
+/**
+ * @param guard only while the record satisfies it; `{}` = always
+ * @returns false when the record is there and does not satisfy the guard
+ * @throws AppError 404, 409
+ */
+export async function runRestore(
+  deps: RecordDeps,
+  catalog: Catalog,
+  table: Table,
+  id: Stored,
+  guard: Document,
+): Promise<boolean> {
+  const which = Object.keys(guard).length === 0 ? { _id: id } : { $and: [{ _id: id }, guard] };
+  const [record] = await deps.store.read(table, [{ $match: which }]);
+  if (record === undefined) {
+    if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
+    return false;
+  }
+  const act = actOf(record);
+  const isDeleted = record[DELETED_FIELD] !== undefined;
+  if (act === undefined && !isDeleted) return true;
+  const own = { table, ids: [id] };
+  const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
+  await requireNeeded(deps, catalog, [own, ...others], [own, ...others]);
+  await orUndo(async (undo) => {
+    if (isDeleted) await bringBack(deps, own, which, others.length === 0, undo);
+    for (const step of others) {
+      const gone = { _id: { $in: [...step.ids] }, ...(act === undefined ? {} : { [DELETION_FIELD]: act }) };
+      await bringBack(deps, step, gone, true, undo);
+    }
+    // Somebody may have deleted what is needed, or the record itself, while this was under way.
+    await requireNeeded(deps, catalog, [own, ...others]);
+    await end(deps, own.table, id);
+  });
+  return true;
+}
+
+/** @param isWhole nothing else of the act is still to come back with it */
+async function bringBack(
+  deps: RecordDeps,
+  { table }: DeleteStep,
+  which: Document,
+  isWhole: boolean,
+  undo: Undo[],
+): Promise<void> {
+  const fields = [DELETED_FIELD, DELETION_FIELD, table.updatedAt.field];
+  const deleted = { $and: [which, stateCondition(table, "deleted")] };
+  undo.push(await rememberFields(deps, table, deleted, fields));
+  const unset = isWhole ? [DELETED_FIELD, DELETION_FIELD] : [DELETED_FIELD];
+  await deps.writes.updateMany(table, deleted, { set: { [table.updatedAt.field]: deps.clock.now() }, unset });
+}
+
+/** The act is undone in full: the record forgets it. @throws AppError 409 when the record is deleted again by now */
+async function end({ store }: RecordDeps, table: Table, id: Stored): Promise<void> {
+  const living = { _id: id, ...stateCondition(table, "living") };
+  if (await store.update(table, living, { $unset: { [DELETION_FIELD]: "" } })) return;
+  throw new AppError("CONFLICT", `Another request has deleted this "${table.name}" record again.`);
+}
+
+/** What an act took along with a record, parents before children. */
+async function wentWith(
+  deps: RecordDeps,
+  catalog: Catalog,
+  first: DeleteStep,
+  act: ObjectId,
+): Promise<DeleteStep[]> {
+  const seen = new Set(first.ids.map((id) => `${first.table.id} ${idText(first.table, id)}`));
+  const steps: DeleteStep[] = [first];
+  // The list grows while it is walked.
+  for (const { table, ids } of steps) {
+    for (const { owner, relation } of incomingLinks(catalog, table)) {
+      if (relation.onDelete !== "CASCADE" || owner.deletedAt === undefined) continue;
+      const which = { [relation.link.field]: { $in: [...ids] }, [DELETION_FIELD]: act };
+      const deleted = { $match: { ...which, ...stateCondition(owner, "deleted") } };
+      const found = await deps.store.read(owner, [deleted, { $project: { _id: 1 } }]);
+      const unseen = idsOf(owner, found).filter((id) => !seen.has(`${owner.id} ${idText(owner, id)}`));
+      for (const id of unseen) seen.add(`${owner.id} ${idText(owner, id)}`);
+      if (unseen.length > 0) steps.push({ table: owner, ids: unseen });
+    }
+  }
+  return steps.slice(1);
+}
+
+/**
+ * A record whose link is required does not come back before the one that it leads to, unless both come together.
+ * @param together all that comes back now
+ * @throws AppError 409 naming the relation
+ */
+async function requireNeeded(
+  deps: RecordDeps,
+  catalog: Catalog,
+  steps: readonly DeleteStep[],
+  together: readonly DeleteStep[] = [],
+): Promise<void> {
+  const coming = new Map<string, Set<string>>();
+  for (const { table, ids } of together)
+    coming.set(table.id, new Set([...(coming.get(table.id) ?? []), ...ids.map((id) => idText(table, id))]));
+  for (const step of steps) {
+    for (const relation of step.table.relations.values()) {
+      const target = targetOf(catalog, relation);
+      if (relation.link.on !== "self" || !relation.required || target.deletedAt === undefined) continue;
+      const needed = await deletedTargets(deps, step, relation, target);
+      const lacking = needed.filter((id) => !coming.get(target.id)?.has(id));
+      if (lacking.length > 0) throw stillDeleted(step.table, relation, target);
+    }
+  }
+}
+
+/** The ids of deleted records that a relation leads to. */
+async function deletedTargets(
+  { store }: RecordDeps,
+  { table, ids }: DeleteStep,
+  { link: { field } }: Relation,
+  target: Table,
+): Promise<string[]> {
+  const found = await store.read(table, [
+    { $match: { _id: { $in: [...ids] }, [field]: { $ne: null } } },
+    { $unwind: `$${field}` },
+    { $group: { _id: `$${field}` } },
+  ]);
+  const linked = idsOf(target, found);
+  const deleted = await store.existing(target, linked, [{ $match: stateCondition(target, "deleted") }]);
+  return [...deleted];
+}
+
+function stillDeleted(table: Table, relation: Relation, target: Table): AppError {
+  return new AppError("CONFLICT", {
+    message: `This "${table.name}" record needs its "${relation.name}", a record of "${target.name}" that is deleted; restore that first.`,
+    details: { table: target.name, relation: relation.name },
+  });
+}
