@@ -42,7 +42,7 @@ describe("a change that was answered is seen by every instance", () => {
       const made = await table([{ a: "x" }]);
       await admin.patch(`/svc_table/${made.id}`, { columns: columnsWith(made, "a", { name: "b" }) });
       const [read, write, old] = await Promise.all([
-        elsewhere.get(`/${made.name}`, { fields: "b" }),
+        elsewhere.get(`/${made.name}`, { fields: "b", sort: "createdAt" }),
         elsewhere.post(`/${made.name}`, { b: "y" }),
         elsewhere.post(`/${made.name}`, { a: "y" }),
       ]);
