@@ -7,7 +7,6 @@ import { isObject, type Json, type JsonObject } from "../json.js";
 import { CONTENT_KEY, type ContentLedger } from "../mongo/content-ledger.js";
 import type { Lock } from "../mongo/lock.js";
 import { idText, type RecordStore } from "../mongo/record-store.js";
-
 import type { Document } from "../query/lower/document.js";
 import type { WritePlan } from "../records/write-plan.js";
 import type { Contents } from "./contents.js";

@@ -1,5 +1,4 @@
 // Takes back what a request has written, step by step. What others have changed since stays as they left it.
-
 import { AppError } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import type { Catalog, Table } from "../catalog/catalog.js";
