@@ -135,19 +135,10 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
   return problems.length > 0 ? { ok: false, problems } : { ok: true, definition };
 }
 
-const TABLE_KEYS = [
-  ...[
-    "name",
-    "description",
-    "singleton",
-    "changes",
-    "history",
-    "softDelete",
-    "idType",
-    "columns",
-    "relations",
-  ],
-  ...["uniques", "indexes"],
+/** What a client may say of a table. */
+export const TABLE_KEYS: readonly string[] = [
+  ...["name", "description", "singleton", "changes", "history", "softDelete", "idType"],
+  ...["columns", "relations", "uniques", "indexes"],
 ];
 
 /** Keeping deleted records is for tables whose readers are all known, and whose links nobody counts. */

@@ -1,6 +1,6 @@
 // Tables as code: the JSON of a schema file, {"tables":[…]}, read, matched with the tables that are there, and written.
 import { isArray, isObject, type Json, type JsonObject, kindOf } from "../json.js";
-import { linkField } from "./check-definition.js";
+import { linkField, TABLE_KEYS } from "./check-definition.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { definitionJson } from "./merge-definition.js";
 
@@ -51,20 +51,6 @@ export function matchTable(
   return definitions.find((each) => each.id === id) ?? definitions.find((each) => each.name === name);
 }
 
-const TABLE_KEYS = [
-  ...[
-    "description",
-    "singleton",
-    "changes",
-    "history",
-    "softDelete",
-    "idType",
-    "columns",
-    "relations",
-    "uniques",
-    "indexes",
-  ],
-];
 const COLUMN_KEYS = [
   ...["required", "default", "unique", "hidden", "readOnly", "encrypted", "searchable", "options", "rules"],
   "description",
@@ -78,7 +64,7 @@ const RELATION_KEYS = ["inverse", "required", "onDelete", "counted", "descriptio
 export function changeBody(table: FileTable, existing: TableDefinition): JsonObject {
   const { id: _id, ...json } = table.json;
   return {
-    ...nulls(TABLE_KEYS),
+    ...nulls(TABLE_KEYS.filter((key) => key !== "name")),
     ...json,
     columns: withIds(json.columns, existing.columns, COLUMN_KEYS),
     relations: withIds(json.relations, existing.relations, RELATION_KEYS),

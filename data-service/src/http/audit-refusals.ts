@@ -15,7 +15,11 @@ const MAX_PATH_CHARACTERS = 256;
 /** Mount it before the handler that answers. */
 export function auditRefusals(audit: Audit): ErrorRequestHandler {
   const written = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: ONCE_MS });
-  const isNew = (key: string): boolean => !written.has(key) && written.set(key, true).has(key);
+  const isNew = (key: string): boolean => {
+    const known = written.has(key);
+    if (!known) written.set(key, true);
+    return !known;
+  };
   return async (error, request, _response, next) => {
     const userId = signedInAt(request)?.userId;
     if (isForbidden(error) && userId !== undefined && isNew(`${userId} ${placeOf(request)}`)) {

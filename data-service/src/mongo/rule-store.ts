@@ -81,26 +81,21 @@ export function makeRuleStore(
     },
     forget: () => cache.clear(),
     async follow(change, decide) {
-      for await (const { _id } of rules.find({}, { projection: { _id: 1 } })) {
-        while (!(await followOne(rules, _id, change, decide)));
-      }
+      for await (const document of rules.find()) await followOne(rules, document, change, decide);
       cache.clear();
     },
   };
 }
 
-/** @returns false when somebody else changed the rule at the same moment */
 async function followOne(
   rules: Collection<RuleDocument>,
-  _id: ObjectId,
+  document: RuleDocument,
   change: TableChange,
   decide: (rule: RuleText) => Followed,
-): Promise<boolean> {
-  const document = await rules.findOne({ _id });
-  if (document === null || document._followed?.change === change.id) return true;
-  const wanted = followed(document, change, decide);
-  if (wanted === undefined) return true;
-  const { updatedAt, isEnabled } = document;
+): Promise<void> {
+  const { _id, updatedAt, isEnabled, _followed } = document;
+  const wanted = _followed?.change === change.id ? undefined : followed(document, change, decide);
+  if (wanted === undefined) return;
   const former = { ...textOf(document), isEnabled };
   const { modifiedCount } = await rules.updateOne({ _id, updatedAt }, [
     {
@@ -112,7 +107,8 @@ async function followOne(
       },
     },
   ]);
-  return modifiedCount === 1;
+  const edited = modifiedCount === 0 ? await rules.findOne({ _id }) : null;
+  if (edited !== null) await followOne(rules, edited, change, decide);
 }
 
 /** In the database a member without a value is not there. */

@@ -10,7 +10,7 @@ import { requireSettled } from "../schema/write-gate.js";
 import type { RecordDeps } from "./deps.js";
 import { stateCondition } from "./kept.js";
 import { unmark } from "./leaving.js";
-import { lookAgain, takeAway } from "./run-delete.js";
+import { lookAgain, OWN_REACH, takeAway } from "./run-delete.js";
 
 export type RepairDeps = RecordDeps & {
   readonly instances: Pick<InstanceStore, "lives">;
@@ -44,22 +44,24 @@ export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promis
 }
 
 /** As any write, it waits for a change of a table, and such a change for it. */
-async function requireQuiet({ catalogs }: RepairDeps): Promise<void> {
+async function requireQuiet({ catalogs }: RepairDeps): Promise<Catalog> {
   const catalog = await catalogs.refresh();
   requireSettled(catalog, catalog.tables.values());
+  return catalog;
 }
 
 async function endDelete(deps: RepairDeps, left: Delete): Promise<void> {
-  await requireQuiet(deps);
+  const catalog = await requireQuiet(deps);
   const { notes, instance } = deps.deletes;
   if (!(await notes.takeDelete(left, instance, deps.clock.now()))) return;
-  const catalog = await deps.catalogs.refresh();
   const table = [...catalog.tables.values()].find(({ id }) => id === left.table);
   if (table !== undefined) {
     if (!left.done) await removeRest(deps, catalog, table, left);
     const there = await deps.store.existing(table, left.ids);
     const gone = left.ids.filter((id) => !there.has(idText(table, id)));
-    await lookAgain(deps, catalog, { table, ids: gone });
+    // What is not there at all was removed for good, also where the table keeps what it deletes.
+    const reach = { ...OWN_REACH, permanent: table.deletedAt !== undefined };
+    await lookAgain(deps, catalog, { table, ids: gone }, reach);
   }
   await notes.endDelete(left);
 }

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
+import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row, read, valuesOf } from "./make.js";
 
@@ -282,4 +283,18 @@ describe("a process that dies while it deletes or restores", () => {
     expect((await restore("books", of)).status).toBe(200);
     expect(await leavesOf(of)).toHaveLength(LEAVES);
   }, 180_000);
+});
+
+it("a link that came too late for a record removed for good is let go by the look that follows", async () => {
+  const gone = new ObjectId();
+  const fan = await make(admin, "fans", { name: "late" });
+  const books = (await admin.get("/svc_table", { filter: { name: "books" }, fields: "id" })).body.data[0].id;
+  const fans = client.db().collection("fans");
+  const which = { _id: ObjectId.createFromHexString(fan.id) };
+  await fans.updateOne(which, { $set: { bookId: gone } });
+  const [past, facts] = [new Date(Date.now() - 120_000), { instance: "another", done: true }];
+  const note = { ...facts, group: new ObjectId(), at: past, table: books, ids: [gone] };
+  await client.db().collection("_deletes").insertOne(note);
+  const linked = () => fans.findOne(which).then((found) => found?.bookId ?? null);
+  expect(await until(linked, (link) => link === null, 30_000)).toBeNull();
 });
