@@ -122,7 +122,11 @@ describe("examples/spa", () => {
     await page.click("#new-folder button");
     await page.waitForSelector("#gallery", { state: "attached" });
     await page.setInputFiles("#upload input", { name: "sea.png", mimeType: "image/png", buffer });
+    const sent = page.waitForResponse((answer) => answer.url().endsWith("/api/svc_file"));
     await page.click("#upload button");
+    expect((await (await sent).json()).data).toEqual([
+      expect.objectContaining({ filename: "sea.png", mimetype: "image/png", width: 640, height: 480 }),
+    ]);
     const image = page.locator("#gallery img[alt='sea.png']");
     await image.waitFor();
     await page.waitForFunction(

@@ -32,7 +32,11 @@ function sharpOrNone(): Promise<Library | undefined> {
       sharp.cache(false);
       return sharp;
     },
-    () => undefined,
+    () => {
+      // The next picture may have more luck.
+      library = undefined;
+      return undefined;
+    },
   );
   return library;
 }

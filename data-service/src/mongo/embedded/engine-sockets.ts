@@ -1,6 +1,6 @@
 // Where the engine's Unix socket lies: a folder with a path short enough, cleared of sockets left by killed processes.
 import { constants } from "node:fs";
-import { access, readdir, rm, stat } from "node:fs/promises";
+import { access, readdir, rmdir, stat, unlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,7 +40,12 @@ export async function removeStaleSockets(folder: string, now: number): Promise<v
 async function removeIfStale(path: string, now: number): Promise<void> {
   const { mtimeMs, uid } = await stat(path);
   if (uid !== process.getuid?.() || now - mtimeMs < STALE_AFTER_MS) return;
-  if (await refusesConnections(join(path, SOCKET_NAME))) await rm(path, { recursive: true });
+  const socket = join(path, SOCKET_NAME);
+  if (!(await refusesConnections(socket))) return;
+  // Not `rm`: it asks what each file is, and while a socket was the last thing that was looked at, Node 20 does not follow
+  // the links of packages that are imported (its `realpathSync` takes that answer for its own).
+  await unlink(socket);
+  await rmdir(path);
 }
 
 /** True only for a socket nobody listens on, not for one that is missing or busy. */

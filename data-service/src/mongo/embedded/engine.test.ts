@@ -1,7 +1,7 @@
 // The embedded engine: keeps what it answered, dies with its process, explains why it can't open a folder.
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -11,6 +11,7 @@ import { MongoClient } from "mongodb";
 import { EngineError, openEmbeddedEngine } from "./engine.js";
 import { chooseSocketFolder } from "./engine-sockets.js";
 
+const SOCKETS = new URL("./engine-sockets.js", import.meta.url).href;
 const PROGRAM = fileURLToPath(new URL("./engine-main.js", import.meta.url));
 
 let folder: string;
@@ -101,6 +102,27 @@ describe("chooseSocketFolder", () => {
     await expect(chooseSocketFolder([deep])).rejects.toThrow(
       /set TMPDIR to a writable folder with a short path/,
     );
+  });
+});
+
+describe("removeStaleSockets", () => {
+  it("removes what a killed engine left, and packages can be imported after it", async () => {
+    const left = join(folder, "embedded-mongodb-abcdef");
+    await mkdir(left);
+    const listen = "net.createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))";
+    await once(spawn(process.execPath, ["-e", listen, join(left, "mongodb.sock")]), "exit");
+    // In a process of its own: what is imported here was found long ago.
+    const script = `
+      const { removeStaleSockets } = await import(${JSON.stringify(SOCKETS)});
+      await removeStaleSockets(process.argv[1], Date.now() + 3_600_000);
+      const { default: sharp } = await import("sharp");
+      console.log(typeof sharp);`;
+    const cwd = fileURLToPath(new URL("../../..", import.meta.url));
+    const args = ["--input-type=module", "-e", script, folder];
+    expect(spawnSync(process.execPath, args, { cwd, encoding: "utf8" })).toMatchObject({
+      ...{ stdout: "function\n", stderr: "" },
+    });
+    expect(await readdir(folder)).toEqual([]);
   });
 });
 
