@@ -33,7 +33,10 @@ const ATTEMPTS = 100;
 /** Records of one call that are written at once. */
 const AT_ONCE = 10;
 
-type Store = Pick<RecordStore, "read" | "insert" | "update" | "updateMany" | "pull" | "push" | "remove">;
+type Store = Pick<
+  RecordStore,
+  "read" | "insert" | "updateAndGet" | "updateMany" | "pull" | "push" | "remove"
+>;
 
 export interface JournaledStoreDeps {
   readonly store: Store;
@@ -86,10 +89,15 @@ export class JournaledStore {
     );
   }
 
-  /** See RecordStore: changes one record. */
-  async update(table: Table, which: Document, change: Change): Promise<boolean> {
-    if (!isJournaled(table)) return this.#deps.store.update(table, which, change);
-    return (await this.#change(table, which, { change })) !== "none";
+  /** See RecordStore: changes one record; `fields` at least are given. */
+  async updateAndGet(
+    table: Table,
+    which: Document,
+    change: Change,
+    fields: Document,
+  ): Promise<StoredRecord | undefined> {
+    if (!isJournaled(table)) return this.#deps.store.updateAndGet(table, which, change, fields);
+    return (await this.#change(table, which, { change }))?.document;
   }
 
   async updateMany(table: Table, which: Document, change: Change): Promise<number> {
@@ -129,7 +137,7 @@ export class JournaledStore {
   async #changeEach(table: Table, which: Document, wish: Wish): Promise<number> {
     return this.#each(table, which, async (id) => {
       const done = await this.#change(table, { $and: [{ _id: id }, which] }, wish);
-      return done === "changed" ? 1 : 0;
+      return done?.isChanged === true ? 1 : 0;
     });
   }
 
@@ -146,19 +154,19 @@ export class JournaledStore {
     return sum;
   }
 
-  /** Changes one record that the condition selects. */
-  async #change(table: Table, which: Document, wish: Wish): Promise<"changed" | "same" | "none"> {
+  /** Changes one record that the condition selects. @returns undefined when it selects none */
+  async #change(table: Table, which: Document, wish: Wish): Promise<Done | undefined> {
     const { light } = this.#deps;
-    const done = await this.#inTurn(table, which, async (before) => {
-      if (changesNothing(before, wish)) return "same";
+    return this.#inTurn(table, which, async (before): Promise<Done | false> => {
+      if (changesNothing(before, wish)) return { document: before, isChanged: false };
       const pending = await this.#announce(table, "updated", before);
       const unchanged = { $and: [which, unchangedSince(before)] };
       const after = await this.#orWithdraw(pending, () =>
         light.updateAndGet(table, unchanged, marked(wish, pending)),
       );
-      return (await this.#told(table, pending, after !== undefined, after)) && "changed";
+      await this.#told(table, pending, after !== undefined, after);
+      return after !== undefined && { document: after, isChanged: true };
     });
-    return done ?? "none";
   }
 
   async #removeOne(table: Table, which: Document): Promise<number> {
@@ -254,6 +262,12 @@ export class JournaledStore {
       ...(isNew ? {} : { before: imageOf(table, document) }),
     };
   }
+}
+
+/** A record as a change has left it. */
+interface Done {
+  readonly document: StoredRecord;
+  readonly isChanged: boolean;
 }
 
 /** What is to become of a record: fields, or what is computed from those that it has. */

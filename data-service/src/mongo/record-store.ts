@@ -7,6 +7,7 @@ import type { StoredRecord } from "../query/shape.js";
 import { asRefusal } from "./driver-errors.js";
 import { type ExecutionReport, reportOf } from "./execution-report.js";
 import { findForm } from "./find-form.js";
+import { GatheredReads } from "./gathered-reads.js";
 import { TableCounts } from "./table-counts.js";
 
 /** A change of one document, by operator. */
@@ -64,6 +65,7 @@ export class RecordStore {
   readonly #limits: { readonly maxTimeMS: number; readonly batchSize: number };
   readonly #counts: TableCounts;
   readonly #options: CollectionOptions;
+  readonly #gathered: GatheredReads;
 
   /**
    * @param timeoutMs QUERY_TIMEOUT_MS: no read runs longer
@@ -75,11 +77,23 @@ export class RecordStore {
     this.#timeoutMs = timeoutMs;
     this.#limits = { maxTimeMS: timeoutMs, batchSize: BATCH_SIZE };
     this.#counts = new TableCounts(db);
+    this.#gathered = new GatheredReads(
+      (table, filter, projection) =>
+        this.#collection(table)
+          .find(filter, { ...this.#limits, projection })
+          .toArray(),
+      idText,
+    );
   }
 
   /** Runs a pipeline to its end and gives all documents. */
   async read(table: Table, pipeline: Stage[]): Promise<StoredRecord[]> {
     return this.#refusing(table, () => this.#cursor(table, pipeline).toArray());
+  }
+
+  /** Those of the documents that there are, in any order. @param fields a projection */
+  async byIds(table: Table, ids: readonly Stored[], fields: Document): Promise<StoredRecord[]> {
+    return this.#refusing(table, () => this.#gathered.read(table, ids, fields));
   }
 
   /** Runs a pipeline and gives documents as they are asked for. */
@@ -127,7 +141,10 @@ export class RecordStore {
     visible: readonly Stage[] = [],
   ): Promise<ReadonlySet<string>> {
     const chosen = { $match: { _id: { $in: [...ids] } } };
-    const found = await this.read(table, [chosen, ...visible, { $project: { _id: 1 } }]);
+    const found =
+      visible.length === 0
+        ? await this.byIds(table, ids, { _id: 1 })
+        : await this.read(table, [chosen, ...visible, { $project: { _id: 1 } }]);
     return new Set(found.map((document) => idText(table, document._id)));
   }
 
@@ -165,14 +182,22 @@ export class RecordStore {
     return result.matchedCount === 1;
   }
 
-  /** The same. @returns the document as it is then, or undefined when none was selected */
+  /**
+   * The same.
+   * @param fields what to give of the document; all of it, if left out
+   * @returns the document as it is then, or undefined when none was selected
+   */
   async updateAndGet(
     table: Table,
     which: Document,
     change: Change | Stage[],
+    fields: Document = {},
   ): Promise<StoredRecord | undefined> {
     const found = await this.#refusing(table, () =>
-      this.#collection(table).findOneAndUpdate(which, change, { returnDocument: "after" }),
+      this.#collection(table).findOneAndUpdate(which, change, {
+        returnDocument: "after",
+        projection: fields,
+      }),
     );
     return found ?? undefined;
   }

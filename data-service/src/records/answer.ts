@@ -1,19 +1,24 @@
 // What a write answers: the record as it is now, as far as the caller may read it.
 import { AppError } from "@portico/shared/app-error";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import type { StoredRecord } from "../query/shape.js";
 import type { RecordDeps } from "./deps.js";
-import { type RecordShape, readEach } from "./read-one.js";
+import { type RecordShape, readEach, shownAsWritten } from "./read-one.js";
 import type { Versioned } from "./version.js";
 
 /**
  * The written records; the id alone of those that the caller may not read, and of those that can't be read just now:
  * they are written, and a refusal would say the opposite.
+ * @param written their documents where nothing else was written with them: they need not be read then
  */
 export async function answerOf(
   deps: RecordDeps,
   shape: RecordShape,
   ids: readonly Stored[],
+  written?: readonly StoredRecord[],
 ): Promise<Versioned[]> {
+  const shown = written === undefined ? undefined : shownAsWritten(deps, shape, written);
+  if (shown !== undefined) return shown;
   const { table } = shape.node;
   const row = COLUMN_TYPES[table.idColumn.type];
   const records = await readEach(deps, shape, ids).catch((err: unknown) => {

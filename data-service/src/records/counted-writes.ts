@@ -19,7 +19,10 @@ const NEXT_VERSION = { $inc: { [VERSION_FIELD]: 1 } };
 /** A record whose links others keep changing is tried this often before the request gives up. */
 const ATTEMPTS = 100;
 
-type Store = Pick<RecordStore, "read" | "insert" | "update" | "updateMany" | "pull" | "push" | "remove">;
+type Store = Pick<
+  RecordStore,
+  "read" | "insert" | "updateAndGet" | "updateMany" | "pull" | "push" | "remove"
+>;
 
 export class CountedWrites {
   readonly #store: Store;
@@ -38,33 +41,39 @@ export class CountedWrites {
     });
   }
 
-  /** Changes one record, if it satisfies the guard. @returns whether there was one */
+  /**
+   * Changes one record, if it satisfies the guard.
+   * @param fields what to give of it
+   * @returns undefined when there was none
+   */
   async update(
     table: Table,
     id: Stored,
     { set, unset }: FieldChange,
     guard: Document = {},
-  ): Promise<boolean> {
+    fields: Document = { _id: 1 },
+  ): Promise<StoredRecord | undefined> {
     const change = changeOf({ set, unset });
     const touched = ownCounters(table).filter(
       ({ children: { field } }) => field in set || unset.includes(field),
     );
-    if (touched.length === 0) return this.#store.update(table, guarded({ _id: id }, guard), change);
+    if (touched.length === 0)
+      return this.#store.updateAndGet(table, guarded({ _id: id }, guard), change, fields);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const [before] = await this.#readLinks(table, touched, [id], guard);
-      if (before === undefined) return false;
+      if (before === undefined) return undefined;
       const [former, next] = [parentsOf(touched, before), parentsOf(touched, set)];
       const deltas = [
         ...former.map((each) => ({ ...each, by: -1 })),
         ...next.map((each) => ({ ...each, by: 1 })),
       ];
-      let found = false;
+      let found: StoredRecord | undefined;
       await this.#counting([...former, ...next], async () => {
         const which = guarded({ _id: id, ...sameLinks(touched, before) }, guard);
-        found = await this.#store.update(table, which, change);
-        return found ? deltas : [];
+        found = await this.#store.updateAndGet(table, which, change, fields);
+        return found === undefined ? [] : deltas;
       });
-      if (found) return true;
+      if (found !== undefined) return found;
     }
     throw new Error(`the links of a record of "${table.name}" never stood still`);
   }

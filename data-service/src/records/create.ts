@@ -1,6 +1,6 @@
 // POST of records: check everything, write all or none, answer with the records as they are now.
 import type { Catalog, Table } from "../catalog/catalog.js";
-import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { isArray, type Json } from "../json.js";
 import { idText } from "../mongo/record-store.js";
 import type { Rights } from "../permission/rights.js";
@@ -15,7 +15,7 @@ import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { type OnceKey, once } from "./once.js";
 import type { RecordShape } from "./read-one.js";
-import { requireLinked, runCreate } from "./run-write.js";
+import { type Made, requireLinked, runCreate } from "./run-write.js";
 import type { UndoLog } from "./undo.js";
 import type { Versioned } from "./version.js";
 import type { Stamp, WritePlan } from "./write-plan.js";
@@ -60,15 +60,16 @@ async function createSettled(
   if (tree !== undefined) return createTrees(deps, rights, tree, body, parameters, key);
   const bound = await bindCreates(deps, rights, tableName, body, { parameters, stamp });
   const { table, shape } = bound;
-  const ids = await allOrNone(deps, key, isOneWrite(bound), async (writing, log) =>
+  const { ids, documents } = await allOrNone(deps, key, isOneWrite(bound), async (writing, log) =>
     runCreate(writing, table, await judgeCreates(deps, bound), log),
   );
   deps.ruleHooks.afterChange(table);
-  return { records: await answerOf(deps, shape, ids), ids: ids.map((id) => idText(table, id)) };
+  const records = await answerOf(deps, shape, ids, documents);
+  return { records, ids: ids.map((id) => idText(table, id)) };
 }
 
-/** Makes the records of one request, with the writes and the log of the request. @returns their ids */
-type Make = (deps: RecordDeps, log: UndoLog) => Promise<readonly Stored[]>;
+/** Makes the records of one request, with the writes and the log of the request. */
+type Make = (deps: RecordDeps, log: UndoLog) => Promise<Made>;
 
 /** @param isOne one write says it all, so that nothing can be left in half */
 async function allOrNone(
@@ -76,18 +77,19 @@ async function allOrNone(
   key: OnceKey | undefined,
   isOne: boolean,
   make: Make,
-): Promise<readonly Stored[]> {
+): Promise<Made> {
   const { unfinished } = deps;
   if (key === undefined && isOne) return unfinished.orUndo((log) => make(deps, log));
   // What says that all of it is there waits for the disk, and for all that was written before.
   const noted = (log: UndoLog) => make({ ...deps, writes: deps.writesUnderNote }, log);
   if (key === undefined) return unfinished.wholly(noted);
-  return once(
+  const ids = await once(
     deps.once,
     key,
     (owner) => unfinished.undoOf(owner),
-    (turn) => unfinished.wholly(noted, turn),
+    (turn) => unfinished.wholly(async (log) => (await noted(log)).ids, turn),
   );
+  return { ids, documents: undefined };
 }
 
 function isOneWrite({ bodies }: BoundCreates): boolean {
@@ -122,7 +124,7 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
       void alternativesFor(openWrite(deps, rights, catalog, table, "create", PLAIN), body),
     async make(table, bodies, log) {
       const bound = await bindCreates(deps, rights, table.name, bodies, { parameters: PLAIN });
-      const ids = await runCreate(deps, table, await judgeCreates(deps, bound), log);
+      const { ids } = await runCreate(deps, table, await judgeCreates(deps, bound), log);
       deps.ruleHooks.afterChange(table);
       return ids.map((id) => COLUMN_TYPES[table.idColumn.type].toJson(id));
     },
@@ -144,9 +146,9 @@ async function createTrees(
     checkTree(maker, table, tree, (flat) => void alternativesFor(context, flat));
     return tree;
   });
-  const ids = await allOrNone(deps, key, false, async (_writing, log) => {
+  const { ids } = await allOrNone(deps, key, false, async (_writing, log) => {
     const made = await makeTrees(maker, table, bodies, log);
-    return made.map((id) => parseId(table, String(id)));
+    return { ids: made.map((id) => parseId(table, String(id))), documents: undefined };
   });
   return { records: await answerOf(deps, context.shape, ids), ids: ids.map((id) => idText(table, id)) };
 }

@@ -1,8 +1,10 @@
 // One record in the shape that `fields` and `deep` ask for: GET /{table}/{id}, and the answer of every write.
 
+import { deserialize, serialize } from "bson";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { Json } from "../json.js";
+import { idsFilter } from "../mongo/gathered-reads.js";
 import { idText, VERSION_FIELD } from "../mongo/record-store.js";
 import { type ReadPolicies, ReadView } from "../permission/read-view.js";
 import type { Rights } from "../permission/rights.js";
@@ -11,9 +13,9 @@ import type { AuthorizedNode, AuthorizedPredicate } from "../query/ast.js";
 import { authorizeNode } from "../query/authorize-read.js";
 import { bindRecordShape } from "../query/bind-query.js";
 import type { Document } from "../query/lower/document.js";
-import { lowerRecord } from "../query/lower/read.js";
+import { lowerRecord, ownFields } from "../query/lower/read.js";
 import type { Parameters } from "../query/parameters.js";
-import { shaper } from "../query/shape.js";
+import { type StoredRecord, shaper } from "../query/shape.js";
 import { type AskedRows, askedRows } from "./asked-rows.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
@@ -114,23 +116,54 @@ export async function readEach(
   shape: RecordShape,
   ids: readonly Stored[],
 ): Promise<(Versioned | undefined)[]> {
-  const { node, view } = shape;
-  const isTold = mayKnowVersion(view, node.table);
-  const toJson = shaper(node, deps.sealer.unseal);
-  const pipeline = lowerRecord({ ...node, limit: ids.length }, whichIs(ids), view.rows.bind(view), [
-    VERSION_FIELD,
-  ]);
-  const documents = await deps.store.read(node.table, pipeline);
+  const { node } = shape;
+  const documents = await documentsOf(deps, shape, ids);
   const byId = new Map(documents.map((document) => [idText(node.table, document._id), document]));
+  const toVersioned = versioned(deps, shape);
   return ids.map((id) => {
     const document = byId.get(idText(node.table, id));
-    if (document === undefined) return undefined;
-    return { json: toJson(document), version: isTold ? versionOf(document) : undefined };
+    return document === undefined ? undefined : toVersioned(document);
   });
 }
 
-/** A single id is found without planning a query. */
-function whichIs(ids: readonly Stored[]): Document {
-  const [only, ...others] = ids;
-  return only !== undefined && others.length === 0 ? { _id: { $eq: only } } : { _id: { $in: [...ids] } };
+async function documentsOf(
+  { store }: RecordDeps,
+  shape: RecordShape,
+  ids: readonly Stored[],
+): Promise<StoredRecord[]> {
+  const { node, view } = shape;
+  const fields = shownFields(shape);
+  if (fields !== undefined) return store.byIds(node.table, ids, fields);
+  const rows = view.rows.bind(view);
+  const pipeline = lowerRecord({ ...node, limit: ids.length }, idsFilter(ids), rows, [VERSION_FIELD]);
+  return store.read(node.table, pipeline);
+}
+
+/** What a write has to give of a record, so that it need not be read again; undefined where that is not enough. */
+export function shownFields({ node }: RecordShape): Document | undefined {
+  return ownFields(node, [VERSION_FIELD]);
+}
+
+/**
+ * Records out of documents that this process has just written, read by nobody.
+ * @returns undefined where the asked shape needs more than these documents
+ */
+export function shownAsWritten(
+  deps: Pick<RecordDeps, "sealer">,
+  shape: RecordShape,
+  documents: readonly StoredRecord[],
+): Versioned[] | undefined {
+  if (shownFields(shape) === undefined) return undefined;
+  const toVersioned = versioned(deps, shape);
+  // Values as the database would give them back: a Double is a number again.
+  return documents.map((document) => toVersioned(deserialize(serialize(document))));
+}
+
+function versioned(
+  { sealer }: Pick<RecordDeps, "sealer">,
+  { node, view }: RecordShape,
+): (document: StoredRecord) => Versioned {
+  const isTold = mayKnowVersion(view, node.table);
+  const toJson = shaper(node, sealer.unseal);
+  return (document) => ({ json: toJson(document), version: isTold ? versionOf(document) : undefined });
 }

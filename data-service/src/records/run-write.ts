@@ -8,6 +8,7 @@ import { insertedBefore } from "../mongo/driver-errors.js";
 import { idText, VERSION_FIELD } from "../mongo/record-store.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
 import { type LinkSet, owningRelation } from "./check-body.js";
 import type { FieldChange } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
@@ -19,17 +20,23 @@ import type { UndoLog } from "./undo.js";
 import { versionOf } from "./version.js";
 import type { OwnFields, WritePlan } from "./write-plan.js";
 
+/** Records that were made. */
+export interface Made {
+  readonly ids: readonly Stored[];
+  /** As they were written; undefined where more was written than these. */
+  readonly documents: readonly StoredRecord[] | undefined;
+}
+
 /**
  * Creates records.
  * @param log what takes them back where it is all or none
- * @returns their ids
  */
 export async function runCreate(
   deps: RecordDeps,
   table: Table,
   plans: readonly WritePlan[],
   log: UndoLog,
-): Promise<readonly Stored[]> {
+): Promise<Made> {
   await requireLinked(deps, plans);
   const fields = await Promise.all(plans.map((plan) => storedFields(deps, table, plan.own)));
   const ids = await idsFor(deps, table, plans);
@@ -51,7 +58,8 @@ export async function runCreate(
   // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see run-delete); what it
   // can't have found yet, because we came later, we find here.
   await requireLinked(deps, plans);
-  return ids;
+  const isAll = plans.every(({ foreign }) => foreign.length === 0);
+  return { ids, documents: isAll ? documents : undefined };
 }
 
 /** The id of each new record: its own, if it brings one, else a new one. */
@@ -94,6 +102,14 @@ export interface RunBesides {
   readonly extra?: Document;
   /** Of a request that does more than this change. */
   readonly log?: UndoLog | undefined;
+  /** What to give of the record, as a projection. */
+  readonly fields?: Document | undefined;
+}
+
+/** A record that was changed. */
+export interface Changed {
+  /** As it was written; undefined where more was written than this, or nothing. */
+  readonly document: StoredRecord | undefined;
 }
 
 /**
@@ -108,14 +124,15 @@ export async function runUpdate(
   id: Stored,
   plan: WritePlan,
   guard: Document,
-  { extra = {}, log }: RunBesides = {},
-): Promise<boolean> {
+  { extra = {}, log, fields }: RunBesides = {},
+): Promise<Changed | false> {
   await requireLinked(deps, [plan]);
-  const change = (each: UndoLog): Promise<boolean> => changeRecord(deps, table, id, plan, guard, extra, each);
+  const change = (each: UndoLog): Promise<Changed | false> =>
+    changeRecord(deps, table, id, plan, guard, { extra, log: each, fields });
   const done = await deps.userHooks.changing(table, id, plan.own.set, () =>
     log === undefined ? deps.unfinished.orUndo(change) : change(log),
   );
-  if (done) await deps.userHooks.afterChange(table, id);
+  if (done !== false) await deps.userHooks.afterChange(table, id);
   return done;
 }
 
@@ -125,9 +142,8 @@ async function changeRecord(
   id: Stored,
   plan: WritePlan,
   guard: Document,
-  extra: Document,
-  log: UndoLog,
-): Promise<boolean> {
+  { extra, log, fields: shown }: { extra: Document; log: UndoLog; fields: Document | undefined },
+): Promise<Changed | false> {
   const fields = {
     ...(await storedFields(deps, table, plan.own)),
     ...deps.userHooks.alongside(table, plan.own),
@@ -141,18 +157,17 @@ async function changeRecord(
   const ownLinks = plan.mustExist.filter(({ relation }) => relation.link.on === "self");
   if (plan.foreign.length > 0 || ownLinks.length > 0) await noteFields(deps, table, id, whole.change, log);
   const condition = whole.guard === undefined ? guard : { $and: [guard, whole.guard] };
-  const found = nothing
-    ? (await deps.store.existing(table, [id])).size === 1
-    : await deps.writes.update(table, id, whole.change, condition);
-  if (!found && (await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
-  if (!found) return false;
+  const document = nothing ? undefined : await deps.writes.update(table, id, whole.change, condition, shown);
+  if (document === undefined && (await deps.store.existing(table, [id])).size === 0)
+    throw recordNotFound(table);
+  if (document === undefined && !nothing) return false;
   await linkForeign(deps, table, id, plan.foreign, log);
   // As in runCreate; and the record itself may have been deleted while others were made to link to it.
   await requireLinked(deps, [{ mustExist: ownLinks }]);
   const holds = plan.foreign.some((linkSet) => isHolding(owningRelation(linkSet)));
   if (plan.foreign.length > 0 && (await linkable(deps, table, [id], holds)).size === 0)
     throw recordNotFound(table);
-  return true;
+  return { document: plan.foreign.length === 0 ? document : undefined };
 }
 
 /** Notes what the fields of a record are before they change. */

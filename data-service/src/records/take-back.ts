@@ -49,7 +49,7 @@ async function changeBack(
   { id, version, set, unset }: Changed,
 ): Promise<void> {
   const ours = { [VERSION_FIELD]: version + 1 };
-  if (!(await writes.update(table, id, { set, unset }, ours))) return;
+  if ((await writes.update(table, id, { set, unset }, ours)) === undefined) return;
   for (const relation of table.relations.values()) {
     const { on, field, list } = relation.link;
     const former = set[field];

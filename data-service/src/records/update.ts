@@ -12,6 +12,7 @@ import { alternativesFor, openWrite, PLAIN } from "./bind-body.js";
 import { treeOf } from "./create.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
+import { shownFields } from "./read-one.js";
 import { runUpdate } from "./run-write.js";
 import type { UndoLog } from "./undo.js";
 import { atVersion, type Expected, type Versioned } from "./version.js";
@@ -73,19 +74,20 @@ async function updateSettled(
     return { ...context, id, alternatives: alternativesFor(context, body) };
   });
   await deps.ruleHooks.beforeUpdate(table, catalog, id, body);
-  const updateOnce = async (): Promise<boolean> => {
+  const fields = shownFields(shape);
+  const written = await whileOthersChange(table, async () => {
     const judged = await chooseUpdate(deps, table, id, alternatives);
     if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
     await authorizeForeign(deps, rights, catalog, [judged.plan], id);
     await requireVersion(deps, shape, id, expected);
     const condition = all([judged.guard, atVersion(expected), (await guard?.(id)) ?? {}]);
     return deps.fileHooks.updating(table, id, judged.plan, () =>
-      runUpdate(deps, table, id, judged.plan, condition, { log }),
+      runUpdate(deps, table, id, judged.plan, condition, { log, fields }),
     );
-  };
-  await whileOthersChange(table, updateOnce);
+  });
   deps.ruleHooks.afterChange(table);
-  const [record] = await answerOf(deps, shape, [id]);
+  const { document } = written;
+  const [record] = await answerOf(deps, shape, [id], document && [document]);
   if (record === undefined) throw new Error("an answer without its record");
   return record;
 }

@@ -39,9 +39,15 @@ export async function requireVersion(
   throw (await deps.store.existing(table, [id])).size === 0 ? recordNotFound(table) : movedOn(table);
 }
 
-/** Judges and acts until nothing changed in between. */
-export async function whileOthersChange(table: Table, act: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) if (await act()) return;
+/** Judges and acts until nothing changed in between. @param act gives false when something did */
+export async function whileOthersChange<Result>(
+  table: Table,
+  act: () => Promise<Result | false>,
+): Promise<Result> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const result = await act();
+    if (result !== false) return result;
+  }
   throw new AppError("CONFLICT", `Others keep changing this "${table.name}" record; try again.`);
 }
 

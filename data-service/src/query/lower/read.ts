@@ -144,6 +144,16 @@ export function childField({ relation }: Child): string {
 }
 
 /**
+ * The projection that gives everything which the answer shows of a record.
+ * @returns undefined when that, or whether it is shown at all, does not stand in the record's own document
+ */
+export function ownFields(node: AuthorizedNode, alongside: readonly string[]): Document | undefined {
+  const { rule, filter, children, masks = [] } = node;
+  const isWhole = rule.kind === "always" && filter.kind === "always" && masks.length === 0;
+  return isWhole && children.every(isKeyOnly) ? projection(node, alongside) : undefined;
+}
+
+/**
  * True when the answer shows only `{"id":…}` and the id stands in the document itself, so that no join is needed:
  * no rule or filter could turn it into null.
  */

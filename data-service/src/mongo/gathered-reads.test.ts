@@ -1,0 +1,83 @@
+import { describe, expect, it } from "@jest/globals";
+import { buildCatalog } from "../catalog/build-catalog.js";
+import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import { systemTables } from "../catalog/system-tables.js";
+import type { Document } from "../query/lower/document.js";
+import { GatheredReads } from "./gathered-reads.js";
+
+const NAME = { _id: 1, name: 1 };
+
+function tableNamed(name: string): Table {
+  const found = buildCatalog(0, [], systemTables("svc_")).tables.get(name);
+  if (found === undefined) throw new Error(`no table ${name}`);
+  return found;
+}
+
+/** Documents with every id below 1,000, and the filters that they were asked for with. */
+function gathering(): { reads: GatheredReads; asked: Document[] } {
+  const asked: Document[] = [];
+  const find = async (_table: Table, filter: { _id?: { $eq?: Stored; $in?: Stored[] } }) => {
+    asked.push(filter as Document);
+    const { $eq, $in = $eq === undefined ? [] : [$eq] } = filter._id ?? {};
+    if ($in.includes("broken")) throw new Error("broken");
+    return $in.filter((id) => Number(id) < 1_000).map((_id) => ({ _id }));
+  };
+  return { reads: new GatheredReads(find, (_table, id) => String(id)), asked };
+}
+
+describe("documents asked for by id", () => {
+  it("are found with one query, when they are asked for in the same turn", async () => {
+    const { reads, asked } = gathering();
+    const table = tableNamed("svc_user");
+    const answers = [["1"], ["2", "3"], ["1"], ["4000"], []].map((ids) => reads.read(table, ids, NAME));
+    expect(await Promise.all(answers)).toEqual([
+      [{ _id: "1" }],
+      [{ _id: "2" }, { _id: "3" }],
+      [{ _id: "1" }],
+      [],
+      [],
+    ]);
+    expect(asked).toEqual([{ _id: { $in: ["1", "2", "3", "4000"] } }]);
+  });
+
+  it("are found anew in the next turn", async () => {
+    const { reads, asked } = gathering();
+    for (const id of ["1", "1"]) await reads.read(tableNamed("svc_user"), [id], NAME);
+    expect(asked).toEqual([{ _id: { $eq: "1" } }, { _id: { $eq: "1" } }]);
+  });
+
+  it("are found apart for other tables and other fields", async () => {
+    const { reads, asked } = gathering();
+    const [users, roles] = [tableNamed("svc_user"), tableNamed("svc_role")];
+    const all = [
+      reads.read(users, ["1"], NAME),
+      reads.read(roles, ["2"], NAME),
+      reads.read(users, ["3"], {}),
+    ];
+    await Promise.all(all);
+    expect(asked).toEqual(["1", "2", "3"].map((id) => ({ _id: { $eq: id } })));
+  });
+
+  it("are refused to all who share a query that fails, and to nobody after it", async () => {
+    const { reads } = gathering();
+    const table = tableNamed("svc_user");
+    const answers = await Promise.allSettled([
+      reads.read(table, ["1"], NAME),
+      reads.read(table, ["broken"], NAME),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(await reads.read(table, ["1"], NAME)).toEqual([{ _id: "1" }]);
+  });
+
+  it("have a query of their own when they are many", async () => {
+    const { reads, asked } = gathering();
+    const many = Array.from({ length: 150 }, (_, at) => String(at));
+    const answers = await Promise.all([
+      reads.read(tableNamed("svc_user"), many, NAME),
+      reads.read(tableNamed("svc_user"), ["1"], NAME),
+    ]);
+    expect(answers.map((found) => found.length)).toEqual([150, 1]);
+    expect(asked).toEqual([{ _id: { $in: many } }, { _id: { $eq: "1" } }]);
+  });
+});
