@@ -22,7 +22,7 @@ const MOST_ENTRIES = 100;
 
 export interface HistoryAnswer {
   /** As they arrive from the database. */
-  readonly entries: AsyncIterable<Json>;
+  readonly entries: AsyncIterable<readonly Json[]>;
   /** Present when asked for. */
   readonly meta: JsonObject | undefined;
 }
@@ -68,8 +68,8 @@ async function* shown(
   table: Table,
   entries: AsyncIterable<HistoryEntry>,
   members: readonly Member[],
-): AsyncGenerator<Json> {
-  for await (const entry of entries) yield toJson(table, entry, members);
+): AsyncGenerator<readonly Json[]> {
+  for await (const entry of entries) yield [toJson(table, entry, members)];
 }
 
 /** A column or relation of the answer, and how its stored value reads. */

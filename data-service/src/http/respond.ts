@@ -15,18 +15,23 @@ export function respond(response: Response, status: number, records?: readonly J
 /** Answers with records as they arrive, in the envelope. */
 export async function respondWithList(
   response: Response,
-  records: AsyncIterable<Json>,
+  records: AsyncIterable<readonly Json[]>,
   meta: JsonObject | undefined,
 ): Promise<void> {
   response.type("application/json");
   await respondWithText(response, listText(records, meta));
 }
 
-async function* listText(records: AsyncIterable<Json>, meta: JsonObject | undefined): AsyncGenerator<string> {
+async function* listText(
+  records: AsyncIterable<readonly Json[]>,
+  meta: JsonObject | undefined,
+): AsyncGenerator<string> {
   yield '{"statusCode":200,"message":"Success","data":[';
   let separator = "";
-  for await (const record of records) {
-    yield separator + JSON.stringify(record);
+  for await (const some of records) {
+    if (some.length === 0) continue;
+    // The text of a list without its brackets.
+    yield separator + JSON.stringify(some).slice(1, -1);
     separator = ",";
   }
   yield meta === undefined ? "]}" : `],"meta":${JSON.stringify(meta)}}`;

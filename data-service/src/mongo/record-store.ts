@@ -58,6 +58,8 @@ const POSITION = "__at";
 
 /** Documents of a list call, small enough to be sent at once or to be streamed. */
 const BATCH_SIZE = 500;
+/** Documents that are handed over together. */
+const AT_ONCE = 50;
 
 export class RecordStore {
   readonly #db: Db;
@@ -96,11 +98,11 @@ export class RecordStore {
     return this.#refusing(table, () => this.#gathered.read(table, ids, fields));
   }
 
-  /** Runs a pipeline and gives documents as they are asked for. */
-  async *stream(table: Table, pipeline: Stage[]): AsyncGenerator<StoredRecord> {
+  /** Runs a pipeline and gives documents as they are asked for, some at a time. */
+  async *stream(table: Table, pipeline: Stage[]): AsyncGenerator<readonly StoredRecord[]> {
     const cursor = this.#cursor(table, pipeline);
     try {
-      for await (const document of cursor) yield document;
+      while (await cursor.hasNext()) yield cursor.readBufferedDocuments(AT_ONCE);
     } catch (error) {
       throw asRefusal(error, table);
     } finally {

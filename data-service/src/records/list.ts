@@ -20,8 +20,8 @@ import { planKind } from "./plan-kind.js";
 import { type Plan, planRead } from "./plan-read.js";
 
 export interface ListAnswer {
-  /** Records as they arrive from the database. */
-  readonly records: AsyncIterable<Json>;
+  /** Records as they arrive from the database, some at a time. */
+  readonly records: AsyncIterable<readonly Json[]>;
   /** Present when asked for. */
   readonly meta: JsonObject | undefined;
   /** When a file is asked for: its format, and the shape that the records have. */
@@ -51,8 +51,7 @@ export async function list(
     const rows = askedRows(parameters.deleted, rights, catalog, table);
     return authorizeRead(bindQuery(parameters, table, view, deps.limits), view, rows(view));
   });
-  if (explained)
-    return { records: mapAsync([await explainList(deps, query)], (plan) => plan), meta: undefined };
+  if (explained) return { records: atOnce([await explainList(deps, query)]), meta: undefined };
   const started = deps.clock.now().getTime();
   const plan = await planRead(deps, query);
   deps.notePlan(planKind(plan));
@@ -62,7 +61,11 @@ export async function list(
 }
 
 /** @param started when the list was asked for, in epoch milliseconds */
-async function runList(deps: RecordDeps, plan: Plan, started: number): Promise<AsyncIterable<Json>> {
+async function runList(
+  deps: RecordDeps,
+  plan: Plan,
+  started: number,
+): Promise<AsyncIterable<readonly Json[]>> {
   const { query, ranking } = plan;
   const { root } = query;
   const shape = shaper(root, deps.sealer.unseal);
@@ -73,39 +76,32 @@ async function runList(deps: RecordDeps, plan: Plan, started: number): Promise<A
   };
   if (root.limit === 0 || (root.limit > STREAM_FROM && ranking.parents === undefined)) {
     const stream = deps.store.stream(root.table, pipeline);
-    return mapAsync(
-      counting(stream, (count) => note(count, [])),
-      shape,
-    );
+    return shaped(stream, shape, (count) => note(count, []));
   }
   const documents = await deps.store.read(root.table, pipeline);
   note(documents.length, documents);
   // The window did not hold a full page of parents that match: then all of them are ranked.
   const short = ranking.parents !== undefined && documents.length < root.limit;
-  return mapAsync(
-    short ? await deps.store.read(root.table, lowerList(query, { ranked: true })) : documents,
-    shape,
-  );
+  const rows = short ? await deps.store.read(root.table, lowerList(query, { ranked: true })) : documents;
+  return atOnce(rows.map(shape));
 }
 
-/** Tells how many there were, if they were read to the end. */
-async function* counting<Each>(
-  source: AsyncIterable<Each>,
+async function* atOnce(records: readonly Json[]): AsyncGenerator<readonly Json[]> {
+  yield records;
+}
+
+/** @param tell is told how many there were, if they are read to the end */
+async function* shaped(
+  source: AsyncIterable<readonly StoredRecord[]>,
+  shape: (document: StoredRecord) => Json,
   tell: (count: number) => void,
-): AsyncGenerator<Each> {
+): AsyncGenerator<readonly Json[]> {
   let count = 0;
-  for await (const each of source) {
-    count += 1;
-    yield each;
+  for await (const documents of source) {
+    count += documents.length;
+    yield documents.map(shape);
   }
   tell(count);
-}
-
-async function* mapAsync<From, To>(
-  source: AsyncIterable<From> | Iterable<From>,
-  map: (each: From) => To,
-): AsyncGenerator<To> {
-  for await (const each of source) yield map(each);
 }
 
 async function runMeta(deps: RecordDeps, query: AuthorizedQuery): Promise<JsonObject | undefined> {
