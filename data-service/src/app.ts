@@ -3,11 +3,12 @@ import { errorHandler, notFound, requestContext } from "@portico/shared/http-con
 import { shedLoad } from "@portico/shared/load-shedding";
 import { matchedRoute, metricsPage } from "@portico/shared/metrics";
 import { watchRequests } from "@portico/shared/watch-requests";
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, Router } from "express";
 import { apiTokenRoutes } from "./auth/api-token-routes.js";
 import { keyRoutes } from "./auth/key-routes.js";
 import { authRoutes } from "./auth/routes.js";
 import { userHandlers } from "./auth/user-handlers.js";
+import { tableNameProblem } from "./catalog/names.js";
 import { changesRoutes } from "./changes/routes.js";
 import type { Deps } from "./deps.js";
 import { fileRoutes } from "./files/routes.js";
@@ -54,16 +55,20 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(deps.authenticate);
   if (deps.freeSpace !== undefined) app.use(requireFreeSpace(deps.freeSpace));
   app.use(rememberActor);
-  app.use(apiTokenRoutes(auth), keyRoutes(auth));
   const users = `${prefix}user`;
-  app.use(meRoutes({ ...records, ...auth }, users, config.bodyMaxBytes));
-  app.use(metadataRoutes(records, config.appUrl));
-  app.use(schemaRoutes(records));
-  app.use(adviceRoute(records, `${prefix}table`));
-  app.use(oauthAccountRoutes(deps.identity));
-  app.use(permissionRoutes(deps.permissions, config.bodyMaxBytes, `${prefix}permission`));
-  app.use(importRoutes(records, config));
-  app.use(fileRoutes(deps.files));
+  const imports = importRoutes(records, config);
+  app.use(
+    unlessUsersTable(prefix, [
+      ...[apiTokenRoutes(auth), keyRoutes(auth)],
+      meRoutes({ ...records, ...auth }, users, config.bodyMaxBytes),
+      metadataRoutes(records, config.appUrl),
+      ...[schemaRoutes(records), adviceRoute(records, `${prefix}table`)],
+      oauthAccountRoutes(deps.identity),
+      permissionRoutes(deps.permissions, config.bodyMaxBytes, `${prefix}permission`),
+      ...[imports, fileRoutes(deps.files)],
+    ]),
+  );
+  app.use(imports);
   app.use(changesRoutes({ ...records, present: (request) => presentPrincipal(auth, request) }));
   const own = [schemaHandlers(records), userHandlers({ ...records, audit: auth.audit }, users)];
   app.use(recordRoutes(records, config.bodyMaxBytes, together(own)));
@@ -72,6 +77,17 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(databaseErrors);
   app.use(errorHandler(logger));
   return app;
+}
+
+/** Roads whose paths no table of a user's can have: requests for records pass them by without a look at each. */
+function unlessUsersTable(prefix: string, roads: readonly Router[]): Router {
+  const router = Router({ caseSensitive: true });
+  router.use((request, _response, next) => {
+    const [, first = ""] = request.path.split("/", 2);
+    if (tableNameProblem(first, prefix) === undefined) next("router");
+    else next();
+  });
+  return router.use(...roads);
 }
 
 /** The handlers of several tables. */
