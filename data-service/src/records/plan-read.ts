@@ -1,9 +1,14 @@
 // Prepares a list for lowering: asks for the keys behind relation filters, and how many parents a ranking has.
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import type { RecordStore } from "../mongo/record-store.js";
+import { idText, type RecordStore } from "../mongo/record-store.js";
 import type { TableRead } from "../query/advice/shape.js";
-import type { AuthorizedPredicate, AuthorizedQuery, AuthorizedRelated } from "../query/ast.js";
+import type {
+  AuthorizedNode,
+  AuthorizedPredicate,
+  AuthorizedQuery,
+  AuthorizedRelated,
+} from "../query/ast.js";
 import { isAboutKey } from "../query/lower/condition.js";
 import type { Stage } from "../query/lower/document.js";
 import { canRank } from "../query/lower/rank.js";
@@ -18,11 +23,19 @@ import {
 import { answered, askedTruth, distinctKeyQuestion, KEY, keyQuestion } from "../query/plan/resolve.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
 import { useCounters } from "../query/plan/use-counters.js";
-import { enoughParents, windowKey, windowQuestion, windowSize } from "../query/plan/window.js";
+import {
+  type ExtremeKey,
+  enoughParents,
+  windowKey,
+  windowQuestion,
+  windowSize,
+} from "../query/plan/window.js";
 import type { StoredRecord } from "../query/shape.js";
 
 /** Children per parent, among those seen, from which asking for the parents alone is worth a second question. */
 const CROWD = 4;
+/** Children that are looked at first for each record that is wanted, where these can be said. */
+const GLANCE = 4;
 
 export interface Plan {
   readonly query: AuthorizedQuery;
@@ -70,18 +83,39 @@ async function planRanking(ask: Ask, query: AuthorizedQuery, thresholds: Thresho
   const { root, rules } = query;
   if (!canRank(root)) return NO_RANKING;
   const { fewParents, windowChildren } = thresholds;
-  const matching = await ask(root.table, lowerProbe(query, fewParents));
-  if (matching.length <= fewParents) return NO_RANKING;
+  const enough = enoughParents(root);
   const size = windowSize(root, windowChildren);
   const key = windowKey(root, size);
-  if (key === undefined) return { ranked: true };
-  const { target } = key.step;
-  const { column, descending } = key;
-  const sort = [{ kind: "column" as const, path: [], column, descending }];
-  const read = { table: target, predicates: [rules(target)], sort };
-  const question = windowQuestion(key, size, rules, enoughParents(root));
-  const first = await ask(target, question, { read, needs: size });
-  return { ranked: true, parents: first.flatMap((document) => keysOf({ [KEY]: document._id })) };
+  const look = async (through: ExtremeKey, children: number): Promise<Stored[]> => {
+    const { step, column, descending } = through;
+    const sort = [{ kind: "column" as const, path: [], column, descending }];
+    const read = { table: step.target, predicates: [rules(step.target)], sort };
+    const question = windowQuestion(through, children, rules, enough);
+    const first = await ask(step.target, question, { read, needs: children });
+    return first.flatMap((document) => keysOf({ [KEY]: document._id }));
+  };
+  // Mostly the extremes of different records lie side by side: then a glance names all that the page needs.
+  const glance = enough === undefined ? size : enough * GLANCE;
+  if (key !== undefined && enough !== undefined && glance < size) {
+    const parents = await look(key, glance);
+    const page = parents.length === enough ? await pageOf(ask, root, parents) : [];
+    if (page.length === root.limit) return { ranked: true, parents: page, isPage: true };
+  }
+  const matching = await ask(root.table, lowerProbe(query, fewParents));
+  if (matching.length <= fewParents) return NO_RANKING;
+  return key === undefined ? { ranked: true } : { ranked: true, parents: await look(key, size) };
+}
+
+/** The page out of the first parents, in their order; a link may lead to a record that is gone. */
+async function pageOf(
+  ask: Ask,
+  { table, skip, limit }: AuthorizedNode,
+  parents: readonly Stored[],
+): Promise<Stored[]> {
+  const chosen = { $match: { _id: { $in: [...parents] } } };
+  const found = await ask(table, [chosen, { $project: { _id: 1 } }]);
+  const there = new Set(found.map(({ _id }) => idText(table, _id)));
+  return parents.filter((id) => there.has(idText(table, id))).slice(skip, skip + limit);
 }
 
 /** @param about what advice on indexes goes by */

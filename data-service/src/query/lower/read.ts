@@ -18,7 +18,8 @@ type Rules = AuthorizedQuery["rules"];
 export function lowerList(query: AuthorizedQuery, ranking: Ranking = NO_RANKING): Stage[] {
   const names = new Names();
   const { root, rules } = query;
-  const { parents } = ranking;
+  const { parents, isPage = false } = ranking;
+  if (parents !== undefined && isPage) return [...inOrder(parents), ...output(root, rules, names)];
   if (!ranking.ranked)
     return [...sortedMatches(root, rules, names), ...cut(root), ...output(root, rules, names)];
   const self = { from: root.table.collection, localField: "_id", foreignField: "_id" };
@@ -36,9 +37,19 @@ export interface Ranking {
   readonly ranked: boolean;
   /** The only parents that can be on the page. */
   readonly parents?: readonly Stored[];
+  /** These parents are the page, in its order. */
+  readonly isPage?: boolean;
 }
 
 export const NO_RANKING: Ranking = { ranked: false };
+
+/** The place of a record on the page. */
+const PLACE = "__at";
+
+function inOrder(ids: readonly Stored[]): Stage[] {
+  const place = { $indexOfArray: [{ $literal: [...ids] }, "$_id"] };
+  return [{ $match: { _id: { $in: [...ids] } } }, { $set: { [PLACE]: place } }, { $sort: { [PLACE]: 1 } }];
+}
 
 function oneOf(keys: readonly Stored[]): AuthorizedPredicate {
   return { kind: "keys", field: "_id", keys };

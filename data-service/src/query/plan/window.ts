@@ -4,7 +4,8 @@ import type { AuthorizedNode, AuthorizedQuery, SortKey } from "../ast.js";
 import { matchStages } from "../lower/condition.js";
 import { type Document, Names, type Stage } from "../lower/document.js";
 
-type ExtremeKey = Extract<SortKey, { kind: "max" | "min" }>;
+/** A sort by the greatest or least child. */
+export type ExtremeKey = Extract<SortKey, { kind: "max" | "min" }>;
 
 /** A wider window costs more than ranking everything usually does. */
 const LARGEST_WINDOW = 20_000;

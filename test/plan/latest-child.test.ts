@@ -1,0 +1,91 @@
+// Pages of records by their latest child, found from the newest children: the same as by looking at all of them.
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { MongoClient } from "mongodb";
+import { type Api, asAdmin } from "../support/api.js";
+import { type Stack, startStack } from "../support/stack.js";
+
+jest.setTimeout(120_000);
+
+const POSTS = 150;
+const COMMENTS = 700;
+/** More than one has the same number, and some posts have many of the greatest. */
+const numberOf = (at: number): number => (at * 7919) % 400;
+const postOf = (at: number): number => (at % 5 === 0 ? at % 7 : (at * 31) % POSTS);
+
+describe("pages of records by their latest child", () => {
+  let stack: Stack;
+  let root: Api;
+  let ids: readonly string[];
+
+  beforeAll(async () => {
+    stack = await startStack();
+    root = await asAdmin(stack);
+    await root.post("/svc_table", { name: "posts", columns: [{ name: "title", type: "string" }] });
+    await root.post("/svc_table", {
+      name: "comments",
+      columns: [{ name: "number", type: "int" }],
+      relations: [{ name: "post", type: "many-to-one", table: "posts", inverse: "comments" }],
+      indexes: [["-number"]],
+    });
+    const posts = Array.from({ length: POSTS }, (_, at) => ({ title: `Post ${at}` }));
+    ids = (await root.post("/posts", posts)).body.data.map(({ id }: { id: string }) => id);
+    const comments = Array.from({ length: COMMENTS }, (_, at) => ({
+      number: numberOf(at),
+      post: ids[postOf(at)],
+    }));
+    await root.post("/comments", comments);
+  });
+  afterAll(() => stack?.stop());
+
+  /** The ids in the order of their posts' greatest or least number. */
+  function expected(kind: "max" | "min", gone: ReadonlySet<number> = new Set()): string[] {
+    const extremes = new Map<number, number>();
+    for (let at = 0; at < COMMENTS; at += 1) {
+      const [post, number] = [postOf(at), numberOf(at)];
+      const known = extremes.get(post) ?? number;
+      extremes.set(post, kind === "max" ? Math.max(known, number) : Math.min(known, number));
+    }
+    const rank = (post: number): number => (kind === "max" ? -1 : 1) * (extremes.get(post) ?? Number.NaN);
+    return [...extremes.keys()]
+      .filter((post) => !gone.has(post))
+      .toSorted((a, b) => rank(a) - rank(b) || ((ids[a] ?? "") < (ids[b] ?? "") ? -1 : 1))
+      .map((post) => ids[post] ?? "");
+  }
+
+  async function pages(sort: string, limit: number): Promise<string[]> {
+    const seen: string[] = [];
+    for (let page = 1; page * limit <= 60; page += 1) {
+      const query = { sort, fields: "id", limit: String(limit), page: String(page) };
+      seen.push(...(await root.get("/posts", query)).body.data.map(({ id }: { id: string }) => id));
+    }
+    return seen;
+  }
+
+  test.each([
+    ["-_max(comments.number)", "max", 10],
+    ["-_max(comments.number)", "max", 3],
+    ["_min(comments.number)", "min", 12],
+  ] as const)("%s is the order of the %s, in pages of %i", async (sort, kind, limit) => {
+    expect(await pages(sort, limit)).toEqual(expected(kind).slice(0, Math.floor(60 / limit) * limit));
+  });
+
+  test("is read from a few children and the page, not from all of them", async () => {
+    const query = { sort: "-_max(comments.number)", fields: "id", limit: "5", explain: "true" };
+    const [plan] = (await root.get("/posts", query)).body.data;
+    expect(plan.questions).toHaveLength(2);
+    expect(plan.documentsExamined).toBeLessThanOrEqual(4 * 25 + 25 + 5);
+  });
+
+  test("leaves out records that another program has removed", async () => {
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    const gone = new Set([0, 1, 2, 31, 62]);
+    const titles = [...gone].map((post) => `Post ${post}`);
+    const { deletedCount } = await client
+      .db()
+      .collection("posts")
+      .deleteMany({ title: { $in: titles } });
+    await client.close();
+    expect(deletedCount).toBe(gone.size);
+    expect(await pages("-_max(comments.number)", 10)).toEqual(expected("max", gone).slice(0, 60));
+  });
+});
