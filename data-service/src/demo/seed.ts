@@ -24,7 +24,7 @@ interface Marker {
 export interface SeedDeps extends SchemaDeps {
   readonly db: Db;
   readonly store: RecordStore;
-  readonly counts: Pick<CountStore, "countAll">;
+  readonly counts: Pick<CountStore, "countAllAlone">;
 }
 
 const BATCH = 500;
@@ -42,7 +42,8 @@ export async function seedDemo(deps: SeedDeps): Promise<boolean> {
   const made = await deps.catalogs.refresh();
   await insertRecords(deps, made);
   await insertRules(deps, made);
-  for (const counter of [...made.tables.values()].flatMap(ownCounters)) await deps.counts.countAll(counter);
+  for (const counter of [...made.tables.values()].flatMap(ownCounters))
+    await deps.counts.countAllAlone(counter);
   await markers.updateOne({ _id: "demo" }, { $set: { state: "done" } });
   return true;
 }
