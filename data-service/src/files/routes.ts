@@ -88,6 +88,6 @@ async function answerTree(deps: FileDeps, request: Request, response: Response):
   const parameters = readParameters("limit=0", ["limit"]);
   const { records } = await list(unlimited, principalOf(request), deps.fileTables.folders, parameters);
   const folders: JsonObject[] = [];
-  for await (const record of records) if (isObject(record)) folders.push(record);
+  for await (const some of records) folders.push(...some.filter(isObject));
   respond(response, 200, flat ? flatFolders(folders) : folderTree(folders));
 }

@@ -91,15 +91,11 @@ async function count(
   return Number(meta?.filterCount);
 }
 
-async function* batches(records: AsyncIterable<Json>): AsyncGenerator<string[]> {
-  let ids: string[] = [];
-  for await (const record of records) {
-    if (isObject(record)) ids.push(String(record.id));
-    if (ids.length < AT_ONCE) continue;
-    yield ids;
-    ids = [];
+async function* batches(records: AsyncIterable<readonly Json[]>): AsyncGenerator<string[]> {
+  for await (const some of records) {
+    const ids = some.filter(isObject).map(({ id }) => String(id));
+    for (let at = 0; at < ids.length; at += AT_ONCE) yield ids.slice(at, at + AT_ONCE);
   }
-  if (ids.length > 0) yield ids;
 }
 
 /** Somebody else has deleted it meanwhile, or a cascade of this very request has. */

@@ -31,6 +31,7 @@ interface Look {
 
 const LOOKS: Readonly<Record<TargetName, Look>> = {
   floor: { label: "floor", color: "#9aa0a6" },
+  proxied: { label: "floor, proxied", color: "#c5c9ce" },
   data: { label: "data service", color: "#1f6feb" },
   gateway: { label: "gateway", color: "#0b3d91" },
   feathers: { label: "FeathersJS", color: "#b7791f" },

@@ -34,7 +34,7 @@ const SYSTEMS: readonly {
   readonly targets: readonly TargetName[];
   readonly start: (options: SystemOptions) => Promise<System>;
 }[] = [
-  { name: "floor", targets: ["floor"], start: startFloor },
+  { name: "floor", targets: ["floor", "proxied"], start: startFloor },
   { name: "portico", targets: ["data", "gateway"], start: startPortico },
   { name: "feathers", targets: ["feathers"], start: startFeathers },
   { name: "parse", targets: ["parse"], start: startParse },

@@ -8,6 +8,7 @@ import { portico } from "./portico.js";
 
 export const DIALECTS = {
   floor,
+  proxied: floor,
   data: portico(""),
   gateway: portico("/api"),
   feathers,

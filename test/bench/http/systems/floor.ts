@@ -1,4 +1,4 @@
-// The hand-written server on an engine of its own.
+// The hand-written server on an engine of its own, and the same behind a proxy that does nothing else.
 import { fileURLToPath } from "node:url";
 import { MongoClient } from "mongodb";
 import { startEngine, stopEngine } from "../../../support/engine-of-run.js";
@@ -30,23 +30,28 @@ export async function startFloor({ folder, blog, asset, tell }: SystemOptions): 
     await loadDocuments(client.db("floor"), blog, INDEXES, tell);
     const assetId = await storeAsset(client.db("floor"), asset);
     await client.close();
-    const port = await freePort();
-    const file = fileURLToPath(new URL("../../peers/floor/server.js", import.meta.url));
+    const [port, proxyPort] = [await freePort(), await freePort()];
+    const [url, proxyUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${proxyPort}`];
     const server = running.add(
-      await startProgram(file, { MONGODB_URL: engine.uri, PORT: String(port) }),
+      await startProgram(programOf("server"), { MONGODB_URL: engine.uri, PORT: String(port) }),
       stopProgram,
     );
+    const proxy = running.add(
+      await startProgram(programOf("proxy"), { TARGET: url, PORT: String(proxyPort) }),
+      stopProgram,
+    );
+    const context = { posts: blog.posts, headers: {}, asset: `/assets/${assetId}`, sessions: [] };
+    const processes = [
+      { role: "server", pid: pidOf(server) },
+      { role: "engine", pid: pidOf(engine.process) },
+    ] as const;
     return {
       versions: {},
       targets: [
+        { name: "floor", url, context, processes },
         {
-          name: "floor",
-          url: `http://127.0.0.1:${port}`,
-          context: { posts: blog.posts, headers: {}, asset: `/assets/${assetId}`, sessions: [] },
-          processes: [
-            { role: "server", pid: pidOf(server) },
-            { role: "engine", pid: pidOf(engine.process) },
-          ],
+          ...{ name: "proxied", url: proxyUrl, context },
+          processes: [{ role: "proxy", pid: pidOf(proxy) }, ...processes],
         },
       ],
       stop: () => running.stop(),
@@ -55,4 +60,8 @@ export async function startFloor({ folder, blog, asset, tell }: SystemOptions): 
     await running.stop();
     throw error;
   }
+}
+
+function programOf(name: "server" | "proxy"): string {
+  return fileURLToPath(new URL(`../../peers/floor/${name}.js`, import.meta.url));
 }
