@@ -28,12 +28,17 @@ async function* listText(
 ): AsyncGenerator<string> {
   yield '{"statusCode":200,"message":"Success","data":[';
   let separator = "";
+  let text = "";
   for await (const some of records) {
-    if (some.length === 0) continue;
-    // The text of a list without its brackets.
-    yield separator + JSON.stringify(some).slice(1, -1);
-    separator = ",";
+    for (const record of some) {
+      text += separator + JSON.stringify(record);
+      separator = ",";
+      if (text.length < PIECE) continue;
+      yield text;
+      text = "";
+    }
   }
+  yield text;
   yield meta === undefined ? "]}" : `],"meta":${JSON.stringify(meta)}}`;
 }
 

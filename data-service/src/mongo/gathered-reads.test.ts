@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { MongoNetworkError } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
@@ -20,6 +21,7 @@ function gathering(): { reads: GatheredReads; asked: Document[] } {
   const find = async (_table: Table, filter: { _id?: { $eq?: Stored; $in?: Stored[] } }) => {
     asked.push(filter as Document);
     const { $eq, $in = $eq === undefined ? [] : [$eq] } = filter._id ?? {};
+    if ($in.includes("away")) throw new MongoNetworkError("away");
     if ($in.includes("broken")) throw new Error("broken");
     return $in.filter((id) => Number(id) < 1_000).map((_id) => ({ _id }));
   };
@@ -59,12 +61,25 @@ describe("documents asked for by id", () => {
     expect(asked).toEqual(["1", "2", "3"].map((id) => ({ _id: { $eq: id } })));
   });
 
-  it("are refused to all who share a query that fails, and to nobody after it", async () => {
+  it("are refused to those alone who ask for one that can't be decoded", async () => {
+    const { reads } = gathering();
+    const table = tableNamed("svc_user");
+    const answers = await Promise.allSettled(
+      [["1"], ["broken"], ["2"]].map((ids) => reads.read(table, ids, NAME)),
+    );
+    expect(answers).toMatchObject([
+      { value: [{ _id: "1" }] },
+      { reason: { message: "broken" } },
+      { value: [{ _id: "2" }] },
+    ]);
+  });
+
+  it("are refused to all who share a query while the database is away, and to nobody after it", async () => {
     const { reads } = gathering();
     const table = tableNamed("svc_user");
     const answers = await Promise.allSettled([
       reads.read(table, ["1"], NAME),
-      reads.read(table, ["broken"], NAME),
+      reads.read(table, ["away"], NAME),
     ]);
     expect(answers.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     expect(await reads.read(table, ["1"], NAME)).toEqual([{ _id: "1" }]);

@@ -3,6 +3,7 @@
 // that had arrived is looked at.
 import DataLoader from "dataloader";
 import { LRUCache } from "lru-cache";
+import { MongoError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { Document } from "../query/lower/document.js";
@@ -53,12 +54,29 @@ export class GatheredReads {
     return loader;
   }
 
-  async #load(table: Table, ids: readonly Stored[], fields: Document): Promise<(StoredRecord | undefined)[]> {
+  async #load(
+    table: Table,
+    ids: readonly Stored[],
+    fields: Document,
+  ): Promise<(StoredRecord | undefined | Error)[]> {
     const texts = ids.map((id) => this.#idText(table, id));
     const different = [...new Map(ids.map((id, at) => [texts[at], id])).values()];
-    const documents = await this.#find(table, idsFilter(different), fields);
-    const byId = new Map(documents.map((document) => [this.#idText(table, document._id), document]));
-    return texts.map((text) => byId.get(text));
+    try {
+      const documents = await this.#find(table, idsFilter(different), fields);
+      const byId = new Map(documents.map((document) => [this.#idText(table, document._id), document]));
+      return texts.map((text) => byId.get(text));
+    } catch (error) {
+      if (different.length === 1 || error instanceof MongoError) throw error;
+      // A document that can't be decoded, by another program's doing, is the trouble of those alone who ask for it.
+      return Promise.all(ids.map((id) => this.#loadAlone(table, id, fields)));
+    }
+  }
+
+  async #loadAlone(table: Table, id: Stored, fields: Document): Promise<StoredRecord | undefined | Error> {
+    return this.#find(table, idsFilter([id]), fields).then(
+      ([document]) => document,
+      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+    );
   }
 }
 

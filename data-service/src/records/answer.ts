@@ -15,13 +15,14 @@ export async function answerOf(
   deps: RecordDeps,
   shape: RecordShape,
   ids: readonly Stored[],
-  written?: readonly StoredRecord[],
+  written?: () => readonly StoredRecord[],
 ): Promise<Versioned[]> {
-  const shown = written === undefined ? undefined : shownAsWritten(deps, shape, written);
-  if (shown !== undefined) return shown;
   const { table } = shape.node;
   const row = COLUMN_TYPES[table.idColumn.type];
-  const records = await readEach(deps, shape, ids).catch((err: unknown) => {
+  const show = async (): Promise<readonly (Versioned | undefined)[]> =>
+    (written === undefined ? undefined : shownAsWritten(deps, shape, written)) ??
+    (await readEach(deps, shape, ids));
+  const records = await show().catch((err: unknown) => {
     deps.logger.warn({ err, table: table.name }, "what was written could not be read for the answer");
     return undefined;
   });

@@ -14,7 +14,7 @@ import { requireObject } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { type OnceKey, once } from "./once.js";
-import type { RecordShape } from "./read-one.js";
+import { asRead, type RecordShape } from "./read-one.js";
 import { type Made, requireLinked, runCreate } from "./run-write.js";
 import type { UndoLog } from "./undo.js";
 import type { Versioned } from "./version.js";
@@ -64,7 +64,7 @@ async function createSettled(
     runCreate(writing, table, await judgeCreates(deps, bound), log),
   );
   deps.ruleHooks.afterChange(table);
-  const records = await answerOf(deps, shape, ids, documents);
+  const records = await answerOf(deps, shape, ids, documents && (() => documents.map(asRead)));
   return { records, ids: ids.map((id) => idText(table, id)) };
 }
 

@@ -51,7 +51,8 @@ export async function list(
     const rows = askedRows(parameters.deleted, rights, catalog, table);
     return authorizeRead(bindQuery(parameters, table, view, deps.limits), view, rows(view));
   });
-  if (explained) return { records: atOnce([await explainList(deps, query)]), meta: undefined };
+  if (explained)
+    return { records: inParts([await explainList(deps, query)], (plan) => plan), meta: undefined };
   const started = deps.clock.now().getTime();
   const plan = await planRead(deps, query);
   deps.notePlan(planKind(plan));
@@ -83,11 +84,17 @@ async function runList(
   // The window did not hold a full page of parents that match: then all of them are ranked.
   const short = ranking.parents !== undefined && documents.length < root.limit;
   const rows = short ? await deps.store.read(root.table, lowerList(query, { ranked: true })) : documents;
-  return atOnce(rows.map(shape));
+  return inParts(rows, shape);
 }
 
-async function* atOnce(records: readonly Json[]): AsyncGenerator<readonly Json[]> {
-  yield records;
+/** Records that are made at once; the next ones when these are on their way. */
+const AT_ONCE = 50;
+
+async function* inParts<Each>(
+  rows: readonly Each[],
+  shape: (row: Each) => Json,
+): AsyncGenerator<readonly Json[]> {
+  for (let at = 0; at < rows.length; at += AT_ONCE) yield rows.slice(at, at + AT_ONCE).map(shape);
 }
 
 /** @param tell is told how many there were, if they are read to the end */

@@ -151,12 +151,14 @@ export function shownFields({ node }: RecordShape): Document | undefined {
 export function shownAsWritten(
   deps: Pick<RecordDeps, "sealer">,
   shape: RecordShape,
-  documents: readonly StoredRecord[],
+  documents: () => readonly StoredRecord[],
 ): Versioned[] | undefined {
-  if (shownFields(shape) === undefined) return undefined;
-  const toVersioned = versioned(deps, shape);
-  // Values as the database would give them back: a Double is a number again.
-  return documents.map((document) => toVersioned(deserialize(serialize(document))));
+  return shownFields(shape) === undefined ? undefined : documents().map(versioned(deps, shape));
+}
+
+/** A document as the database would give it back: a Double is a number again. */
+export function asRead(document: StoredRecord): StoredRecord {
+  return deserialize(serialize(document));
 }
 
 function versioned(

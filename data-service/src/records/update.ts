@@ -87,7 +87,7 @@ async function updateSettled(
   });
   deps.ruleHooks.afterChange(table);
   const { document } = written;
-  const [record] = await answerOf(deps, shape, [id], document && [document]);
+  const [record] = await answerOf(deps, shape, [id], document && (() => [document]));
   if (record === undefined) throw new Error("an answer without its record");
   return record;
 }

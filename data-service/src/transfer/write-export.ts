@@ -22,7 +22,7 @@ export function exportText(
 }
 
 async function* ndjsonText(records: AsyncIterable<readonly Json[]>): AsyncGenerator<string> {
-  for await (const some of records) yield some.map((record) => `${JSON.stringify(record)}\n`).join("");
+  for await (const some of records) for (const record of some) yield `${JSON.stringify(record)}\n`;
 }
 
 async function* csvText(
