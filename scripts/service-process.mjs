@@ -15,7 +15,7 @@ export class ServiceProcess {
    * @param {NodeJS.ProcessEnv} env
    */
   constructor({ name, script }, env) {
-    this.#child = spawn(process.execPath, ["--enable-source-maps", script], {
+    this.#child = spawn(process.execPath, [script], {
       cwd: ROOT,
       env,
       stdio: ["ignore", "pipe", "inherit", "ipc"],

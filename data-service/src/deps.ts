@@ -55,6 +55,7 @@ import { JournalStore } from "./mongo/journal-store.js";
 import { makeKeyStore } from "./mongo/key-store.js";
 import { makeLock } from "./mongo/lock.js";
 import { ensureOnceIndexes, makeOnceStore } from "./mongo/once-store.js";
+import { openAddress } from "./mongo/open-address.js";
 import { provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
 import { makeRuleStore } from "./mongo/rule-store.js";
@@ -111,13 +112,16 @@ interface JournalParts extends FollowDeps, HistoryDeps {
   readonly journalStore: JournalStore;
 }
 
-/** Opens everything the service needs. */
-export async function makeDeps(config: Config): Promise<Deps> {
+/**
+ * Opens everything the service needs.
+ * @param opening the database of the settings, where it is being opened already
+ */
+export async function makeDeps(config: Config, opening = openAddress(config.mongodbUrl)): Promise<Deps> {
   const logger = makeLogger("data-service", config.logLevel);
   const secrets = await loadSecrets(config);
   const metrics = makeMetrics();
   const isTraced = config.otlpEndpoint !== undefined;
-  const store = await connectStore(config.mongodbUrl, { monitorCommands: isTraced }, (client) => {
+  const store = await connectStore(opening, { monitorCommands: isTraced }, (client) => {
     measurePool(client, metrics.registry);
     if (isTraced) traceCommands(client);
   });
@@ -385,11 +389,13 @@ export async function prepare(
   deps: Deps,
 ): Promise<{ admin: { email: string; password: string } | undefined; stopSweeping: () => void }> {
   const { config, store, records, auth } = deps;
-  await ensureAuthIndexes(store.db, config.systemTablePrefix);
-  await ensureOnceIndexes(store.db);
-  await ensureIdentityIndexes(store.db);
-  await ensureGridFsIndexes(store.db);
-  await ensureContentIndexes(store.db, deps.files.fileTables.files);
+  await Promise.all([
+    ensureAuthIndexes(store.db, config.systemTablePrefix),
+    ensureOnceIndexes(store.db),
+    ensureIdentityIndexes(store.db),
+    ensureGridFsIndexes(store.db),
+    ensureContentIndexes(store.db, deps.files.fileTables.files),
+  ]);
   await prepareTables(deps);
   const admin = await ensureFirstAdmin(auth, { email: config.adminEmail, password: config.adminPassword });
   if (config.schemaFile !== undefined) await applyAtStart(records, config.schemaFile);
@@ -419,11 +425,13 @@ function pruneJournal({ journalStore }: Deps["records"]): (now: Date) => Promise
 /** System tables, and whatever an earlier process left unfinished. From here on this instance counts as one. */
 export async function prepareTables(deps: Deps): Promise<void> {
   const { config, records } = deps;
-  for (const table of buildCatalog(0, [], records.systemTables).tables.values())
-    await records.provision(table);
-  await deps.counts.ensureIndexes();
-  await deps.records.journalStore.ensureIndexes();
-  await deps.records.deletes.notes.ensureIndexes();
+  const { tables } = buildCatalog(0, [], records.systemTables);
+  await Promise.all([
+    ...[...tables.values()].map((table) => records.provision(table)),
+    deps.counts.ensureIndexes(),
+    deps.records.journalStore.ensureIndexes(),
+    deps.records.deletes.notes.ensureIndexes(),
+  ]);
   await repairCounts(deps, isEmbedded(config));
   await repairJournal(records, isEmbedded(config));
   await joinInstances(records, isEmbedded(config));

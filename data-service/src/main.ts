@@ -1,98 +1,14 @@
-// Starts the data service process.
-import { tellLauncher } from "@portico/shared/launcher-messages";
-import { refuseMalformed } from "@portico/shared/refuse-malformed";
-import { runService, type Service } from "@portico/shared/run-service";
-import { listen } from "@portico/shared/server";
-import { startTracing } from "@portico/shared/tracing";
-import { makeApp } from "./app.js";
-import { type Config, readConfig } from "./config.js";
-import { type Deps, isEmbedded, makeDeps, prepare, repairCounts } from "./deps.js";
-import { repairJournal } from "./journal/repair.js";
-import { repairUnfinished } from "./records/repair-unfinished.js";
-import { startSearchFiller } from "./records/search-filler.js";
+// Starts the data service from the environment. The only file here that acts when it is imported.
+import { runService } from "@portico/shared/run-service";
+import { readConfig } from "./config.js";
+import { openAddress } from "./mongo/open-address.js";
 
-/** How often counts that a dead process left uncertain are looked for. */
-const REPAIR_EVERY_MS = 60_000;
-/** How often writes that a dead process has left in half are looked for. */
-const UNFINISHED_REPAIR_EVERY_MS = 5_000;
-/** How often changes that a dead process has made and not told are looked for. */
-const JOURNAL_REPAIR_EVERY_MS = 5_000;
-
-await runService(async (): Promise<Service> => {
+await runService(async () => {
   const config = readConfig(process.env);
-  const { otlpEndpoint } = config;
-  const tracing = otlpEndpoint === undefined ? undefined : await startTracing("data-service", otlpEndpoint);
-  const deps = await makeDeps(config);
-  const health = { stopping: false };
-  const { admin, stopSweeping } = await prepare(deps);
-  announce(config, admin);
-  const where = { host: config.host, port: config.port, portVariable: "DATA_SERVICE_PORT" };
-  const server = await listen(makeApp(deps, health), where).catch(async (error: unknown) => {
-    await deps.records.presence.stop();
-    await deps.store.close();
-    throw error;
-  });
-  refuseMalformed(server.server);
-  const filler = startSearchFiller({ ...deps.records, logger: deps.logger });
-  deps.logger.info({ url: server.url }, "data service is ready");
-  const repairs = repairAfterOthers(deps);
-  const journalRepairs = repairJournalAfterOthers(deps);
-  const unfinishedRepairs = repairUnfinishedOfOthers(deps);
-  return {
-    url: server.url,
-    async stop() {
-      health.stopping = true;
-      clearInterval(repairs);
-      clearInterval(journalRepairs);
-      clearInterval(unfinishedRepairs);
-      deps.records.streams.stop();
-      stopSweeping();
-      await Promise.all([server.stop(), filler.stop()]);
-      await deps.files.contents.stop();
-      await deps.records.presence.stop();
-      await deps.store.close();
-      await tracing?.stop();
-    },
-  };
+  // An embedded engine opens on a thread of its own, while this one loads all the other code.
+  const opening = openAddress(config.mongodbUrl);
+  // Whoever waits for it tells what went wrong; until then it is nobody's.
+  opening.catch(() => {});
+  const { startDataService } = await import("./start-data-service.js");
+  return startDataService(config, opening);
 });
-
-/** Of several instances, whichever lives on completes what one that died has left. */
-function repairAfterOthers(deps: Deps): NodeJS.Timeout {
-  const repair = (): void => {
-    repairCounts(deps, false).catch((error: unknown) =>
-      deps.logger.warn({ err: error }, "counts were not repaired"),
-    );
-  };
-  return setInterval(repair, REPAIR_EVERY_MS).unref();
-}
-
-function repairJournalAfterOthers({ records, logger }: Deps): NodeJS.Timeout {
-  const repair = (): void => {
-    repairJournal(records, false).catch((error: unknown) =>
-      logger.warn({ err: error }, "the journal was not repaired"),
-    );
-  };
-  return setInterval(repair, JOURNAL_REPAIR_EVERY_MS).unref();
-}
-
-function repairUnfinishedOfOthers({ records, logger }: Deps): NodeJS.Timeout {
-  const repair = (): void => {
-    repairUnfinished(records, false).catch((error: unknown) =>
-      logger.warn({ err: error }, "interrupted writes were not taken back"),
-    );
-  };
-  return setInterval(repair, UNFINISHED_REPAIR_EVERY_MS).unref();
-}
-
-function announce(config: Config, admin: { email: string; password: string } | undefined): void {
-  const description = isEmbedded(config)
-    ? `${config.dataDir} (embedded MongoDB)`
-    : "the MongoDB at MONGODB_URL";
-  tellLauncher({ type: "store", description });
-  if (admin === undefined) return;
-  const { email, password } = admin;
-  tellLauncher(
-    { type: "first-admin", email, password },
-    `Root admin: ${email}, one-time password: ${password}`,
-  );
-}

@@ -21,10 +21,10 @@ const READY = `${NOTE}
   process.send({ type: "store", description: "/data (fake)" });
   process.send({ type: "first-admin", email: "root@example.com", password: "one-time" });
   console.log(JSON.stringify({ level: "info", message: name + " log" }));
-  process.send({ type: "ready", url: "http://127.0.0.1:4001" });
   const stop = () => setTimeout(() => { note(name + " stopped"); process.exit(0); }, 50);
   process.on("SIGTERM", stop);
   process.on("disconnect", stop);
+  process.send({ type: "ready", url: "http://127.0.0.1:4001" });
 `;
 const DEAF = `${NOTE}
   process.on("SIGTERM", () => note(name + " ignores SIGTERM"));
@@ -125,10 +125,21 @@ describe("the launcher", () => {
     await expectAllGone();
   });
 
+  it("starts both at once where the settings say where the data service will be", async () => {
+    const showUrl = `${READY} note("DATA_SERVICE_URL " + process.env.DATA_SERVICE_URL);`;
+    const run = await launch(NEVER_READY, showUrl, { env: { DATA_SERVICE_PORT: "4100" } });
+    await until(async () => (await notes()).includes("DATA_SERVICE_URL http://127.0.0.1:4100"));
+    expect(run.out()).not.toContain("running at");
+    run.launcher.kill("SIGTERM");
+    expect(await run.code).toBe(0);
+    await expectAllGone();
+  });
+
   it("keeps address and port together, so that another port needs one variable", async () => {
     const showEnv = `${READY} note("APP_URL " + process.env.APP_URL); note("DATA_SERVICE_URL " + process.env.DATA_SERVICE_URL);`;
     const run = await launch(READY, showEnv, { env: { PORT: "4000" } });
     await until(() => run.out().includes("running at http://localhost:4000"));
+    await until(async () => (await notes()).some((line) => line.startsWith("DATA_SERVICE_URL")));
     run.launcher.kill("SIGTERM");
     await run.code;
     expect(await notes()).toEqual(
@@ -157,7 +168,11 @@ async function launch(
      process.exitCode = await launch({ services: ${JSON.stringify(services)}, env: process.env,
        stopTimeoutMs: ${options.stopTimeoutMs} });`,
   );
-  const env = { PATH: process.env.PATH, NOTES: join(folder, "notes"), ...options.env };
+  const env = {
+    ...{ PATH: process.env.PATH, NOTES: join(folder, "notes") },
+    // Any free port: where it is, only the service can tell.
+    ...{ DATA_SERVICE_PORT: "0", ...options.env },
+  };
   const launcher = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
   const out = collect(launcher.stdout);
   const errors = collect(launcher.stderr);

@@ -117,7 +117,7 @@ export async function startService(
   module: string,
   env: Readonly<Record<string, string>>,
 ): Promise<RunningService> {
-  const child = spawn(process.execPath, ["--enable-source-maps", fileOf(module)], {
+  const child = spawn(process.execPath, [fileOf(module)], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });

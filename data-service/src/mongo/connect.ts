@@ -8,8 +8,7 @@ import {
   type MongoClientOptions,
   MongoServerError,
 } from "mongodb";
-import { type EmbeddedEngine, openEmbeddedEngine } from "./embedded/engine.js";
-import { parseStoreAddress } from "./store-address.js";
+import { type OpenAddress, openAddress } from "./open-address.js";
 
 export interface Store {
   client: MongoClient;
@@ -38,29 +37,27 @@ const AUTHENTICATION_FAILED = [18, 8000];
 
 /**
  * Connects to the database that MONGODB_URL names, opening the embedded engine for `mongodb_embedded://`.
+ * @param mongodbUrl what it says, or what was opened for it, which is closed with the store
  * @param options what a test wants otherwise
  * @param watch gets the client before it connects, to listen to its events
  * @throws ConfigError (EngineError is one) with one clear sentence when nothing answers there
  */
 export async function connectStore(
-  mongodbUrl: string,
+  mongodbUrl: string | Promise<OpenAddress>,
   options: MongoClientOptions = {},
   watch: WatchClient = () => {},
 ): Promise<Store> {
-  const address = parseStoreAddress(mongodbUrl);
-  if (address.kind === "server") return connectDriver(address.url, address.database, options, watch);
-  const engine = await openEmbeddedEngine(address.directory);
+  const address = await (typeof mongodbUrl === "string" ? openAddress(mongodbUrl) : mongodbUrl);
   try {
-    return closingEngine(await connectDriver(engine.uri, address.database, options, watch), engine);
+    return closingAddress(await connectDriver(address, options, watch), address);
   } catch (error) {
-    await engine.close();
+    await address.close();
     throw error;
   }
 }
 
 async function connectDriver(
-  url: string,
-  database: string,
+  { url, database }: OpenAddress,
   options: MongoClientOptions,
   watch: WatchClient,
 ): Promise<Store> {
@@ -79,14 +76,14 @@ async function connectDriver(
   }
 }
 
-function closingEngine(store: Store, engine: EmbeddedEngine): Store {
+function closingAddress(store: Store, address: OpenAddress): Store {
   return {
     ...store,
     async close() {
       try {
         await store.close();
       } finally {
-        await engine.close();
+        await address.close();
       }
     },
   };

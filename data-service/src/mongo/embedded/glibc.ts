@@ -1,6 +1,6 @@
 // Which copy of the engine's library this machine can load: as shipped, patched for an older glibc, or none.
 import { createHash } from "node:crypto";
-import { access, chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { access, chmod, mkdir, mkdtemp, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { patchElf, requiredGlibcVersions } from "./elf-patch.js";
@@ -49,18 +49,37 @@ export function runningSystem(): System {
  */
 export async function preparePatchedLibraries(cacheDir: string, glibc = runningGlibc()): Promise<string> {
   const { version, files } = shippedLibraries();
-  const contents = await Promise.all(files.map((file) => readFile(file)));
-  const hash = createHash("sha256");
-  for (const bytes of contents) hash.update(bytes);
-  const folder = join(cacheDir, `embedded-mongodb-${version}-${hash.digest("hex").slice(0, 16)}`);
+  const folder = join(cacheDir, `embedded-mongodb-${version}-${(await hashOf(files)).slice(0, 16)}`);
   const nodeFile = join(folder, basename(files[0]));
   if (await exists(nodeFile)) return nodeFile;
-  const patched = contents.map((bytes, index) => ({
-    name: basename(files[index] ?? ""),
-    bytes: patchFor(glibc ?? "0", bytes),
-  }));
+  const patched = await Promise.all(
+    files.map(async (file) => ({
+      name: basename(file),
+      bytes: patchFor(glibc ?? "0", await readFile(file)),
+    })),
+  );
   await writeFolderAtomically(folder, patched);
   return nodeFile;
+}
+
+const HASHED_AT_ONCE = 1024 * 1024;
+
+/** Read piece by piece: at every start but the first nothing else is wanted of 37 MB. @returns hexadecimal digits */
+async function hashOf(files: readonly string[]): Promise<string> {
+  const hash = createHash("sha256");
+  const piece = Buffer.allocUnsafe(HASHED_AT_ONCE);
+  for (const file of files) {
+    const handle = await open(file);
+    try {
+      for (let length = 1; length > 0; ) {
+        length = (await handle.read(piece)).bytesRead;
+        hash.update(piece.subarray(0, length));
+      }
+    } finally {
+      await handle.close();
+    }
+  }
+  return hash.digest("hex");
 }
 
 function patchFor(glibc: string, bytes: Buffer): Buffer {
