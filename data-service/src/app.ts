@@ -19,7 +19,6 @@ import { methodOverride } from "./http/method-override.js";
 import { requestLimit } from "./http/request-limit.js";
 import { internalRoutes } from "./identity/internal-routes.js";
 import { oauthAccountRoutes } from "./identity/routes.js";
-import { rememberActor } from "./journal/actor.js";
 import { meRoutes } from "./me/routes.js";
 import { metadataRoutes } from "./metadata/routes.js";
 import { asRefusal } from "./mongo/driver-errors.js";
@@ -54,7 +53,6 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(authRoutes(auth));
   app.use(deps.authenticate);
   if (deps.freeSpace !== undefined) app.use(requireFreeSpace(deps.freeSpace));
-  app.use(rememberActor);
   const users = `${prefix}user`;
   const imports = importRoutes(records, config);
   app.use(

@@ -34,7 +34,7 @@ import { authenticate } from "./http/authenticate.js";
 import { type FreeSpaceDeps, freeBytes } from "./http/free-space.js";
 import type { InternalRoutesDeps } from "./identity/internal-routes.js";
 import type { OAuthAccountRoutesDeps } from "./identity/routes.js";
-import { currentActor } from "./journal/actor.js";
+import type { Actor } from "./journal/entry.js";
 import { Feed } from "./journal/feed.js";
 import { Journal } from "./journal/journal.js";
 import { JournaledStore } from "./journal/journaled-store.js";
@@ -69,6 +69,7 @@ import { makeUserStore, userCollection } from "./mongo/user-store.js";
 import { measurePool, traceCommands } from "./mongo/watch-client.js";
 import { loadRights } from "./permission/load-rights.js";
 import type { ProtectedTables } from "./permission/rights.js";
+import { NOBODY, type WritesOf } from "./records/acting-for.js";
 import { CountedWrites } from "./records/counted-writes.js";
 import type { RecordDeps } from "./records/deps.js";
 import type { ExplainPermissionDeps } from "./records/explain-permission.js";
@@ -297,7 +298,13 @@ function makeRecords(
   });
   const unflushed = { writeConcern: { w: 1, journal: false } } as const;
   const light = cluster ? records : new RecordStore(db, config.queryTimeoutMs, unflushed);
-  const journaled = { light, journal, instance: presence.id, now: () => clock.now(), actor: currentActor };
+  const journaled = { light, journal, instance: presence.id, now: () => clock.now(), turns: new Map() };
+  const writesOn = (store: RecordStore, actor: Actor): CountedWrites =>
+    new CountedWrites(new JournaledStore({ ...journaled, store, actor }), counts);
+  const writesOf: WritesOf = (actor) => ({
+    writes: writesOn(records, actor),
+    writesUnderNote: writesOn(light, actor),
+  });
   const notes = new UnfinishedStore(db, cluster);
   const once = makeOnceStore(db);
   const deps: Deps["records"] = {
@@ -306,7 +313,7 @@ function makeRecords(
       takeBack: (steps) => takeBack(deps, steps),
     }),
     deletes: { notes, instance: presence.id },
-    writesUnderNote: new CountedWrites(new JournaledStore({ ...journaled, store: light }), counts),
+    ...{ writesOf, ...writesOf(NOBODY) },
     ...{ catalogStore, clock, systemTables: tables, systemTablePrefix: config.systemTablePrefix },
     ...{ catalogs, gate, instances, logger, provision, rules },
     ...{ presence, journal, journalStore, feed, streams: new Streams() },
@@ -330,7 +337,6 @@ function makeRecords(
     store: records,
     notePlan: metrics.notePlan,
     seenQueries: new SeenQueries({ store: records, clock }),
-    writes: new CountedWrites(new JournaledStore({ ...journaled, store: records }), counts),
     once: { store: once, clock },
     limits: { maxDepth: config.queryMaxDepth, maxLimit: config.queryMaxLimit },
     thresholds: {

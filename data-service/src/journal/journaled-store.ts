@@ -49,13 +49,14 @@ export interface JournaledStoreDeps {
   /** Names this process. */
   readonly instance: string;
   readonly now: () => Date;
-  readonly actor: () => Actor;
+  /** Whoever asked for what is being done. */
+  readonly actor: Actor;
+  /** The last of those in this process who wait for a record, by its table and id. */
+  readonly turns: Map<string, Promise<void>>;
 }
 
 export class JournaledStore {
   readonly #deps: JournaledStoreDeps;
-  /** The last of those who wait for a record, by its table and id. */
-  readonly #turns = new Map<string, Promise<void>>();
 
   constructor(deps: JournaledStoreDeps) {
     this.#deps = deps;
@@ -194,13 +195,14 @@ export class JournaledStore {
   ): Promise<Result | undefined> {
     let before = await this.#readOne(table, which);
     if (before === undefined) return undefined;
+    const { turns } = this.#deps;
     const key = `${table.id} ${String(before._id)}`;
-    const former = this.#turns.get(key);
+    const former = turns.get(key);
     let end = (): void => {};
     const turn = new Promise<void>((resolve) => {
       end = resolve;
     });
-    this.#turns.set(key, turn);
+    turns.set(key, turn);
     try {
       if (former !== undefined) {
         await former;
@@ -213,7 +215,7 @@ export class JournaledStore {
       }
     } finally {
       end();
-      if (this.#turns.get(key) === turn) this.#turns.delete(key);
+      if (turns.get(key) === turn) turns.delete(key);
     }
     if (before === undefined) return undefined;
     throw new Error(`a record of "${table.name}" never stood still`);
@@ -256,7 +258,7 @@ export class JournaledStore {
     const { instance, now, actor } = this.#deps;
     const isNew = kind === "created";
     return {
-      ...{ id: new ObjectId(), table: table.id, kind, instance, at: now(), by: actor().userId },
+      ...{ id: new ObjectId(), table: table.id, kind, instance, at: now(), by: actor.userId },
       record: document._id as Stored,
       revision: isNew ? 1 : (lastChangeOf(document)?.revision ?? 0) + 1,
       ...(isNew ? {} : { before: imageOf(table, document) }),

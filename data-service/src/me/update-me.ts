@@ -10,6 +10,7 @@ import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import { isObject, type Json, type JsonObject } from "../json.js";
 import type { SignedIn } from "../principal.js";
 import type { Document } from "../query/lower/document.js";
+import { actingFor } from "../records/acting-for.js";
 import { type CheckedBody, checkBody } from "../records/check-body.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable, parseId } from "../records/find-table.js";
@@ -38,13 +39,14 @@ const FOR_ROOT = ["email", "isActive", "isRootAdmin"];
  * FORBIDDEN for a password change with an API token, PRECONDITION_FAILED at another version than expected
  */
 export async function updateMe(
-  deps: UpdateMeDeps & RecordDeps,
+  given: UpdateMeDeps & RecordDeps,
   principal: SignedIn,
   usersTable: string,
   body: Json,
   client: ClientFacts,
   expected: Expected,
 ): Promise<void> {
+  const deps = actingFor(given, principal);
   const { table, checked } = await deps.catalogs.decide((catalog) => {
     const found = findTable(catalog, usersTable);
     return { table: found, checked: checkOwn(body, found, catalog) };

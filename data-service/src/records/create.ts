@@ -1,4 +1,5 @@
 // POST of records: check everything, write all or none, answer with the records as they are now.
+
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { isArray, type Json } from "../json.js";
@@ -6,6 +7,7 @@ import { idText } from "../mongo/record-store.js";
 import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
+import { actingFor } from "./acting-for.js";
 import { answerOf } from "./answer.js";
 import { authorizeForeign } from "./authorize-foreign.js";
 import { type Alternative, chooseCreates } from "./authorize-write.js";
@@ -44,7 +46,9 @@ export async function create(
   parameters: Parameters,
   besides: CreateBesides = {},
 ): Promise<Created> {
-  return deps.gate.run(() => createSettled(deps, principal, tableName, body, parameters, besides));
+  return deps.gate.run(() =>
+    createSettled(actingFor(deps, principal), principal, tableName, body, parameters, besides),
+  );
 }
 
 async function createSettled(
@@ -202,11 +206,12 @@ const FOR_IMPORT: BindOptions = { parameters: PLAIN, isImport: true };
 
 /** Creates the records of one batch of an import, all or none, as a POST of a list does; nothing is read for an answer. */
 export async function createBatch(
-  deps: RecordDeps,
+  given: RecordDeps,
   principal: Principal,
   tableName: string,
   bodies: readonly Json[],
 ): Promise<void> {
+  const deps = actingFor(given, principal);
   await deps.gate.run(async () => {
     const bound = await bindCreates(deps, await deps.rights(principal), tableName, bodies, FOR_IMPORT);
     const plans = await judgeCreates(deps, bound);

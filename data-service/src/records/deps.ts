@@ -9,7 +9,7 @@ import type { QueryLimits } from "../query/bind-query.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
 import type { WriteGate } from "../schema/write-gate.js";
-import type { CountedWrites } from "./counted-writes.js";
+import type { Writes, WritesOf } from "./acting-for.js";
 import type { OnceDeps } from "./once.js";
 import type { PlanKind } from "./plan-kind.js";
 import type { RuleHooks } from "./rule-hooks.js";
@@ -18,13 +18,11 @@ import type { SeenQueries } from "./seen-queries.js";
 import type { Unfinished } from "./unfinished.js";
 import type { UserHooks } from "./user-hooks.js";
 
-export interface RecordDeps {
+/** Its writes are nobody's until `actingFor` says whose they are. */
+export interface RecordDeps extends Writes {
   readonly catalogs: CurrentCatalog;
   readonly store: RecordStore;
-  /** All writes of records that may change links. */
-  readonly writes: CountedWrites;
-  /** The same for requests that write more than once under a note, whose last write waits for the disk. */
-  readonly writesUnderNote: CountedWrites;
+  readonly writesOf: WritesOf;
   readonly unfinished: Unfinished;
   /** Where deletes are noted, and what names this process there. */
   readonly deletes: { readonly notes: UnfinishedStore; readonly instance: string };

@@ -1,4 +1,5 @@
 // DELETE of records, with all that `onDelete` asks for.
+
 import { AppError } from "@portico/shared/app-error";
 import type { Table } from "../catalog/catalog.js";
 import type { Rights } from "../permission/rights.js";
@@ -7,6 +8,7 @@ import type { AuthorizedPredicate } from "../query/ast.js";
 import { matchStages } from "../query/lower/condition.js";
 import { Names } from "../query/lower/document.js";
 import { requireSettled } from "../schema/write-gate.js";
+import { actingFor } from "./acting-for.js";
 import { requireKept } from "./asked-rows.js";
 import { anyRow, judgeDelete, notAllowed } from "./authorize-write.js";
 import { PLAIN } from "./bind-body.js";
@@ -34,7 +36,7 @@ export async function remove(
   idText: string,
   besides: RemoveBesides = {},
 ): Promise<void> {
-  await deps.gate.run(() => removeSettled(deps, principal, tableName, idText, besides));
+  await deps.gate.run(() => removeSettled(actingFor(deps, principal), principal, tableName, idText, besides));
 }
 
 async function removeSettled(

@@ -1,7 +1,9 @@
 // POST /{table}/{id}/restore: brings a deleted record back, with all that went with it.
+
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import { requireSettled } from "../schema/write-gate.js";
+import { actingFor } from "./acting-for.js";
 import { answerOf } from "./answer.js";
 import { requireRestorable } from "./asked-rows.js";
 import { anyRow, judgeDelete, notAllowed } from "./authorize-write.js";
@@ -19,12 +21,13 @@ import { tablesDeletedFrom } from "./write-plan.js";
  * @throws AppError 401, 403, 404, 409 when another has its unique value by now, or a record that it needs is deleted
  */
 export async function restore(
-  deps: RecordDeps,
+  given: RecordDeps,
   principal: Principal,
   tableName: string,
   idText: string,
   parameters: Parameters,
 ): Promise<Versioned> {
+  const deps = actingFor(given, principal);
   return deps.gate.run(async () => {
     const rights = await deps.rights(principal);
     const catalog = await deps.catalogs.refresh();

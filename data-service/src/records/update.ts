@@ -1,10 +1,12 @@
 // PATCH of records: check everything, write, answer with the record as it is now.
+
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { isObject, type Json } from "../json.js";
 import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
 import type { Document } from "../query/lower/document.js";
 import type { Parameters } from "../query/parameters.js";
+import { actingFor } from "./acting-for.js";
 import { answerOf } from "./answer.js";
 import { authorizeForeign } from "./authorize-foreign.js";
 import { chooseUpdate, notAllowed } from "./authorize-write.js";
@@ -32,7 +34,7 @@ export interface UpdateBesides {
 
 /** Changes the named members of one record. @returns it in the asked shape */
 export async function update(
-  deps: RecordDeps,
+  given: RecordDeps,
   principal: Principal,
   tableName: string,
   idText: string,
@@ -40,6 +42,7 @@ export async function update(
   parameters: Parameters,
   besides: UpdateBesides = {},
 ): Promise<Versioned> {
+  const deps = actingFor(given, principal);
   return deps.gate.run(async () => {
     const rights = await deps.rights(principal);
     const tree = await treeOf(deps, rights, tableName, body);
