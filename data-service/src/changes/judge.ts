@@ -4,7 +4,7 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Entry } from "../journal/entry.js";
 import type { Json, JsonObject } from "../json.js";
 import type { Numbered, Position } from "../mongo/journal-store.js";
-import { ReadView } from "../permission/read-view.js";
+import type { ReadView } from "../permission/read-view.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import { authorizeRead } from "../query/authorize-read.js";
@@ -46,7 +46,7 @@ export async function openWish(
   return deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName);
     rights.require(catalog, table, "read");
-    const view = new ReadView(catalog, rights.read(catalog));
+    const view = rights.view(catalog);
     return { table, view, node: authorizeRead(bindQuery(parameters, table, view, deps.limits), view).root };
   });
 }

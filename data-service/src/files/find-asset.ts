@@ -3,7 +3,6 @@ import { AppError } from "@portico/shared/app-error";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { CONTENT_AT, CONTENT_KEY } from "../mongo/content-ledger.js";
-import { ReadView } from "../permission/read-view.js";
 import type { Principal } from "../principal.js";
 import { matchStages } from "../query/lower/condition.js";
 import { Names } from "../query/lower/document.js";
@@ -46,7 +45,7 @@ async function mayHave(
   if (principal.kind === "user" && String(record.uploadedById) === principal.userId) return true;
   const rights = await deps.rights(principal);
   const catalog = await deps.catalogs.get();
-  const rows = new ReadView(catalog, rights.read(catalog)).rows(table);
+  const rows = rights.view(catalog).rows(table);
   if (rows.kind === "never") return false;
   return (await deps.store.existing(table, [id], matchStages([rows], new Names()))).size > 0;
 }

@@ -1,5 +1,12 @@
 // Records in MongoDB: the few calls every use case is made of, with refusals instead of driver errors.
-import type { AbstractCursor, Document as BsonDocument, CollectionOptions, Db, UpdateFilter } from "mongodb";
+import type {
+  AbstractCursor,
+  Document as BsonDocument,
+  Collection,
+  CollectionOptions,
+  Db,
+  UpdateFilter,
+} from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Document, Stage } from "../query/lower/document.js";
@@ -68,6 +75,8 @@ export class RecordStore {
   readonly #counts: TableCounts;
   readonly #options: CollectionOptions;
   readonly #gathered: GatheredReads;
+  /** What the driver makes of the options, by the name of the collection. */
+  readonly #collections = new Map<string, Collection<BsonDocument>>();
 
   /**
    * @param timeoutMs QUERY_TIMEOUT_MS: no read runs longer
@@ -291,7 +300,10 @@ export class RecordStore {
   }
 
   #collection(table: Table) {
-    return this.#db.collection<BsonDocument>(table.collection, this.#options);
+    const name = table.collection;
+    const collection = this.#collections.get(name) ?? this.#db.collection<BsonDocument>(name, this.#options);
+    this.#collections.set(name, collection);
+    return collection;
   }
 
   #cursor(table: Table, pipeline: Stage[]): AbstractCursor<StoredRecord> {

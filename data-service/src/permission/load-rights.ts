@@ -2,7 +2,7 @@
 import type { Clock } from "@portico/shared/clock";
 import type { JsonObject } from "../json.js";
 import { ANONYMOUS, type Principal } from "../principal.js";
-import { type ProtectedTables, Rights } from "./rights.js";
+import { type ProtectedTables, Rights, type Views } from "./rights.js";
 import type { Rule } from "./rule.js";
 import { variablesIn } from "./variables.js";
 
@@ -26,21 +26,50 @@ export function loadRights({ rules, userRecord, ...deps }: LoadRightsDeps): Load
   const contextOf = (principal: Principal, roleId: string | null) => ({
     ...{ principal, roleId, tables: deps.tables, maxDepth: deps.maxDepth, now: deps.clock.now() },
   });
+  const factsOf = rememberFacts();
   const load = async (principal: Principal): Promise<Rights> => {
     if (principal.kind === "anonymous") return load.ofRole(null);
     const context = contextOf(principal, principal.roleId);
-    if (principal.isRootAdmin) return new Rights({ ...context, rules: [], user: null });
+    if (principal.isRootAdmin)
+      return new Rights({ ...context, rules: FOR_ROOT, user: null, views: factsOf(FOR_ROOT).views });
     const mine = await rules.of(principal.roleId);
-    const user = mine.some(speaksOfUser) ? await userRecord(principal.userId) : null;
-    return new Rights({ ...context, rules: mine, user });
+    const { speaksOfUser, views } = factsOf(mine);
+    const user = speaksOfUser ? await userRecord(principal.userId) : null;
+    return new Rights({ ...context, rules: mine, user, views });
   };
-  load.ofRole = async (roleId: string | null): Promise<Rights> =>
-    new Rights({ ...contextOf(ANONYMOUS, roleId), rules: await rules.of(roleId), user: null });
+  load.ofRole = async (roleId: string | null): Promise<Rights> => {
+    const mine = await rules.of(roleId);
+    const { views } = factsOf(mine);
+    return new Rights({ ...contextOf(ANONYMOUS, roleId), rules: mine, user: null, views });
+  };
   return load;
 }
 
-/** `$user.id` is known without a look. */
-function speaksOfUser({ filter, check, presets }: Rule): boolean {
-  const names = [filter, check, presets].flatMap((each) => variablesIn(each));
-  return names.some((name) => name.startsWith("$user.") && name !== "$user.id");
+/** Root admins need none. */
+const FOR_ROOT: readonly Rule[] = [];
+
+/** What all requests want to know of a set of rules. */
+interface Facts {
+  /** `$user.id` is known without a look. */
+  readonly speaksOfUser: boolean;
+  /** Undefined where a rule has a variable: what may be read is another for every caller, or at every moment. */
+  readonly views: Views | undefined;
+}
+
+/** Rules are read every other second and asked for with every request: they are looked through once. */
+function rememberFacts(): (rules: readonly Rule[]) => Facts {
+  const known = new WeakMap<readonly Rule[], Facts>();
+  return (rules) => {
+    const facts = known.get(rules) ?? factsFrom(rules);
+    known.set(rules, facts);
+    return facts;
+  };
+}
+
+function factsFrom(rules: readonly Rule[]): Facts {
+  const names = rules.flatMap(({ filter, check, presets }) => [filter, check, presets].flatMap(variablesIn));
+  return {
+    speaksOfUser: names.some((name) => name.startsWith("$user.") && name !== "$user.id"),
+    views: names.length === 0 ? new WeakMap() : undefined,
+  };
 }

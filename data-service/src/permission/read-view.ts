@@ -37,6 +37,11 @@ export class ReadView {
     this.#policies = policies;
   }
 
+  /** Whether the caller may read any of a table's records. */
+  mayRead(table: Table): boolean {
+    return this.#policy(table) !== undefined;
+  }
+
   /**
    * The row rule of a table that a lookup of this view has found.
    * @param state "all" only where it is asked what the caller's rules say of rows, or deleted ones are shown

@@ -7,7 +7,7 @@ import { type Principal, type SignedIn, signInNeeded } from "../principal.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
 import { inState, type State } from "../query/living.js";
 import { compileRules, readPolicy, type WriteGrant } from "./compile-rules.js";
-import type { ReadGrant, ReadPolicies, ReadPolicy } from "./read-view.js";
+import { type ReadGrant, type ReadPolicies, type ReadPolicy, ReadView } from "./read-view.js";
 import type { Action, Rule } from "./rule.js";
 import { type Caller, variablesOf } from "./variables.js";
 
@@ -29,7 +29,12 @@ export interface RightsContext {
   readonly now: Date;
   readonly tables: ProtectedTables;
   readonly maxDepth: number;
+  /** Of all callers with these rules, where these speak neither of the caller nor of the time. */
+  readonly views?: Views | undefined;
 }
+
+/** What may be read by the names of a catalog. */
+export type Views = WeakMap<Catalog, ReadView>;
 
 const EVERYTHING: WriteGrant = { rows: ALWAYS, members: () => true, presets: {}, check: ALWAYS };
 const READ_EVERYTHING: ReadPolicy = { rows: ALWAYS, grants: [EVERYTHING] };
@@ -38,15 +43,26 @@ const isOpen = (member: Column | Relation): boolean => !("hidden" in member && m
 
 export class Rights {
   readonly #context: RightsContext;
+  readonly #views: Views;
   /** What rules come to, by catalog, table and action: a request asks several times. */
   readonly #compiled = new WeakMap<Table, Map<Action, readonly WriteGrant[]>>();
 
   constructor(context: RightsContext) {
     this.#context = context;
+    this.#views = context.views ?? new WeakMap();
   }
 
   get isRoot(): boolean {
     return isRoot(this.#context.principal);
+  }
+
+  /** What the caller may read, as the query language looks it up. */
+  view(catalog: Catalog): ReadView {
+    const known = this.#views.get(catalog);
+    if (known !== undefined) return known;
+    const view = new ReadView(catalog, this.read(catalog));
+    this.#views.set(catalog, view);
+    return view;
   }
 
   /** The read rights, table by table. */
@@ -84,7 +100,9 @@ export class Rights {
    * @throws AppError 401 for anonymous callers, 403 for signed-in ones without a rule
    */
   require(catalog: Catalog, table: Table, action: Action): void {
-    if (this.write(catalog, table, action).length > 0) return;
+    const isAllowed =
+      action === "read" ? this.view(catalog).mayRead(table) : this.write(catalog, table, action).length > 0;
+    if (isAllowed) return;
     if (this.#context.principal.kind === "anonymous")
       throw signInNeeded(`Sign in to ${action} "${table.name}".`);
     const who = table.journal && action !== "read" ? "Nobody may" : "You may not";

@@ -3,7 +3,7 @@
 import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import type { WriteGrant } from "./compile-rules.js";
-import { ReadView } from "./read-view.js";
+import type { ReadView } from "./read-view.js";
 import type { Rights } from "./rights.js";
 
 /** "all" only where no rule looks at the row. */
@@ -48,7 +48,7 @@ export interface VisibleTable {
 
 /** The tables that a caller may do anything with, in the catalog's order. */
 export function visibleTables(rights: Rights, catalog: Catalog): VisibleTable[] {
-  const view = new ReadView(catalog, rights.read(catalog));
+  const view = rights.view(catalog);
   return [...catalog.tables.values()]
     .map((table) => visibleTable(rights, catalog, view, table))
     .filter(({ actions }) => Object.keys(actions).length > 0);

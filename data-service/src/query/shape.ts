@@ -12,8 +12,21 @@ export type Unseal = (sealed: Binary, column: Column) => Json;
 /** A document as the driver hands it over. */
 export type StoredRecord = Readonly<Record<string, unknown>>;
 
-/** Makes the function that turns this query's documents into records. */
-export function shaper(node: AuthorizedNode, unseal: Unseal): (document: StoredRecord) => Json {
+type Shape = (document: StoredRecord) => Json;
+
+/** A query that is asked again brings the node of the first time along: see records/remembered. */
+const made = new WeakMap<Unseal, WeakMap<AuthorizedNode, Shape>>();
+
+/** The function that turns this query's documents into records. */
+export function shaper(node: AuthorizedNode, unseal: Unseal): Shape {
+  const known = made.get(unseal) ?? new WeakMap<AuthorizedNode, Shape>();
+  made.set(unseal, known);
+  const shape = known.get(node) ?? makeShape(node, unseal);
+  known.set(node, shape);
+  return shape;
+}
+
+function makeShape(node: AuthorizedNode, unseal: Unseal): Shape {
   const columns = node.columns.map((column) => ({ name: column.name, read: columnReader(column, unseal) }));
   const children = node.children.map((child) => ({
     name: child.relation.name,

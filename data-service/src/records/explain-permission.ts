@@ -2,7 +2,6 @@
 import { AppError } from "@portico/shared/app-error";
 import { type Catalog, type Table, targetOf } from "../catalog/catalog.js";
 import { isObject, type Json, type JsonObject, kindOf } from "../json.js";
-import { ReadView } from "../permission/read-view.js";
 import type { Rights } from "../permission/rights.js";
 import { ACTIONS, type Action, type Rule } from "../permission/rule.js";
 import type { Principal } from "../principal.js";
@@ -106,7 +105,7 @@ function effectiveFilter(rights: Rights, rules: readonly Rule[]): Json {
 
 /** Every member of the table: where it is shown, whether it can be compared, and the rules that grant it. */
 function columnsJson(rights: Rights, catalog: Catalog, table: Table): Json[] {
-  const view = new ReadView(catalog, rights.read(catalog));
+  const view = rights.view(catalog);
   const explained = rights.explain(catalog, table, "read");
   const columns = [...table.columns.values()].filter(({ secret }) => !secret);
   return [...columns, ...table.relations.values()].map((member) => {

@@ -1,12 +1,13 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
+
 import type { Json, JsonObject } from "../json.js";
-import { ReadView } from "../permission/read-view.js";
 import { type Principal, requireRoot } from "../principal.js";
 import type { AuthorizedNode, AuthorizedQuery } from "../query/ast.js";
 import { authorizeRead } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
 import { lowerAggregate, shapeAggregate } from "../query/lower/aggregate.js";
-import { lowerList } from "../query/lower/read.js";
+import type { Stage } from "../query/lower/document.js";
+import { lowerList, NO_RANKING, type Ranking } from "../query/lower/read.js";
 import type { Parameters } from "../query/parameters.js";
 import { type StoredRecord, shaper } from "../query/shape.js";
 import { type ExportFormat, parametersOfExport, parseFormat } from "../query/syntax/format.js";
@@ -18,6 +19,7 @@ import { explainList } from "./explain.js";
 import { findTable } from "./find-table.js";
 import { planKind } from "./plan-kind.js";
 import { type Plan, planRead } from "./plan-read.js";
+import { Remembered } from "./remembered.js";
 
 export interface ListAnswer {
   /** Records as they arrive from the database, some at a time. */
@@ -27,6 +29,8 @@ export interface ListAnswer {
   /** When a file is asked for: its format, and the shape that the records have. */
   readonly file?: { readonly format: ExportFormat; readonly node: AuthorizedNode };
 }
+
+const known = new Remembered<AuthorizedQuery>();
 
 /** Above this many, records of a named number are streamed as well. */
 const STREAM_FROM = 1_000;
@@ -47,9 +51,11 @@ export async function list(
     rights.require(catalog, table, "read");
     // A plan tells of tables and rules that others may not know.
     if (explained) requireRoot(principal, "explain is for root admins.");
-    const view = new ReadView(catalog, rights.read(catalog));
+    const view = rights.view(catalog);
     const rows = askedRows(parameters.deleted, rights, catalog, table);
-    return authorizeRead(bindQuery(parameters, table, view, deps.limits), view, rows(view));
+    const bind = () => authorizeRead(bindQuery(parameters, table, view, deps.limits), view, rows(view));
+    // Who may ask for deleted records is no matter of what may be read alone.
+    return parameters.deleted === undefined ? known.of(view, [table.name, parameters], bind) : bind();
   });
   if (explained)
     return { records: inParts([await explainList(deps, query)], (plan) => plan), meta: undefined };
@@ -70,7 +76,7 @@ async function runList(
   const { query, ranking } = plan;
   const { root } = query;
   const shape = shaper(root, deps.sealer.unseal);
-  const pipeline = lowerList(query, ranking);
+  const pipeline = pipelineOf(query, ranking);
   const note = (returned: number, documents: readonly StoredRecord[]): void => {
     const milliseconds = deps.clock.now().getTime() - started;
     deps.seenQueries.note({ plan, pipeline, returned, documents, milliseconds });
@@ -85,6 +91,16 @@ async function runList(
   const short = ranking.parents !== undefined && documents.length < root.limit;
   const rows = short ? await deps.store.read(root.table, lowerList(query, { ranked: true })) : documents;
   return inParts(rows, shape);
+}
+
+const pipelines = new WeakMap<AuthorizedQuery, Stage[]>();
+
+/** A query that is asked again brings its pipeline along, unless that depends on what is in the database. */
+function pipelineOf(query: AuthorizedQuery, ranking: Ranking): Stage[] {
+  if (ranking !== NO_RANKING) return lowerList(query, ranking);
+  const pipeline = pipelines.get(query) ?? lowerList(query);
+  pipelines.set(query, pipeline);
+  return pipeline;
 }
 
 /** Records that are made at once; the next ones when these are on their way. */

@@ -60,8 +60,19 @@ export interface PlanDeps {
   readonly thresholds: Thresholds;
 }
 
+/** Plans that asked nothing: they are the same whatever the tables hold. */
+const settled = new WeakMap<AuthorizedQuery, Plan>();
+
 /** Asks what the plan depends on; never more questions than the filter has relations and searches, whatever the tables hold. */
 export async function planRead(deps: PlanDeps, asked: AuthorizedQuery): Promise<Plan> {
+  const known = settled.get(asked);
+  if (known !== undefined) return known;
+  const plan = await makePlan(deps, asked);
+  if (plan.questions.length === 0) settled.set(asked, plan);
+  return plan;
+}
+
+async function makePlan(deps: PlanDeps, asked: AuthorizedQuery): Promise<Plan> {
   const query = useCounters(asked);
   const { root } = query;
   const questions: Question[] = [];

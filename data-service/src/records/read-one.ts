@@ -19,6 +19,7 @@ import { type StoredRecord, shaper } from "../query/shape.js";
 import { type AskedRows, askedRows } from "./asked-rows.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
+import { Remembered } from "./remembered.js";
 import { mayKnowVersion, type Versioned, versionOf } from "./version.js";
 
 /** A checked wish for the shape of one record. */
@@ -26,6 +27,8 @@ export interface RecordShape {
   readonly node: AuthorizedNode;
   readonly view: ReadView;
 }
+
+const known = new Remembered<RecordShape>();
 
 /** Answers `GET /{table}/{id}`. @throws AppError 404 */
 export async function readOne(
@@ -38,14 +41,14 @@ export async function readOne(
   const rights = await deps.rights(principal);
   const allow = (catalog: Catalog, table: Table): Allowed => {
     rights.require(catalog, table, "read");
-    return { policies: rights.read(catalog), rows: askedRows(parameters.deleted, rights, catalog, table) };
+    return { view: rights.view(catalog), rows: askedRows(parameters.deleted, rights, catalog, table) };
   };
   return readAllowed(deps, allow, tableName, idText, parameters);
 }
 
 /** What is to be read by which rights. */
 interface Allowed {
-  readonly policies: ReadPolicies;
+  readonly view: ReadView;
   readonly rows?: AskedRows;
 }
 
@@ -57,7 +60,9 @@ export async function readOneAs(
   idText: string,
   parameters: Parameters,
 ): Promise<Versioned> {
-  const allowed = (catalog: Catalog, table: Table): Allowed => ({ policies: allow(catalog, table) });
+  const allowed = (catalog: Catalog, table: Table): Allowed => ({
+    view: new ReadView(catalog, allow(catalog, table)),
+  });
   return readAllowed(deps, allowed, tableName, idText, parameters);
 }
 
@@ -70,8 +75,7 @@ async function readAllowed(
 ): Promise<Versioned> {
   const { shape, id, table } = await deps.catalogs.decide((catalog) => {
     const found = findTable(catalog, tableName);
-    const { policies, rows } = allow(catalog, found);
-    const view = new ReadView(catalog, policies);
+    const { view, rows } = allow(catalog, found);
     const shape = shapeIn(view, deps, found, parameters, rows?.(view));
     return { table: found, id: parseId(found, idText), shape };
   });
@@ -87,7 +91,11 @@ function shapeIn(
   parameters: Parameters,
   rows?: AuthorizedPredicate,
 ): RecordShape {
-  return { node: authorizeNode(bindRecordShape(parameters, table, view, deps.limits), view, rows), view };
+  const bind = (): RecordShape => ({
+    node: authorizeNode(bindRecordShape(parameters, table, view, deps.limits), view, rows),
+    view,
+  });
+  return rows === undefined ? known.of(view, [table.name, parameters], bind) : bind();
 }
 
 /** Checks `fields` and `deep` before anything is written. @throws AppError 400 */
@@ -98,7 +106,7 @@ export function recordShape(
   catalog: Catalog,
   parameters: Parameters,
 ): RecordShape {
-  return shapeIn(new ReadView(catalog, rights.read(catalog)), deps, table, parameters);
+  return shapeIn(rights.view(catalog), deps, table, parameters);
 }
 
 /** Reads records by id, in the order of the ids; those the caller may not see are missing. */

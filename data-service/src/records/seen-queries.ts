@@ -77,6 +77,7 @@ interface Job {
 export class SeenQueries {
   readonly #deps: SeenQueriesDeps;
   readonly #entries = new LRUCache<string, Entry>({ max: MOST_SHAPES });
+  readonly #shapes = new WeakMap<object, KeyedShape>();
   #waiting = 0;
   #work: Promise<void> = Promise.resolve();
 
@@ -93,7 +94,7 @@ export class SeenQueries {
     // In a ranked list the children lie inside the join that fetches the page.
     const joined = plan.ranking.ranked ? ["record"] : childrenOf(root).map(childField);
     const own: Sample = {
-      entry: this.#see({ table: root.table, predicates: [root.rule, root.filter], sort: root.sort }),
+      entry: this.#see(root, () => ownRead(root)),
       table: root.table,
       returned: answered.returned + root.skip,
       examined: (report) => examinedOf(report) - joined.reduce((sum, as) => sum + examinedBy(report, as), 0),
@@ -105,7 +106,12 @@ export class SeenQueries {
 
   #noteQuestion({ table, pipeline, answers, read, needs }: Question, milliseconds: number): void {
     if (read === undefined) return;
-    const sample = { entry: this.#see(read), table, returned: needs ?? answers, examined: examinedOf };
+    const sample = {
+      entry: this.#see(read, () => read),
+      table,
+      returned: needs ?? answers,
+      examined: examinedOf,
+    };
     this.#explain({ table, pipeline, samples: [sample] }, milliseconds);
   }
 
@@ -113,7 +119,7 @@ export class SeenQueries {
     const joined = joinedRecords(root, documents);
     return childrenOf(root).map((child): Sample => {
       const as = childField(child);
-      const entry = this.#see(childRead(child));
+      const entry = this.#see(child.node, () => childRead(child));
       const answered = (joined.get(as) ?? 0) + child.node.skip * documents.length;
       return {
         ...{ entry, table: child.node.table, returned: answered },
@@ -122,9 +128,10 @@ export class SeenQueries {
     });
   }
 
-  #see(read: TableRead): Entry {
-    const shape = shapeOf(read);
-    const key = JSON.stringify(shape);
+  /** @param whose a query that is asked again brings the same one along, and its shape is known then */
+  #see(whose: object, read: () => TableRead): Entry {
+    const { key, shape } = this.#shapes.get(whose) ?? keyedShape(read());
+    this.#shapes.set(whose, { key, shape });
     const known = this.#entries.get(key);
     const entry = known ?? { shape, seen: 0, table: undefined, explainedAt: 0, facts: undefined };
     if (known === undefined) this.#entries.set(key, entry);
@@ -167,6 +174,20 @@ export class SeenQueries {
       shape.table === table.name && facts !== undefined ? [{ shape, seen, ...facts }] : [],
     );
   }
+}
+
+interface KeyedShape {
+  readonly key: string;
+  readonly shape: QueryShape;
+}
+
+function keyedShape(read: TableRead): KeyedShape {
+  const shape = shapeOf(read);
+  return { key: JSON.stringify(shape), shape };
+}
+
+function ownRead({ table, rule, filter, sort }: AuthorizedNode): TableRead {
+  return { table, predicates: [rule, filter], sort };
 }
 
 function isDue({ entry, table }: Sample, milliseconds: number, now: number): boolean {
