@@ -18,7 +18,7 @@ import type { RecordDeps } from "./deps.js";
 import { explainList } from "./explain.js";
 import { findTable } from "./find-table.js";
 import { planKind } from "./plan-kind.js";
-import { type Plan, planRead } from "./plan-read.js";
+import { type Plan, planRead, rankAfterAll } from "./plan-read.js";
 import { Remembered } from "./remembered.js";
 
 export interface ListAnswer {
@@ -87,9 +87,10 @@ async function runList(
   }
   const documents = await deps.store.read(root.table, pipeline);
   note(documents.length, documents);
-  // The window did not hold a full page of parents that match: then all of them are ranked.
   const short = ranking.parents !== undefined && documents.length < root.limit;
-  const rows = short ? await deps.store.read(root.table, lowerList(query, { ranked: true })) : documents;
+  const rows = short
+    ? await deps.store.read(root.table, lowerList(query, await rankAfterAll(deps, plan)))
+    : documents;
   return inParts(rows, shape);
 }
 

@@ -35,7 +35,7 @@ import type { StoredRecord } from "../query/shape.js";
 /** Children per parent, among those seen, from which asking for the parents alone is worth a second question. */
 const CROWD = 4;
 /** Children that are looked at first for each record that is wanted, where these can be said. */
-const GLANCE = 4;
+const GLANCE = 2;
 
 export interface Plan {
   readonly query: AuthorizedQuery;
@@ -108,25 +108,54 @@ async function planRanking(ask: Ask, query: AuthorizedQuery, thresholds: Thresho
   // Mostly the extremes of different records lie side by side: then a glance names all that the page needs.
   const glance = enough === undefined ? size : enough * GLANCE;
   if (key !== undefined && enough !== undefined && glance < size) {
-    const parents = await look(key, glance);
-    const page = parents.length === enough ? await pageOf(ask, root, parents) : [];
-    if (page.length === root.limit) return { ranked: true, parents: page, isPage: true };
+    const reserve = await look(key, glance);
+    const ranking = reserve.length === enough ? await pageOf(ask, root, reserve) : undefined;
+    if (ranking !== undefined) return ranking;
   }
   const matching = await ask(root.table, lowerProbe(query, fewParents));
   if (matching.length <= fewParents) return NO_RANKING;
   return key === undefined ? { ranked: true } : { ranked: true, parents: await look(key, size) };
 }
 
-/** The page out of the first parents, in their order; a link may lead to a record that is gone. */
+/**
+ * The page out of the first parents, in their order, if they fill it. The first page of all shows by itself whether it is
+ * full, so nothing is asked about it beforehand (see rankAfterAll).
+ */
 async function pageOf(
   ask: Ask,
+  root: AuthorizedNode,
+  reserve: readonly Stored[],
+): Promise<Ranking | undefined> {
+  if (root.skip > 0) return pageOfThose(root, reserve, await ask(root.table, whichAreThere(reserve)));
+  return { ranked: true, parents: reserve.slice(0, root.limit), isPage: true, reserve };
+}
+
+/**
+ * How to rank where the parents that were named did not fill the page after all: without those that are gone, or by
+ * looking at all of them.
+ */
+export async function rankAfterAll(
+  { store }: Pick<PlanDeps, "store">,
+  { query: { root }, ranking: { reserve } }: Plan,
+): Promise<Ranking> {
+  if (reserve === undefined) return { ranked: true };
+  const found = await store.read(root.table, whichAreThere(reserve));
+  return pageOfThose(root, reserve, found) ?? { ranked: true };
+}
+
+/** A link may lead to a record that is gone. */
+function whichAreThere(ids: readonly Stored[]): Stage[] {
+  return [{ $match: { _id: { $in: [...ids] } } }, { $project: { _id: 1 } }];
+}
+
+function pageOfThose(
   { table, skip, limit }: AuthorizedNode,
-  parents: readonly Stored[],
-): Promise<Stored[]> {
-  const chosen = { $match: { _id: { $in: [...parents] } } };
-  const found = await ask(table, [chosen, { $project: { _id: 1 } }]);
+  reserve: readonly Stored[],
+  found: readonly StoredRecord[],
+): Ranking | undefined {
   const there = new Set(found.map(({ _id }) => idText(table, _id)));
-  return parents.filter((id) => there.has(idText(table, id))).slice(skip, skip + limit);
+  const page = reserve.filter((id) => there.has(idText(table, id))).slice(skip, skip + limit);
+  return page.length === limit ? { ranked: true, parents: page, isPage: true } : undefined;
 }
 
 /** @param about what advice on indexes goes by */

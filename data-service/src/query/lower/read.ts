@@ -39,6 +39,8 @@ export interface Ranking {
   readonly parents?: readonly Stored[];
   /** These parents are the page, in its order. */
   readonly isPage?: boolean;
+  /** Those that come first, and some more in case that one of the page is gone. */
+  readonly reserve?: readonly Stored[];
 }
 
 export const NO_RANKING: Ranking = { ranked: false };

@@ -23,7 +23,7 @@ const node: AuthorizedNode = {
 
 describe("the parents that are enough for a page", () => {
   test("are those before it, its own and some in reserve", () => {
-    expect(enoughParents(node)).toBe(30 + 10 + 20);
+    expect(enoughParents(node)).toBe(30 + 10 + 10);
   });
 
   test.each<[string, Partial<AuthorizedNode>]>([

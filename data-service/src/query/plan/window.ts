@@ -63,7 +63,7 @@ export function windowQuestion(
 }
 
 /** Parents that are named in reserve, should a link lead to a record that is gone. */
-const RESERVE = 20;
+const RESERVE = 10;
 
 /**
  * How many parents fill the page and what comes before it. Undefined when more are needed: a filter or rule may leave
