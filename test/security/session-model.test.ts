@@ -1,0 +1,66 @@
+// R30: sequences of all that can happen to a session, by a browser's real cookies through the real services, against a model.
+//
+// PORTICO_SESSION_RUNS makes it longer (`npm run test:sessions`); PORTICO_SESSION_SEED repeats a run.
+import { randomInt } from "node:crypto";
+import { afterAll, beforeAll, describe, it } from "@jest/globals";
+import fc from "fast-check";
+import { MongoClient } from "mongodb";
+import { asAdmin } from "../support/api.js";
+import { type Stack, startStack } from "../support/stack.js";
+import { CLASSICS, operations } from "./session-model.js";
+import { type Place, Play, type System } from "./session-play.js";
+
+const RUNS = Number(process.env.PORTICO_SESSION_RUNS ?? 6);
+const SEED = Number(process.env.PORTICO_SESSION_SEED ?? randomInt(2 ** 31));
+const MINUTES = 60_000;
+/** A sequence that takes longer is broken off: grace periods would end by themselves. */
+const PATIENCE_MS = 20_000;
+
+/** Other sequences on each. */
+const PLACES: readonly [scheme: string, seed: number, place: Place][] = [
+  ["http", SEED, { prefix: "", secure: {}, env: {} }],
+  [
+    "https",
+    SEED + 1,
+    { prefix: "__Host-", secure: { secure: "" }, env: { APP_URL: "https://app.example.com" } },
+  ],
+];
+
+// The seed stands in the name, so that every failure shows it.
+describe.each(PLACES)(
+  `an app on %s, ${RUNS} sequences, PORTICO_SESSION_SEED=${SEED}`,
+  (_scheme, seed, place) => {
+    let stack: Stack;
+    let database: MongoClient;
+    let system: System;
+
+    beforeAll(async () => {
+      stack = await startStack({ env: { TRUST_PROXY: "loopback", ...place.env } });
+      database = await MongoClient.connect(stack.mongodbUrl);
+      system = { ...{ stack, place, database: database.db() }, admin: await asAdmin(stack) };
+    });
+
+    afterAll(async () => {
+      await database?.close();
+      await stack?.stop();
+    });
+
+    it(
+      "knows at every moment who is signed in, and every cookie is as promised",
+      async () => {
+        await fc.assert(
+          fc.asyncProperty(operations, async (sequence) => {
+            const began = performance.now();
+            const play = await Play.begin(system);
+            for (const operation of sequence) {
+              if (performance.now() - began > PATIENCE_MS) return;
+              await play.take(operation);
+            }
+          }),
+          { numRuns: RUNS, seed, examples: CLASSICS.map((sequence): [typeof sequence] => [sequence]) },
+        );
+      },
+      5 * MINUTES + RUNS * 10_000,
+    );
+  },
+);
