@@ -13,7 +13,7 @@ import { ConfigError } from "./env.js";
 /** Slow request heads are cut after this. */
 const HEADERS_TIMEOUT_MS = 10_000;
 /** A request whose body is not here after this is cut, unless its handler waits for it itself. */
-const BODY_TIMEOUT_MS = 300_000;
+const BODY_TIMEOUTS: BodyTimeouts = { jsonMs: 30_000, otherMs: 300_000 };
 /** Longer than any client's pool keeps a socket, so that we never close one that is being reused. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** A client whose request was refused may go on sending for this long. */
@@ -22,6 +22,12 @@ const LINGER_MS = 10_000;
 const STOP_TIMEOUT_MS = 30_000;
 /** How often a stopping server closes the connections whose answer has just ended. */
 const STOP_SWEEP_MS = 50;
+
+/** How long bodies may take: JSON is small, a file is not. */
+export interface BodyTimeouts {
+  readonly jsonMs: number;
+  readonly otherMs: number;
+}
 
 export interface RunningServer {
   /** `http://host:port` with the port really taken. */
@@ -33,12 +39,16 @@ export interface RunningServer {
 
 /**
  * Listens and resolves once connections are taken.
+ * @param options what differs from the usual
  * @throws ConfigError when the port is taken or may not be used
  */
 export async function listen(
   handler: RequestListener,
   where: { host: string; port: number; portVariable: string },
-  options: Pick<ServerOptions, "requireHostHeader"> = {},
+  {
+    bodyTimeouts = BODY_TIMEOUTS,
+    ...options
+  }: Pick<ServerOptions, "requireHostHeader"> & { readonly bodyTimeouts?: BodyTimeouts } = {},
 ): Promise<RunningServer> {
   const server = createServer(
     {
@@ -53,7 +63,7 @@ export async function listen(
   );
   const inFlight = new Set<ServerResponse>();
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
-    setBodyDeadline(request);
+    setBodyDeadline(request, bodyTimeouts);
     inFlight.add(response);
     response.once("close", () => inFlight.delete(response));
     if (!server.listening) response.setHeader("Connection", "close");
@@ -94,11 +104,13 @@ function lingerBeforeClosing(request: IncomingMessage, response: ServerResponse)
   });
 }
 
+const JSON_BODY = /^application\/json\b/i;
 const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>();
 
-function setBodyDeadline(request: IncomingMessage): void {
+function setBodyDeadline(request: IncomingMessage, { jsonMs, otherMs }: BodyTimeouts): void {
+  const isJson = JSON_BODY.test(request.headers["content-type"] ?? "");
   const cut = (): void => void (request.complete || request.socket.destroy());
-  const deadline = setTimeout(cut, BODY_TIMEOUT_MS).unref();
+  const deadline = setTimeout(cut, isJson ? jsonMs : otherMs).unref();
   deadlines.set(request, deadline);
   request.once("close", () => clearTimeout(deadline));
 }

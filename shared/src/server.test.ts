@@ -1,0 +1,72 @@
+// Bodies that are sent too slowly (security, K2): the connection is cut, and nobody else is kept waiting.
+import { once } from "node:events";
+import type { RequestListener } from "node:http";
+import { connect, type Socket } from "node:net";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import { listen, type RunningServer, withoutBodyDeadline } from "./server.js";
+
+const WHERE = { host: "127.0.0.1", port: 0, portVariable: "PORT" };
+const bodyTimeouts = { jsonMs: 200, otherMs: 60_000 };
+const readAll: RequestListener = (request, response) =>
+  void request.resume().once("end", () => response.end("read"));
+
+let server: RunningServer | undefined;
+const sockets: Socket[] = [];
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await server?.stop();
+});
+
+/** Sends the head of a request and the first of ten bytes of its body. */
+async function begin(contentType: string, handler: RequestListener = readAll): Promise<Socket> {
+  server = await listen(handler, WHERE, { bodyTimeouts });
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  sockets.push(socket);
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Type: ${contentType}\r\nContent-Length: 10\r\n\r\n1`);
+  return socket;
+}
+
+/** @returns what was answered, or "cut" */
+async function outcome(socket: Socket): Promise<string> {
+  const answer = once(socket, "data").then(([data]) => String(data).split("\r\n")[0]);
+  return Promise.race([answer, once(socket, "close").then(() => "cut")]).then(String);
+}
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+describe("a request whose body does not come to its end", () => {
+  it("is cut, however often a byte of it comes", async () => {
+    const socket = await begin("application/json; charset=utf-8");
+    const dripping = setInterval(() => socket.write("1"), 40);
+    // The ninth byte would be there after 320 ms.
+    expect(await outcome(socket).finally(() => clearInterval(dripping))).toBe("cut");
+  });
+
+  it.each(["multipart/form-data; boundary=x", "text/csv"])("may take longer as %s", async (type) => {
+    const socket = await begin(type);
+    await pause(3 * bodyTimeouts.jsonMs);
+    socket.write("234567890");
+    expect(await outcome(socket)).toBe("HTTP/1.1 200 OK");
+  });
+
+  it("may take as long as its handler says", async () => {
+    const socket = await begin("application/json", (request, response) => {
+      withoutBodyDeadline(request);
+      readAll(request, response);
+    });
+    await pause(3 * bodyTimeouts.jsonMs);
+    socket.write("234567890");
+    expect(await outcome(socket)).toBe("HTTP/1.1 200 OK");
+  });
+
+  it("is none of a slow answer to a whole one", async () => {
+    const socket = await begin("application/json", (request, response) => {
+      request.resume().once("end", () => void pause(3 * bodyTimeouts.jsonMs).then(() => response.end()));
+    });
+    socket.write("234567890");
+    expect(await outcome(socket)).toBe("HTTP/1.1 200 OK");
+  });
+});
