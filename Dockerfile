@@ -6,6 +6,7 @@ WORKDIR /app
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
 COPY shared/package.json shared/
 COPY data-service/package.json data-service/
+COPY data-service/patches data-service/patches
 COPY gateway/package.json gateway/
 COPY test/package.json test/
 
@@ -37,10 +38,10 @@ FROM runtime AS data-service
 ENV DATA_SERVICE_HOST=0.0.0.0 DATA_SERVICE_PORT=3001
 EXPOSE 3001
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --start-interval=1s CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.DATA_SERVICE_PORT + '/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--enable-source-maps", "data-service/dist/main.js"]
+CMD ["node", "data-service/dist/main.js"]
 
 FROM runtime AS gateway
 ENV HOST=0.0.0.0 PORT=3000
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --start-interval=1s CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "--enable-source-maps", "gateway/dist/main.js"]
+CMD ["node", "gateway/dist/main.js"]

@@ -1,4 +1,4 @@
-// Runs the services as one program: starts them in order, passes signals on, ends with the first that ends.
+// Runs the services as one program: has them act in order, passes signals on, ends with the first that ends.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { banner } from "./banner.mjs";
@@ -7,6 +7,7 @@ import { ROOT, SetupError } from "./setup.mjs";
 
 /** In order of start; stopped the other way round. */
 export const SERVICES = [
+  // Its address is told to the next, so that another port needs one variable only.
   {
     name: "data service",
     script: join(ROOT, "data-service/dist/main.js"),
@@ -37,60 +38,42 @@ export function loadSettings() {
 }
 
 /**
- * @typedef {{
- *   name: string,
- *   script: string,
- *   urlVariable?: string,
- *   settings?: Record<string, string>,
- * }} Service
+ * @typedef {{ name: string, script: string, urlVariable?: string, settings?: Record<string, string> }} Service
  *
- * Starts services, each as soon as it can be told the address of the one before, and runs them until one ends or a
- * signal comes. A second signal kills at once.
+ * Runs services until one ends or a signal comes. A second signal kills at once. All load their code at the same time;
+ * each acts when the one before it is ready and has told its address.
  * @param {{ services: Service[], env: NodeJS.ProcessEnv, stopTimeoutMs?: number }} options
  * @returns {Promise<number>} the exit code: 0 for a clean stop, else that of the first service that failed
  */
 export async function launch({ services, env, stopTimeoutMs = STOP_TIMEOUT_MS }) {
   const running = [];
   const signals = listenForSignals(running);
-  const childEnv = withAddresses(env);
+  const childEnv = withAddress(env);
+  const addresses = {};
   try {
-    const firstEnd = () => Promise.race([signals.first, ...running.map(({ ended }) => ended)]);
-    const whenReady = (started) => Promise.race([started.ready, firstEnd()]);
     for (const service of services) {
-      const { urlVariable } = service;
-      const started = new ServiceProcess(service, { ...childEnv, ...service.settings });
-      running.push(started);
-      if (urlVariable === undefined || childEnv[urlVariable]) continue;
-      const event = await whenReady(started);
-      if (event.kind !== "ready") return await finish(event, running, stopTimeoutMs);
-      childEnv[urlVariable] = event.url;
+      running.push(new ServiceProcess(service, { ...childEnv, ...service.settings }));
     }
-    for (const started of running) {
-      const event = await whenReady(started);
+    const firstEnd = () => Promise.race([signals.first, ...running.map(({ ended }) => ended)]);
+    for (const [at, started] of running.entries()) {
+      started.begin(addresses);
+      const event = await Promise.race([started.ready, firstEnd()]);
       if (event.kind !== "ready") return await finish(event, running, stopTimeoutMs);
+      const { urlVariable } = services[at];
+      if (urlVariable !== undefined) addresses[urlVariable] = childEnv[urlVariable] || event.url;
     }
     const told = running.flatMap(({ messages }) => messages);
     process.stdout.write(banner(childEnv, told));
-    const event = await firstEnd();
-    return await finish(event, running, stopTimeoutMs);
+    return await finish(await firstEnd(), running, stopTimeoutMs);
   } finally {
     signals.stop();
   }
 }
 
 /** Cookies are tied to the address, so another port must be part of it: one variable shall be enough. */
-function withAddresses(env) {
+function withAddress(env) {
   const port = Number(env.PORT ?? "");
-  const appUrl = env.APP_URL || (port > 0 ? `http://localhost:${port}` : undefined);
-  const addresses = { APP_URL: appUrl, DATA_SERVICE_URL: env.DATA_SERVICE_URL || dataServiceUrl(env) };
-  const known = Object.entries(addresses).filter(([, url]) => url !== undefined);
-  return { ...env, ...Object.fromEntries(known) };
-}
-
-/** Where the data service will be, unless only it can tell; its port is 3001 if nobody chooses another. */
-function dataServiceUrl({ DATA_SERVICE_HOST, DATA_SERVICE_PORT }) {
-  const port = Number(DATA_SERVICE_PORT || 3001);
-  return port > 0 && !DATA_SERVICE_HOST ? `http://127.0.0.1:${port}` : undefined;
+  return env.APP_URL || !(port > 0) ? { ...env } : { ...env, APP_URL: `http://localhost:${port}` };
 }
 
 async function finish(event, running, stopTimeoutMs) {

@@ -20,7 +20,7 @@ export class ServiceProcess {
   constructor({ name, script }, env) {
     this.#child = spawn(process.execPath, [...NODE_OPTIONS, script], {
       cwd: ROOT,
-      env,
+      env: { ...env, PORTICO_LAUNCHED: "1" },
       stdio: ["ignore", "pipe", "inherit", "ipc"],
       // A group of its own: Ctrl-C then reaches only us, and we stop the services in order.
       detached: process.platform !== "win32",
@@ -29,6 +29,11 @@ export class ServiceProcess {
     printLines(this.#child.stdout, env);
     this.ready = this.#whenReady();
     this.ended = this.#whenEnded(name);
+  }
+
+  /** Lets it act; until then it only loads its code. @param {Record<string, string>} env what has become known since */
+  begin(env) {
+    this.#child.send({ type: "begin", env }, () => {});
   }
 
   /** Asks the service to stop, kills it when time is up, and resolves with its end. */

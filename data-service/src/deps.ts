@@ -55,7 +55,7 @@ import { JournalStore } from "./mongo/journal-store.js";
 import { makeKeyStore } from "./mongo/key-store.js";
 import { makeLock } from "./mongo/lock.js";
 import { ensureOnceIndexes, makeOnceStore } from "./mongo/once-store.js";
-import { openAddress } from "./mongo/open-address.js";
+import type { OpenAddress } from "./mongo/open-address.js";
 import { provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
 import { makeRuleStore } from "./mongo/rule-store.js";
@@ -117,12 +117,15 @@ interface JournalParts extends FollowDeps, HistoryDeps {
  * Opens everything the service needs.
  * @param opening the database of the settings, where it is being opened already
  */
-export async function makeDeps(config: Config, opening = openAddress(config.mongodbUrl)): Promise<Deps> {
+export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): Promise<Deps> {
   const logger = makeLogger("data-service", config.logLevel);
-  const secrets = await loadSecrets(config);
+  const secrets = await loadSecrets(config).catch(async (error: unknown) => {
+    await opening?.then((address) => address.close()).catch(() => {});
+    throw error;
+  });
   const metrics = makeMetrics();
   const isTraced = config.otlpEndpoint !== undefined;
-  const store = await connectStore(opening, { monitorCommands: isTraced }, (client) => {
+  const store = await connectStore(opening ?? config.mongodbUrl, { monitorCommands: isTraced }, (client) => {
     measurePool(client, metrics.registry);
     if (isTraced) traceCommands(client);
   });

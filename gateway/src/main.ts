@@ -1,6 +1,7 @@
 // Starts the gateway from the environment. The only file here that acts when it is imported.
+import { settingsToBegin } from "@portico/shared/launcher-messages";
 import { runService } from "@portico/shared/run-service";
 import { readConfig } from "./config.js";
 import { startGateway } from "./start-gateway.js";
 
-await runService(() => startGateway(readConfig(process.env)));
+await runService(async () => startGateway(readConfig(await settingsToBegin())));

@@ -63,7 +63,7 @@ export async function listen(
   );
   const inFlight = new Set<ServerResponse>();
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
-    setBodyDeadline(request, bodyTimeouts);
+    if (hasBody(request)) setBodyDeadline(request, bodyTimeouts);
     inFlight.add(response);
     response.once("close", () => inFlight.delete(response));
     if (!server.listening) response.setHeader("Connection", "close");
@@ -82,6 +82,11 @@ export async function listen(
   const port = typeof address === "object" && address !== null ? address.port : where.port;
   const host = where.host.includes(":") ? `[${where.host}]` : where.host;
   return { url: `http://${host}:${port}`, server, stop: () => stop(server, inFlight, connections) };
+}
+
+/** Whether a body follows, as HTTP/1.1 frames it. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
 }
 
 /** The client asks for the connection to be closed after this request. */
@@ -104,7 +109,7 @@ function lingerBeforeClosing(request: IncomingMessage, response: ServerResponse)
   });
 }
 
-const JSON_BODY = /^application\/json\b/i;
+const JSON_BODY = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>();
 
 function setBodyDeadline(request: IncomingMessage, { jsonMs, otherMs }: BodyTimeouts): void {

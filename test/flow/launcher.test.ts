@@ -17,6 +17,10 @@ const NOTE = `
   const name = process.argv[1].includes("gateway") ? "gateway" : "data service";
   note(name + " pid " + process.pid);
 `;
+/** What the gateway does first (settingsToBegin). */
+const HELD = `
+  await new Promise((resolve) => process.once("message", ({ env }) => resolve(Object.assign(process.env, env))));
+`;
 const READY = `${NOTE}
   process.send({ type: "store", description: "/data (fake)" });
   process.send({ type: "first-admin", email: "root@example.com", password: "one-time" });
@@ -125,11 +129,13 @@ describe("the launcher", () => {
     await expectAllGone();
   });
 
-  it("starts both at once where the settings say where the data service will be", async () => {
-    const showUrl = `${READY} note("DATA_SERVICE_URL " + process.env.DATA_SERVICE_URL);`;
-    const run = await launch(NEVER_READY, showUrl, { env: { DATA_SERVICE_PORT: "4100" } });
-    await until(async () => (await notes()).includes("DATA_SERVICE_URL http://127.0.0.1:4100"));
-    expect(run.out()).not.toContain("running at");
+  it("loads both at the same time, and lets the gateway act when the data service is ready", async () => {
+    const loads = `${NOTE} process.once("message", () => note(name + " acts"));`;
+    const run = await launch(NEVER_READY, loads, { waits: false });
+    await until(async () => (await notes()).filter((line) => line.includes(" pid ")).length === 2);
+    // The data service is told to begin, whatever it makes of it; its message stands for the time that passes.
+    await until(async () => (await notes()).includes("starting"));
+    expect(await notes()).not.toContain("gateway acts");
     run.launcher.kill("SIGTERM");
     expect(await run.code).toBe(0);
     await expectAllGone();
@@ -152,7 +158,7 @@ describe("the launcher", () => {
 async function launch(
   dataService: string,
   gateway: string,
-  options: { stopTimeoutMs?: number; env?: Record<string, string> } = {},
+  options: { stopTimeoutMs?: number; env?: Record<string, string>; waits?: boolean } = {},
 ): Promise<Run> {
   const services = [
     {
@@ -160,7 +166,7 @@ async function launch(
       script: await script("data-service", dataService),
       urlVariable: "DATA_SERVICE_URL",
     },
-    { name: "gateway", script: await script("gateway", gateway) },
+    { name: "gateway", script: await script("gateway", `${options.waits === false ? "" : HELD}${gateway}`) },
   ];
   const main = await script(
     "main",
@@ -168,11 +174,7 @@ async function launch(
      process.exitCode = await launch({ services: ${JSON.stringify(services)}, env: process.env,
        stopTimeoutMs: ${options.stopTimeoutMs} });`,
   );
-  const env = {
-    ...{ PATH: process.env.PATH, NOTES: join(folder, "notes") },
-    // Any free port: where it is, only the service can tell.
-    ...{ DATA_SERVICE_PORT: "0", ...options.env },
-  };
+  const env = { PATH: process.env.PATH, NOTES: join(folder, "notes"), ...options.env };
   const launcher = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
   const out = collect(launcher.stdout);
   const errors = collect(launcher.stderr);

@@ -10,7 +10,7 @@ import { type Stack, startStack } from "../support/stack.js";
 import { CLASSICS, operations } from "./session-model.js";
 import { type Place, Play, type System } from "./session-play.js";
 
-const RUNS = Number(process.env.PORTICO_SESSION_RUNS ?? 6);
+const RUNS = Number(process.env.PORTICO_SESSION_RUNS ?? 2);
 const SEED = Number(process.env.PORTICO_SESSION_SEED ?? randomInt(2 ** 31));
 const MINUTES = 60_000;
 /** A sequence that takes longer is broken off: grace periods would end by themselves. */
@@ -57,7 +57,11 @@ describe.each(PLACES)(
               await play.take(operation);
             }
           }),
-          { numRuns: RUNS, seed, examples: CLASSICS.map((sequence): [typeof sequence] => [sequence]) },
+          {
+            numRuns: RUNS + CLASSICS.length,
+            seed,
+            examples: CLASSICS.map((sequence): [typeof sequence] => [sequence]),
+          },
         );
       },
       5 * MINUTES + RUNS * 10_000,

@@ -71,8 +71,9 @@ async function respondWithText(response: Response, text: AsyncIterable<string>):
     if (!(await write(response, pending))) return;
     pending = "";
   }
-  // A short answer goes out in one piece, with its length.
-  response.headersSent ? response.end(pending) : response.send(pending);
+  // A short answer goes out in one piece, with its length. Not by Express' `send`: there is no ETag to compare.
+  if (!response.headersSent) response.set("Content-Length", String(Buffer.byteLength(pending)));
+  response.end(pending);
 }
 
 /** False when the client has gone: then the loop ends, and with it the cursor. */

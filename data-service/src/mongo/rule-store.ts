@@ -24,8 +24,6 @@ interface RuleDocument {
 
 /** The contract promises 5 s on other instances. */
 const FRESH_MS = 2_000;
-/** More roles than anybody has; beyond it the cache starts anew. */
-const MOST_ROLES = 1_000;
 
 export interface RuleStore {
   /** Enabled rules of a role and of everyone. @param roleId null = everyone's alone */
@@ -72,7 +70,8 @@ export function makeRuleStore(
       const now = clock.now().getTime();
       const known = cache.get(roleId);
       if (known !== undefined && now - known.at < FRESH_MS) return known.rules;
-      if (cache.size >= MOST_ROLES) cache.clear();
+      // Rules that nobody asks for go with all that was made of them.
+      for (const [role, { at }] of cache) if (now - at >= FRESH_MS) cache.delete(role);
       const fresh = { at: now, rules: read(roleId) };
       cache.set(roleId, fresh);
       // What could not be read must be asked for again.

@@ -44,7 +44,7 @@ const isOpen = (member: Column | Relation): boolean => !("hidden" in member && m
 export class Rights {
   readonly #context: RightsContext;
   readonly #views: Views;
-  /** What rules come to, by catalog, table and action: a request asks several times. */
+  /** What rules come to, by table and action: a request asks several times, and a shared view for as long as it lives. */
   readonly #compiled = new WeakMap<Table, Map<Action, readonly WriteGrant[]>>();
 
   constructor(context: RightsContext) {

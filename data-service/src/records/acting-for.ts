@@ -12,7 +12,7 @@ export interface Writes {
 
 export type WritesOf = (actor: Actor) => Writes;
 
-/** The service itself: demo content, repairs, what is taken back. */
+/** The service itself: repairs, and what is taken back. */
 export const NOBODY: Actor = { userId: null };
 
 /** The same dependencies, whose writes are the caller's. Once at the start of each request that writes. */

@@ -1,5 +1,4 @@
 // POST of records: check everything, write all or none, answer with the records as they are now.
-
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { isArray, type Json } from "../json.js";

@@ -54,8 +54,9 @@ export async function list(
     const view = rights.view(catalog);
     const rows = askedRows(parameters.deleted, rights, catalog, table);
     const bind = () => authorizeRead(bindQuery(parameters, table, view, deps.limits), view, rows(view));
-    // Who may ask for deleted records is no matter of what may be read alone.
-    return parameters.deleted === undefined ? known.of(view, [table.name, parameters], bind) : bind();
+    // Deleted records are for those who may delete: that is more than the view says.
+    if (parameters.deleted !== undefined) return bind();
+    return known.of(view, [table.name, parameters, deps.limits], bind);
   });
   if (explained)
     return { records: inParts([await explainList(deps, query)], (plan) => plan), meta: undefined };
@@ -88,10 +89,18 @@ async function runList(
   const documents = await deps.store.read(root.table, pipeline);
   note(documents.length, documents);
   const short = ranking.parents !== undefined && documents.length < root.limit;
-  const rows = short
-    ? await deps.store.read(root.table, lowerList(query, await rankAfterAll(deps, plan)))
-    : documents;
+  const rows = short ? await readAfterAll(deps, plan) : documents;
   return inParts(rows, shape);
+}
+
+/** The list, where the parents that were named did not fill the page; what happens meanwhile may leave out more of them. */
+async function readAfterAll(deps: RecordDeps, plan: Plan): Promise<StoredRecord[]> {
+  const { query } = plan;
+  const read = (ranking: Ranking) => deps.store.read(query.root.table, lowerList(query, ranking));
+  const ranking = await rankAfterAll(deps, plan);
+  const rows = await read(ranking);
+  const isFull = ranking.parents === undefined || rows.length === query.root.limit;
+  return isFull ? rows : read({ ranked: true });
 }
 
 const pipelines = new WeakMap<AuthorizedQuery, Stage[]>();

@@ -95,7 +95,7 @@ function shapeIn(
     node: authorizeNode(bindRecordShape(parameters, table, view, deps.limits), view, rows),
     view,
   });
-  return rows === undefined ? known.of(view, [table.name, parameters], bind) : bind();
+  return rows === undefined ? known.of(view, [table.name, parameters, deps.limits], bind) : bind();
 }
 
 /** Checks `fields` and `deep` before anything is written. @throws AppError 400 */

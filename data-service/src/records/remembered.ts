@@ -2,10 +2,10 @@
 // looked up through the same view, always come to the same; with either of them it is forgotten.
 import type { ReadView } from "../permission/read-view.js";
 
-/** Of each view; beyond it, it begins anew. */
-const MOST = 200;
-/** Longer ones are seldom asked twice. */
-const MOST_CHARACTERS = 2_000;
+/** Of each view; beyond it, the oldest goes. */
+const MOST = 100;
+/** Longer ones are seldom asked twice, and what they come to may be large. */
+const MOST_CHARACTERS = 600;
 
 export class Remembered<Result> {
   readonly #byView = new WeakMap<ReadView, Map<string, Result>>();
@@ -15,15 +15,21 @@ export class Remembered<Result> {
    * @param make pure; what it throws is not kept
    */
   of(view: ReadView, words: readonly unknown[], make: () => Result): Result {
-    const key = JSON.stringify(words);
+    const key = JSON.stringify(words, distinctly);
     if (key.length > MOST_CHARACTERS) return make();
     const known = this.#byView.get(view) ?? new Map<string, Result>();
     const before = known.get(key);
     if (before !== undefined) return before;
     const result = make();
-    if (known.size >= MOST) known.clear();
     known.set(key, result);
+    const [oldest] = known.size > MOST ? known.keys() : [];
+    if (oldest !== undefined) known.delete(oldest);
     this.#byView.set(view, known);
     return result;
   }
+}
+
+/** JSON has no word for numbers beyond all bounds, as 1e400 is read: without one they would pass for null. */
+function distinctly(_name: string, value: unknown): unknown {
+  return typeof value === "number" && !Number.isFinite(value) ? `the number ${value}` : value;
 }

@@ -1,5 +1,4 @@
 // POST /{table}/{id}/restore: brings a deleted record back, with all that went with it.
-
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import { requireSettled } from "../schema/write-gate.js";

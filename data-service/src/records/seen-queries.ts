@@ -1,7 +1,7 @@
 // What lists have read since this process started, by shape: the facts behind GET /svc_table/{id}/advice.
 //
 // Counting a shape costs a list a few microseconds. What the database examined for it is learned from `explain` now
-// and then, after the answer, one at a time; operands live no longer than that.
+// and then, after the answer, one at a time; a shape holds no operands.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "@portico/shared/clock";
 import { LRUCache } from "lru-cache";

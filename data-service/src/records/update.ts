@@ -1,5 +1,4 @@
 // PATCH of records: check everything, write, answer with the record as it is now.
-
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { isObject, type Json } from "../json.js";
 import type { Rights } from "../permission/rights.js";
