@@ -1,6 +1,7 @@
 // The development provider: whom it serves, what it seals, and that its page is strict.
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { untilLogged } from "../support/process-facts.js";
 import { type Stack, startStack } from "../support/stack.js";
 import { startUrl } from "./support/system.js";
 import { Traveller } from "./support/traveller.js";
@@ -99,8 +100,8 @@ describe("the development provider", () => {
     expect((await traveller.travel(third.location ?? "")).end).toBe(`${stack.appUrl}/after`);
   });
 
-  it("says in the log that it is on", () => {
-    expect(stack.gateway.log()).toContain("development sign-in provider is on");
+  it("says in the log that it is on", async () => {
+    await untilLogged(stack.gateway, /development sign-in provider is on/);
   });
 
   it("is nowhere when it is off", async () => {

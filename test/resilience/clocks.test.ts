@@ -3,6 +3,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { Browser } from "../contract/auth/jar.js";
 import { apiOf, asAdmin } from "../support/api.js";
+import { untilLogged } from "../support/process-facts.js";
 import { fileOf } from "../support/run-state.js";
 import { type Stack, startStack } from "../support/stack.js";
 
@@ -44,7 +45,7 @@ describe.each([5, -5])("a gateway that is %d minutes ahead", (minutes) => {
       expect((await (await asAdmin(stack)).get("/me")).status).toBe(200);
       const { status, body } = await startSignIn(stack);
       expect([status, body.error.code]).toEqual([401, "UNAUTHORIZED"]);
-      expect(stack.dataService.log()).toMatch(/"level":"warn".*clocks/);
+      await untilLogged(stack.dataService, /"level":"warn".*clocks/);
       expect(stack.gateway.log() + stack.dataService.log()).not.toMatch(/"status":5\d\d/);
     } finally {
       await stack.stop();

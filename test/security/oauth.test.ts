@@ -15,6 +15,7 @@ import {
 } from "../oauth/support/system.js";
 import type { Step, Traveller } from "../oauth/support/traveller.js";
 import { apiOf } from "../support/api.js";
+import { untilLogged } from "../support/process-facts.js";
 
 let system: OAuthSystem;
 let api: string;
@@ -86,7 +87,7 @@ describe("the bridge", () => {
     const again = await stranger.go(bridge, cookie);
     expect(refused(again)).toEqual(REFUSED);
     expect(errorOf(again).details).toEqual({ reason: "unknown" });
-    expect(system.stack.dataService.log()).toMatch(/"event":"bridge.replay"/);
+    await untilLogged(system.stack.dataService, /"event":"bridge.replay"/);
   });
 
   it("A4 refuses a code after its 60 s, swept away or not", async () => {

@@ -1,4 +1,4 @@
-// What a running process holds: memory, open files and sockets. Read from /proc, so on Linux alone.
+// What a running process holds and says: memory, open files and sockets (from /proc, so on Linux alone), and its log.
 import { readdir, readFile } from "node:fs/promises";
 
 /** Resident memory in bytes. */
@@ -26,4 +26,15 @@ export async function until<Seen>(
       throw new Error(`after ${withinMs} ms: ${JSON.stringify(seen)}`);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
+}
+
+const LOGGED_WITHIN_MS = 10_000;
+
+/** Waits for words in a service's log: they come by a pipe, some moments after what they tell of. */
+export async function untilLogged(service: { log(): string }, words: RegExp): Promise<string> {
+  return until(
+    async () => service.log(),
+    (log) => words.test(log),
+    LOGGED_WITHIN_MS,
+  );
 }

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
+import { untilLogged } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, type Row } from "../records/make.js";
 import { Browser } from "./jar.js";
@@ -55,8 +56,7 @@ describe("an entry", () => {
 
   it("is in the service's log, too", async () => {
     const id = (await logIn()).headers.get("x-correlation-id") ?? "";
-    const lines = stack.dataService.log().split("\n");
-    expect(lines.some((line) => line.includes(id) && line.includes('"message":"audit"'))).toBe(true);
+    await untilLogged(stack.dataService, new RegExp(`"correlationId":"${id}".*"message":"audit"`));
   });
 });
 
@@ -251,7 +251,7 @@ describe("svc_audit", () => {
     try {
       expect((await logIn()).status).toBe(200);
       expect((await logIn({ ...ANN, password: "wrong password" })).status).toBe(401);
-      expect(stack.dataService.log()).toContain("audit entry not kept");
+      await untilLogged(stack.dataService, /audit entry not kept/);
     } finally {
       await db.renameCollection("kept_audit", "svc_audit", { dropTarget: true });
     }
