@@ -233,6 +233,15 @@ describe("the address", () => {
   });
 });
 
+describe("a query that resembles one asked before", () => {
+  it("is judged by its own words", async () => {
+    const of = (born: string) => `/authors?filter=${encodeURIComponent(`{"birthYear":${born}}`)}`;
+    expect((await send("GET", of("null"))).status).toBe(200);
+    expect((await send("GET", of("1e400"))).status).toBe(400);
+    expect((await send("GET", of('"null"'))).status).toBe(400);
+  });
+});
+
 describe("QUERY_MAX_LIMIT", () => {
   it("is the default where the default would be above it", async () => {
     const { status, text } = await send("GET", "/books");
@@ -243,6 +252,11 @@ describe("QUERY_MAX_LIMIT", () => {
     expect((await send("GET", "/books?limit=5")).status).toBe(200);
     expect(await refusalOf("limit=6")).toBe("limit: is above the maximum of 5");
     expect(await refusalOf("limit=0")).toBe("limit: 0 means all, which is more than the maximum of 5");
+  });
+
+  it("is not lifted by the folder tree, which has no limit", async () => {
+    expect((await send("GET", "/svc_folder/tree")).status).toBe(200);
+    expect((await send("GET", "/svc_folder?limit=0")).status).toBe(400);
   });
 
   it("counts for children too", async () => {
