@@ -9,6 +9,7 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import { ConfigError } from "./env.js";
+import { hasBody } from "./has-body.js";
 
 /** Slow request heads are cut after this. */
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -63,7 +64,7 @@ export async function listen(
   );
   const inFlight = new Set<ServerResponse>();
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
-    if (hasBody(request)) setBodyDeadline(request, bodyTimeouts);
+    if (hasBody(request.headers)) setBodyDeadline(request, bodyTimeouts);
     inFlight.add(response);
     response.once("close", () => inFlight.delete(response));
     if (!server.listening) response.setHeader("Connection", "close");
@@ -82,11 +83,6 @@ export async function listen(
   const port = typeof address === "object" && address !== null ? address.port : where.port;
   const host = where.host.includes(":") ? `[${where.host}]` : where.host;
   return { url: `http://${host}:${port}`, server, stop: () => stop(server, inFlight, connections) };
-}
-
-/** Whether a body follows, as HTTP/1.1 frames it. */
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
 }
 
 /** The client asks for the connection to be closed after this request. */

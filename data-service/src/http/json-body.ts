@@ -1,5 +1,6 @@
 // Reads a request's JSON: UTF-8 only, uncompressed, of bounded size; the one reader for all routes.
 import { AppError } from "@portico/shared/app-error";
+import { hasBody } from "@portico/shared/has-body";
 import { type Request, type RequestHandler, raw } from "express";
 import type { Json } from "../json.js";
 
@@ -21,13 +22,8 @@ export function jsonBody(maxBytes: number): RequestHandler[] {
   return [requireJsonType, read, parse];
 }
 
-function hasBody(request: Request): boolean {
-  const { "content-length": length = "0", "transfer-encoding": chunked } = request.headers;
-  return chunked !== undefined || length !== "0";
-}
-
 const requireJsonType: RequestHandler = (request, _response, next) => {
-  if (hasBody(request) && !JSON_UTF8.test(request.headers["content-type"] ?? "")) {
+  if (hasBody(request.headers) && !JSON_UTF8.test(request.headers["content-type"] ?? "")) {
     throw new AppError("UNSUPPORTED_MEDIA_TYPE");
   }
   next();

@@ -1,4 +1,5 @@
 // Records in MongoDB: the few calls every use case is made of, with refusals instead of driver errors.
+
 import type {
   AbstractCursor,
   Document as BsonDocument,
@@ -9,6 +10,7 @@ import type {
 } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { getOrMake } from "../get-or-make.js";
 import type { Document, Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import { asRefusal } from "./driver-errors.js";
@@ -309,9 +311,8 @@ export class RecordStore {
 
   #collection(table: Table) {
     const name = table.collection;
-    const collection = this.#collections.get(name) ?? this.#db.collection<BsonDocument>(name, this.#options);
-    this.#collections.set(name, collection);
-    return collection;
+    const make = () => this.#db.collection<BsonDocument>(name, this.#options);
+    return getOrMake(this.#collections, name, make);
   }
 
   #cursor(table: Table, pipeline: Stage[]): AbstractCursor<StoredRecord> {

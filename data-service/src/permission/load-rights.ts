@@ -1,5 +1,7 @@
 // Principal -> Rights: fetches the rules, and the caller's record where a rule speaks of it.
+
 import type { Clock } from "@portico/shared/clock";
+import { getOrMake } from "../get-or-make.js";
 import type { JsonObject } from "../json.js";
 import { ANONYMOUS, type Principal } from "../principal.js";
 import { type ProtectedTables, Rights, type Views } from "./rights.js";
@@ -59,11 +61,7 @@ interface Facts {
 /** Rules are read every other second and asked for with every request: they are looked through once. */
 function rememberFacts(): (rules: readonly Rule[]) => Facts {
   const known = new WeakMap<readonly Rule[], Facts>();
-  return (rules) => {
-    const facts = known.get(rules) ?? factsFrom(rules);
-    known.set(rules, facts);
-    return facts;
-  };
+  return (rules) => getOrMake(known, rules, () => factsFrom(rules));
 }
 
 function factsFrom(rules: readonly Rule[]): Facts {

@@ -1,7 +1,9 @@
 // Who may do what: a caller and the rules that concern them -> policies for every road. Pure.
+
 import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
+import { getOrMake } from "../get-or-make.js";
 import type { JsonObject } from "../json.js";
 import { type Principal, type SignedIn, signInNeeded } from "../principal.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
@@ -58,11 +60,7 @@ export class Rights {
 
   /** What the caller may read, as the query language looks it up. */
   view(catalog: Catalog): ReadView {
-    const known = this.#views.get(catalog);
-    if (known !== undefined) return known;
-    const view = new ReadView(catalog, this.read(catalog));
-    this.#views.set(catalog, view);
-    return view;
+    return getOrMake(this.#views, catalog, () => new ReadView(catalog, this.read(catalog)));
   }
 
   /** The read rights, table by table. */

@@ -1,7 +1,9 @@
 // Documents -> the JSON of the answer. The one serializer: what the query did not select can't leave here.
+
 import type { Binary } from "bson";
 import type { Column } from "../catalog/catalog.js";
 import { COLUMN_TYPES, isBinary } from "../catalog/column-types.js";
+import { getOrMake } from "../get-or-make.js";
 import type { Json } from "../json.js";
 import type { AuthorizedNode, Mask } from "./ast.js";
 import { childField, isKeyOnly, maskField } from "./lower/read.js";
@@ -19,11 +21,8 @@ const made = new WeakMap<Unseal, WeakMap<AuthorizedNode, Shape>>();
 
 /** The function that turns this query's documents into records. */
 export function shaper(node: AuthorizedNode, unseal: Unseal): Shape {
-  const known = made.get(unseal) ?? new WeakMap<AuthorizedNode, Shape>();
-  made.set(unseal, known);
-  const shape = known.get(node) ?? makeShape(node, unseal);
-  known.set(node, shape);
-  return shape;
+  const known = getOrMake(made, unseal, () => new WeakMap<AuthorizedNode, Shape>());
+  return getOrMake(known, node, () => makeShape(node, unseal));
 }
 
 function makeShape(node: AuthorizedNode, unseal: Unseal): Shape {

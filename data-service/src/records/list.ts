@@ -1,5 +1,6 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 
+import { getOrMake } from "../get-or-make.js";
 import type { Json, JsonObject } from "../json.js";
 import { type Principal, requireRoot } from "../principal.js";
 import type { AuthorizedNode, AuthorizedQuery } from "../query/ast.js";
@@ -108,9 +109,7 @@ const pipelines = new WeakMap<AuthorizedQuery, Stage[]>();
 /** A query that is asked again brings its pipeline along, unless that depends on what is in the database. */
 function pipelineOf(query: AuthorizedQuery, ranking: Ranking): Stage[] {
   if (ranking !== NO_RANKING) return lowerList(query, ranking);
-  const pipeline = pipelines.get(query) ?? lowerList(query);
-  pipelines.set(query, pipeline);
-  return pipeline;
+  return getOrMake(pipelines, query, () => lowerList(query));
 }
 
 /** Records that are made at once; the next ones when these are on their way. */

@@ -2,10 +2,12 @@
 //
 // Counting a shape costs a list a few microseconds. What the database examined for it is learned from `explain` now
 // and then, after the answer, one at a time; a shape holds no operands.
+
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "@portico/shared/clock";
 import { LRUCache } from "lru-cache";
 import type { Table } from "../catalog/catalog.js";
+import { getOrMake } from "../get-or-make.js";
 import type { Examined, ExecutionReport } from "../mongo/execution-report.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import { childRead, type QueryShape, shapeOf, type TableRead } from "../query/advice/shape.js";
@@ -130,8 +132,7 @@ export class SeenQueries {
 
   /** @param whose a query that is asked again brings the same one along, and its shape is known then */
   #see(whose: object, read: () => TableRead): Entry {
-    const { key, shape } = this.#shapes.get(whose) ?? keyedShape(read());
-    this.#shapes.set(whose, { key, shape });
+    const { key, shape } = getOrMake(this.#shapes, whose, () => keyedShape(read()));
     const known = this.#entries.get(key);
     const entry = known ?? { shape, seen: 0, table: undefined, explainedAt: 0, facts: undefined };
     if (known === undefined) this.#entries.set(key, entry);

@@ -1,16 +1,11 @@
 // Which bodies a request that relies on cookies may carry: JSON, multipart on the upload routes, CSV and NDJSON on the
 // import routes. Pure.
 import type { IncomingHttpHeaders } from "node:http";
+import { hasBody } from "@portico/shared/has-body";
 
 const JSON_BODY = /^application\/json\s*(;|$)/i;
 const RECORD_FILE = /^(text\/csv|application\/x-ndjson)\s*(;|$)/i;
 const MULTIPART_BODY = /^multipart\/form-data\s*;/i;
-
-/** Whether a body follows, as HTTP/1.1 frames it. */
-export function hasBody(headers: IncomingHttpHeaders): boolean {
-  const { "transfer-encoding": chunked, "content-length": length = "0" } = headers;
-  return chunked !== undefined || length !== "0";
-}
 
 /** What a route takes beside JSON: nothing, a form with a file, or a file of records. */
 export type RouteKind = "json" | "upload" | "import";

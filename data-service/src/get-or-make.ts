@@ -1,0 +1,19 @@
+// What is made once for a key, and is there the next time.
+
+interface Known<Key, Value> {
+  get(key: Key): Value | undefined;
+  set(key: Key, value: Value): unknown;
+}
+
+/** @param make what it throws is not kept */
+export function getOrMake<Key, Value extends object>(
+  known: Known<Key, Value>,
+  key: Key,
+  make: () => Value,
+): Value {
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const made = make();
+  known.set(key, made);
+  return made;
+}
