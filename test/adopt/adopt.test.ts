@@ -518,3 +518,64 @@ describe("a schema file that says where data lies", () => {
     expect({ code, output }).toEqual({ code: 1, output: expect.stringMatching(sentence) });
   });
 });
+
+describe("a collection that two tables want", () => {
+  let url: string;
+  let service: RunningService;
+  let admin: Api;
+  let other: MongoClient;
+
+  const fileFor = async (name: string, collection: string): Promise<string> => {
+    const file = join(directory, `${name}.json`);
+    const columns = [{ name: "a", type: "string" }];
+    await writeFile(file, JSON.stringify({ tables: [{ name, storage: { collection }, columns }] }));
+    return file;
+  };
+  const apply = async (name: string, collection: string) =>
+    schema(["apply", await fileFor(name, collection)], { MONGODB_URL: url });
+
+  beforeAll(async () => {
+    url = freshDatabase();
+    other = await MongoClient.connect(url);
+    service = await serve(url, "");
+    admin = await signIn(service.url, ADMIN);
+  }, 60_000);
+  afterAll(async () => {
+    await service.stop();
+    await other.close();
+  });
+
+  it("is given to one of them, also when both ask at the same moment", async () => {
+    const ended = await Promise.all([apply("one", "wanted"), apply("two", "wanted")]);
+    expect(ended.map(({ code }) => code).toSorted()).toEqual([0, 1]);
+    expect(ended.map(({ output, errors }) => output + errors).join()).toMatch(
+      /"wanted" is the collection of the table "(one|two)"/,
+    );
+  });
+
+  it("is not given back to a deleted table, and not dropped with what that has left", async () => {
+    const { body } = await admin.post("/svc_table", {
+      name: "former",
+      columns: [{ name: "a", type: "string" }],
+    });
+    const [{ id }] = body.data;
+    await admin.post("/former", { a: "x" });
+    const refused = await admin.delete(`/svc_table/${id}`);
+    const confirm = refused.body.error.details.confirmHash;
+    expect((await admin.delete(`/svc_table/${id}?confirm=${confirm}`)).status).toBe(200);
+    expect(await apply("latter", "former")).toMatchObject({ code: 0, errors: "" });
+    const undone = await admin.post(`/svc_table/${id}/undo`);
+    expect([undone.status, undone.body.message]).toEqual([
+      409,
+      'storage.collection: "former" is the collection of the table "latter"',
+    ]);
+    const changes = other.db().collection("_changes");
+    const aMonthAgo = new Date(Date.now() - 31 * 24 * 60 * 60 * 1000);
+    await changes.updateMany({ table: id }, { $set: { at: aMonthAgo } });
+    await service.stop();
+    service = await serve(url, "");
+    admin = await signIn(service.url, ADMIN);
+    while ((await changes.countDocuments({ table: id })) > 0);
+    expect((await admin.get("/latter", { fields: "a" })).body.data).toEqual([{ a: "x" }]);
+  }, 60_000);
+});

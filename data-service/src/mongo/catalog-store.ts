@@ -133,7 +133,8 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
     const { upsertedCount } = await tables.updateOne({ _id }, { $setOnInsert: definition }, { upsert: true });
     // Whoever was slow here may come after the table was deleted again.
     const removed =
-      upsertedCount === 1 && (await changes.findOne({ removed: id.toHexString(), state: "done" })) !== null;
+      upsertedCount === 1 &&
+      (await changes.findOne({ removed: id.toHexString(), state: { $ne: "undone" } })) !== null;
     if (removed) await tables.deleteOne({ _id });
   };
   return {

@@ -78,8 +78,9 @@ export function makeChangeStore(db: Db): ChangeStore {
       return found === null ? undefined : toChange(found);
     },
     async keepsCollection(collection) {
+      // Also by a deletion whose tidying up is still to come: its table is not to be seen any more.
       const kept = { removed: { $ne: [] }, "before.storage.collection": collection } as const;
-      return (await changes.findOne({ ...kept, state: { $in: ["done", "sweeping"] } })) !== null;
+      return (await changes.findOne({ ...kept, state: { $ne: "undone" } })) !== null;
     },
     async takeForSweeping(until) {
       await changes.deleteMany({ state: "undone", at: { $lte: until } });

@@ -43,8 +43,10 @@ export interface TableData {
   build(table: Table, indexes: readonly IndexSpec[]): Promise<boolean>;
   /** Drops indexes that are there. */
   dropIndexes(table: Table, indexes: readonly IndexSpec[]): Promise<void>;
-  /** Drops a collection with all records, and the sequence and the history of its table. */
-  dropCollection(collection: string, table: string): Promise<void>;
+  /** Drops a collection with all records. */
+  dropCollection(collection: string): Promise<void>;
+  /** Forgets the sequence and the history of a table that is gone for good. */
+  forget(table: string): Promise<void>;
 }
 
 /** Told how many records a batch has brought further. */
@@ -160,8 +162,10 @@ export function makeTableData(db: Db): TableData {
     async dropIndexes(table, indexes) {
       await dropOwnIndexes(of(table), indexes).catch(unlessMissing);
     },
-    async dropCollection(collection, table) {
+    async dropCollection(collection) {
       await db.dropCollection(collection).catch(unlessMissing);
+    },
+    async forget(table) {
       await db.collection<{ _id: string }>("_sequences").deleteOne({ _id: table });
       await db.collection("_history").deleteMany({ table });
     },

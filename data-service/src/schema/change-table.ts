@@ -73,7 +73,10 @@ async function sweep(deps: ChangeDeps, { before, after, removed }: Change): Prom
     if (storage.adopted === true) continue;
     const current = definitions.find((each) => each.id === id);
     if (removed.includes(id)) {
-      if (current === undefined) await deps.data.dropCollection(storage.collection, id);
+      if (current === undefined) await deps.data.forget(id);
+      // Another table may have adopted it since.
+      const isUsed = definitions.some((each) => each.storage.collection === storage.collection);
+      if (!isUsed) await deps.data.dropCollection(storage.collection);
       continue;
     }
     const kept = [after.find((each) => each.id === id), current].flatMap((table) =>

@@ -13,7 +13,7 @@ import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { TableData } from "../mongo/table-data.js";
 import type { CurrentCatalog } from "./current-catalog.js";
-import { nameTaken, schemaError } from "./plan-change.js";
+import { nameTaken, requireOwnCollection, schemaError } from "./plan-change.js";
 
 export interface SchemaDeps {
   readonly catalogs: CurrentCatalog;
@@ -40,8 +40,12 @@ const LOOK_MS = 50;
 export async function createTable(deps: SchemaDeps, body: Json, ownIds = false): Promise<string> {
   const catalog = await deps.catalogs.refresh();
   const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, ownIds));
+  requireOwnCollection(catalog, definition);
   if (!(await deps.catalogStore.reserve(definition, deps.clock.now()))) throw nameTaken(definition.name);
-  await provisionAndPublish(deps, definition, (catalog) => void checkNew(deps, body, catalog, ownIds));
+  await provisionAndPublish(deps, definition, (catalog) => {
+    checkNew(deps, body, catalog, ownIds);
+    requireOwnCollection(catalog, definition);
+  });
   return definition.id;
 }
 
@@ -52,7 +56,7 @@ async function withOwnCollection(
   definition: TableDefinition,
 ): Promise<TableDefinition> {
   const { name, id, storage } = definition;
-  if (storage.adopted === true) return unusedBefore(catalog, definition);
+  if (storage.adopted === true) return definition;
   const isUsed = [...catalog.tables.values()].some((table) => table.collection === name);
   if (!isUsed && !(await deps.changes.keepsCollection(name))) {
     // Documents that another program has put there are not ours to clear away.
@@ -61,17 +65,6 @@ async function withOwnCollection(
   }
   // No table's name has a dot.
   return { ...definition, storage: { ...storage, collection: `${name}.${id}` } };
-}
-
-/** Two tables on one collection would not know of each other's writes. @throws AppError 409 */
-function unusedBefore({ tables }: Catalog, definition: TableDefinition): TableDefinition {
-  const { collection } = definition.storage;
-  const other = [...tables.values()].find((table) => table.collection === collection);
-  if (other === undefined) return definition;
-  throw new AppError(
-    "CONFLICT",
-    `storage.collection: "${collection}" is the collection of the table "${other.name}"`,
-  );
 }
 
 function checkNew(deps: SchemaDeps, body: Json, catalog: Catalog, ownIds: boolean): TableDefinition {
@@ -181,4 +174,5 @@ function requireStillFits(deps: SchemaDeps, definition: TableDefinition, catalog
     existing: definition,
   });
   if (!checked.ok) throw schemaError(checked.problems);
+  requireOwnCollection(catalog, definition);
 }

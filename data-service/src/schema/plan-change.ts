@@ -85,6 +85,7 @@ export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[]
     existing === undefined || then === undefined ? before : revertChange(existing, { before, after: then });
   const others = definitions.filter((each) => each.id !== change.table);
   const after = checked(deps, others, wanted, definitionJson(wanted), false);
+  requireOwnCollection(buildCatalog(0, others, deps.systemTables), after);
   const fills = existing === undefined ? [] : restoringFills(existing, after);
   const steps =
     existing === undefined
@@ -257,6 +258,17 @@ export function nameTaken(name: string): AppError {
     message: `name: there is a table "${name}" already`,
     details: { fields: ["name"] },
   });
+}
+
+/** Two tables on one collection would not know of each other's writes. @throws AppError 409 */
+export function requireOwnCollection({ tables }: Catalog, { id, storage }: TableDefinition): void {
+  const { collection } = storage;
+  const other = [...tables.values()].find((table) => table.collection === collection && table.id !== id);
+  if (other !== undefined)
+    throw new AppError(
+      "CONFLICT",
+      `storage.collection: "${collection}" is the collection of the table "${other.name}"`,
+    );
 }
 
 /** 422 with every problem. */

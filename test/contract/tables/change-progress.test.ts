@@ -25,7 +25,8 @@ const TEXT = { columns: [{ name: "a", type: "string" }] };
 
 async function table(name: string, records: readonly object[]): Promise<Row> {
   const made = await makeTable(admin, { name, ...TEXT });
-  await admin.post(`/${name}`, records, { fields: "id" });
+  const { status } = await admin.post(`/${name}`, records, { fields: "id" });
+  expect(status).toBe(201);
   return made;
 }
 
@@ -150,11 +151,22 @@ describe("what a change took away", () => {
     expect(await valuesOf(admin, "again", "a")).toEqual(["x"]);
   }, 60_000);
 
+  /** Deletes a table; the tidying up may still be going on. */
+  async function deleted({ id, name }: Row): Promise<void> {
+    const { body } = await admin.delete(`/svc_table/${id}`);
+    await admin.delete(`/svc_table/${id}?confirm=${body.error.details.confirmHash}`);
+    await until(async () => (await tableNamed(admin, name)) === undefined);
+  }
+
+  const tidied = (id: string): Promise<void> =>
+    until(
+      async () => (await client.db().collection("_changes").findOne({ table: id, state: "done" })) !== null,
+    );
+
   it("is a deleted table's collection, also when a new table has its name", async () => {
     const made = await table("dropped", [{ a: "old" }]);
-    const { body } = await admin.delete(`/svc_table/${made.id}`);
-    await admin.delete(`/svc_table/${made.id}?confirm=${body.error.details.confirmHash}`);
-    await until(async () => (await tableNamed(admin, "dropped")) === undefined);
+    await deleted(made);
+    await tidied(made.id);
     const next = await table("dropped", [{ a: "new" }]);
     expect(next.id).not.toBe(made.id);
     await age(made.id, days(31));
@@ -162,4 +174,18 @@ describe("what a change took away", () => {
     await until(async () => (await stored("dropped")).length === 0);
     expect(await valuesOf(admin, "dropped", "a")).toEqual(["new"]);
   }, 60_000);
+
+  it("is not shared with a new table of its name, made before the deletion is tidied up", async () => {
+    const made = await table("hurried", [{ a: "old" }]);
+    await deleted(made);
+    await tidied(made.id);
+    // As it is from the moment the table is out of use.
+    await client
+      .db()
+      .collection("_changes")
+      .updateOne({ table: made.id }, { $set: { state: "preparing" } });
+    await table("hurried", [{ a: "new" }]);
+    expect(await valuesOf(admin, "hurried", "a")).toEqual(["new"]);
+    expect((await stored("hurried")).map(({ a }) => a)).toEqual(["old"]);
+  });
 });
