@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import { errors, type JWTPayload, jwtVerify, type ProtectedHeaderParameters, SignJWT } from "jose";
-import { LRUCache } from "lru-cache";
+import { agingCache } from "../aging-cache.js";
 import type { KeyRing } from "./keys.js";
 import { isSessionId } from "./session.js";
 
@@ -50,7 +50,7 @@ interface Verified {
 /** @param issuer APP_URL */
 export function makeAccessTokens(keys: KeyRing, issuer: string, ttlSeconds: number): AccessTokens {
   const skew = Math.min(MAX_SKEW_SECONDS, ttlSeconds);
-  const verified = new LRUCache<string, Verified>({ max: MOST_VERIFIED });
+  const verified = agingCache<Verified>({ max: MOST_VERIFIED, ttlMs: ttlSeconds * 1000 });
   return {
     ttlSeconds,
     async sign({ userId, sessionId, origin }, iat) {

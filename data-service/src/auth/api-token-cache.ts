@@ -1,6 +1,6 @@
 // Which API tokens are good and what their users may be, at most five seconds old.
 import type { Clock } from "@portico/shared/clock";
-import { LRUCache } from "lru-cache";
+import { agingCache } from "../aging-cache.js";
 import { type ApiToken, hashOfApiToken } from "./api-token.js";
 import type { ActiveUser } from "./session-cache.js";
 
@@ -36,11 +36,8 @@ export interface ApiTokenCache {
 }
 
 export function makeApiTokenCache(deps: ApiTokenCacheDeps): ApiTokenCache {
-  const entries = new LRUCache<string, Promise<LiveApiToken | undefined>>({
-    max: MAX_TOKENS,
-    ttl: MAX_AGE_MS,
-    ttlResolution: 0,
-    perf: { now: () => deps.clock.now().getTime() },
+  const entries = agingCache<Promise<LiveApiToken | undefined>>({
+    ...{ max: MAX_TOKENS, ttlMs: MAX_AGE_MS, clock: deps.clock },
   });
   return {
     async find(text) {

@@ -1,6 +1,6 @@
 // Which sessions are alive and what their users may be, at most five seconds old.
 import type { Clock } from "@portico/shared/clock";
-import { LRUCache } from "lru-cache";
+import { agingCache } from "../aging-cache.js";
 import { isAlive, type Session } from "./session.js";
 
 /** How long log-out, deactivation and role change on another instance may go unnoticed (contract, section 3.1). */
@@ -41,13 +41,7 @@ interface Entry {
 }
 
 export function makeSessionCache(deps: SessionCacheDeps): SessionCache {
-  const entries = new LRUCache<string, Entry>({
-    max: MAX_SESSIONS,
-    ttl: MAX_AGE_MS,
-    // Exact ages: the default looks at the time once a millisecond at most, and tests move the clock.
-    ttlResolution: 0,
-    perf: { now: () => deps.clock.now().getTime() },
-  });
+  const entries = agingCache<Entry>({ max: MAX_SESSIONS, ttlMs: MAX_AGE_MS, clock: deps.clock });
 
   const load = (sessionId: string, userId: string): Entry => {
     const entry = { userId, live: read(deps, sessionId, userId) };
