@@ -445,10 +445,17 @@ export async function prepareTables(deps: Deps): Promise<void> {
   await repairJournal(records, isEmbedded(config));
   await joinInstances(records, isEmbedded(config));
   await finishInterrupted(records);
+  await shardTables(records);
   // Where others may be at work, it is done in passing: see main.
   if (!isEmbedded(config)) return;
   await records.once.store.lapse();
   await repairUnfinished(records, true);
+}
+
+/** Tables that were made before the database became a sharded cluster; the others are spread already. */
+async function shardTables({ catalogs, provision }: Deps["records"]): Promise<void> {
+  const { tables } = await catalogs.refresh();
+  for (const table of tables.values()) if (table.isSharded) await provision(table);
 }
 
 /** The database runs inside this process, or beside it, and nobody else has it open. */

@@ -378,6 +378,7 @@ export interface Tables {
       changes: boolean | null;
       history: boolean | null;
       softDelete: boolean | null;
+      shardKey: "id" | null;
       idType: "objectId" | "uuid" | "int" | "string" | "mixed" | null;
       columns: Json | null;
       relations: Json | null;
@@ -394,6 +395,7 @@ export interface Tables {
       changes?: boolean | null;
       history?: boolean | null;
       softDelete?: boolean | null;
+      shardKey?: "id" | null;
       idType?: "objectId" | "uuid" | "int" | "string" | "mixed" | null;
       columns?: Json | null;
       relations?: Json | null;
@@ -407,6 +409,7 @@ export interface Tables {
       changes?: boolean | null;
       history?: boolean | null;
       softDelete?: boolean | null;
+      shardKey?: "id" | null;
       idType?: "objectId" | "uuid" | "int" | "string" | "mixed" | null;
       columns?: Json | null;
       relations?: Json | null;
@@ -424,6 +427,7 @@ export interface Tables {
       changes?: boolean | null | BooleanTests;
       history?: boolean | null | BooleanTests;
       softDelete?: boolean | null | BooleanTests;
+      shardKey?: "id" | null | EnumTests<"id">;
       idType?: "objectId" | "uuid" | "int" | "string" | "mixed" | null | EnumTests<"objectId" | "uuid" | "int" | "string" | "mixed">;
       columns?: null | JsonTests;
       relations?: null | JsonTests;

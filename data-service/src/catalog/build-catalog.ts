@@ -74,6 +74,7 @@ function buildTable(
     changes: definition.changes === true,
     history: definition.history === true,
     idType: definition.idType,
+    isSharded: definition.shardKey === "id",
     system: secrets !== undefined,
     ...{ idColumn, createdAt, updatedAt },
     ...(deletedAt === undefined ? {} : { deletedAt }),

@@ -98,6 +98,8 @@ export interface Table {
   /** Who changed what in its records is kept. */
   readonly history?: boolean;
   readonly idType: IdType;
+  /** On a sharded cluster the records are spread by their ids. */
+  readonly isSharded?: boolean;
   /** Part of Portico itself (`svc_…`). */
   readonly system: boolean;
   /** Written by the service alone: no request makes, changes or deletes its records, and nothing links to them. */

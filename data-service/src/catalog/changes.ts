@@ -102,6 +102,11 @@ export function switchesWrites({ what, where }: Step): boolean {
   return what === "table.set" && (where === "changes" || where === "history" || where === "softDelete");
 }
 
+/** Are the records to be spread over the shards of a cluster from now on? */
+export function spreadsRecords({ what, where }: Step): boolean {
+  return what === "table.set" && where === "shardKey";
+}
+
 /** The one step of deleting a table. */
 export function removal(before: TableDefinition): Step {
   const question = { ask: "records", beyond: 0 } as const;
@@ -115,7 +120,16 @@ export function restoration(after: TableDefinition): Step {
 }
 
 const SETTINGS = [
-  ...(["name", "description", "singleton", "changes", "history", "softDelete", "idType"] as const),
+  ...([
+    "name",
+    "description",
+    "singleton",
+    "changes",
+    "history",
+    "softDelete",
+    "shardKey",
+    "idType",
+  ] as const),
   ...(["uniques", "indexes"] as const),
 ];
 

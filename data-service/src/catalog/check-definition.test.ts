@@ -33,7 +33,7 @@ describe("a definition", () => {
       ok: true,
       definition: {
         ...{ id: "m1", name: "notes", description: null, singleton: false, idType: "objectId" },
-        ...{ changes: false, history: false, softDelete: false },
+        ...{ changes: false, history: false, softDelete: false, shardKey: null },
         ...{ columns: [], relations: [], uniques: [], indexes: [] },
         storage: { collection: "notes", fields: {} },
       },

@@ -10,6 +10,8 @@ import {
   type RelationDefinition,
   type RelationType,
   type RulesDefinition,
+  SHARD_KEYS,
+  type ShardKey,
   type TableDefinition,
 } from "./definition.js";
 import { freeField } from "./fields.js";
@@ -124,6 +126,7 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
     changes: reader.flag("changes"),
     history: reader.flag("history"),
     softDelete: reader.flag("softDelete"),
+    shardKey: checkedShardKey(reader),
     idType: reader.choice<IdType>("idType", ID_TYPES, "objectId") ?? "objectId",
     columns,
     relations,
@@ -132,12 +135,13 @@ export function checkDefinition(body: JsonObject, context: DefinitionContext): C
     storage: storageOf(name, columns, relations, context.existing, storage),
   };
   checkSoftDelete(definition, problems);
+  checkSharding(definition, context.existing, problems);
   return problems.length > 0 ? { ok: false, problems } : { ok: true, definition };
 }
 
 /** What a client may say of a table. */
 export const TABLE_KEYS: readonly string[] = [
-  ...["name", "description", "singleton", "changes", "history", "softDelete", "idType"],
+  ...["name", "description", "singleton", "changes", "history", "softDelete", "shardKey", "idType"],
   ...["columns", "relations", "uniques", "indexes"],
 ];
 
@@ -148,6 +152,30 @@ function checkSoftDelete({ softDelete, storage, relations }: TableDefinition, pr
     problems.push("softDelete: other programs would go on seeing what is deleted in this collection");
   for (const [at, { counted }] of relations.entries())
     if (counted) problems.push(`relations[${at}].counted: can't be kept in a table with softDelete`);
+}
+
+function checkedShardKey(reader: Reader): ShardKey | null {
+  if (reader.raw("shardKey") === undefined) return null;
+  return reader.choice<ShardKey>("shardKey", SHARD_KEYS) ?? null;
+}
+
+/** A shard knows only its own records: what must be unique among all of them can't lie on several. */
+function checkSharding(
+  table: TableDefinition,
+  existing: TableDefinition | undefined,
+  problems: string[],
+): void {
+  if (existing?.shardKey === "id" && table.shardKey !== "id")
+    problems.push("shardKey: records that are spread stay so; copy them into a new table instead");
+  if (table.shardKey !== "id") return;
+  const unique = [
+    ...table.columns.flatMap((column, at) => (column.unique ? [`columns[${at}].unique`] : [])),
+    ...table.relations.flatMap(({ type }, at) => (type === "one-to-one" ? [`relations[${at}].type`] : [])),
+    ...table.uniques.map((_names, at) => `uniques[${at}]`),
+    ...(table.singleton ? ["singleton"] : []),
+  ];
+  for (const place of unique)
+    problems.push(`${place}: needs something unique, which no table with a shardKey can promise`);
 }
 
 function tableId(reader: Reader, { existing, ownIds, newId }: DefinitionContext): string {

@@ -6,6 +6,10 @@ import type { ColumnType } from "./column-types.js";
 export const RELATION_TYPES = ["many-to-one", "one-to-one", "many-to-many"] as const;
 export type RelationType = (typeof RELATION_TYPES)[number];
 
+/** Only by `id` does every promise about records hold on every shard: each write is for one shard, and ids stay unique. */
+export const SHARD_KEYS = ["id"] as const;
+export type ShardKey = (typeof SHARD_KEYS)[number];
+
 /** Rules in JSON form, as in contract 6. */
 export interface RulesDefinition extends Omit<Rules, "min" | "max"> {
   readonly min?: number | string;
@@ -51,6 +55,8 @@ export interface TableDefinition {
   readonly history?: boolean;
   /** Deleted records are kept, and can be restored. */
   readonly softDelete?: boolean;
+  /** On a sharded cluster the records are spread over the shards by their ids. */
+  readonly shardKey?: ShardKey | null;
   readonly idType: IdType;
   readonly columns: readonly ColumnDefinition[];
   readonly relations: readonly RelationDefinition[];

@@ -3,7 +3,7 @@ import { ACTIONS } from "../permission/rule.js";
 import type { SystemTableDefinition } from "./build-catalog.js";
 import { ID_TYPES, type OnDelete } from "./catalog.js";
 import type { ColumnType } from "./column-types.js";
-import type { ColumnDefinition, RelationDefinition } from "./definition.js";
+import { type ColumnDefinition, type RelationDefinition, SHARD_KEYS } from "./definition.js";
 
 type Extras = Partial<Omit<ColumnDefinition, "id" | "name" | "type">>;
 
@@ -60,6 +60,7 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
         column("changes", "boolean"),
         column("history", "boolean"),
         column("softDelete", "boolean"),
+        column("shardKey", "enum", { options: { values: [...SHARD_KEYS] } }),
         column("idType", "enum", { options: { values: [...ID_TYPES] } }),
         column("columns", "json"),
         column("relations", "json"),

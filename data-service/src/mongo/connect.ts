@@ -9,6 +9,7 @@ import {
   MongoServerError,
 } from "mongodb";
 import { type OpenAddress, openAddress } from "./open-address.js";
+import { isMongos } from "./sharding.js";
 
 export interface Store {
   client: MongoClient;
@@ -106,7 +107,7 @@ export function hasTransactions(hello: Document): boolean {
 }
 
 function isCluster(hello: Document): boolean {
-  return typeof hello.setName === "string" || hello.msg === "isdbgrid";
+  return typeof hello.setName === "string" || isMongos(hello);
 }
 
 function makeClient(url: string, options: MongoClientOptions): MongoClient {

@@ -2,12 +2,14 @@
 import { type Collection, type Db, type IndexDescriptionInfo, MongoServerError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
+import { shardById } from "./sharding.js";
 
 const NAMESPACE_EXISTS = 48;
 
 export async function provisionTable(db: Db, table: Table): Promise<void> {
   await makeCollection(db, table.collection);
   await ensureIndexes(db.collection(table.collection), indexesOf(table));
+  if (table.isSharded) await shardById(db, table.collection);
 }
 
 /**

@@ -4,6 +4,7 @@
 // documents that are moving. So the number is compared with an exact count first. A server that goes on running keeps
 // whatever difference there was; when it is another one, or the same one started anew, the comparison is due again.
 import type { Db } from "mongodb";
+import { isShardedCluster } from "./sharding.js";
 
 /**
  * What comes before a call can reach another server, or the same one started anew: connections to one that was killed
@@ -57,7 +58,7 @@ export class TableCounts {
     const exact = await countExactly();
     // A number that moved meanwhile can't be compared; the next call tries again.
     const isStill = before === (await this.#kept(collection));
-    if (!isStill || era !== this.#era || (await this.#isSharded())) return exact;
+    if (!isStill || era !== this.#era || (await isShardedCluster(this.#db))) return exact;
     const difference = exact - before;
     const last = this.#known.get(key);
     // One insert and one delete in between look like stillness, so a difference has to be found twice.
@@ -68,10 +69,5 @@ export class TableCounts {
 
   #kept(collection: string): Promise<number> {
     return this.#db.collection(collection).estimatedDocumentCount();
-  }
-
-  async #isSharded(): Promise<boolean> {
-    const hello = await this.#db.admin().command({ hello: 1 });
-    return hello.msg === "isdbgrid";
   }
 }

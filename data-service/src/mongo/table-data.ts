@@ -4,6 +4,7 @@ import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import { dropOwnIndexes, ensureIndexes, makeCollection } from "./provision.js";
+import { shardById } from "./sharding.js";
 
 /** Records written at once: small enough to leave others room, large enough not to wait for every round trip. */
 const BATCH = 1_000;
@@ -41,6 +42,8 @@ export interface TableData {
   unset(collection: string, fields: readonly string[]): Promise<void>;
   /** Builds indexes. @throws AppError never; a duplicate is told by `false` */
   build(table: Table, indexes: readonly IndexSpec[]): Promise<boolean>;
+  /** Spreads the records over the shards, where there are any. */
+  shard(table: Table): Promise<void>;
   /** Drops indexes that are there. */
   dropIndexes(table: Table, indexes: readonly IndexSpec[]): Promise<void>;
   /** Drops a collection with all records. */
@@ -159,6 +162,7 @@ export function makeTableData(db: Db): TableData {
         throw error;
       }
     },
+    shard: (table) => shardById(db, table.collection),
     async dropIndexes(table, indexes) {
       await dropOwnIndexes(of(table), indexes).catch(unlessMissing);
     },

@@ -3,7 +3,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import type { Table } from "../catalog/catalog.js";
-import { switchesWrites } from "../catalog/changes.js";
+import { spreadsRecords, switchesWrites } from "../catalog/changes.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { Holder } from "../mongo/catalog-store.js";
@@ -191,6 +191,7 @@ async function prepare(deps: ChangeDeps, plan: Plan, progress: Progress): Promis
     if (!(await deps.data.build(after, [spec]))) throw await notUnique(deps, plan, after, spec);
     await progress.add(1);
   }
+  if (plan.steps.some(spreadsRecords)) await deps.data.shard(after);
 }
 
 async function notUnique(deps: ChangeDeps, plan: Plan, table: Table, spec: IndexSpec): Promise<AppError> {
