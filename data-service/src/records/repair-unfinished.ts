@@ -39,8 +39,15 @@ export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promis
     const undone = await unfinished.repair(isDead);
     if (undone > 0) logger.info({ undone }, "took back what interrupted requests had written in half");
   });
-  for (const left of await deletes.notes.allDeletes())
-    if (isLate(left) || (await isDead(left))) await deps.gate.run(() => endDelete(deps, left));
+  for (const left of await deletes.notes.allDeletes()) {
+    if (!isLate(left) && !(await isDead(left))) continue;
+    // As above: the others are not to wait for one that can't be ended now.
+    await deps.gate
+      .run(() => endDelete(deps, left))
+      .catch((err: unknown) =>
+        logger.error({ err, note: left.id }, "an interrupted delete is not ended yet"),
+      );
+  }
 }
 
 /** As any write, it waits for a change of a table, and such a change for it. */

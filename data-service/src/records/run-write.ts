@@ -15,9 +15,11 @@ import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { formerLinks, withUnseen } from "./former-links.js";
 import { newIds } from "./ids.js";
+import { stateCondition } from "./kept.js";
 import { linkable } from "./leaving.js";
-import type { UndoLog } from "./undo.js";
-import { versionOf } from "./version.js";
+import type { Changed as ChangedStep, Made as MadeStep, UndoLog } from "./undo.js";
+import { atVersion, versionOf } from "./version.js";
+import { all } from "./write-guard.js";
 import type { OwnFields, WritePlan } from "./write-plan.js";
 
 /** Records that were made. */
@@ -46,13 +48,16 @@ export async function runCreate(
   const times = { [table.createdAt.field]: now, [table.updatedAt.field]: now };
   const before = { ...emptyGrams(table.columns.values()), ...times };
   const documents = fields.map((own, at): Document => ({ _id: ids[at] ?? null, ...before, ...own, ...mark }));
-  const made = { kind: "made", table: table.id, ids } as const;
+  const made: MadeStep = { kind: "made", table: table.id, ids };
   if (plans.some(broughtId)) {
     await insertBrought(deps, table, documents, ids);
     await log.note(made);
   } else {
     await log.note(made);
-    await deps.writes.insert(table, documents);
+    await deps.writes.insert(table, documents).catch(async (error: unknown) => {
+      await noteOurs(log, made, error);
+      throw error;
+    });
   }
   for (const [at, plan] of plans.entries()) await linkForeign(deps, table, ids[at], plan.foreign, log);
   // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see run-delete); what it
@@ -60,6 +65,17 @@ export async function runCreate(
   await requireLinked(deps, plans);
   const isAll = plans.every(({ foreign }) => foreign.length === 0);
   return { ids, documents: isAll ? documents : undefined };
+}
+
+/**
+ * Other programs may give numbers to records as well: an id that a duplicate was refused for may be that of another
+ * record, which must not be taken back. Of anything but a refusal nobody knows how far it came.
+ */
+async function noteOurs(log: UndoLog, made: MadeStep, error: unknown): Promise<void> {
+  if (!(error instanceof AppError) || error.status >= 500) return;
+  log.drop(made);
+  const ids = made.ids.slice(0, insertedBefore(error));
+  if (ids.length > 0) await log.note({ ...made, ids });
 }
 
 /** The id of each new record: its own, if it brings one, else a new one. */
@@ -155,9 +171,13 @@ async function changeRecord(
   const whole = await withUnseen(deps, table, id, plan.ownLists, { set, unset });
   for (const linkSet of plan.foreign) await requireLettable(deps, id, linkSet);
   const ownLinks = plan.mustExist.filter(({ relation }) => relation.link.on === "self");
-  if (plan.foreign.length > 0 || ownLinks.length > 0) await noteFields(deps, table, id, whole.change, log);
-  const condition = whole.guard === undefined ? guard : { $and: [guard, whole.guard] };
-  const document = nothing ? undefined : await deps.writes.update(table, id, whole.change, condition, shown);
+  const isNoted = plan.foreign.length > 0 || ownLinks.length > 0;
+  const noted = isNoted ? await noteFields(deps, table, id, whole.change, log) : undefined;
+  // Taken back is the version that comes next, so the change is of the one that was noted.
+  const asNoted = noted === undefined ? {} : atVersion([noted.version]);
+  const condition = all([guard, whole.guard ?? {}, asNoted]);
+  const write = () => deps.writes.update(table, id, whole.change, condition, shown);
+  const document = nothing ? undefined : await whileNoted(log, noted, write);
   if (document === undefined && (await deps.store.existing(table, [id])).size === 0)
     throw recordNotFound(table);
   if (document === undefined && !nothing) return false;
@@ -165,30 +185,52 @@ async function changeRecord(
   // As in runCreate; and the record itself may have been deleted while others were made to link to it.
   await requireLinked(deps, [{ mustExist: ownLinks }]);
   const holds = plan.foreign.some((linkSet) => isHolding(owningRelation(linkSet)));
-  if (plan.foreign.length > 0 && (await linkable(deps, table, [id], holds)).size === 0)
+  const living = [{ $match: stateCondition(table, "living") }];
+  if (plan.foreign.length > 0 && (await linkable(deps, table, [id], holds, living)).size === 0)
     throw recordNotFound(table);
   return { document: plan.foreign.length === 0 ? document : undefined };
 }
 
-/** Notes what the fields of a record are before they change. */
+/** A change that is refused was not made: nothing of it is to be taken back. */
+async function whileNoted(
+  log: UndoLog,
+  step: ChangedStep | undefined,
+  write: () => Promise<StoredRecord | undefined>,
+): Promise<StoredRecord | undefined> {
+  const drop = (): void => step && log.drop(step);
+  try {
+    const document = await write();
+    if (document === undefined) drop();
+    return document;
+  } catch (error) {
+    if (error instanceof AppError && error.status < 500) drop();
+    throw error;
+  }
+}
+
+/** Notes what the fields of a record are before they change. @returns the note; none when there is no such record */
 export async function noteFields(
   { store }: RecordDeps,
   table: Table,
   id: Stored,
   { set, unset }: FieldChange,
   log: UndoLog,
-): Promise<void> {
+): Promise<ChangedStep | undefined> {
+  const at = set[table.updatedAt.field];
+  if (!(at instanceof Date)) throw new Error(`a change of "${table.name}" does not say when it is made`);
   const fields = [...Object.keys(set), ...unset];
   const project = Object.fromEntries([VERSION_FIELD, ...fields].map((field) => [field, 1]));
   const [before] = await store.read(table, [{ $match: { _id: id } }, { $project: project }]);
-  if (before === undefined) return;
+  if (before === undefined) return undefined;
   const had = fields.filter((field) => before[field] !== undefined);
-  await log.note({
-    ...{ kind: "changed", table: table.id, id, version: versionOf(before) },
+  const step: ChangedStep = {
+    ...{ kind: "changed", table: table.id, id, version: versionOf(before), at },
     // What was just read goes back as it was.
     set: Object.fromEntries(had.map((field) => [field, before[field] as Stored])),
     unset: fields.filter((field) => before[field] === undefined),
-  });
+  };
+  await log.note(step);
+  return step;
 }
 
 async function storedFields(deps: RecordDeps, table: Table, { set, columns }: OwnFields): Promise<Document> {

@@ -1,14 +1,20 @@
-// Takes back what a request has written, step by step. What others have changed since stays as they left it.
+// Takes back what a request has written, step by step. What others have changed since stays as they left it, and what
+// they have taken meanwhile (a unique value, a link that only one may have) stays theirs.
 import { AppError } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { indexesOf } from "../catalog/indexes.js";
 import { idText, VERSION_FIELD } from "../mongo/record-store.js";
+import type { Document } from "../query/lower/document.js";
 import type { RecordDeps } from "./deps.js";
 import { OWN_REACH, takeAway } from "./run-delete.js";
 import type { Changed, Linked, Made, UndoStep } from "./undo.js";
 
 type Deps = RecordDeps & { readonly logger: Logger };
+
+/** What is refused because of what others have written. */
+const TAKEN: readonly string[] = ["CONFLICT", "DUPLICATE_RESOURCE"];
 
 /** Takes steps back, the last first. Doing it again changes nothing. */
 export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<void> {
@@ -20,10 +26,19 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
     const table = byId.get(step.table);
     // With its table all of it has gone.
     if (table === undefined) continue;
-    if (step.kind === "made") await unmake(deps, catalog, table, step);
-    else if (step.kind === "changed") await changeBack(deps, catalog, table, step);
-    else await linkBack(deps, table, byId.get(step.to.table), step);
+    const back = async (): Promise<void> => {
+      if (step.kind === "made") await unmake(deps, catalog, table, step);
+      else if (step.kind === "changed") await changeBack(deps, catalog, table, step);
+      else await linkBack(deps, table, byId.get(step.to.table), step);
+    };
+    await back().catch((error: unknown) => requireTaken(deps, table, step, error));
   }
+}
+
+/** The steps before it are taken back whatever stands against this one. @throws what others have not caused */
+function requireTaken({ logger }: Deps, { name }: Table, { kind }: UndoStep, error: unknown): void {
+  if (!(error instanceof AppError) || !TAKEN.includes(error.code)) throw error;
+  logger.warn({ table: name, step: kind, err: error }, "others have taken what a request would give back");
 }
 
 /** Somebody may have linked to it meanwhile: it goes as any record does, or stays where that is not allowed. */
@@ -31,25 +46,23 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, { ids }: Made)
   const there = await deps.store.existing(table, ids);
   const left = ids.filter((id) => there.has(idText(table, id)));
   if (left.length === 0) return;
-  try {
-    await takeAway(deps, catalog, { table, ids: left }, { ...OWN_REACH, permanent: true });
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== "CONFLICT") throw error;
-    deps.logger.warn(
-      { table: table.name },
-      "records of an interrupted request stay, because others link to them",
-    );
-  }
+  await takeAway(deps, catalog, { table, ids: left }, { ...OWN_REACH, permanent: true });
 }
 
 async function changeBack(
   { store, writes }: Deps,
   catalog: Catalog,
   table: Table,
-  { id, version, set, unset }: Changed,
+  { id, version, at, set, unset }: Changed,
 ): Promise<void> {
-  const ours = { [VERSION_FIELD]: version + 1 };
-  if ((await writes.update(table, id, { set, unset }, ours)) === undefined) return;
+  const ours = { [VERSION_FIELD]: version + 1, [table.updatedAt.field]: at };
+  const back = (members: Document) => writes.update(table, id, { set: members, unset }, ours);
+  const done = await back(set).catch((error: unknown) => {
+    // The rest goes back without the values that others have by now.
+    if (!(error instanceof AppError) || error.code !== "DUPLICATE_RESOURCE") throw error;
+    return back(Object.fromEntries(Object.entries(set).filter(([field]) => !isUnique(table, field))));
+  });
+  if (done === undefined) return;
   for (const relation of table.relations.values()) {
     const { on, field, list } = relation.link;
     const former = set[field];
@@ -62,6 +75,11 @@ async function changeBack(
       else await writes.moveLink(table, field, which, null);
     }
   }
+}
+
+/** Is the field part of anything unique? */
+function isUnique(table: Table, field: string): boolean {
+  return indexesOf(table).some(({ unique, key }) => unique && key.some(([each]) => each === field));
 }
 
 async function missingOf(

@@ -18,6 +18,11 @@ export interface Changed {
   readonly id: Stored;
   /** The record's version before. */
   readonly version: number;
+  /**
+   * When the change says that it was made. Together with the next version this names it: another request that was
+   * faster, and got that version, says another time.
+   */
+  readonly at: Date;
   readonly set: Document;
   readonly unset: readonly string[];
 }
@@ -42,4 +47,6 @@ export type UndoStep = Made | Changed | Linked;
 /** Where a request notes what it is about to do. To be awaited before it is done. */
 export interface UndoLog {
   note(step: UndoStep): Promise<void>;
+  /** A step that was noted is known not to have been done. */
+  drop(step: UndoStep): void;
 }

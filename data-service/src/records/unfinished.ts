@@ -34,7 +34,7 @@ export class Unfinished {
   async orUndo<Result>(writes: (log: UndoLog) => Promise<Result>): Promise<Result> {
     const steps: UndoStep[] = [];
     try {
-      return await writes({ note: async (step) => void steps.push(step) });
+      return await writes({ note: async (step) => void steps.push(step), drop: dropFrom(steps) });
     } catch (error) {
       await this.#deps.takeBack(steps);
       throw error;
@@ -62,21 +62,25 @@ export class Unfinished {
   ): Promise<Result> {
     const { notes, logger } = this.#deps;
     const steps: UndoStep[] = [];
+    let isNoted = false;
     const log: UndoLog = {
       note: async (step) => {
         steps.push(step);
-        if (steps.length === 1) await notes.begin({ ...note, steps: [step] });
-        else if (!(await notes.add(note, step))) throw tookTooLong();
+        if (isNoted && !(await notes.add(note, step))) throw tookTooLong();
+        if (!isNoted) await notes.begin({ ...note, steps: [step] });
+        isNoted = true;
       },
+      // In the database it stays: to whoever finds it there, it says what was to be done.
+      drop: dropFrom(steps),
     };
     const result = await writes(log).catch(async (error: unknown) => {
-      await this.#undo(note, steps);
+      if (isNoted) await this.#undo(note, steps);
       throw error;
     });
     // From here on nobody can tell whether it is whole, if this fails: the note says it to whoever looks.
-    const isOurs = await (turn?.finish(result) ?? (steps.length === 0 || notes.end(note)));
+    const isOurs = await (turn?.finish(result) ?? (!isNoted || notes.end(note)));
     if (!isOurs) {
-      await this.#undo(note, steps);
+      if (isNoted) await this.#undo(note, steps);
       throw tookTooLong();
     }
     if (turn !== undefined)
@@ -98,7 +102,12 @@ export class Unfinished {
     let undone = 0;
     for (const left of await this.#deps.notes.all()) {
       if (this.#underWay.has(left.id.toHexString())) continue;
-      if ((await isDead(left)) && (await this.#takeOver(left))) undone += 1;
+      const isUndone = this.#takeOverIf(left, isDead).catch((err: unknown) => {
+        // One that can't be taken back now must not keep the others waiting; the next look tries again.
+        this.#deps.logger.error({ err, note: left.id }, "an interrupted request is not taken back yet");
+        return false;
+      });
+      if (await isUndone) undone += 1;
     }
     return undone;
   }
@@ -110,9 +119,12 @@ export class Unfinished {
   }
 
   async #undo(note: Omit<Note, "steps">, steps: readonly UndoStep[]): Promise<void> {
-    if (steps.length === 0) return;
     await this.#deps.takeBack(steps);
     await this.#deps.notes.end(note);
+  }
+
+  async #takeOverIf(left: Note, isDead: (note: Note) => Promise<boolean>): Promise<boolean> {
+    return (await isDead(left)) && (await this.#takeOver(left));
   }
 
   /** @returns whether there was something to take back, and nobody else did it */
@@ -138,6 +150,10 @@ export class Unfinished {
     const entry = await once.find(key);
     return entry?.owner === owner && entry.done === true;
   }
+}
+
+function dropFrom(steps: UndoStep[]): UndoLog["drop"] {
+  return (step) => void steps.splice(0, steps.length, ...steps.filter((each) => each !== step));
 }
 
 function tookTooLong(): AppError {

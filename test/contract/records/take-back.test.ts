@@ -1,0 +1,188 @@
+// A request that is refused half-way takes back what it has written, and nothing that others have: their changes, their
+// records, the values they have taken meanwhile.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Db, MongoClient, ObjectId } from "mongodb";
+import { type Answer, type Api, asAdmin } from "../../support/api.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { atOnce, make, makeTable, type Row, read, tally, valuesOf } from "./make.js";
+
+const ROUNDS = Number(process.env.PORTICO_RACE_ROUNDS ?? 8);
+const LONG = 600_000;
+/** Long enough ago that a process which is not heard of is taken for dead. */
+const LONG_AGO = () => new Date(Date.now() - 60_000);
+
+let stack: Stack;
+let api: Api;
+let client: MongoClient;
+let db: Db;
+
+beforeAll(async () => {
+  stack = await startStack();
+  api = await asAdmin(stack);
+  client = await MongoClient.connect(stack.mongodbUrl);
+  db = client.db();
+  await makeTable(api, { name: "shelves", columns: [{ name: "name", type: "string" }] });
+  await makeTable(api, {
+    name: "items",
+    columns: [
+      { name: "title", type: "string" },
+      { name: "slug", type: "string", unique: true },
+    ],
+    relations: [
+      { name: "shelf", type: "many-to-one", table: "shelves", inverse: "items" },
+      { name: "box", type: "one-to-one", table: "shelves", inverse: "content" },
+    ],
+  });
+  await makeTable(api, { name: "numbered", idType: "int", columns: [{ name: "title", type: "string" }] });
+});
+
+afterAll(async () => {
+  await client?.close();
+  await stack?.stop();
+});
+
+const patch = (id: string, body: unknown, headers = {}): Promise<Answer> =>
+  api.send("PATCH", `/items/${id}`, {
+    body: JSON.stringify(body),
+    headers: { "Content-Type": "application/json", ...headers },
+  });
+const tableId = async (name: string): Promise<string> =>
+  (await api.get("/svc_table", { filter: { name }, fields: "id" })).body.data[0].id;
+const shelvesNamed = (prefix: string): Promise<Row[]> =>
+  valuesOf(api, "shelves", "name", { name: { _starts_with: prefix } });
+
+describe("of changes that make a record as well and name the same version", () => {
+  it(
+    "one passes and stays, and the others leave nothing",
+    async () => {
+      const { id } = await make(api, "items", { title: "first" });
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const tag = (await api.get(`/items/${id}`)).headers.get("etag") ?? "none";
+        const body = (at: number) => ({ title: `${round}.${at}`, shelf: { name: `${round}.${at}` } });
+        const answers = await atOnce(8, (at) => patch(id, body(at), { "If-Match": tag }));
+        expect(tally(answers)).toEqual({ 200: 1, 412: 7 });
+        const winner = answers.find(({ status }) => status === 200)?.body.data[0].title;
+        const { body: now } = await api.get(`/items/${id}`, { fields: "title,shelf.name" });
+        expect(now.data[0]).toMatchObject({ title: winner, shelf: { name: winner } });
+        expect(await shelvesNamed(`${round}.`)).toEqual([winner]);
+      }
+    },
+    LONG,
+  );
+});
+
+describe("a change that is refused for a value that another record has", () => {
+  it(
+    "does not take back what somebody else has written to the same record in the same moment",
+    async () => {
+      await make(api, "items", { slug: "taken" });
+      const shelf = (await make(api, "shelves", { name: "a shelf" })).id;
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const { id } = await make(api, "items", { title: "first" });
+        const refused = () => patch(id, { title: "refused", slug: "taken", shelf });
+        const answers = await Promise.all([refused(), patch(id, { title: "passed" }), refused()]);
+        expect(answers.map(({ status }) => status)).toEqual([409, 200, 409]);
+        expect((await read(api, "items", id)).title).toBe("passed");
+      }
+    },
+    LONG,
+  );
+});
+
+describe("a create that is refused for its number", () => {
+  it(
+    "leaves the record alone that another program has given the number to",
+    async () => {
+      const numbered = db.collection<{ _id: number; title: string }>("numbered");
+      const theirs: number[] = [];
+      let isOver = false;
+      const otherProgram = async (): Promise<void> => {
+        while (!isOver) {
+          const last = await numbered.findOne({}, { sort: { _id: -1 } });
+          const _id = (last?._id ?? 0) + 1;
+          const done = await numbered.insertOne({ _id, title: "theirs" }).catch(() => undefined);
+          if (done !== undefined) theirs.push(_id);
+        }
+      };
+      const other = otherProgram();
+      const answers: Answer[] = [];
+      for (let round = 0; round < ROUNDS; round += 1)
+        answers.push(...(await atOnce(4, () => api.post("/numbered", { title: "ours" }))));
+      isOver = true;
+      await other;
+      const made = answers.filter(({ status }) => status === 201).length;
+      expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true);
+      expect(await numbered.countDocuments({ _id: { $in: theirs }, title: "theirs" })).toBe(theirs.length);
+      expect(await numbered.countDocuments({ title: "ours" })).toBe(made);
+    },
+    LONG,
+  );
+});
+
+describe("what a dead process has left", () => {
+  /** Notes steps as a process does that dies afterwards. */
+  const leave = async (...steps: object[]): Promise<void> => {
+    await db.collection("_unfinished").insertOne({ instance: "a dead process", at: LONG_AGO(), steps });
+  };
+  const settled = async (left: number): Promise<void> => {
+    while ((await db.collection("_unfinished").countDocuments()) > left);
+  };
+  /** A step that has changed an item: what it was before, and what the change says of itself. */
+  async function changed(id: string, set: object) {
+    const items = db.collection<{ _record_version: number; updatedAt: Date }>("items");
+    const document = await items.findOne({ _id: new ObjectId(id) });
+    if (document === null) throw new Error(`no item ${id}`);
+    const { _record_version: version, updatedAt: at } = document;
+    const which = { kind: "changed", table: await tableId("items"), id: new ObjectId(id) };
+    return { ...which, version: version - 1, at, set, unset: [] };
+  }
+
+  it("is taken back without the values that others have by now", async () => {
+    const { id } = await make(api, "items", { title: "before", slug: "was mine" });
+    await patch(id, { title: "half", slug: "half" });
+    const step = await changed(id, { title: "before", slug: "was mine" });
+    await make(api, "items", { slug: "was mine" });
+    await leave(step);
+    await settled(0);
+    expect(await read(api, "items", id)).toMatchObject({ title: "before", slug: "half" });
+  }, 60_000);
+
+  it("is taken back in all its other steps where others have taken one", async () => {
+    const shelf = (await make(api, "shelves", { name: "left by it" })).id;
+    const holder = (await make(api, "shelves", { name: "wanted" })).id;
+    const { id } = await make(api, "items", { title: "lost the box" });
+    await make(api, "items", { title: "has the box", box: holder });
+    await leave(
+      { kind: "made", table: await tableId("shelves"), ids: [new ObjectId(shelf)] },
+      {
+        ...{ kind: "linked", table: await tableId("items"), field: "boxId", list: false },
+        to: { table: await tableId("shelves"), id: new ObjectId(holder) },
+        ...{ gained: [], lost: [new ObjectId(id)] },
+      },
+    );
+    await settled(0);
+    expect(await read(api, "shelves", shelf)).toBeUndefined();
+    const { body } = await api.get("/items", { filter: { box: holder }, fields: "title" });
+    expect(body.data).toEqual([{ title: "has the box" }]);
+  }, 60_000);
+
+  it("never did its change: the one that another request has made instead stays", async () => {
+    const { id } = await make(api, "items", { title: "before" });
+    await patch(id, { title: "somebody else's" });
+    const step = await changed(id, { title: "before" });
+    await leave({ ...step, at: new Date(step.at.getTime() - 1) });
+    await settled(0);
+    expect((await read(api, "items", id)).title).toBe("somebody else's");
+  }, 60_000);
+
+  it("and can't be taken back yet keeps nothing else waiting, nor a start", async () => {
+    await leave({ kind: "nobody knows it", table: await tableId("items"), ids: "no list" });
+    const shelf = (await make(api, "shelves", { name: "left by it" })).id;
+    await leave({ kind: "made", table: await tableId("shelves"), ids: [new ObjectId(shelf)] });
+    await stack.dataService.stop();
+    await stack.restartDataService();
+    await settled(1);
+    expect(await read(api, "shelves", shelf)).toBeUndefined();
+    await db.collection("_unfinished").deleteMany({});
+  }, 90_000);
+});
