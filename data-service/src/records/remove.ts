@@ -64,7 +64,7 @@ async function removeSettled(
   const mayKnow: MayKnow = (owner, relation) =>
     shape.view.relation(owner, relation.name, "show") !== undefined;
   const reach = follows === undefined ? { permanent, mayKnow } : { permanent, mayKnow, follows, mayTake };
-  await whileOthersChange(table, async () => {
+  await whileOthersChange(deps, table, id, async () => {
     const guard = await judgeDelete(deps, table, id, rowsOf(table));
     if (guard === undefined) throw notAllowed(table, "delete", await isVisible(deps, shape, id));
     await requireVersion(deps, shape, id, expected);
