@@ -35,6 +35,8 @@ interface HistoryDocument extends Omit<HistoryEntry, "id"> {
   _id: ObjectId;
 }
 
+/** For how long an instance relies on the last number that it has seen: others may have written, and pruned, since. */
+const TRUSTED_MS = 60_000;
 /** What is read of the journal at once. */
 const MOST_BYTES = 4 * 1024 * 1024;
 
@@ -43,8 +45,9 @@ export class JournalStore {
   readonly #journal: Collection<JournalDocument>;
   readonly #history: Collection<HistoryDocument>;
   readonly #isAlone: boolean;
-  /** The last number, as far as this instance knows. */
-  #last: number | undefined;
+  readonly #now: () => Date;
+  /** The last number, as far as this instance knows, and when it learned that. */
+  #last: { readonly number: number; readonly at: number } | undefined;
   /** The last number that is on disk. Kept where nobody else writes: there nothing is told that a crash could undo. */
   #durable = 0;
 
@@ -52,8 +55,9 @@ export class JournalStore {
    * @param isCluster whether writes to different collections may be kept by different servers
    * @param isAlone whether no other process uses the database
    */
-  constructor(db: Db, isCluster: boolean, isAlone: boolean) {
+  constructor(db: Db, isCluster: boolean, isAlone: boolean, now: () => Date) {
     this.#isAlone = isAlone;
+    this.#now = now;
     // In one journal of the database a change is never kept without what was written before it: nobody has to wait.
     const light = isCluster ? {} : { writeConcern: { w: 1, journal: false } as const };
     this.#pending = db.collection<PendingDocument>("_journal_pending", light);
@@ -108,19 +112,19 @@ export class JournalStore {
     let rest = entries;
     const refused = new Set<Entry>();
     while (rest.length > 0) {
-      const last = this.#last ?? (await this.#lastNumber());
+      const last = this.#trustedLast() ?? (await this.#lastNumber());
       const documents = rest.map(({ id, ...entry }, at) => ({ _id: last + 1 + at, entry: id, ...entry }));
       this.#last = undefined;
       try {
         await this.#journal.insertMany(documents, { ordered: true });
-        this.#last = last + documents.length;
+        this.#last = { number: last + documents.length, at: this.#now().getTime() };
         break;
       } catch (error) {
         if (!isDuplicate(error)) throw error;
         rest = await this.#missing(rest, refused);
       }
     }
-    this.#durable = Math.max(this.#durable, this.#last ?? (await this.#lastNumber()));
+    this.#durable = Math.max(this.#durable, this.#last?.number ?? (await this.#lastNumber()));
     return entries.filter((entry) => !refused.has(entry));
   }
 
@@ -210,6 +214,13 @@ export class JournalStore {
   /** Entries from a number on. */
   #told(from: number) {
     return { _id: this.#isAlone ? { $gte: from, $lte: this.#durable } : { $gte: from } };
+  }
+
+  /** A number whose successor was pruned collides with nothing, and nobody who follows would hear of it. */
+  #trustedLast(): number | undefined {
+    if (this.#last === undefined) return undefined;
+    const age = this.#now().getTime() - this.#last.at;
+    return Math.abs(age) < TRUSTED_MS ? this.#last.number : undefined;
   }
 
   /** Taken already, whether or not it is safe yet. */
