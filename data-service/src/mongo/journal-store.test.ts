@@ -48,4 +48,21 @@ describe("the journal", () => {
     await silent.append([late]);
     expect((await store.read(place, 10))?.map(({ entry: { id } }) => id)).toEqual([late.id]);
   });
+
+  it("has one deletion of what is one life of a record, and one of each of its lives", async () => {
+    const [first, second] = [new ObjectId(), new ObjectId()];
+    const deletion = (previous: ObjectId | null) => entry({ kind: "deleted", previous });
+    const [once, twice, again, unknown] = [first, first, second, null].map(deletion);
+    if (!once || !twice || !again || !unknown) throw new Error("four were made");
+    expect(await store.append([once])).toEqual([once]);
+    expect(await instance().append([twice, again, unknown])).toEqual([again, unknown]);
+  });
+
+  it("gives up the index by which an id was deleted once for all its lives", async () => {
+    const former = { unique: true, partialFilterExpression: { kind: "deleted" } };
+    await db.collection("_journal").createIndex({ table: 1, record: 1 }, former);
+    await Promise.all([store.ensureIndexes(), instance().ensureIndexes()]);
+    const lives = [new ObjectId(), new ObjectId()].map((previous) => entry({ kind: "deleted", previous }));
+    expect(await store.append(lives)).toEqual(lives);
+  });
 });
