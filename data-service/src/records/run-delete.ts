@@ -140,22 +140,30 @@ export async function lookAgain(
     if (late.length === 0) continue;
     const { owner, relation } = effect;
     const { field } = relation.link;
-    const letGo = async (): Promise<void> => {
-      if (isGone) await deps.writes.moveLink(owner, field, { [field]: { $in: [...step.ids] } }, null);
+    const letGo = async (which: Document = {}): Promise<void> => {
+      const linked = { ...which, [field]: { $in: [...step.ids] } };
+      if (isGone) await deps.writes.moveLink(owner, field, linked, null);
     };
-    if (effect.effect === "restrict") await letGo();
-    else {
-      const all = { permanent: reach.permanent, mayKnow: () => true };
-      await takeAway(deps, catalog, { table: owner, ids: late }, all, { act }).catch(onConflict(letGo));
+    if (effect.effect === "restrict") {
+      await letGo();
+      continue;
+    }
+    const { permanent, mayTake } = reach;
+    const all: Reach = { permanent, mayKnow: () => true, ...(mayTake === undefined ? {} : { mayTake }) };
+    // Where each is asked about, one that may not go keeps none of the others.
+    for (const ids of mayTake === undefined ? [late] : late.map((id) => [id])) {
+      const leave = () => letGo({ _id: { $in: ids } });
+      await takeAway(deps, catalog, { table: owner, ids }, all, { act }).catch(onRefusal(leave));
     }
   }
   if (isGone) await unlink(deps, catalog, step, reach);
 }
 
-/** What stands against going along is left without the link. */
-function onConflict(letGo: () => Promise<void>): (error: unknown) => Promise<void> {
+/** What stands against going along, or may not be taken by the caller, is left without the link. */
+function onRefusal(letGo: () => Promise<void>): (error: unknown) => Promise<void> {
   return async (error) => {
-    if (!(error instanceof AppError) || error.code !== "CONFLICT") throw error;
+    const isRefusal = error instanceof AppError && ["CONFLICT", "FORBIDDEN"].includes(error.code);
+    if (!isRefusal) throw error;
     await letGo();
   };
 }
