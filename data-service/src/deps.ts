@@ -294,7 +294,7 @@ function makeRecords(
   const instances = makeInstanceStore(db);
   const provision = (table: Table): Promise<void> => provisionTable(db, table);
   const presence = new Presence(instances, catalogs, gate, logger);
-  const journalStore = new JournalStore(db, cluster, isEmbedded(config));
+  const journalStore = new JournalStore(db, cluster, isEmbedded(config), () => clock.now());
   const feed = new Feed(journalStore, logger);
   const journal = new Journal({
     ...{ journal: journalStore, store: records, logger, published: () => feed.look() },

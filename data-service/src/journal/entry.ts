@@ -33,6 +33,8 @@ export interface Pending {
   readonly instance: string;
   /** The record before; undefined for one that is made. */
   readonly before?: Document;
+  /** Of a deletion: the change that it builds upon, which tells the lives of one id apart; null where none is known. */
+  readonly previous?: ObjectId | null;
 }
 
 /** A change that has been made. */

@@ -105,11 +105,14 @@ export class Journal {
 
   /**
    * The entry of an announced change, if it was made. One that others have built upon is in the journal, because they
-   * have published it before.
+   * have published it before; and a record that was changed and deleted after the announcement has gone by that.
    */
   async #madeBy(table: Table, pending: Pending): Promise<Entry | undefined> {
     const [document] = await this.#deps.store.read(table, [{ $match: { _id: pending.record } }]);
-    if (pending.kind === "deleted") return document === undefined ? entryOf(table, pending) : undefined;
+    if (pending.kind === "deleted") {
+      const isGone = document === undefined && !(await this.#deps.journal.isDeletedAfter(pending));
+      return isGone ? entryOf(table, pending) : undefined;
+    }
     const isLast = document !== undefined && lastChangeOf(document)?.id.equals(pending.id) === true;
     return isLast ? entryOf(table, pending, document) : undefined;
   }

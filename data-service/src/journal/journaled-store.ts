@@ -257,11 +257,13 @@ export class JournaledStore {
   #pending(table: Table, kind: ChangeKind, document: StoredRecord): Pending {
     const { instance, now, actor } = this.#deps;
     const isNew = kind === "created";
+    const last = lastChangeOf(document);
     return {
       ...{ id: new ObjectId(), table: table.id, kind, instance, at: now(), by: actor.userId },
       record: document._id as Stored,
-      revision: isNew ? 1 : (lastChangeOf(document)?.revision ?? 0) + 1,
+      revision: isNew ? 1 : (last?.revision ?? 0) + 1,
       ...(isNew ? {} : { before: imageOf(table, document) }),
+      ...(kind === "deleted" ? { previous: last?.id ?? null } : {}),
     };
   }
 }

@@ -1,6 +1,6 @@
 // The journal of changes (docs/decisions/014-journal-of-changes.md): `_journal_pending` holds changes that are being
 // made, `_journal` those that were made, numbered without gaps, `_history` what is kept of them for good.
-import { BSON, type Collection, type Db, type ObjectId } from "mongodb";
+import { BSON, type Collection, type Db, MongoServerError, type ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
 import type { Entry, Pending } from "../journal/entry.js";
 import { changedFields, type HistoryEntry } from "../journal/history-entry.js";
@@ -35,16 +35,23 @@ interface HistoryDocument extends Omit<HistoryEntry, "id"> {
   _id: ObjectId;
 }
 
+/** For how long an instance relies on the last number that it has seen: others may have written, and pruned, since. */
+const TRUSTED_MS = 60_000;
 /** What is read of the journal at once. */
 const MOST_BYTES = 4 * 1024 * 1024;
+
+/** An index of former versions, by which an id was deleted once for all its lives. */
+const ONCE_FOR_ALL = "table_1_record_1";
+const INDEX_NOT_FOUND = 27;
 
 export class JournalStore {
   readonly #pending: Collection<PendingDocument>;
   readonly #journal: Collection<JournalDocument>;
   readonly #history: Collection<HistoryDocument>;
   readonly #isAlone: boolean;
-  /** The last number, as far as this instance knows. */
-  #last: number | undefined;
+  readonly #now: () => Date;
+  /** The last number, as far as this instance knows, and when it learned that. */
+  #last: { readonly number: number; readonly at: number } | undefined;
   /** The last number that is on disk. Kept where nobody else writes: there nothing is told that a crash could undo. */
   #durable = 0;
 
@@ -52,8 +59,9 @@ export class JournalStore {
    * @param isCluster whether writes to different collections may be kept by different servers
    * @param isAlone whether no other process uses the database
    */
-  constructor(db: Db, isCluster: boolean, isAlone: boolean) {
+  constructor(db: Db, isCluster: boolean, isAlone: boolean, now: () => Date) {
     this.#isAlone = isAlone;
+    this.#now = now;
     // In one journal of the database a change is never kept without what was written before it: nobody has to wait.
     const light = isCluster ? {} : { writeConcern: { w: 1, journal: false } as const };
     this.#pending = db.collection<PendingDocument>("_journal_pending", light);
@@ -68,11 +76,12 @@ export class JournalStore {
   async ensureIndexes(): Promise<void> {
     await this.#pending.createIndex({ instance: 1 });
     await this.#journal.createIndex({ entry: 1 }, { unique: true });
-    // A record is deleted once, whoever tells of it.
+    // A record is deleted once, whoever tells of it; one that was brought back with its id may be deleted again.
     await this.#journal.createIndex(
-      { table: 1, record: 1 },
+      { table: 1, record: 1, previous: 1 },
       { unique: true, partialFilterExpression: { kind: "deleted" } },
     );
+    await this.#dropIndex(ONCE_FOR_ALL);
     await this.#journal.createIndex({ at: 1 });
     await this.#history.createIndex({ table: 1, record: 1, revision: -1 });
     this.#durable = await this.#lastNumber();
@@ -102,26 +111,31 @@ export class JournalStore {
    * Writes entries into the journal, each once whoever brings it and however often. Every entry gets the number after
    * the last one that is there: two instances that take the same number collide on it, and one tries again, so that
    * there is never a gap which an entry could fill behind a reader's back.
-   * @returns those that are in the journal now; of two deletions of one record the first stays alone
+   * @returns those that are in the journal now; of two deletions of what is one life of a record the first stays alone
    */
   async append(entries: readonly Entry[]): Promise<readonly Entry[]> {
     let rest = entries;
     const refused = new Set<Entry>();
     while (rest.length > 0) {
-      const last = this.#last ?? (await this.#lastNumber());
+      const last = this.#trustedLast() ?? (await this.#lastNumber());
       const documents = rest.map(({ id, ...entry }, at) => ({ _id: last + 1 + at, entry: id, ...entry }));
       this.#last = undefined;
       try {
         await this.#journal.insertMany(documents, { ordered: true });
-        this.#last = last + documents.length;
+        this.#last = { number: last + documents.length, at: this.#now().getTime() };
         break;
       } catch (error) {
         if (!isDuplicate(error)) throw error;
         rest = await this.#missing(rest, refused);
       }
     }
-    this.#durable = Math.max(this.#durable, this.#last ?? (await this.#lastNumber()));
+    this.#durable = Math.max(this.#durable, this.#last?.number ?? (await this.#lastNumber()));
     return entries.filter((entry) => !refused.has(entry));
+  }
+
+  /** Was the record changed after this was announced, and then deleted? */
+  async isDeletedAfter({ table, record, revision, at }: Pending): Promise<boolean> {
+    return this.#has({ table, record, kind: "deleted", revision: { $gt: revision }, at: { $gte: at } });
   }
 
   /** Keeps entries for good. Doing it again changes nothing. */
@@ -212,6 +226,13 @@ export class JournalStore {
     return { _id: this.#isAlone ? { $gte: from, $lte: this.#durable } : { $gte: from } };
   }
 
+  /** A number whose successor was pruned collides with nothing, and nobody who follows would hear of it. */
+  #trustedLast(): number | undefined {
+    if (this.#last === undefined) return undefined;
+    const age = this.#now().getTime() - this.#last.at;
+    return Math.abs(age) < TRUSTED_MS ? this.#last.number : undefined;
+  }
+
   /** Taken already, whether or not it is safe yet. */
   async #lastNumber(): Promise<number> {
     const options = { projection: { _id: 1 }, sort: { _id: -1 }, limit: 1 } as const;
@@ -228,7 +249,7 @@ export class JournalStore {
     const missing: Entry[] = [];
     const deleted = new Set<string>();
     for (const entry of open) {
-      const key = `${entry.table} ${String(entry.record)}`;
+      const key = `${entry.table} ${String(entry.record)} ${String(entry.previous ?? null)}`;
       const isSecond = entry.kind === "deleted" && (deleted.has(key) || (await this.#isDeleted(entry)));
       if (entry.kind === "deleted") deleted.add(key);
       if (isSecond) refused.add(entry);
@@ -237,9 +258,19 @@ export class JournalStore {
     return missing;
   }
 
-  async #isDeleted({ table, record }: Entry): Promise<boolean> {
-    const same: Document = { table, record, kind: "deleted" };
-    return (await this.#journal.findOne(same, { projection: { _id: 1 } })) !== null;
+  async #isDeleted({ table, record, previous = null }: Entry): Promise<boolean> {
+    return this.#has({ table, record, kind: "deleted", previous });
+  }
+
+  async #has(which: Document): Promise<boolean> {
+    return (await this.#journal.findOne(which, { projection: { _id: 1 } })) !== null;
+  }
+
+  async #dropIndex(name: string): Promise<void> {
+    await this.#journal.dropIndex(name).catch((error: unknown) => {
+      const isMissing = error instanceof MongoServerError && error.code === INDEX_NOT_FOUND;
+      if (!isMissing) throw error;
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 // Records that are about to be deleted: nothing new may link to them where that would forbid the delete, from the moment
-// on that it looks for such links. What goes is noted, so that links which a crash keeps from being looked for are found.
+// on that it looks for such links, and changes wait until it is decided. What goes is noted, so that links which a crash
+// keeps from being looked for are found.
 import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
@@ -13,7 +14,7 @@ import { deleteEffects, type Follow } from "./write-plan.js";
 /** Names the deletes that want the record; no member's field begins with an underscore. */
 export const LEAVING_FIELD = "_leaving";
 
-/** How long a link to such a record waits for what becomes of it. */
+/** How long a change of such a record, or a link to it, waits for what becomes of it. */
 const PATIENCE_MS = 5_000;
 const LOOK_MS = 20;
 /** Ids in one note; a document holds 16 MB. */
@@ -25,33 +26,47 @@ export interface DeleteStep {
   readonly ids: readonly Stored[];
 }
 
-/**
- * Deletes records under a note.
- * @param collect looks what goes with them, parents before children @throws AppError 409 when something stands against it
- * @param act deletes it, or says that it is not to be deleted after all
- * @returns what `act` says
- */
+/** What to delete under a note. */
+export interface NotedDelete {
+  /** The records that it begins with. */
+  readonly first: DeleteStep;
+  /** What these must satisfy in the moment that decides; `{}` = nothing. */
+  readonly guard: Document;
+  /** Looks what goes with them, parents before children. @throws AppError 409 when something stands against it */
+  readonly collect: () => Promise<readonly DeleteStep[]>;
+  /** Deletes it, or says that it is not to be deleted after all. What goes alone is still to be judged by the guard. */
+  readonly act: (steps: readonly DeleteStep[]) => Promise<boolean>;
+  readonly follows?: Follow | undefined;
+}
+
+/** Deletes records under a note. @returns what `act` says; false as well when the guard does not hold */
 export async function deleteNoted(
   deps: RecordDeps,
   catalog: Catalog,
-  collect: () => Promise<readonly DeleteStep[]>,
-  act: (steps: readonly DeleteStep[]) => Promise<boolean>,
-  follows?: Follow,
+  { first, guard, collect, act, follows }: NotedDelete,
 ): Promise<boolean> {
   const { notes } = deps.deletes;
   const group = new ObjectId();
   const seen = new Map<string, Set<string>>();
   const marked: DeleteStep[] = [];
-  const stay = async (): Promise<void> => {
+  const stay = async (): Promise<false> => {
     for (const step of marked) await unmark(deps, step, group);
     await notes.forgetDelete(group);
+    return false;
   };
   let steps = await collect();
+  let isJudged = Object.keys(guard).length === 0;
   try {
     // What is marked gets no new links of the kind that stands against it: until nothing is new, look again.
     for (let fresh = unseen(seen, steps); fresh.length > 0; fresh = unseen(seen, steps)) {
       await notes.beginDelete(notesOf(deps, group, fresh, catalog));
       const toMark = fresh.filter(({ table }) => canBeHeld(catalog, table, follows));
+      // From here on others wait for it, or go before it.
+      if (!isJudged && (steps.length > 1 || toMark.length > 0)) {
+        marked.push(first);
+        isJudged = await claim(deps, first, group, guard);
+        if (!isJudged) return await stay();
+      }
       for (const step of toMark) {
         marked.push(step);
         await mark(deps, step, group);
@@ -63,10 +78,7 @@ export async function deleteNoted(
     await stay();
     throw error;
   }
-  if (!(await act(steps))) {
-    await stay();
-    return false;
-  }
+  if (!(await act(steps))) return stay();
   // What its table keeps may come back, and be linked to again.
   for (const step of marked) if (step.table.deletedAt !== undefined) await unmark(deps, step, group);
   // Nobody waits for it: not knowing it costs another look later, no more.
@@ -116,7 +128,27 @@ async function mark({ store }: RecordDeps, { table, ids }: DeleteStep, group: Ob
   await store.updateMany(table, { _id: { $in: [...ids] } }, { $addToSet: { [LEAVING_FIELD]: group } });
 }
 
-/** Whoever waits for what becomes of the records may link to them. */
+/**
+ * Marks records while they satisfy the guard. To judge and to mark are one write, and changes wait for what is marked
+ * (see `staying`): so they go as they were judged, however long that takes.
+ * @returns false when they don't satisfy it
+ */
+async function claim(
+  { store }: RecordDeps,
+  { table, ids }: DeleteStep,
+  group: ObjectId,
+  guard: Document,
+): Promise<boolean> {
+  const which = { $and: [{ _id: { $in: [...ids] } }, guard] };
+  return store.update(table, which, { $addToSet: { [LEAVING_FIELD]: group } });
+}
+
+/** The condition for a record that no delete wants; `{}` where one that is deleted is gone in the same moment. */
+export function staying(catalog: Catalog, table: Table): Document {
+  return incomingLinks(catalog, table).length === 0 ? {} : { [`${LEAVING_FIELD}.0`]: { $exists: false } };
+}
+
+/** Whoever waits for what becomes of the records may change them, and link to them. */
 export async function unmark(
   { store }: Pick<RecordDeps, "store">,
   { table, ids }: DeleteStep,
@@ -152,9 +184,14 @@ export async function linkable(
   }
 }
 
+/** Resolves when no delete wants the record any more, if it is still there. @throws AppError 503 when that takes long */
+export async function decided(deps: Pick<RecordDeps, "store">, table: Table, id: Stored): Promise<void> {
+  await linkable(deps, table, [id], true);
+}
+
 function stillLeaving(table: Table): AppError {
   return new AppError("SERVICE_UNAVAILABLE", {
-    message: `A record of "${table.name}" that this request links to is being deleted; try again shortly.`,
+    message: `A record of "${table.name}" that this request changes or links to is being deleted; try again shortly.`,
     headers: { "Retry-After": "2" },
   });
 }

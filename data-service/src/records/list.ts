@@ -46,8 +46,27 @@ export async function list(
   const format = parseFormat(given.format);
   const parameters = format === undefined ? given : parametersOfExport(format, given);
   const explained = parseExplain(parameters.explain);
+  const query = await listQuery(deps, principal, tableName, parameters);
+  if (explained)
+    return { records: inParts([await explainList(deps, query)], (plan) => plan), meta: undefined };
+  const started = deps.clock.now().getTime();
+  const plan = await planRead(deps, query);
+  deps.notePlan(planKind(plan));
+  const [records, meta] = await Promise.all([runList(deps, plan, started), runMeta(deps, plan.query)]);
+  if (format === undefined) return { records, meta };
+  return { records, meta, file: { format, node: query.root } };
+}
+
+/** What a list reads, by the rights of its caller. @throws AppError 400, 401, 403, 404 */
+export async function listQuery(
+  deps: Pick<RecordDeps, "rights" | "catalogs" | "limits">,
+  principal: Principal,
+  tableName: string,
+  parameters: Parameters,
+): Promise<AuthorizedQuery> {
+  const explained = parseExplain(parameters.explain);
   const rights = await deps.rights(principal);
-  const query = await deps.catalogs.decide((catalog) => {
+  return deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName);
     rights.require(catalog, table, "read");
     // A plan tells of tables and rules that others may not know.
@@ -59,14 +78,6 @@ export async function list(
     if (parameters.deleted !== undefined) return bind();
     return known.of(view, [table.name, parameters, deps.limits], bind);
   });
-  if (explained)
-    return { records: inParts([await explainList(deps, query)], (plan) => plan), meta: undefined };
-  const started = deps.clock.now().getTime();
-  const plan = await planRead(deps, query);
-  deps.notePlan(planKind(plan));
-  const [records, meta] = await Promise.all([runList(deps, plan, started), runMeta(deps, plan.query)]);
-  if (format === undefined) return { records, meta };
-  return { records, meta, file: { format, node: query.root } };
 }
 
 /** @param started when the list was asked for, in epoch milliseconds */

@@ -1,15 +1,17 @@
 // PATCH and DELETE of /{table}: the same change for all records that a filter matches.
 //
-// Each record goes the road of a single one, with its rules, checks and links; the first refusal ends it, and says how
-// many were changed by then. Sent again it goes on: what was changed already is changed to the same, or is gone.
+// Each record goes the road of a single one, with its rules, checks and links, as long as the filter matches it; the first
+// refusal ends it, and says how many were changed by then. Sent again it goes on: what was changed already is changed to the same, or is gone.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "../json.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import { refuse } from "../query/refuse.js";
 import type { RecordDeps } from "./deps.js";
-import { list } from "./list.js";
+import { parseId } from "./find-table.js";
+import { list, listQuery } from "./list.js";
 import { remove } from "./remove.js";
+import { NoLongerMatching, type StillMatching, stillMatching } from "./still-matching.js";
 import { checkUpdate, update } from "./update.js";
 
 /** Records that are changed at the same time. */
@@ -35,8 +37,8 @@ export async function updateMany(deps: RecordDeps, request: ManyRequest, body: J
   const { principal, table } = request;
   requireFilter(request, "changes");
   await checkUpdate(deps, principal, table, body);
-  return forEach(deps, request, "changed", async (id) => {
-    await update(deps, principal, table, id, body, ONLY_ID);
+  return forEach(deps, request, "changed", async (id, guard) => {
+    await update(deps, principal, table, id, body, ONLY_ID, { guard });
   });
 }
 
@@ -46,7 +48,9 @@ export async function removeMany(deps: RecordDeps, request: ManyRequest, permane
   requireFilter(request, "deletes");
   if (parameters.deleted !== undefined && !permanent)
     throw refuse("deleted", "these are deleted already; permanent=true removes them for good");
-  return forEach(deps, request, "deleted", (id) => remove(deps, principal, table, id, { permanent }));
+  return forEach(deps, request, "deleted", (id, guard) =>
+    remove(deps, principal, table, id, { permanent, guard }),
+  );
 }
 
 /** An empty filter is more often a mistake than a wish. */
@@ -64,18 +68,22 @@ async function forEach(
   deps: RecordDeps,
   { principal, table, parameters, dryRun }: ManyRequest,
   done: string,
-  act: (id: string) => Promise<void>,
+  act: (id: string, guard: StillMatching) => Promise<void>,
 ): Promise<Many> {
   const matching = { ...parameters, fields: "id" };
   if (dryRun) return { matched: await count(deps, principal, table, matching), changed: 0 };
+  const query = await listQuery(deps, principal, table, matching);
+  const stored = (id: string) => parseId(query.root.table, id);
   // In the order of the ids, which no change moves.
   const { records } = await list(deps, principal, table, { ...matching, sort: "id", limit: "0" });
   let [matched, changed] = [0, 0];
   for await (const ids of batches(records)) {
-    matched += ids.length;
-    const results = await Promise.allSettled(ids.map(act));
+    const guard = await stillMatching(deps, query, ids.map(stored));
+    const results = await Promise.allSettled(ids.map((id) => act(id, guard)));
     changed += results.filter(({ status }) => status === "fulfilled").length;
-    const failed = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+    const reasons = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+    const failed = reasons.filter((reason) => !(reason instanceof NoLongerMatching));
+    matched += ids.length - (reasons.length - failed.length);
     for (const reason of failed) if (!isGone(reason)) throw withProgress(reason, changed, done);
   }
   return { matched, changed };

@@ -1,11 +1,12 @@
 // DELETE of records, with all that `onDelete` asks for.
 import { AppError } from "@portico/shared/app-error";
 import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
 import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import { matchStages } from "../query/lower/condition.js";
-import { Names } from "../query/lower/document.js";
+import { type Document, Names } from "../query/lower/document.js";
 import { requireSettled } from "../schema/write-gate.js";
 import { actingFor } from "./acting-for.js";
 import { requireKept } from "./asked-rows.js";
@@ -21,7 +22,10 @@ import { all, isVisible, requireVersion, whileOthersChange } from "./write-guard
 import { type Follow, tablesDeletedFrom } from "./write-plan.js";
 
 export interface RemoveBesides {
+  /** If-Match. */
   readonly expected?: Expected;
+  /** It happens only while the record satisfies this; asked anew at each try. */
+  readonly guard?: (id: Stored) => Promise<Document>;
   readonly follows?: Follow | undefined;
   /** Removes for good what the table would keep, or has kept: for root admins. */
   readonly permanent?: boolean;
@@ -43,7 +47,7 @@ async function removeSettled(
   principal: Principal,
   tableName: string,
   idText: string,
-  { expected, follows, permanent = false }: RemoveBesides,
+  { expected, guard, follows, permanent = false }: RemoveBesides,
 ): Promise<void> {
   const rights = await deps.rights(principal);
   // What links here must be known in full: another instance may have made a table with such a link a moment ago.
@@ -64,11 +68,12 @@ async function removeSettled(
   const mayKnow: MayKnow = (owner, relation) =>
     shape.view.relation(owner, relation.name, "show") !== undefined;
   const reach = follows === undefined ? { permanent, mayKnow } : { permanent, mayKnow, follows, mayTake };
-  await whileOthersChange(table, async () => {
-    const guard = await judgeDelete(deps, table, id, rowsOf(table));
-    if (guard === undefined) throw notAllowed(table, "delete", await isVisible(deps, shape, id));
+  await whileOthersChange(deps, table, id, async () => {
+    const judged = await judgeDelete(deps, table, id, rowsOf(table));
+    if (judged === undefined) throw notAllowed(table, "delete", await isVisible(deps, shape, id));
     await requireVersion(deps, shape, id, expected);
-    return runDelete(deps, catalog, table, id, all([guard, atVersion(expected)]), reach);
+    const condition = all([judged, atVersion(expected), (await guard?.(id)) ?? {}]);
+    return runDelete(deps, catalog, table, id, condition, reach);
   });
   deps.ruleHooks.afterChange(table);
 }

@@ -37,7 +37,7 @@ export async function restore(
     const id = parseId(table, idText);
     const shape = recordShape(deps, rights, table, catalog, parameters);
     const rows = anyRow(rights.write(catalog, table, "delete", "all"));
-    await whileOthersChange(table, async () => {
+    await whileOthersChange(deps, table, id, async () => {
       const guard = await judgeDelete(deps, table, id, rows);
       if (guard === undefined) throw notAllowed(table, "restore", await isVisible(deps, shape, id));
       return runRestore(deps, catalog, table, id, guard);

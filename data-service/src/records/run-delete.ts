@@ -43,10 +43,9 @@ export async function runDelete(
 ): Promise<boolean> {
   if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
   const done = await deps.userHooks.changing(table, id, null, async () => {
-    if (!(await stillSatisfies(deps, table, id, guard))) return false;
-    // Nothing else is concerned: condition and deed are one.
-    if (incomingLinks(catalog, table).length === 0) return deleteAlone(deps, table, id, guard, reach);
-    return takeAway(deps, catalog, { table, ids: [id] }, reach, { guard });
+    const first = { table, ids: [id] };
+    if (incomingLinks(catalog, table).length > 0) return takeAway(deps, catalog, first, reach, { guard });
+    return (await deleteStep(deps, first, reach, newAct(deps), guard)) > 0;
   });
   if (done) await deps.userHooks.afterChange(table, id);
   return done;
@@ -59,23 +58,22 @@ function isKept(table: Table, { permanent }: Reach): boolean {
 
 const newAct = ({ clock }: RecordDeps): DeletionAct => ({ id: new ObjectId(), at: clock.now() });
 
-async function deleteAlone(
+/** Deletes records by themselves: the condition and the deed are one. @returns how many went */
+function deleteStep(
   deps: RecordDeps,
-  table: Table,
-  id: Stored,
-  guard: Document,
+  { table, ids }: DeleteStep,
   reach: Reach,
-): Promise<boolean> {
-  const gone = isKept(table, reach)
-    ? await markDeleted(deps, table, [id], newAct(deps), guard)
-    : await removeRecords(deps, table, [id], guard);
-  return gone > 0;
+  act: DeletionAct,
+  guard: Document,
+): Promise<number> {
+  if (isKept(table, reach)) return markDeleted(deps, table, ids, act, guard);
+  return removeRecords(deps, table, ids, guard);
 }
 
 /**
  * Deletes records with all that `onDelete` asks for, whoever wants it.
  * @param besides the act that they go in, when it has begun already; what a single record must satisfy
- * @returns false when a record that its table keeps does not satisfy the guard, or is deleted already
+ * @returns false when the record does not satisfy the guard, or is deleted already
  * @throws AppError 409 when something stands against it
  */
 export async function takeAway(
@@ -97,29 +95,16 @@ export async function takeAway(
   };
   const go = async (steps: readonly DeleteStep[]): Promise<boolean> => {
     const begun = await begin();
-    if (begun !== undefined) await deleteSteps(deps, catalog, steps, reach, begun);
-    return begun !== undefined;
+    return begun !== undefined && deleteSteps(deps, catalog, steps, reach, begun, guard);
   };
-  return deleteNoted(deps, catalog, collect, go, reach.follows);
-}
-
-async function stillSatisfies(
-  { store }: RecordDeps,
-  table: Table,
-  id: Stored,
-  guard: Document,
-): Promise<boolean> {
-  if (Object.keys(guard).length === 0) return true;
-  const found = await store.read(table, [
-    { $match: { $and: [{ _id: id }, guard] } },
-    { $project: { _id: 1 } },
-  ]);
-  return found.length > 0;
+  return deleteNoted(deps, catalog, { first, guard, collect, act: go, follows: reach.follows });
 }
 
 /**
  * Deletes the deepest records first, so that at no moment a link points nowhere, then looks once more for links that
  * were made meanwhile: whoever links later than that finds the record gone (see runCreate).
+ * @param guard what a record that goes alone must satisfy; one that takes others along is judged before (see deleteNoted)
+ * @returns false when it does not, or another delete was faster
  */
 async function deleteSteps(
   deps: RecordDeps,
@@ -127,15 +112,18 @@ async function deleteSteps(
   steps: readonly DeleteStep[],
   reach: Reach,
   act: DeletionAct,
-): Promise<void> {
-  for (const step of steps.toReversed()) {
-    if (isKept(step.table, reach)) await markDeleted(deps, step.table, step.ids, act);
-    else {
-      await unlink(deps, catalog, step, reach);
-      await removeRecords(deps, step.table, step.ids, {});
-    }
+  guard: Document,
+): Promise<boolean> {
+  const isJudged = Object.keys(guard).length > 0;
+  const isAlone = isJudged && steps.length === 1;
+  for (const [at, step] of [...steps.entries()].toReversed()) {
+    // The links to one that goes alone are let go by the look that follows: had it to stay, they could not come back.
+    if (!isAlone && !isKept(step.table, reach)) await unlink(deps, catalog, step, reach);
+    const went = await deleteStep(deps, step, reach, act, isAlone ? guard : {});
+    if (isJudged && at === 0 && went === 0) return false;
   }
   for (const step of steps) await lookAgain(deps, catalog, step, reach, act);
+  return true;
 }
 
 /** Links that were made to records while these went. Those to records that are kept lead nowhere by themselves. */
@@ -152,22 +140,30 @@ export async function lookAgain(
     if (late.length === 0) continue;
     const { owner, relation } = effect;
     const { field } = relation.link;
-    const letGo = async (): Promise<void> => {
-      if (isGone) await deps.writes.moveLink(owner, field, { [field]: { $in: [...step.ids] } }, null);
+    const letGo = async (which: Document = {}): Promise<void> => {
+      const linked = { ...which, [field]: { $in: [...step.ids] } };
+      if (isGone) await deps.writes.moveLink(owner, field, linked, null);
     };
-    if (effect.effect === "restrict") await letGo();
-    else {
-      const all = { permanent: reach.permanent, mayKnow: () => true };
-      await takeAway(deps, catalog, { table: owner, ids: late }, all, { act }).catch(onConflict(letGo));
+    if (effect.effect === "restrict") {
+      await letGo();
+      continue;
+    }
+    const { permanent, mayTake } = reach;
+    const all: Reach = { permanent, mayKnow: () => true, ...(mayTake === undefined ? {} : { mayTake }) };
+    // Where each is asked about, one that may not go keeps none of the others.
+    for (const ids of mayTake === undefined ? [late] : late.map((id) => [id])) {
+      const leave = () => letGo({ _id: { $in: ids } });
+      await takeAway(deps, catalog, { table: owner, ids }, all, { act }).catch(onRefusal(leave));
     }
   }
   if (isGone) await unlink(deps, catalog, step, reach);
 }
 
-/** What stands against going along is left without the link. */
-function onConflict(letGo: () => Promise<void>): (error: unknown) => Promise<void> {
+/** What stands against going along, or may not be taken by the caller, is left without the link. */
+function onRefusal(letGo: () => Promise<void>): (error: unknown) => Promise<void> {
   return async (error) => {
-    if (!(error instanceof AppError) || error.code !== "CONFLICT") throw error;
+    const isRefusal = error instanceof AppError && ["CONFLICT", "FORBIDDEN"].includes(error.code);
+    if (!isRefusal) throw error;
     await letGo();
   };
 }

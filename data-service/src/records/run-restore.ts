@@ -10,7 +10,7 @@ import type { Document } from "../query/lower/document.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { actOf, stateCondition } from "./kept.js";
-import type { DeleteStep } from "./leaving.js";
+import { type DeleteStep, linkable } from "./leaving.js";
 import { noteFields } from "./run-write.js";
 import type { UndoLog } from "./undo.js";
 
@@ -122,11 +122,11 @@ async function requireNeeded(
   }
 }
 
-/** The ids of deleted records that a relation leads to. */
+/** The ids of deleted records that a relation leads to. @throws AppError 503 when it takes long until that is decided */
 async function deletedTargets(
   { store }: RecordDeps,
   { table, ids }: DeleteStep,
-  { link: { field } }: Relation,
+  { link: { field }, onDelete }: Relation,
   target: Table,
 ): Promise<string[]> {
   const found = await store.read(table, [
@@ -135,6 +135,9 @@ async function deletedTargets(
     { $group: { _id: `$${field}` } },
   ]);
   const linked = idsOf(target, found);
+  // A delete that has looked for what stands against it did not see what comes back now.
+  const living = [{ $match: stateCondition(target, "living") }];
+  if (onDelete === "RESTRICT") await linkable({ store }, target, linked, true, living);
   const deleted = await store.existing(target, linked, [{ $match: stateCondition(target, "deleted") }]);
   return [...deleted];
 }

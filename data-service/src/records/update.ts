@@ -13,6 +13,7 @@ import { alternativesFor, openWrite, PLAIN } from "./bind-body.js";
 import { treeOf } from "./create.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
+import { staying } from "./leaving.js";
 import { shownFields } from "./read-one.js";
 import { runUpdate } from "./run-write.js";
 import type { UndoLog } from "./undo.js";
@@ -77,12 +78,13 @@ async function updateSettled(
   });
   await deps.ruleHooks.beforeUpdate(table, catalog, id, body);
   const fields = shownFields(shape);
-  const written = await whileOthersChange(table, async () => {
+  const written = await whileOthersChange(deps, table, id, async () => {
     const judged = await chooseUpdate(deps, table, id, alternatives);
     if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
     await authorizeForeign(deps, rights, catalog, [judged.plan], id);
     await requireVersion(deps, shape, id, expected);
-    const condition = all([judged.guard, atVersion(expected), (await guard?.(id)) ?? {}]);
+    const unmoved = [judged.guard, atVersion(expected), (await guard?.(id)) ?? {}];
+    const condition = all([...unmoved, staying(catalog, table)]);
     return deps.fileHooks.updating(table, id, judged.plan, () =>
       runUpdate(deps, table, id, judged.plan, condition, { log, fields }),
     );

@@ -9,6 +9,7 @@ import { anyRow, judgeDelete, notAllowed } from "./authorize-write.js";
 import { PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
+import { decided } from "./leaving.js";
 import { type RecordShape, readShaped, recordShape } from "./read-one.js";
 import { atVersion, type Expected, mayKnowVersion, movedOn } from "./version.js";
 
@@ -39,14 +40,21 @@ export async function requireVersion(
   throw (await deps.store.existing(table, [id])).size === 0 ? recordNotFound(table) : movedOn(table);
 }
 
-/** Judges and acts until nothing changed in between. @param act gives false when something did */
+/**
+ * Judges and acts until nothing changed in between.
+ * @param act gives false when something did, or a delete wants the record
+ * @throws AppError 503 when it takes long until that is decided
+ */
 export async function whileOthersChange<Result>(
+  deps: Pick<RecordDeps, "store">,
   table: Table,
+  id: Stored,
   act: () => Promise<Result | false>,
 ): Promise<Result> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const result = await act();
     if (result !== false) return result;
+    await decided(deps, table, id);
   }
   throw new AppError("CONFLICT", `Others keep changing this "${table.name}" record; try again.`);
 }

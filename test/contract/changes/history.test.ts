@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { filesOf } from "../transfer/files.js";
 
 const reader = { email: "reader@example.com", password: "correct horse battery" };
 
@@ -107,6 +108,20 @@ describe("the history of a record", () => {
     const { body } = await admin.get(`/books/${book}/history`);
     expect(body.data.map(({ event }: { event: string }) => event)).toEqual(["deleted", "created"]);
     expect(body.data[0].changes).toEqual({ title: { from: "gone", to: null } });
+  });
+
+  it("tells of each deletion of a record that was brought back with its id", async () => {
+    const book = await make("/books", { title: "gone" });
+    await admin.delete(`/books/${book}`);
+    const files = await filesOf(stack, stack.admin);
+    const back = await files.csv("books", `id,title\n${book},back\n`);
+    expect([back.status, (await admin.delete(`/books/${book}`)).status]).toEqual([200, 200]);
+    const { body } = await admin.get(`/books/${book}/history`);
+    const deleted = body.data.filter(({ event }: { event: string }) => event === "deleted");
+    expect(deleted.map(({ changes }: { changes: { title: object } }) => changes.title)).toEqual([
+      { from: "back", to: null },
+      { from: "gone", to: null },
+    ]);
   });
 
   it("tells of what the deletion of another record does", async () => {

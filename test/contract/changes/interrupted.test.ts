@@ -61,6 +61,7 @@ async function announce(kind: string, letter: Pick<Stored, "_id"> & Partial<Stor
     ...{ _id, table, record: letter._id, kind, by: null, instance: "dead" },
     ...{ revision: (letter._change?.n ?? 0) + 1, at: new Date(Date.now() - 60_000) },
     ...(kind === "created" ? {} : { before }),
+    ...(kind === "deleted" ? { previous: letter._change?.e ?? null } : {}),
   });
   return _id;
 }
@@ -154,5 +155,21 @@ describe("a write that was announced and not made", () => {
     const last = await make("last");
     await source.first(3, ...CHANGES);
     expect(told()).toEqual([`created ${letter._id} 1`, `updated ${letter._id} 2`, `created ${last._id} 1`]);
+  }, 30_000);
+
+  it("is never told of a record that somebody else has changed and deleted since", async () => {
+    const letter = await make("a");
+    await announce("deleted", letter);
+    await admin.patch(`/letters/${letter._id}`, { title: "b" });
+    await admin.delete(`/letters/${letter._id}`);
+    await nothingAnnounced();
+    await make("last");
+    await source.first(4, ...CHANGES);
+    expect(told().slice(0, 3)).toEqual([
+      `created ${letter._id} 1`,
+      `updated ${letter._id} 2`,
+      `deleted ${letter._id} 3`,
+    ]);
+    expect(told()[3]).toMatch(/^created /);
   }, 30_000);
 });

@@ -1,6 +1,6 @@
 // Contract 8: folders lie in folders, each name once, never in a circle.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { MongoClient } from "mongodb";
+import { MongoClient, ObjectId } from "mongodb";
 import { type Api, signIn } from "../../support/api.js";
 import { type Cluster, startCluster } from "../../support/cluster.js";
 import { keptIn, uploaded } from "../../support/files.js";
@@ -142,6 +142,35 @@ describe("DELETE /svc_folder/{id}", () => {
     expect((await admin.get("/svc_file", { filter: { folder: top } })).body.data).toHaveLength(2);
     await admin.delete(`/svc_file/${id}`);
     expect((await api.delete(`/svc_folder/${top}?recursive=true`)).status).toBe(200);
+  });
+
+  test("?recursive=true takes along of what comes too late only what the caller may delete", async () => {
+    const [role] = (await admin.post("/svc_role", { name: "own late files" })).body.data;
+    await admin.post("/svc_permission", [
+      { role: role.id, table: "svc_folder", action: "delete" },
+      { role: role.id, table: "svc_file", action: "delete", filter: { title: "mine" } },
+    ]);
+    const eva = { email: "eva@example.com", password: "correct horse battery" };
+    await admin.post("/svc_user", { ...eva, role: role.id });
+    const api = await signIn(`${cluster.gateways[0]?.url}/api`, eva);
+    // So deep that its delete takes a while.
+    const path = [await folder("Level")];
+    for (let level = 1; level < 40; level += 1) path.push(await folder(`Level ${level}`, path.at(-1)));
+    const [top = "", deepest = ""] = [path[0], path.at(-1)];
+    const mine = await uploaded(admin, "1", "1.txt", { title: "mine" });
+    const theirs = await uploaded(admin, "2", "2.txt", { title: "theirs" });
+    const gone = api.delete(`/svc_folder/${top}?recursive=true`);
+    const folders = database.db().collection("svc_folder");
+    while ((await folders.countDocuments({ _id: new ObjectId(deepest) })) > 0);
+    const both = { _id: { $in: [mine, theirs].map(({ id }) => new ObjectId(id)) } };
+    await database
+      .db()
+      .collection("svc_file")
+      .updateMany(both, { $set: { folderId: new ObjectId(top) } });
+    expect(await folders.countDocuments({ _id: new ObjectId(top) })).toBe(1);
+    expect((await gone).status).toBe(200);
+    const left = await admin.get("/svc_file", { filter: { id: { _in: [mine.id, theirs.id] } } });
+    expect(left.body.data).toMatchObject([{ id: theirs.id, folder: null }]);
   });
 
   test("what a user's table forbids is asked before anything goes", async () => {

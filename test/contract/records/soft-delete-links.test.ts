@@ -176,6 +176,30 @@ describe("RESTRICT", () => {
     expect((await restore("loans", loans)).body.data[0].book).toEqual({ id: books });
   });
 
+  it.each([
+    [409, "goes", { _deletedAt: new Date() }],
+    [200, "stays", {}],
+  ])(
+    "lets a restored record wait for one that it needs and that is being deleted: %i if that %s",
+    async (status, _what, fate) => {
+      const books = await book(await shelf());
+      const loans = (await make(admin, "loans", { name: "x", book: books })).id;
+      await remove("loans", loans);
+      // As a delete leaves it that has looked for loans, and is about to mark the book as deleted.
+      const which = { _id: ObjectId.createFromHexString(books) };
+      const stored = client.db().collection("books");
+      await stored.updateOne(which, { $set: { _leaving: [new ObjectId()] } });
+      let isAnswered = false;
+      const restored = restore("loans", loans).finally(() => {
+        isAnswered = true;
+      });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect(isAnswered).toBe(false);
+      await stored.updateOne(which, { $set: { _leaving: [], ...fate } });
+      expect((await restored).status).toBe(status);
+    },
+  );
+
   it("refuses to delete for good what deleted records link to, and says so", async () => {
     const kind = (await make(admin, "kinds", { name: "novel" })).id;
     const books = await book(await shelf(), { kind });

@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Db, MongoClient, ObjectId } from "mongodb";
+import type { Entry } from "../journal/entry.js";
+import { JournalStore } from "./journal-store.js";
+
+describe("the journal", () => {
+  let client: MongoClient;
+  let db: Db;
+  let now: Date;
+  let store: JournalStore;
+
+  beforeAll(async () => {
+    const url = process.env.MONGODB_URL;
+    if (url === undefined) throw new Error("MONGODB_URL is set by the test run");
+    client = await MongoClient.connect(url);
+    db = client.db(`test_${new ObjectId().toHexString()}`);
+  });
+
+  afterAll(async () => {
+    await db.dropDatabase();
+    await client.close();
+  });
+
+  beforeEach(async () => {
+    await db.dropDatabase();
+    now = new Date("2026-01-01T00:00:00Z");
+    store = instance();
+    await store.ensureIndexes();
+  });
+
+  const instance = () => new JournalStore(db, false, false, () => now);
+  const entry = (more: Partial<Entry> = {}): Entry => ({
+    ...{ id: new ObjectId(), table: "t", record: 1, kind: "updated", revision: 2, by: null, at: now },
+    ...more,
+  });
+  const wait = (ms: number): void => {
+    now = new Date(now.getTime() + ms);
+  };
+
+  it("goes on behind what others have written and pruned, also for an instance that was silent for long", async () => {
+    const silent = instance();
+    await silent.append([entry()]);
+    await store.append([entry(), entry(), entry()]);
+    const place = await store.tip();
+    await store.prune(new Date(now.getTime() + 1), 1);
+    wait(61_000);
+    const late = entry();
+    await silent.append([late]);
+    expect((await store.read(place, 10))?.map(({ entry: { id } }) => id)).toEqual([late.id]);
+  });
+
+  it("has one deletion of what is one life of a record, and one of each of its lives", async () => {
+    const [first, second] = [new ObjectId(), new ObjectId()];
+    const deletion = (previous: ObjectId | null) => entry({ kind: "deleted", previous });
+    const [once, twice, again, unknown] = [first, first, second, null].map(deletion);
+    if (!once || !twice || !again || !unknown) throw new Error("four were made");
+    expect(await store.append([once])).toEqual([once]);
+    expect(await instance().append([twice, again, unknown])).toEqual([again, unknown]);
+  });
+
+  it("gives up the index by which an id was deleted once for all its lives", async () => {
+    const former = { unique: true, partialFilterExpression: { kind: "deleted" } };
+    await db.collection("_journal").createIndex({ table: 1, record: 1 }, former);
+    await Promise.all([store.ensureIndexes(), instance().ensureIndexes()]);
+    const lives = [new ObjectId(), new ObjectId()].map((previous) => entry({ kind: "deleted", previous }));
+    expect(await store.append(lives)).toEqual(lives);
+  });
+});
