@@ -159,7 +159,7 @@ export class JournaledStore {
   async #change(table: Table, which: Document, wish: Wish): Promise<Done | undefined> {
     const { light } = this.#deps;
     return this.#inTurn(table, which, async (before): Promise<Done | false> => {
-      if (changesNothing(before, wish)) return { document: before, isChanged: false };
+      if (changesNothing(table, before, wish)) return { document: before, isChanged: false };
       const pending = await this.#announce(table, "updated", before);
       const unchanged = { $and: [which, unchangedSince(before)] };
       const after = await this.#orWithdraw(pending, () =>
@@ -284,10 +284,14 @@ function marked(wish: Wish, pending: Pending): Change | Stage[] {
   return { ...wish.change, $set: { ...wish.change.$set, [CHANGE_FIELD]: mark } };
 }
 
-/** Sets what is set already and takes away what is not there; `updatedAt` among it always changes something. */
-function changesNothing(before: StoredRecord, wish: Wish): boolean {
+/**
+ * Sets what is set already and takes away what is not there. Whoever sets `updatedAt` makes a change, also when another
+ * one has set the same in this very millisecond.
+ */
+function changesNothing({ updatedAt }: Table, before: StoredRecord, wish: Wish): boolean {
   if ("set" in wish) return false;
   const { $set = {}, $unset = {} } = wish.change;
+  if (updatedAt.field in $set) return false;
   const isSet = Object.entries($set).every(([field, value]) =>
     sameValue(before[field] as Stored | undefined, value as Stored),
   );

@@ -48,6 +48,17 @@ const at = expect.stringMatching(/^\d{4}-.*Z$/);
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
 
 describe("the history of a record", () => {
+  it("has an entry of every change, also of equal ones in the same moment", async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const book = await make("/books", { title: "one" });
+      await Promise.all(Array.from({ length: 8 }, () => admin.patch(`/books/${book}`, { title: "two" })));
+      const { body } = await admin.get(`/books/${book}/history`);
+      expect(body.data.map(({ revision }: { revision: number }) => revision)).toEqual([
+        9, 8, 7, 6, 5, 4, 3, 2, 1,
+      ]);
+    }
+  });
+
   it("tells what was changed from what to what, by whom and when, newest first", async () => {
     const shelf = await make("/shelves", { name: "top" });
     const book = await make("/books", { title: "one", pages: 3, price: "1.50", labels: [shelf] });
