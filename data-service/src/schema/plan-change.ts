@@ -4,7 +4,15 @@ import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import type { Catalog, Table } from "../catalog/catalog.js";
-import { canonical, diff, type Fill, removal, restoration, type Step } from "../catalog/changes.js";
+import {
+  canonical,
+  diff,
+  type Fill,
+  type Restore,
+  removal,
+  restoration,
+  type Step,
+} from "../catalog/changes.js";
 import { checkDefinition } from "../catalog/check-definition.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { type IndexSpec, indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
@@ -94,8 +102,8 @@ export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[]
   return complete(deps, definitions, { existing, after, steps, fills, undoes: change });
 }
 
-/** Records written since the change have their values in the later field only: what converts goes back. */
-function restoringFills(now: TableDefinition, after: TableDefinition): Fill[] {
+/** What was written since the change lies in the later field only: it goes back, as far as it converts. */
+function restoringFills(now: TableDefinition, after: TableDefinition): Restore[] {
   const moved = <Member extends { readonly id: string }>(
     then: readonly Member[],
     current: readonly Member[],
@@ -107,12 +115,12 @@ function restoringFills(now: TableDefinition, after: TableDefinition): Fill[] {
       return isMoved ? [{ from, to, source, target }] : [];
     });
   const columns = moved(after.columns, now.columns).map(
-    ({ to, source, target }): Fill => ({ kind: "convert", member: to.id, from: source, to: target }),
+    ({ to, source, target }): Restore => ({ kind: "restore", member: to.id, from: source, to: target }),
   );
   const links = moved(after.relations, now.relations)
     .filter(({ from, to }) => from.table === to.table && from.type !== to.type)
-    .map(({ to, source, target }): Fill => {
-      return { kind: to.type === "many-to-many" ? "wrap" : "first", from: source, to: target };
+    .map(({ to, source, target }): Restore => {
+      return { kind: "restoreLinks", list: to.type === "many-to-many", from: source, to: target };
     });
   return [...columns, ...links];
 }

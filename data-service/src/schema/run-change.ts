@@ -9,7 +9,7 @@ import type { IndexSpec } from "../catalog/indexes.js";
 import type { Holder } from "../mongo/catalog-store.js";
 import type { Change } from "../mongo/change-store.js";
 import { idText } from "../mongo/record-store.js";
-import { type Cost, costsOf, destructive, fill, requireAllowed } from "./ask-data.js";
+import { type Cost, costsOf, destructive, fill, leavesGaps, requireAllowed } from "./ask-data.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { type Progress, progressOf } from "./change-progress.js";
 import { endInterrupted, finish, freshFields, running, sameKeys } from "./end-change.js";
@@ -134,15 +134,19 @@ async function withoutUnmetNeeds(deps: ChangeDeps, plan: Plan): Promise<Plan> {
   const { before } = plan;
   if (plan.undoes === undefined || before === undefined || own?.to === undefined) return plan;
   const { to } = own;
-  const converted = new Set(plan.fills.flatMap((each) => ("to" in each ? [each.to] : [])));
+  const restores = plan.fills.filter((each) => each.kind === "restore" || each.kind === "restoreLinks");
   const unmet = async <Member extends { readonly id: string; readonly required: boolean }>(
     member: Member,
   ) => {
     const field = to.storage.fields[member.id];
     const isBack = field !== undefined && own.from?.storage.fields[member.id] !== field;
-    if (!member.required || !isBack || converted.has(field)) return member;
-    const { records } = await deps.data.withField(before, field, false);
-    return records === 0 ? member : { ...member, required: false };
+    if (!member.required || !isBack) return member;
+    const restore = restores.find((each) => each.to === field);
+    const isUnmet =
+      restore === undefined
+        ? (await deps.data.withField(before, field, false)).records > 0
+        : await leavesGaps(deps, plan, before, restore);
+    return isUnmet ? { ...member, required: false } : member;
   };
   const columns = await Promise.all(to.columns.map(unmet));
   const relations = await Promise.all(to.relations.map(unmet));

@@ -87,6 +87,94 @@ describe("undo", () => {
     expect(await valuesOf(admin, made.name, "a")).toEqual(["12", "5", "many"]);
   });
 
+  /** Changes records by their value of `key`, after a confirmed change of a table and before its undo. */
+  async function rewritten(made: Row, change: object, bodies: Record<string, object>): Promise<void> {
+    await patchConfirmed(admin, made.id, change);
+    for (const [key, body] of Object.entries(bodies)) {
+      const { body: answer } = await admin.patch(`/${made.name}`, body, { filter: { key } });
+      expect(answer.message).toBe("Success");
+    }
+    await undone(made.id);
+  }
+  const byKey = async (name: string, fields = "a"): Promise<Row[]> => {
+    const { body } = await admin.get(`/${name}`, { fields, sort: "key", limit: "0" });
+    return body.data.map((row: Row) => row.a);
+  };
+  const KEY = { name: "key", type: "string" };
+
+  it("keeps what was written since a column got another type, nulls too; the rest is as it was", async () => {
+    const a = { name: "a", type: "string", searchable: true };
+    const made = await table({ columns: [a, KEY] }, [
+      { key: "k1", a: "007" },
+      { key: "k2", a: "12345" },
+      { key: "k3", a: "3" },
+      { key: "k4", a: "many" },
+      { key: "k5", a: "more" },
+    ]);
+    const change = { columns: columnsWith(made, "a", { type: "int", searchable: false }) };
+    await rewritten(made, change, { k2: { a: 54321 }, k3: { a: null }, k5: { a: 5 } });
+    expect(await byKey(made.name)).toEqual(["007", "54321", null, "many", "5"]);
+    // Nor is it found by what it was.
+    const found = (part: string) => valuesOf(admin, made.name, "a", { a: { _contains: part } });
+    expect([await found("54321"), await found("12345")]).toEqual([["54321"], []]);
+  });
+
+  it("keeps what was written since a value of an enum went", async () => {
+    const options = (...values: string[]) => ({ type: "enum", options: { values } });
+    const made = await table({ columns: [{ name: "a", ...options("x", "y", "z") }, KEY] }, [
+      { key: "k1", a: "x" },
+      { key: "k2", a: "x" },
+      { key: "k3", a: "y" },
+    ]);
+    const change = { columns: columnsWith(made, "a", options("y", "z")) };
+    await rewritten(made, change, { k2: { a: "z" }, k3: { a: "z" } });
+    expect(await byKey(made.name)).toEqual(["x", "z", "z"]);
+  });
+
+  it("takes a default back from those who had no value, and keeps what was written since", async () => {
+    const made = await table({ columns: [{ name: "a", type: "string" }, KEY] }, [
+      { key: "k1" },
+      { key: "k2" },
+      { key: "k3", a: "5" },
+      { key: "k4", a: "x" },
+    ]);
+    const columns = columnsWith(made, "a", { type: "int", required: true, default: 1 });
+    await rewritten(made, { columns }, { k2: { a: 2 }, k3: { a: 1 } });
+    expect(await byKey(made.name)).toEqual([null, "2", "1", "x"]);
+  });
+
+  it("keeps links that were set since a list became a single one, and the lists nobody touched", async () => {
+    const people = await table(TEXT, [{ a: "Ann" }, { a: "Bob" }]);
+    const [ann, bob] = (await admin.get(`/${people.name}`)).body.data;
+    const relation = { name: "a", type: "many-to-many", table: people.name };
+    const both = [ann.id, bob.id];
+    const made = await table(
+      { columns: [KEY], relations: [relation] },
+      ["k1", "k2", "k3"].map((key) => ({ key, a: both })),
+    );
+    const change = { relations: [{ id: made.relations[0].id, type: "many-to-one" }] };
+    await rewritten(made, change, { k2: { a: bob.id }, k3: { a: null } });
+    expect(await byKey(made.name)).toEqual([[{ id: ann.id }, { id: bob.id }], [{ id: bob.id }], []]);
+  });
+
+  it("keeps the name that a column was given since its type was changed", async () => {
+    const made = await table(TEXT, [{ a: "12" }, { a: "many" }]);
+    await patchConfirmed(admin, made.id, { columns: columnsWith(made, "a", { type: "int" }) });
+    await admin.patch(`/svc_table/${made.id}`, { columns: columnsWith(made, "a", { name: "b" }) });
+    const { columns } = await undone(made.id);
+    expect(columns).toEqual([{ ...made.columns[0], name: "b" }]);
+    expect(await valuesOf(admin, made.name, "b")).toEqual(["12", "many"]);
+  });
+
+  it("brings a required column back as optional where what was written since does not convert", async () => {
+    const made = await table({ columns: [{ name: "a", type: "int", required: true }] }, [{ a: 1 }]);
+    const columns = columnsWith(made, "a", { type: "date", required: false });
+    await patchConfirmed(admin, made.id, { columns });
+    await make(admin, made.name, { a: "2024-05-31" });
+    expect((await undone(made.id)).columns[0]).toMatchObject({ type: "int", required: false });
+    expect(await valuesOf(admin, made.name, "a")).toEqual([null, 1]);
+  });
+
   it("brings a relation back, without links to records that were deleted meanwhile", async () => {
     const people = await table(TEXT, [{ a: "Ann" }, { a: "Bob" }]);
     const [ann, bob] = (await admin.get(`/${people.name}`)).body.data;
