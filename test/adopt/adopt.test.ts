@@ -185,6 +185,20 @@ describe("a database of ten collections as other programs leave them", () => {
     expect(await data(path, { fields: "author.email" })).toEqual([{ author: null }]);
   });
 
+  it("keeps a link to a document that is gone when its relation is removed and brought back", async () => {
+    const [{ id, relations }] = await data("/svc_table", { filter: { name: "blog_posts" } });
+    const others = relations.filter(({ name }: { name: string }) => name !== "author");
+    const refused = await admin.patch(`/svc_table/${id}`, { relations: others });
+    const confirm = refused.body.error.details.confirmHash;
+    expect((await admin.patch(`/svc_table/${id}`, { relations: others }, { confirm })).status).toBe(200);
+    expect((await admin.post(`/svc_table/${id}/undo`)).status).toBe(200);
+    // In its former place, so that the file says what is there.
+    expect((await admin.patch(`/svc_table/${id}`, { relations })).status).toBe(200);
+    expect(await data(`/blog_posts/${ids.post(15)}`, { fields: "author" })).toEqual([
+      { author: { id: "000000010000000000000063" } },
+    ]);
+  });
+
   it("names ids of several kinds in one collection without mistaking them", async () => {
     const all = await data("/settings", { limit: "0" });
     expect(all.map(({ id }: { id: string }) => id)).toEqual([

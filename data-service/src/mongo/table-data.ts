@@ -6,6 +6,7 @@ import { gramField } from "../catalog/grams.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { Restorer } from "../catalog/restore-value.js";
 import { dropOwnIndexes, ensureIndexes, makeCollection } from "./provision.js";
+import { listWithout } from "./record-store.js";
 import { shardById } from "./sharding.js";
 
 /** Records written at once: small enough to leave others room, large enough not to wait for every round trip. */
@@ -167,12 +168,8 @@ export function makeTableData(db: Db): TableData {
       const lost = await lostLinks(of(table), field, target);
       for (let at = 0; at < lost.length; at += BATCH) {
         const some = lost.slice(at, at + BATCH);
-        const linked = { [field]: { $in: some } };
-        const others = { $filter: { input: `$${field}`, cond: { $not: { $in: ["$$this", some] } } } };
-        await of(table).updateMany(
-          linked,
-          list ? [{ $set: { [field]: others } }] : { $unset: { [field]: "" } },
-        );
+        const { having, set } = listWithout(field, some);
+        await of(table).updateMany(having, list ? [{ $set: set }] : { $unset: { [field]: "" } });
       }
     },
     async unset(collection, fields) {
@@ -260,7 +257,7 @@ async function duplicates(records: Records, { deletedAt }: Table, fields: readon
 }
 
 /** Linked ids that no record of the target has. */
-async function lostLinks(records: Records, field: string, target: string): Promise<unknown[]> {
+async function lostLinks(records: Records, field: string, target: string): Promise<Stored[]> {
   const lost = records.aggregate(
     [
       { $match: { [field]: { $exists: true } } },
@@ -272,5 +269,6 @@ async function lostLinks(records: Records, field: string, target: string): Promi
     ],
     { allowDiskUse: true },
   );
-  return (await lost.toArray()).map(({ _id }): unknown => _id);
+  // Ids came from the same database and go back into it.
+  return (await lost.toArray()).map(({ _id }) => _id as Stored);
 }

@@ -1,5 +1,6 @@
 // Contract 6: POST /svc_table/{id}/undo brings back what the last destructive change took away.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { MongoClient, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row, valuesOf } from "../records/make.js";
@@ -7,13 +8,21 @@ import { columnsWith, patchConfirmed } from "./change.js";
 
 let stack: Stack;
 let admin: Api;
+let client: MongoClient;
 
 beforeAll(async () => {
   stack = await startStack();
   admin = await asAdmin(stack);
+  client = await MongoClient.connect(stack.mongodbUrl);
 });
 
-afterAll(() => stack.stop());
+afterAll(async () => {
+  await client.close();
+  await stack.stop();
+});
+
+/** The documents of a table, as they lie in the database. */
+const collection = (name: string) => client.db().collection(name);
 
 let count = 0;
 async function table(definition: object, records: readonly object[] = []): Promise<Row> {
@@ -197,6 +206,30 @@ describe("undo", () => {
     expect((await admin.get(`/${people.name}/${bob.id}`, { fields: "things" })).body.data[0].things).toEqual([
       { id: other.id },
     ]);
+  });
+
+  it("leaves links alone that no relation brought back, also those that lead nowhere", async () => {
+    const people = await table(TEXT);
+    const fans = { name: "fans", type: "many-to-many", table: people.name };
+    const made = await table({ ...TEXT, relations: [fans] }, [{ a: "x" }]);
+    const lost = [new ObjectId()];
+    await collection(made.name).updateOne({}, { $set: { fansIds: lost } });
+    await patchConfirmed(admin, made.id, { columns: [] });
+    await undone(made.id);
+    expect((await collection(made.name).findOne())?.fansIds).toEqual(lost);
+  });
+
+  it("brings a list of links back where a single one was written in its place", async () => {
+    const people = await table(TEXT, [{ a: "Ann" }]);
+    const [ann] = (await admin.get(`/${people.name}`)).body.data;
+    const fans = { name: "fans", type: "many-to-many", table: people.name };
+    const made = await table({ ...TEXT, relations: [fans] }, [{ a: "lost" }, { a: "single" }]);
+    await collection(made.name).updateOne({ a: "lost" }, { $set: { fansIds: new ObjectId() } });
+    await collection(made.name).updateOne({ a: "single" }, { $set: { fansIds: new ObjectId(ann.id) } });
+    await patchConfirmed(admin, made.id, { relations: [] });
+    await undone(made.id);
+    const { body } = await admin.get(`/${made.name}`, { fields: "fans", sort: "a" });
+    expect(body.data).toEqual([{ fans: [] }, { fans: [{ id: ann.id }] }]);
   });
 
   it("brings a deleted table back by its id, with its records, links and uniques", async () => {
