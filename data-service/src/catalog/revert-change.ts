@@ -77,10 +77,10 @@ function reverted<Kind extends Member>(
   later: Member | undefined,
 ): Kind | undefined {
   const { name, description } = current;
-  if (!same({ ...(later ?? then), name, description }, current)) return undefined;
+  if (later === undefined || !same({ ...later, name, description }, current)) return undefined;
   return {
     ...then,
-    name: later?.name === name ? then.name : name,
-    description: same(later?.description, description) ? then.description : description,
+    name: later.name === name ? then.name : name,
+    description: same(later.description, description) ? then.description : description,
   };
 }

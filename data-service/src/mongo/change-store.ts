@@ -12,6 +12,8 @@ export interface Change {
   readonly before: readonly TableDefinition[];
   /** Definitions as they are to be. */
   readonly after: readonly TableDefinition[];
+  /** The tables that relations in them led to, name -> id; earlier versions noted none. */
+  readonly targets?: Readonly<Record<string, string>>;
   /** Ids of tables that go. */
   readonly removed: readonly string[];
   /** It took something away that `undo` can bring back. */
@@ -41,6 +43,8 @@ export interface ChangeStore {
   forget(id: string): Promise<void>;
   /** The last change of a table since `since` that can be undone. */
   lastUndoable(table: string, since: Date): Promise<Change | undefined>;
+  /** There is nothing left of a change that could be undone; what it took away is kept as long as before. */
+  pass(id: string): Promise<void>;
   /** Is the collection kept for a deleted table? */
   keepsCollection(collection: string): Promise<boolean>;
   /**
@@ -76,6 +80,9 @@ export function makeChangeStore(db: Db): ChangeStore {
       const wanted = { table, undoable: true, state: "done", at: { $gt: since } } as const;
       const found = await changes.findOne(wanted, { sort: { _id: -1 } });
       return found === null ? undefined : toChange(found);
+    },
+    async pass(id) {
+      await changes.updateOne(byId(id), { $set: { undoable: false } });
     },
     async keepsCollection(collection) {
       // Also by a deletion whose tidying up is still to come: its table is not to be seen any more.

@@ -4,7 +4,7 @@ import type { Json } from "../json.js";
 import type { Change } from "../mongo/change-store.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { planChange, planRemoval, planUndo } from "./plan-change.js";
-import { type Started, startChange } from "./run-change.js";
+import { type Planner, type Started, startChange } from "./run-change.js";
 
 /** How long what a change took away is kept: 30 days. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
@@ -34,9 +34,15 @@ export function deleteTable(deps: ChangeDeps, id: string, confirmed: string | un
 /** Brings back what the last destructive change of a table took away. @throws AppError 404, 409 */
 export async function undoChange(deps: ChangeDeps, id: string): Promise<Started> {
   const since = new Date(deps.clock.now().getTime() - KEPT_MS);
-  const change = await deps.changes.lastUndoable(id, since);
-  if (change === undefined) throw await nothingToUndo(deps, id);
-  return startChange(deps, (definitions) => planUndo(deps, definitions, change), undefined);
+  for (;;) {
+    const change = await deps.changes.lastUndoable(id, since);
+    if (change === undefined) throw await nothingToUndo(deps, id);
+    const planner: Planner = (definitions) => planUndo(deps, definitions, change);
+    if (planner(await deps.catalogStore.load()).steps.length > 0)
+      return startChange(deps, planner, undefined);
+    // All of it was changed again since, by hand.
+    await deps.changes.pass(change.id);
+  }
 }
 
 async function nothingToUndo(deps: ChangeDeps, id: string): Promise<AppError> {

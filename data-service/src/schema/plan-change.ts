@@ -12,9 +12,10 @@ import {
   removal,
   restoration,
   type Step,
+  same,
 } from "../catalog/changes.js";
 import { checkDefinition } from "../catalog/check-definition.js";
-import type { TableDefinition } from "../catalog/definition.js";
+import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
 import { type IndexSpec, indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
 import { definitionJson, mergeDefinition } from "../catalog/merge-definition.js";
 import { revertChange } from "../catalog/revert-change.js";
@@ -85,12 +86,8 @@ export function planRemoval(deps: PlanDeps, definitions: readonly TableDefinitio
  * @throws AppError 409 or 422 when something else stands in its place now
  */
 export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[], change: Change): Plan {
-  const [before] = change.before;
-  if (before === undefined) throw new Error(`change ${change.id} has nothing to bring back`);
   const existing = definitions.find((each) => each.id === change.table);
-  const then = change.after.find((each) => each.id === change.table);
-  const wanted =
-    existing === undefined || then === undefined ? before : revertChange(existing, { before, after: then });
+  const wanted = beforeChange(definitions, existing, change);
   const others = definitions.filter((each) => each.id !== change.table);
   const after = checked(deps, others, wanted, definitionJson(wanted), false);
   requireOwnCollection(buildCatalog(0, others, deps.systemTables), after);
@@ -100,6 +97,79 @@ export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[]
       ? [restoration(after)]
       : diff(existing, after).steps.map((step) => ({ ...step, risks: [] }));
   return complete(deps, definitions, { existing, after, steps, fills, undoes: change });
+}
+
+/** The table without the change. @throws AppError 409 when a relation would come back whose target is gone */
+function beforeChange(
+  definitions: readonly TableDefinition[],
+  existing: TableDefinition | undefined,
+  change: Change,
+): TableDefinition {
+  const [before] = change.before;
+  if (before === undefined) throw new Error(`change ${change.id} has nothing to bring back`);
+  const later = change.after.find((each) => each.id === change.table);
+  const nameNow = (existing ?? before).name;
+  const names = new Map(
+    [...definitions, { id: change.table, name: nameNow }].map(({ id, name }) => [id, name]),
+  );
+  const then = byNamesOfNow(before, change, names);
+  const reverted =
+    existing === undefined || later === undefined
+      ? then
+      : revertChange(existing, { before: then, after: byNamesOfNow(later, change, names) });
+  const wanted = { ...reverted, relations: leadToItself(reverted, nameNow) };
+  const isGone = (each: RelationDefinition): boolean => {
+    const target = targetId(before, change, each);
+    return target !== undefined && !names.has(target);
+  };
+  requireTargets(existing, wanted, before.relations.filter(isGone));
+  return wanted;
+}
+
+/** The table that a relation led to when the change was made, as far as that was noted. */
+function targetId(
+  owner: TableDefinition,
+  { table, targets }: Change,
+  to: RelationDefinition,
+): string | undefined {
+  return to.table === owner.name ? table : targets?.[to.table];
+}
+
+/** A former definition whose relations name their tables as these are called now. @param names by id */
+function byNamesOfNow(
+  former: TableDefinition,
+  change: Change,
+  names: ReadonlyMap<string, string>,
+): TableDefinition {
+  const rename = (each: RelationDefinition): RelationDefinition => {
+    const name = names.get(targetId(former, change, each) ?? "");
+    return name === undefined ? each : { ...each, table: name };
+  };
+  return { ...former, relations: former.relations.map(rename) };
+}
+
+/** A relation of the table to itself goes with it when it has its former name again. */
+function leadToItself({ name, relations }: TableDefinition, formerName: string): RelationDefinition[] {
+  return relations.map((each) => (each.table === formerName ? { ...each, table: name } : each));
+}
+
+/** @param gone relations as they were whose target is gone; another table may have its name */
+function requireTargets(
+  existing: TableDefinition | undefined,
+  wanted: TableDefinition,
+  gone: readonly RelationDefinition[],
+): void {
+  const isThere = (relation: RelationDefinition): boolean =>
+    existing?.relations.some((each) => same(each, relation)) === true;
+  const lost = wanted.relations.filter((each) => gone.some(({ id }) => id === each.id) && !isThere(each));
+  if (lost.length === 0) return;
+  throw new AppError("CONFLICT", {
+    message: lost.map(
+      ({ name, table }) =>
+        `relations.${name}: the table "${table}" that it led to was deleted; undo that first.`,
+    ),
+    details: { relations: lost.map(({ name }) => name) },
+  });
 }
 
 /** What was written since the change lies in the later field only: it goes back, as far as it converts. */

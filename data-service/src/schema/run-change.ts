@@ -107,7 +107,8 @@ async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Order):
   const costs = await costsOf(deps, plan);
   requireAllowed(plan, costs, order.confirmed);
   const met = withBuilding(await withoutUnmetNeeds(deps, plan));
-  const change = changeOf(holder, deps.clock.now(), met, costs.length > 0);
+  const targets = targetsOf(met, await deps.catalogStore.load());
+  const change = { ...changeOf(holder, deps.clock.now(), met, costs.length > 0), targets };
   await deps.changes.begin(change);
   order.accepted();
   const progress = await progressOf(deps, holder, plan, change);
@@ -176,6 +177,19 @@ function changeOf({ change }: Holder, at: Date, plan: Plan, hasCosts: boolean): 
     undoable: undoes === undefined && (hasCosts || removed.length > 0),
     undoes: undoes?.id ?? null,
   };
+}
+
+/** By the time of an undo a name may be that of another table. */
+function targetsOf(plan: Plan, stored: readonly TableDefinition[]): Record<string, string> {
+  const changed = plan.definitions.flatMap(({ from, to }) => [from ?? [], to ?? []].flat());
+  const ids = new Map([...stored, ...changed].map(({ name, id }) => [name, id]));
+  const names = changed.flatMap(({ relations }) => relations.map(({ table }) => table));
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const id = ids.get(name);
+      return id === undefined ? [] : [[name, id]];
+    }),
+  );
 }
 
 /** Everything that can be there before anybody knows of it. @throws AppError 409 for values that are not unique */

@@ -232,6 +232,77 @@ describe("undo", () => {
     expect(body.data).toEqual([{ fans: [] }, { fans: [{ id: ann.id }] }]);
   });
 
+  /** A table with a link to a record of another one, whose relation was removed. */
+  async function unrelated(): Promise<{ orders: Row; order: Row; lines: Row; line: Row }> {
+    const orders = await table(TEXT, [{ a: "first" }]);
+    const [order] = (await admin.get(`/${orders.name}`)).body.data;
+    const relation = { name: "order", type: "many-to-one", table: orders.name };
+    const lines = await table({ ...TEXT, relations: [relation] });
+    const line = await make(admin, lines.name, { order: order.id });
+    await patchConfirmed(admin, lines.id, { relations: [] });
+    return { orders, order, lines, line };
+  }
+
+  it("brings a relation back to the table it led to, whatever that and others are called now", async () => {
+    const { orders, order, lines } = await unrelated();
+    const old = `${orders.name}_old`;
+    expect((await admin.patch(`/svc_table/${orders.id}`, { name: old })).status).toBe(200);
+    await makeTable(admin, { name: orders.name, ...TEXT });
+    expect((await undone(lines.id)).relations[0].table).toBe(old);
+    const { body } = await admin.get(`/${lines.name}`, { fields: "order.a" });
+    expect(body.data).toEqual([{ order: { id: order.id, a: "first" } }]);
+  });
+
+  it("of a relation whose table is gone is 409 and names it, also when another has its name", async () => {
+    const { orders, order, lines, line } = await unrelated();
+    await deleteConfirmed(orders.id);
+    const next = await makeTable(admin, { name: orders.name, ...TEXT });
+    const { status, body } = await undo(lines.id);
+    expect([status, body.message]).toEqual([
+      409,
+      [`relations.order: the table "${orders.name}" that it led to was deleted; undo that first.`],
+    ]);
+    expect((await admin.delete(`/svc_table/${next.id}`)).status).toBe(200);
+    await undone(orders.id);
+    await undone(lines.id);
+    expect((await admin.get(`/${lines.name}/${line.id}`, { fields: "order" })).body.data).toEqual([
+      { order: { id: order.id } },
+    ]);
+  });
+
+  it("brings a relation of a table to itself back after the table was renamed", async () => {
+    count += 1;
+    const made = await makeTable(admin, {
+      ...{ name: `t${count}`, ...TEXT },
+      relations: [{ name: "parent", type: "many-to-one", table: `t${count}` }],
+    });
+    const root = await make(admin, made.name, { a: "root" });
+    await make(admin, made.name, { a: "leaf", parent: root.id });
+    await patchConfirmed(admin, made.id, { relations: [] });
+    const name = `${made.name}_renamed`;
+    await admin.patch(`/svc_table/${made.id}`, { name });
+    expect((await undone(made.id)).relations[0].table).toBe(name);
+    const { body } = await admin.get(`/${name}`, { fields: "parent.a", filter: { a: "leaf" } });
+    expect(body.data).toEqual([{ parent: { id: root.id, a: "root" } }]);
+  });
+
+  it("goes on to the change before one of which nothing is left, and is 409 when there is none", async () => {
+    const b = { name: "b", type: "string" };
+    const made = await table({ columns: [...TEXT.columns, b] }, [{ a: "x", b: "many" }]);
+    await patchConfirmed(admin, made.id, { columns: [{ id: made.columns[1].id }] });
+    const { columns } = await patchConfirmed(admin, made.id, {
+      columns: [{ id: made.columns[1].id, type: "int" }],
+    });
+    const byHand = { columns: [{ id: columns[0].id, type: "string" }] };
+    expect((await admin.patch(`/svc_table/${made.id}`, byHand)).status).toBe(200);
+    expect((await undone(made.id)).columns.map(({ name }: Row) => name)).toEqual(["b", "a"]);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
+    expect((await undo(made.id)).status).toBe(409);
+    // What the passed one took away is swept up all the same.
+    const passed = { table: made.id, state: "done", undoable: false, "before.columns.type": "string" };
+    expect(await client.db().collection("_changes").countDocuments(passed)).toBeGreaterThan(0);
+  });
+
   it("brings a deleted table back by its id, with its records, links and uniques", async () => {
     const people = await table(TEXT, [{ a: "Ann" }]);
     const [ann] = (await admin.get(`/${people.name}`)).body.data;
