@@ -147,7 +147,7 @@ async function reportEnd({ catalogStore, clock }: ChangeDeps, change: Change, do
 }
 
 /** Ends what an instance that is gone has left. @returns whether nothing is left to wait for */
-export async function recoverChanges(deps: ChangeDeps): Promise<boolean> {
+async function recoverChanges(deps: ChangeDeps): Promise<boolean> {
   const lock = await deps.catalogStore.lockedBy();
   if (lock === undefined) return true;
   const { change, instance } = lock;
@@ -163,4 +163,26 @@ export async function recoverChanges(deps: ChangeDeps): Promise<boolean> {
     running.delete(change);
   }
   return true;
+}
+
+/** How long after a failure it is tried again. */
+const RETRY_MS = 5_000;
+
+/**
+ * The same for a start and for every beat: a failure is logged and tried again later, and keeps nobody from serving what
+ * is not concerned.
+ * @returns whether nothing is left to wait for
+ */
+export function makeRecovery(deps: ChangeDeps): () => Promise<boolean> {
+  let failedAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (performance.now() - failedAt < RETRY_MS) return true;
+    try {
+      return await recoverChanges(deps);
+    } catch (error) {
+      failedAt = performance.now();
+      deps.logger.error({ err: error }, "ending an interrupted change of a table failed; it is tried again");
+      return true;
+    }
+  };
 }

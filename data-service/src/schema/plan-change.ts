@@ -22,6 +22,7 @@ import { revertChange } from "../catalog/revert-change.js";
 import { isObject, type Json, kindOf } from "../json.js";
 import type { Change } from "../mongo/change-store.js";
 import { indexName } from "../mongo/provision.js";
+import { newlyDerived } from "./newly-derived.js";
 
 /** A change of one table, ready to be made. */
 export interface Plan {
@@ -246,6 +247,7 @@ function complete(
     ...builtTables(deps, definitions, changed),
   };
   requireRoomForIndexes(plan);
+  requireRoomInParents(deps, definitions, plan);
   return plan;
 }
 
@@ -306,6 +308,25 @@ function requireRoomForIndexes(plan: Pick<Plan, "before" | "after">): void {
   // One more is the index on `_id`.
   if (meanwhile + 1 > MAX_INDEXES_MEANWHILE)
     throw schemaError([`indexes: too many change at once; remove some first, then add the new ones`]);
+}
+
+/** A number of children that begins to be kept gives the other table an index. @throws AppError 422 */
+function requireRoomInParents(
+  { systemTables }: PlanDeps,
+  definitions: readonly TableDefinition[],
+  { before, after, definitions: changed }: Plan,
+): void {
+  const counted = after && newlyDerived(before, after)?.counted;
+  if (counted === undefined || counted.length === 0) return;
+  const ids = new Set(changed.map(({ from, to }) => (from ?? to)?.id));
+  const rest = definitions.filter(({ id }) => !ids.has(id));
+  const { tables } = buildCatalog(0, [...rest, ...changed.flatMap(({ to }) => to ?? [])], systemTables);
+  const full = counted.filter(({ target }) => {
+    const parents = tables.get(target);
+    return parents !== undefined && indexesOf(parents).length > MAX_INDEXES;
+  });
+  if (full.length > 0)
+    throw schemaError(full.map(({ target }) => `relations: "${target}" has ${MAX_INDEXES} indexes already`));
 }
 
 /**
