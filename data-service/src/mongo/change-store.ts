@@ -30,7 +30,12 @@ export interface ChangeDocument extends Omit<Change, "id"> {
    * `sweeping`: what it took away is being removed for good.
    */
   state: "preparing" | "done" | "undone" | "sweeping";
+  /** When the sweeping began, by the clock of whoever sweeps. */
+  sweptAt?: Date;
 }
+
+/** What has been swept for so long was left by an instance that is gone. */
+const SWEEPING_MS = 60 * 60 * 1000;
 
 export interface ChangeStore {
   /** Notes a change before anything of it is written. */
@@ -48,16 +53,16 @@ export interface ChangeStore {
   /** Is the collection kept for a deleted table? */
   keepsCollection(collection: string): Promise<boolean>;
   /**
-   * Takes one change from before `until` whose remains are to be swept up, also one whose sweeping was interrupted.
-   * Changes that were undone are forgotten: what they took away is in use, or belongs to a later change.
+   * Takes one change from before `until` whose remains are to be swept up, also one whose sweeping began so long ago that
+   * it was interrupted. Changes that were undone are forgotten: what they took away is in use, or belongs to a later one.
    */
-  takeForSweeping(until: Date): Promise<Change | undefined>;
+  takeForSweeping(until: Date, now: Date): Promise<Change | undefined>;
 }
 
 export function makeChangeStore(db: Db): ChangeStore {
   const changes: Collection<ChangeDocument> = db.collection<ChangeDocument>("_changes");
   const byId = (id: string) => ({ _id: ObjectId.createFromHexString(id) });
-  const toChange = ({ _id, state: _state, ...change }: ChangeDocument): Change => ({
+  const toChange = ({ _id, state: _state, sweptAt: _sweptAt, ...change }: ChangeDocument): Change => ({
     id: _id.toHexString(),
     ...change,
   });
@@ -89,12 +94,17 @@ export function makeChangeStore(db: Db): ChangeStore {
       const kept = { removed: { $ne: [] }, "before.storage.collection": collection } as const;
       return (await changes.findOne({ ...kept, state: { $ne: "undone" } })) !== null;
     },
-    async takeForSweeping(until) {
+    async takeForSweeping(until, now) {
       await changes.deleteMany({ state: "undone", at: { $lte: until } });
-      const old = { state: { $in: ["done", "sweeping"] }, at: { $lte: until } } as const;
+      const begun = new Date(now.getTime() - SWEEPING_MS);
+      const free = [
+        { state: "done" },
+        { state: "sweeping", sweptAt: { $lte: begun } },
+        { state: "sweeping", sweptAt: { $exists: false } },
+      ] as const;
       const found = await changes.findOneAndUpdate(
-        old,
-        { $set: { state: "sweeping" } },
+        { $or: [...free], at: { $lte: until } },
+        { $set: { state: "sweeping", sweptAt: now } },
         { sort: { _id: 1 } },
       );
       return found === null ? undefined : toChange(found);
