@@ -197,6 +197,8 @@ async function prepare(deps: ChangeDeps, plan: Plan, progress: Progress): Promis
   const { after } = plan;
   const [own] = plan.definitions;
   if (after === undefined) return;
+  // We may have been stopped for so long that what lies in these fields is in use by now.
+  await progress.requireOurs();
   // An instance that was taken for dead may have left something there.
   if (own?.from !== undefined && own.to !== undefined)
     await deps.data.unset(after.collection, freshFields(own.from, own.to));
@@ -204,6 +206,7 @@ async function prepare(deps: ChangeDeps, plan: Plan, progress: Progress): Promis
   const { build, drop } = indexChanges(plan);
   // MongoDB tells indexes apart by their keys: one that becomes unique must make room first.
   const replaced = drop.filter((spec) => build.some((other) => sameKeys(spec, other)));
+  await progress.requireOurs();
   await deps.data.dropIndexes(after, replaced);
   for (const spec of build) {
     if (!(await deps.data.build(after, [spec]))) throw await notUnique(deps, plan, after, spec);
