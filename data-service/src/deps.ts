@@ -460,9 +460,14 @@ export async function prepareTables(deps: Deps): Promise<void> {
 }
 
 /** Tables that were made before the database became a sharded cluster; the others are spread already. */
-async function shardTables({ catalogs, provision }: Deps["records"]): Promise<void> {
+async function shardTables({ catalogs, data, logger }: Deps["records"]): Promise<void> {
   const { tables } = await catalogs.refresh();
-  for (const table of tables.values()) if (table.isSharded) await provision(table);
+  for (const table of tables.values())
+    if (table.isSharded)
+      await data.shard(table).catch((error: unknown) => {
+        // It is served as it is; the next start tries again.
+        logger.warn({ err: error, table: table.name }, "the records of a table could not be spread");
+      });
 }
 
 /** The database runs inside this process, or beside it, and nobody else has it open. */
