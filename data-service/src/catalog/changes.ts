@@ -66,7 +66,15 @@ export type Fill =
 /** Brings a former field up to date: where the present value is not what a change made of the former one, it goes back. */
 export type Restore =
   | { readonly kind: "restore"; readonly member: string; readonly from: string; readonly to: string }
-  | { readonly kind: "restoreLinks"; readonly list: boolean; readonly from: string; readonly to: string };
+  | {
+      readonly kind: "restoreLinks";
+      readonly from: string;
+      readonly to: string;
+      /** The former field holds a list. */
+      readonly list: boolean;
+      /** The collection that the links lead to. */
+      readonly target: string;
+    };
 
 export interface Difference {
   readonly before: TableDefinition;

@@ -18,6 +18,7 @@ const between = (now: Column, then: Column): Restorer =>
 const toText = between(column("int"), column("string"));
 const withDefault = between(column("int", { required: true, default: 7 }), column("string"));
 const toFewer = between(column("enumList", { values: ["b"] }), column("enumList", { values: ["a", "b"] }));
+const [toList, toSingle] = [linkRestorer(true, [9]), linkRestorer(false, [9])];
 const STAYS = undefined;
 const NOTHING = { value: undefined };
 const is = (value: Stored) => ({ value });
@@ -34,13 +35,16 @@ const CASES: [string, Restorer, unknown, unknown, unknown][] = [
   ["stays that did not fit, while the default is there", withDefault, 7, "many", STAYS],
   ["stays with members that are gone, while the others are there", toFewer, ["b"], ["a", "b"], STAYS],
   ["gives way to no members at all", toFewer, [], ["a", "b"], is([])],
-  ["list stays while its first link is there", linkRestorer(true), 1, [1, 2], STAYS],
-  ["list gives way to another link", linkRestorer(true), 2, [1, 2], is([2])],
-  ["list goes with the link", linkRestorer(true), undefined, [1, 2], NOTHING],
-  ["link stays while it is all there is", linkRestorer(false), [1], 1, STAYS],
-  ["link gives way to the first of others", linkRestorer(false), [2, 1], 1, is(2)],
-  ["link stays while it is the first of several", linkRestorer(false), [1, 2], 1, STAYS],
-  ["link goes where the list was emptied", linkRestorer(false), [], 1, NOTHING],
+  ["list stays while its first link is there", toList, 1, [1, 2], STAYS],
+  ["list gives way to another link", toList, 2, [1, 2], is([2])],
+  ["list goes with the link", toList, undefined, [1, 2], NOTHING],
+  ["list stays whose first link went with its record", toList, undefined, [9, 2], STAYS],
+  ["list gives way to another link than one that is gone", toList, 3, [9, 2], is([3])],
+  ["link stays, to be cleared away, that went with its record", toSingle, [], 9, STAYS],
+  ["link stays while it is all there is", toSingle, [1], 1, STAYS],
+  ["link gives way to the first of others", toSingle, [2, 1], 1, is(2)],
+  ["link stays while it is the first of several", toSingle, [1, 2], 1, STAYS],
+  ["link goes where the list was emptied", toSingle, [], 1, NOTHING],
 ];
 
 describe("a former value", () => {

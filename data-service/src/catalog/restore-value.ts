@@ -40,11 +40,18 @@ export function restorer(
   };
 }
 
-/** The same for links. @param isList whether the former field holds a list */
-export function linkRestorer(isList: boolean): Restorer {
+/**
+ * The same for links.
+ * @param isList whether the former field holds a list
+ * @param lost links in the former field whose records are gone: that took them from the later field, not somebody's wish
+ */
+export function linkRestorer(isList: boolean, lost: readonly Stored[]): Restorer {
+  const gone = new Set(lost.map((id) => linkText([id])));
   return (presentStored, formerStored) => {
     const [present, former] = [linksIn(presentStored), linksIn(formerStored)];
-    if (sameLinks(present, isList ? former.slice(0, 1) : former)) return undefined;
+    const made = isList ? former.slice(0, 1) : former;
+    const left = made.filter((id) => !gone.has(linkText([id])));
+    if (sameLinks(present, made) || sameLinks(present, left)) return undefined;
     const back = isList ? present : present.slice(0, 1);
     if (sameLinks(former, back)) return undefined;
     return { value: isList && back.length > 0 ? back : back[0] };
@@ -62,6 +69,9 @@ function linksIn(stored: unknown): Stored[] {
 }
 
 function sameLinks(some: readonly Stored[], others: readonly Stored[]): boolean {
-  const text = (links: readonly Stored[]): string => EJSON.stringify(links, { relaxed: false });
-  return text(some) === text(others);
+  return linkText(some) === linkText(others);
+}
+
+function linkText(links: readonly Stored[]): string {
+  return EJSON.stringify(links, { relaxed: false });
 }

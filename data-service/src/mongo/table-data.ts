@@ -49,6 +49,8 @@ export interface TableData {
   leavesGaps(table: Table, fields: FieldPair, restorer: Restorer): Promise<boolean>;
   /** Gives the field a value where it has none. */
   setMissing(table: Table, field: string, value: () => Stored, report: Report): Promise<void>;
+  /** Links that lead to no record of the target any more. */
+  lostLinks(table: Table, field: string, target: string): Promise<Stored[]>;
   /** Takes a link away that leads to no record of the target any more. */
   unlinkLost(table: Table, field: string, list: boolean, target: string): Promise<void>;
   /** Takes fields away, in batches. */
@@ -164,6 +166,7 @@ export function makeTableData(db: Db): TableData {
         await report(batch.length);
       });
     },
+    lostLinks: (table, field, target) => lostLinks(of(table), field, target),
     async unlinkLost(table, field, list, target) {
       const lost = await lostLinks(of(table), field, target);
       for (let at = 0; at < lost.length; at += BATCH) {
@@ -263,6 +266,7 @@ async function lostLinks(records: Records, field: string, target: string): Promi
       { $match: { [field]: { $exists: true } } },
       { $unwind: `$${field}` },
       { $group: { _id: `$${field}` } },
+      { $match: { _id: { $ne: null } } },
       { $lookup: { from: target, localField: "_id", foreignField: "_id", as: "found" } },
       { $match: { found: [] } },
       { $project: { _id: 1 } },

@@ -146,7 +146,7 @@ export async function fill(
     return data.copy(table, each.from, each.to, converter(deps, from, to), report);
   }
   if (each.kind === "restore" || each.kind === "restoreLinks")
-    return data.restore(table, each, restorerOf(deps, plan, each), report);
+    return data.restore(table, each, await restorerOf(deps, plan, table, each), report);
   // Ids came from the same database and go back into it.
   const wrap = (value: unknown): Stored => [value as Stored];
   const first = (value: unknown): Stored | undefined =>
@@ -155,12 +155,13 @@ export async function fill(
 }
 
 /** Would a record be left without a value in the former field? */
-export function leavesGaps(deps: DataDeps, plan: Plan, before: Table, each: Restore): Promise<boolean> {
-  return deps.data.leavesGaps(before, each, restorerOf(deps, plan, each));
+export async function leavesGaps(deps: DataDeps, plan: Plan, before: Table, each: Restore): Promise<boolean> {
+  return deps.data.leavesGaps(before, each, await restorerOf(deps, plan, before, each));
 }
 
-function restorerOf(deps: DataDeps, plan: Plan, each: Restore): Restorer {
-  if (each.kind === "restoreLinks") return linkRestorer(each.list);
+async function restorerOf(deps: DataDeps, plan: Plan, table: Table, each: Restore): Promise<Restorer> {
+  if (each.kind === "restoreLinks")
+    return linkRestorer(each.list, await deps.data.lostLinks(table, each.to, each.target));
   const { from, to } = columnPair(plan, each.member);
   return restorer(
     from,

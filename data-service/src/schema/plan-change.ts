@@ -92,7 +92,8 @@ export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[]
   const others = definitions.filter((each) => each.id !== change.table);
   const after = checked(deps, others, wanted, definitionJson(wanted), false);
   requireOwnCollection(buildCatalog(0, others, deps.systemTables), after);
-  const fills = existing === undefined ? [] : restoringFills(existing, after);
+  const fills =
+    existing === undefined ? [] : restoringFills(existing, after, [...others, ...deps.systemTables]);
   const steps =
     existing === undefined
       ? [restoration(after)]
@@ -174,7 +175,11 @@ function requireTargets(
 }
 
 /** What was written since the change lies in the later field only: it goes back, as far as it converts. */
-function restoringFills(now: TableDefinition, after: TableDefinition): Restore[] {
+function restoringFills(
+  now: TableDefinition,
+  after: TableDefinition,
+  others: readonly TableDefinition[],
+): Restore[] {
   const moved = <Member extends { readonly id: string }>(
     then: readonly Member[],
     current: readonly Member[],
@@ -189,9 +194,13 @@ function restoringFills(now: TableDefinition, after: TableDefinition): Restore[]
     ({ to, source, target }): Restore => ({ kind: "restore", member: to.id, from: source, to: target }),
   );
   const links = moved(after.relations, now.relations)
-    .filter(({ from, to }) => from.table === to.table && from.type !== to.type)
-    .map(({ to, source, target }): Restore => {
-      return { kind: "restoreLinks", list: to.type === "many-to-many", from: source, to: target };
+    .filter(({ from, to }) => (from.table === now.name ? after.name : from.table) === to.table)
+    .filter(({ from, to }) => from.type !== to.type)
+    .flatMap(({ to, source, target }): Restore[] => {
+      const collection = [after, ...others].find(({ name }) => name === to.table)?.storage.collection;
+      if (collection === undefined) return [];
+      const list = to.type === "many-to-many";
+      return [{ kind: "restoreLinks", list, from: source, to: target, target: collection }];
     });
   return [...columns, ...links];
 }

@@ -166,6 +166,17 @@ describe("undo", () => {
     expect(await byKey(made.name)).toEqual([[{ id: ann.id }, { id: bob.id }], [{ id: bob.id }], []]);
   });
 
+  it("keeps the rest of a list whose first link went with its record, while a single one was kept", async () => {
+    const people = await table(TEXT, [{ a: "Ann" }, { a: "Bob" }]);
+    const [ann, bob] = (await admin.get(`/${people.name}`)).body.data;
+    const relation = { name: "a", type: "many-to-many", table: people.name };
+    const made = await table({ relations: [relation] }, [{ a: [ann.id, bob.id] }]);
+    await patchConfirmed(admin, made.id, { relations: [{ id: made.relations[0].id, type: "many-to-one" }] });
+    await admin.delete(`/${people.name}/${ann.id}`);
+    await undone(made.id);
+    expect((await admin.get(`/${made.name}`, { fields: "a" })).body.data).toEqual([{ a: [{ id: bob.id }] }]);
+  });
+
   it("keeps the name that a column was given since its type was changed", async () => {
     const made = await table(TEXT, [{ a: "12" }, { a: "many" }]);
     await patchConfirmed(admin, made.id, { columns: columnsWith(made, "a", { type: "int" }) });
