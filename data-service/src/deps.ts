@@ -20,6 +20,7 @@ import { openStoredKeys } from "./auth/stored-keys.js";
 import { makeThrottle } from "./auth/throttle.js";
 import { buildCatalog } from "./catalog/build-catalog.js";
 import { ownCounters, type Table } from "./catalog/catalog.js";
+import { gramIndexesOf } from "./catalog/indexes.js";
 import { systemTables } from "./catalog/system-tables.js";
 import { type FollowDeps, Streams } from "./changes/follow.js";
 import type { HistoryDeps } from "./changes/history.js";
@@ -56,7 +57,7 @@ import { makeKeyStore } from "./mongo/key-store.js";
 import { makeLock } from "./mongo/lock.js";
 import { ensureOnceIndexes, makeOnceStore } from "./mongo/once-store.js";
 import type { OpenAddress } from "./mongo/open-address.js";
-import { provisionTable } from "./mongo/provision.js";
+import { ensureIndexes, provisionTable } from "./mongo/provision.js";
 import { RecordStore } from "./mongo/record-store.js";
 import { makeRuleStore } from "./mongo/rule-store.js";
 import { authSweeps, countLiveSessions, ensureAuthIndexes, makeSessionStore } from "./mongo/session-store.js";
@@ -73,6 +74,7 @@ import { NOBODY, type WritesOf } from "./records/acting-for.js";
 import { CountedWrites } from "./records/counted-writes.js";
 import type { RecordDeps } from "./records/deps.js";
 import type { ExplainPermissionDeps } from "./records/explain-permission.js";
+import type { FillDeps } from "./records/fill-search.js";
 import { recordReader } from "./records/record-reader.js";
 import { repairUnfinished } from "./records/repair-unfinished.js";
 import { makeRuleHooks } from "./records/rule-hooks.js";
@@ -87,7 +89,7 @@ import type { ChangeDeps } from "./schema/change-deps.js";
 import { makeSweeper } from "./schema/change-table.js";
 import { finishInterrupted, type SchemaDeps } from "./schema/create-table.js";
 import { CurrentCatalog } from "./schema/current-catalog.js";
-import { recoverChanges } from "./schema/end-change.js";
+import { makeRecovery } from "./schema/end-change.js";
 import { Presence } from "./schema/presence.js";
 import { WriteGate } from "./schema/write-gate.js";
 
@@ -98,7 +100,11 @@ export interface Deps {
   readonly auth: AuthDeps;
   readonly authenticate: RequestHandler;
   readonly identity: InternalRoutesDeps & OAuthAccountRoutesDeps;
-  readonly records: RecordDeps & SchemaDeps & ChangeDeps & JournalParts & { readonly changeWaitMs: number };
+  readonly records: RecordDeps &
+    SchemaDeps &
+    ChangeDeps &
+    JournalParts &
+    Pick<FillDeps, "indexGrams"> & { readonly changeWaitMs: number };
   readonly files: FileDeps;
   readonly permissions: RecordDeps & ExplainPermissionDeps;
   readonly counts: CountStore;
@@ -319,6 +325,7 @@ function makeRecords(
     ...{ writesOf, ...writesOf(NOBODY) },
     ...{ catalogStore, clock, systemTables: tables, systemTablePrefix: config.systemTablePrefix },
     ...{ catalogs, gate, instances, logger, provision, rules },
+    indexGrams: (table) => ensureIndexes(db.collection(table.collection), gramIndexesOf(table)),
     ...{ presence, journal, journalStore, feed, streams: new Streams() },
     positions: makePositions(secrets.encryptionKey),
     changesHeartbeatMs: config.changesHeartbeatMs,
@@ -453,9 +460,14 @@ export async function prepareTables(deps: Deps): Promise<void> {
 }
 
 /** Tables that were made before the database became a sharded cluster; the others are spread already. */
-async function shardTables({ catalogs, provision }: Deps["records"]): Promise<void> {
+async function shardTables({ catalogs, data, logger }: Deps["records"]): Promise<void> {
   const { tables } = await catalogs.refresh();
-  for (const table of tables.values()) if (table.isSharded) await provision(table);
+  for (const table of tables.values())
+    if (table.isSharded)
+      await data.shard(table).catch((error: unknown) => {
+        // It is served as it is; the next start tries again.
+        logger.warn({ err: error, table: table.name }, "the records of a table could not be spread");
+      });
 }
 
 /** The database runs inside this process, or beside it, and nobody else has it open. */
@@ -469,12 +481,12 @@ const RECOVERY_MS = LEASE_MS + 1_000;
 async function joinInstances(records: Deps["records"], alone: boolean): Promise<void> {
   // No other process can have an embedded engine open.
   if (alone) await records.instances.clear();
-  const sweep = makeSweeper(records);
+  const [recover, sweep] = [makeRecovery(records), makeSweeper(records)];
   await records.presence.start(async () => {
-    await recoverChanges(records);
+    await recover();
     await sweep();
   });
   const began = performance.now();
-  while (!(await recoverChanges(records)) && performance.now() - began < RECOVERY_MS)
+  while (!(await recover()) && performance.now() - began < RECOVERY_MS)
     await new Promise((resolve) => setTimeout(resolve, 100));
 }

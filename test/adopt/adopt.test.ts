@@ -185,6 +185,20 @@ describe("a database of ten collections as other programs leave them", () => {
     expect(await data(path, { fields: "author.email" })).toEqual([{ author: null }]);
   });
 
+  it("keeps a link to a document that is gone when its relation is removed and brought back", async () => {
+    const [{ id, relations }] = await data("/svc_table", { filter: { name: "blog_posts" } });
+    const others = relations.filter(({ name }: { name: string }) => name !== "author");
+    const refused = await admin.patch(`/svc_table/${id}`, { relations: others });
+    const confirm = refused.body.error.details.confirmHash;
+    expect((await admin.patch(`/svc_table/${id}`, { relations: others }, { confirm })).status).toBe(200);
+    expect((await admin.post(`/svc_table/${id}/undo`)).status).toBe(200);
+    // In its former place, so that the file says what is there.
+    expect((await admin.patch(`/svc_table/${id}`, { relations })).status).toBe(200);
+    expect(await data(`/blog_posts/${ids.post(15)}`, { fields: "author" })).toEqual([
+      { author: { id: "000000010000000000000063" } },
+    ]);
+  });
+
   it("names ids of several kinds in one collection without mistaking them", async () => {
     const all = await data("/settings", { limit: "0" });
     expect(all.map(({ id }: { id: string }) => id)).toEqual([
@@ -553,13 +567,18 @@ describe("a collection that two tables want", () => {
     );
   });
 
-  it("is not given back to a deleted table, and not dropped with what that has left", async () => {
-    const { body } = await admin.post("/svc_table", {
-      name: "former",
-      columns: [{ name: "a", type: "string" }],
-    });
-    const [{ id }] = body.data;
-    await admin.post("/former", { a: "x" });
+  it("is not given back to a deleted table, and loses nothing of what that has left", async () => {
+    const columns = [
+      { name: "a", type: "string" },
+      { name: "b", type: "string" },
+    ];
+    const { body } = await admin.post("/svc_table", { name: "former", columns });
+    const [{ id, columns: made }] = body.data;
+    await admin.post("/former", { a: "x", b: "y" });
+    const without = { columns: made.slice(1) };
+    const lossy = await admin.patch(`/svc_table/${id}`, without);
+    const hash = lossy.body.error.details.confirmHash;
+    expect((await admin.patch(`/svc_table/${id}`, without, { confirm: hash })).status).toBe(200);
     const refused = await admin.delete(`/svc_table/${id}`);
     const confirm = refused.body.error.details.confirmHash;
     expect((await admin.delete(`/svc_table/${id}?confirm=${confirm}`)).status).toBe(200);
@@ -570,7 +589,7 @@ describe("a collection that two tables want", () => {
       'storage.collection: "former" is the collection of the table "latter"',
     ]);
     const changes = other.db().collection("_changes");
-    const aMonthAgo = new Date(Date.now() - 31 * 24 * 60 * 60 * 1000);
+    const aMonthAgo = new Date(Date.now() - 32 * 24 * 60 * 60 * 1000);
     await changes.updateMany({ table: id }, { $set: { at: aMonthAgo } });
     await service.stop();
     service = await serve(url, "");

@@ -60,7 +60,21 @@ export type Fill =
   | { readonly kind: "convert"; readonly member: string; readonly from: string; readonly to: string }
   | { readonly kind: "default"; readonly member: string; readonly field: string }
   | { readonly kind: "wrap" | "first"; readonly from: string; readonly to: string }
-  | { readonly kind: "mark" };
+  | { readonly kind: "mark" }
+  | Restore;
+
+/** Brings a former field up to date: where the present value is not what a change made of the former one, it goes back. */
+export type Restore =
+  | { readonly kind: "restore"; readonly member: string; readonly from: string; readonly to: string }
+  | {
+      readonly kind: "restoreLinks";
+      readonly from: string;
+      readonly to: string;
+      /** The former field holds a list. */
+      readonly list: boolean;
+      /** The collection that the links lead to. */
+      readonly target: string;
+    };
 
 export interface Difference {
   readonly before: TableDefinition;

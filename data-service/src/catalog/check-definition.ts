@@ -168,14 +168,22 @@ function checkSharding(
   if (existing?.shardKey === "id" && table.shardKey !== "id")
     problems.push("shardKey: records that are spread stay so; copy them into a new table instead");
   if (table.shardKey !== "id") return;
-  const unique = [
+  const unique = uniquePlaces(table);
+  for (const place of unique)
+    problems.push(`${place}: needs something unique, which no table with a shardKey can promise`);
+  // Its indexes are dropped once the change is in use, and MongoDB spreads nothing before.
+  const wasUnique = existing !== undefined && existing.shardKey !== "id" && uniquePlaces(existing).length > 0;
+  if (unique.length === 0 && wasUnique)
+    problems.push("shardKey: remove what is unique in a change of its own first");
+}
+
+function uniquePlaces(table: TableDefinition): string[] {
+  return [
     ...table.columns.flatMap((column, at) => (column.unique ? [`columns[${at}].unique`] : [])),
     ...table.relations.flatMap(({ type }, at) => (type === "one-to-one" ? [`relations[${at}].type`] : [])),
     ...table.uniques.map((_names, at) => `uniques[${at}]`),
     ...(table.singleton ? ["singleton"] : []),
   ];
-  for (const place of unique)
-    problems.push(`${place}: needs something unique, which no table with a shardKey can promise`);
 }
 
 function tableId(reader: Reader, { existing, ownIds, newId }: DefinitionContext): string {

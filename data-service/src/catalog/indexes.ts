@@ -40,12 +40,17 @@ export function indexesOf(table: Table): IndexSpec[] {
     ...[...table.relations.values()].flatMap(({ link, counter }) =>
       link.on === "target" && counter !== undefined ? [greatestFirst(counter.column.field)] : [],
     ),
-    ...columns.filter((column) => column.searchable).map(grams),
+    ...gramIndexesOf(table),
     ...(table.singleton
       ? [{ key: [[SINGLETON_FIELD, 1] as const], unique: true, ...amongLiving(table) }]
       : []),
   ];
   return withoutRepeats(specs);
+}
+
+/** The indexes that searches of a table use. */
+export function gramIndexesOf(table: Table): IndexSpec[] {
+  return [...table.columns.values()].filter((column) => column.searchable).map(grams);
 }
 
 function isDate({ type, encrypted }: Column): boolean {

@@ -18,9 +18,13 @@ export function revertChange(
   const pick = <Value>(then: Value, later: Value, current: Value): Value =>
     same(later, current) ? then : current;
   const fields = { ...now.storage.fields };
-  for (const { id } of [...before.columns, ...before.relations]) {
+  for (const former of [...before.columns, ...before.relations]) {
+    const { id } = former;
     const [then, later] = [before.storage.fields[id], after.storage.fields[id]];
-    if (then !== undefined && (later === undefined || later === fields[id])) fields[id] = then;
+    const [current, changed] = [memberOf(now, id), memberOf(after, id)];
+    // A field holds what its member's type says, so that the two come back together or not at all.
+    const isBack = current === undefined || reverted(current, former, changed) !== undefined;
+    if (then !== undefined && isBack && (later === undefined || later === fields[id])) fields[id] = then;
   }
   const used = new Set(Object.values(fields));
   const all = [...Object.values(now.storage.fields), ...(now.storage.retired ?? [])];
@@ -44,6 +48,10 @@ export function revertChange(
   };
 }
 
+function memberOf({ columns, relations }: TableDefinition, id: string): Member | undefined {
+  return [...columns, ...relations].find((each) => each.id === id);
+}
+
 function revertMembers<Kind extends Member>(
   now: readonly Kind[],
   before: readonly Kind[],
@@ -52,8 +60,27 @@ function revertMembers<Kind extends Member>(
   const find = (list: readonly Kind[], id: string) => list.find((each) => each.id === id);
   const kept = now.map((current) => {
     const [then, later] = [find(before, current.id), find(after, current.id)];
-    return then !== undefined && same(later, current) ? then : current;
+    return (then && reverted(current, then, later)) ?? current;
   });
   const removed = before.filter(({ id }) => find(after, id) === undefined && find(now, id) === undefined);
   return [...kept, ...removed];
+}
+
+/**
+ * A member as it was, by the name it has now if it was renamed since.
+ * @param later as the change left it, undefined if it took the member away
+ * @returns undefined when it was changed again since
+ */
+function reverted<Kind extends Member>(
+  current: Kind,
+  then: Kind,
+  later: Member | undefined,
+): Kind | undefined {
+  const { name, description } = current;
+  if (later === undefined || !same({ ...later, name, description }, current)) return undefined;
+  return {
+    ...then,
+    name: later.name === name ? then.name : name,
+    description: same(later.description, description) ? then.description : description,
+  };
 }

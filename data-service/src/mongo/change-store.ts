@@ -12,6 +12,8 @@ export interface Change {
   readonly before: readonly TableDefinition[];
   /** Definitions as they are to be. */
   readonly after: readonly TableDefinition[];
+  /** The tables that relations in them led to, name -> id; earlier versions noted none. */
+  readonly targets?: Readonly<Record<string, string>>;
   /** Ids of tables that go. */
   readonly removed: readonly string[];
   /** It took something away that `undo` can bring back. */
@@ -28,7 +30,12 @@ export interface ChangeDocument extends Omit<Change, "id"> {
    * `sweeping`: what it took away is being removed for good.
    */
   state: "preparing" | "done" | "undone" | "sweeping";
+  /** When the sweeping began, by the clock of whoever sweeps. */
+  sweptAt?: Date;
 }
+
+/** What has been swept for so long was left by an instance that is gone. */
+const SWEEPING_MS = 60 * 60 * 1000;
 
 export interface ChangeStore {
   /** Notes a change before anything of it is written. */
@@ -41,19 +48,21 @@ export interface ChangeStore {
   forget(id: string): Promise<void>;
   /** The last change of a table since `since` that can be undone. */
   lastUndoable(table: string, since: Date): Promise<Change | undefined>;
+  /** There is nothing left of a change that could be undone; what it took away is kept as long as before. */
+  pass(id: string): Promise<void>;
   /** Is the collection kept for a deleted table? */
   keepsCollection(collection: string): Promise<boolean>;
   /**
-   * Takes one change from before `until` whose remains are to be swept up, also one whose sweeping was interrupted.
-   * Changes that were undone are forgotten: what they took away is in use, or belongs to a later change.
+   * Takes one change from before `until` whose remains are to be swept up, also one whose sweeping began so long ago that
+   * it was interrupted. Changes that were undone are forgotten: what they took away is in use, or belongs to a later one.
    */
-  takeForSweeping(until: Date): Promise<Change | undefined>;
+  takeForSweeping(until: Date, now: Date): Promise<Change | undefined>;
 }
 
 export function makeChangeStore(db: Db): ChangeStore {
   const changes: Collection<ChangeDocument> = db.collection<ChangeDocument>("_changes");
   const byId = (id: string) => ({ _id: ObjectId.createFromHexString(id) });
-  const toChange = ({ _id, state: _state, ...change }: ChangeDocument): Change => ({
+  const toChange = ({ _id, state: _state, sweptAt: _sweptAt, ...change }: ChangeDocument): Change => ({
     id: _id.toHexString(),
     ...change,
   });
@@ -77,17 +86,25 @@ export function makeChangeStore(db: Db): ChangeStore {
       const found = await changes.findOne(wanted, { sort: { _id: -1 } });
       return found === null ? undefined : toChange(found);
     },
+    async pass(id) {
+      await changes.updateOne(byId(id), { $set: { undoable: false } });
+    },
     async keepsCollection(collection) {
       // Also by a deletion whose tidying up is still to come: its table is not to be seen any more.
       const kept = { removed: { $ne: [] }, "before.storage.collection": collection } as const;
       return (await changes.findOne({ ...kept, state: { $ne: "undone" } })) !== null;
     },
-    async takeForSweeping(until) {
+    async takeForSweeping(until, now) {
       await changes.deleteMany({ state: "undone", at: { $lte: until } });
-      const old = { state: { $in: ["done", "sweeping"] }, at: { $lte: until } } as const;
+      const begun = new Date(now.getTime() - SWEEPING_MS);
+      const free = [
+        { state: "done" },
+        { state: "sweeping", sweptAt: { $lte: begun } },
+        { state: "sweeping", sweptAt: { $exists: false } },
+      ] as const;
       const found = await changes.findOneAndUpdate(
-        old,
-        { $set: { state: "sweeping" } },
+        { $or: [...free], at: { $lte: until } },
+        { $set: { state: "sweeping", sweptAt: now } },
         { sort: { _id: 1 } },
       );
       return found === null ? undefined : toChange(found);

@@ -112,6 +112,16 @@ describe("numbers of children", () => {
     expect(await numbers()).toEqual([1, undefined]);
   });
 
+  it("that begin to be kept while a write never ends are counted once it has", async () => {
+    await addCats(1, 2);
+    const endless = await store.mark([home(1)]);
+    await store.countAll(counter);
+    expect(await numbers()).toEqual([undefined, undefined]);
+    await store.settle(endless, []);
+    expect(await store.repair([counter], false)).toBe(1);
+    expect([await numbers(), await marks()]).toEqual([[2, undefined], 0]);
+  });
+
   it("of a relation that has gone are forgotten", async () => {
     await store.mark([home(1)]);
     await store.repair([], true);

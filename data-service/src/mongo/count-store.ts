@@ -119,10 +119,10 @@ export class CountStore {
         ],
         { allowDiskUse: true },
       );
-    for await (const { _id } of named) await this.recount({ counter, id: _id });
+    for await (const { _id } of named) await this.#recountInTheEnd({ counter, id: _id });
     const numbered = { [counter.column.field]: { $gt: Number.NEGATIVE_INFINITY } };
     const parents = this.#db.collection(counter.parents).find(numbered, { projection: { _id: 1 } });
-    for await (const { _id } of parents) await this.recount({ counter, id: stored(_id) });
+    for await (const { _id } of parents) await this.#recountInTheEnd({ counter, id: stored(_id) });
   }
 
   /** The same, where nobody else changes children: one look at them, and all numbers at once. */
@@ -166,6 +166,13 @@ export class CountStore {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
     return false;
+  }
+
+  /** One that others never leave alone is left to `repair`, which tries until it has counted it. */
+  async #recountInTheEnd(parent: Counted): Promise<void> {
+    if (await this.recount(parent)) return;
+    const parents = [toNamed(parent)];
+    await this.#marks.insertOne({ _id: new ObjectId(), at: this.#now(), parents, abandoned: true });
   }
 
   async #children({ children }: Counter, id: Stored): Promise<number> {

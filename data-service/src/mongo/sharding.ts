@@ -15,13 +15,24 @@ export async function isShardedCluster(db: Db): Promise<boolean> {
   return isMongos(await db.admin().command({ hello: 1 }));
 }
 
+/** False as well where the account may not ask: `shardCollection` itself refuses what is spread already. */
+async function isSpread(db: Db, collection: string): Promise<boolean> {
+  const which = { _id: `${db.databaseName}.${collection}`, unsplittable: { $ne: true } };
+  try {
+    return (await db.client.db("config").collection<{ _id: string }>("collections").findOne(which)) !== null;
+  } catch (error) {
+    if (error instanceof MongoServerError && REFUSALS.includes(Number(error.code))) return false;
+    throw error;
+  }
+}
+
 /**
  * Spreads a collection over the shards by the hash of `_id`. Nothing happens where there are no shards, nor to a
  * collection that is spread already, by whatever key.
  * @throws AppError 409 when MongoDB refuses, as it does where another program's index promises something unique
  */
 export async function shardById(db: Db, collection: string): Promise<void> {
-  if (!(await isShardedCluster(db))) return;
+  if (!(await isShardedCluster(db)) || (await isSpread(db, collection))) return;
   const key = { _id: "hashed" } as const;
   try {
     // `shardCollection` makes the index of an empty collection only.

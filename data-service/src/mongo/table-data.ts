@@ -2,8 +2,11 @@
 import { type Document as BsonDocument, type Db, MongoServerError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { gramField } from "../catalog/grams.js";
 import type { IndexSpec } from "../catalog/indexes.js";
+import type { Restorer } from "../catalog/restore-value.js";
 import { dropOwnIndexes, ensureIndexes, makeCollection } from "./provision.js";
+import { listWithout } from "./record-store.js";
 import { shardById } from "./sharding.js";
 
 /** Records written at once: small enough to leave others room, large enough not to wait for every round trip. */
@@ -18,6 +21,12 @@ export interface Found {
 
 /** A value to store, or nothing to leave the record as it is. */
 export type Rewrite = (value: unknown) => Stored | undefined;
+
+/** The later field, and the former one. */
+export interface FieldPair {
+  readonly from: string;
+  readonly to: string;
+}
 
 export interface TableData {
   /** All records. */
@@ -34,8 +43,14 @@ export interface TableData {
   matching(table: Table, field: string, test: (value: unknown) => boolean): Promise<Found>;
   /** Writes what `rewrite` makes of one field into another that has no value yet. @param report of each batch */
   copy(table: Table, from: string, to: string, rewrite: Rewrite, report: Report): Promise<void>;
+  /** Brings a former field up to date with the later one, in batches. @param report of each batch */
+  restore(table: Table, fields: FieldPair, restorer: Restorer, report: Report): Promise<void>;
+  /** Would that leave a record without a value in the former field? */
+  leavesGaps(table: Table, fields: FieldPair, restorer: Restorer): Promise<boolean>;
   /** Gives the field a value where it has none. */
   setMissing(table: Table, field: string, value: () => Stored, report: Report): Promise<void>;
+  /** Links that lead to no record of the target any more. */
+  lostLinks(table: Table, field: string, target: string): Promise<Stored[]>;
   /** Takes a link away that leads to no record of the target any more. */
   unlinkLost(table: Table, field: string, list: boolean, target: string): Promise<void>;
   /** Takes fields away, in batches. */
@@ -122,6 +137,26 @@ export function makeTableData(db: Db): TableData {
         await report(batch.length);
       });
     },
+    async restore(table, { from, to }, restorer, report) {
+      const either = { $or: [{ [from]: { $exists: true } }, { [to]: { $exists: true } }] };
+      await inBatches(table.collection, either, { [from]: 1, [to]: 1 }, async (batch) => {
+        const writes = batch.flatMap((document) => {
+          const restored = restorer(document[from], document[to]);
+          return restored === undefined ? [] : [putBack(document, to, restored.value)];
+        });
+        if (writes.length > 0) await of(table).bulkWrite(writes, { ordered: false });
+        await report(batch.length);
+      });
+    },
+    async leavesGaps(table, { from, to }, restorer) {
+      const cursor = of(table).find({}, { projection: { [from]: 1, [to]: 1 }, batchSize: 5 * BATCH });
+      for await (const document of cursor) {
+        const restored = restorer(document[from], document[to]);
+        const value: unknown = restored === undefined ? document[to] : restored.value;
+        if (value === undefined || value === null) return true;
+      }
+      return false;
+    },
     async setMissing(table, field, value, report) {
       await inBatches(table.collection, { [field]: { $exists: false } }, { _id: 1 }, async (batch) => {
         await of(table).bulkWrite(
@@ -131,16 +166,13 @@ export function makeTableData(db: Db): TableData {
         await report(batch.length);
       });
     },
+    lostLinks: (table, field, target) => lostLinks(of(table), field, target),
     async unlinkLost(table, field, list, target) {
       const lost = await lostLinks(of(table), field, target);
       for (let at = 0; at < lost.length; at += BATCH) {
         const some = lost.slice(at, at + BATCH);
-        const linked = { [field]: { $in: some } };
-        const others = { $filter: { input: `$${field}`, cond: { $not: { $in: ["$$this", some] } } } };
-        await of(table).updateMany(
-          linked,
-          list ? [{ $set: { [field]: others } }] : { $unset: { [field]: "" } },
-        );
+        const { having, set } = listWithout(field, some);
+        await of(table).updateMany(having, list ? [{ $set: set }] : { $unset: { [field]: "" } });
       }
     },
     async unset(collection, fields) {
@@ -191,6 +223,16 @@ function setOne({ _id }: BsonDocument, field: string, value: Stored) {
   };
 }
 
+/** Only while the former value is the one that was read; what was stored beside it for searching goes with it. */
+function putBack(document: BsonDocument, field: string, value: Stored | undefined) {
+  const former: unknown = document[field];
+  const unchanged = former === undefined ? { $exists: false } : { $eq: former };
+  const grams = { [gramField({ field })]: "" };
+  const update =
+    value === undefined ? { $unset: { [field]: "", ...grams } } : { $set: { [field]: value }, $unset: grams };
+  return { updateOne: { filter: { _id: document._id, [field]: unchanged }, update } };
+}
+
 function unlessMissing(error: unknown): void {
   const missing =
     error instanceof MongoServerError && [INDEX_NOT_FOUND, NAMESPACE_NOT_FOUND].includes(Number(error.code));
@@ -218,17 +260,19 @@ async function duplicates(records: Records, { deletedAt }: Table, fields: readon
 }
 
 /** Linked ids that no record of the target has. */
-async function lostLinks(records: Records, field: string, target: string): Promise<unknown[]> {
+async function lostLinks(records: Records, field: string, target: string): Promise<Stored[]> {
   const lost = records.aggregate(
     [
       { $match: { [field]: { $exists: true } } },
       { $unwind: `$${field}` },
       { $group: { _id: `$${field}` } },
+      { $match: { _id: { $ne: null } } },
       { $lookup: { from: target, localField: "_id", foreignField: "_id", as: "found" } },
       { $match: { found: [] } },
       { $project: { _id: 1 } },
     ],
     { allowDiskUse: true },
   );
-  return (await lost.toArray()).map(({ _id }): unknown => _id);
+  // Ids came from the same database and go back into it.
+  return (await lost.toArray()).map(({ _id }) => _id as Stored);
 }

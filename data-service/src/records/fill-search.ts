@@ -7,8 +7,8 @@ import type { StoredRecord } from "../query/shape.js";
 
 export interface FillDeps {
   readonly store: Pick<RecordStore, "read" | "updateEach">;
-  /** Makes the indexes that are missing. */
-  readonly provision: (table: Table) => Promise<void>;
+  /** Makes the indexes of grams that are missing, and no others: a change may be dropping those. */
+  readonly indexGrams: (table: Table) => Promise<void>;
 }
 
 /** Few enough that other requests find their turn in between. */
@@ -30,7 +30,7 @@ export async function fillSearch(
   table: Table,
   isStopping: () => boolean = () => false,
 ): Promise<number> {
-  await deps.provision(table);
+  await deps.indexGrams(table);
   let filled = 0;
   for (const column of searchableColumns(table)) {
     for (let made = BATCH; made > 0 && !isStopping(); filled += made) {

@@ -45,9 +45,12 @@ async function fillAll(deps: SearchFillerDeps, isStopping: () => boolean): Promi
   const { catalogs, logger } = deps;
   const failed = (error: unknown): void =>
     logger.warn({ err: error }, "indexing records for searching failed; it is tried again");
-  const tables = await catalogs.get().then((catalog) => [...catalog.tables.values()], failed);
-  for (const table of tables ?? []) {
-    if (searchableColumns(table).length === 0 || isStopping()) continue;
+  const current = () => catalogs.get().then((catalog) => [...catalog.tables.values()], failed);
+  for (const { id } of (await current()) ?? []) {
+    if (isStopping()) return;
+    // Asked anew for each: the tables before may have taken minutes, and this one may be another by now.
+    const table = (await current())?.find((each) => each.id === id);
+    if (table === undefined || searchableColumns(table).length === 0) continue;
     const filled = (await fillSearch(deps, table, isStopping).catch(failed)) ?? 0;
     if (filled > 0) logger.info({ table: table.name, records: filled }, "indexed records for searching");
   }

@@ -1,10 +1,11 @@
 // Asks a table's records what a planned change would cost them, and writes what it needs written.
 import { AppError } from "@portico/shared/app-error";
 import type { Column, Table } from "../catalog/catalog.js";
-import type { Fill, Question, Risk, Step } from "../catalog/changes.js";
+import type { Fill, Question, Restore, Risk, Step } from "../catalog/changes.js";
 import { COLUMN_TYPES, isBinary, type Stored } from "../catalog/column-types.js";
 import { convertValue } from "../catalog/convert.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
+import { linkRestorer, type Restorer, restorer } from "../catalog/restore-value.js";
 import { ruleProblem } from "../catalog/rules.js";
 import type { Json } from "../json.js";
 import { idText } from "../mongo/record-store.js";
@@ -144,11 +145,30 @@ export async function fill(
     const { from, to } = columnPair(plan, each.member);
     return data.copy(table, each.from, each.to, converter(deps, from, to), report);
   }
+  if (each.kind === "restore" || each.kind === "restoreLinks")
+    return data.restore(table, each, await restorerOf(deps, plan, table, each), report);
   // Ids came from the same database and go back into it.
   const wrap = (value: unknown): Stored => [value as Stored];
   const first = (value: unknown): Stored | undefined =>
     Array.isArray(value) ? (value[0] as Stored) : undefined;
   return data.copy(table, each.from, each.to, each.kind === "wrap" ? wrap : first, report);
+}
+
+/** Would a record be left without a value in the former field? */
+export async function leavesGaps(deps: DataDeps, plan: Plan, before: Table, each: Restore): Promise<boolean> {
+  return deps.data.leavesGaps(before, each, await restorerOf(deps, plan, before, each));
+}
+
+async function restorerOf(deps: DataDeps, plan: Plan, table: Table, each: Restore): Promise<Restorer> {
+  if (each.kind === "restoreLinks")
+    return linkRestorer(each.list, await deps.data.lostLinks(table, each.to, each.target));
+  const { from, to } = columnPair(plan, each.member);
+  return restorer(
+    from,
+    to,
+    (column, stored) => jsonOf(deps, column, stored),
+    (column, value) => sealed(deps, column, value),
+  );
 }
 
 function columnOf(table: Table, member: string): Column {

@@ -6,6 +6,8 @@ import type { ChangeDeps } from "./change-deps.js";
 import { indexChanges, type Plan } from "./plan-change.js";
 
 export interface Progress {
+  /** To be asked before anything is taken away. @throws AppError when another instance has ended the change */
+  readonly requireOurs: () => Promise<void>;
   /** So many records or indexes more are ready. @throws AppError when another instance has ended the change */
   readonly add: (count: number) => Promise<void>;
   readonly end: (state: "done" | "failed", problem: string | null) => Promise<void>;
@@ -28,11 +30,15 @@ export async function progressOf(
       finishedAt: state === "running" ? null : clock.now(),
     });
   if (total > 0) await report("running", null);
+  const requireOurs = async (): Promise<void> => {
+    const lock = await catalogStore.lockedBy();
+    if (lock?.change !== holder.change || lock.instance !== holder.instance)
+      throw new AppError("CONFLICT", "Another instance has ended this change; try again.");
+  };
   return {
+    requireOurs,
     async add(count) {
-      const lock = await catalogStore.lockedBy();
-      if (lock?.change !== holder.change || lock.instance !== holder.instance)
-        throw new AppError("CONFLICT", "Another instance has ended this change; try again.");
+      await requireOurs();
       done += count;
       await report("running", null);
     },

@@ -4,10 +4,12 @@ import type { Json } from "../json.js";
 import type { Change } from "../mongo/change-store.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { planChange, planRemoval, planUndo } from "./plan-change.js";
-import { type Started, startChange } from "./run-change.js";
+import { type Planner, type Started, startChange } from "./run-change.js";
 
 /** How long what a change took away is kept: 30 days. */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+/** A day more, so that nothing is swept up while somebody undoes its change in the last moment. */
+const SWEPT_AFTER_MS = KEPT_MS + 24 * 60 * 60 * 1000;
 /** How often it is looked for what is older. */
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
@@ -34,9 +36,15 @@ export function deleteTable(deps: ChangeDeps, id: string, confirmed: string | un
 /** Brings back what the last destructive change of a table took away. @throws AppError 404, 409 */
 export async function undoChange(deps: ChangeDeps, id: string): Promise<Started> {
   const since = new Date(deps.clock.now().getTime() - KEPT_MS);
-  const change = await deps.changes.lastUndoable(id, since);
-  if (change === undefined) throw await nothingToUndo(deps, id);
-  return startChange(deps, (definitions) => planUndo(deps, definitions, change), undefined);
+  for (;;) {
+    const change = await deps.changes.lastUndoable(id, since);
+    if (change === undefined) throw await nothingToUndo(deps, id);
+    const planner: Planner = (definitions) => planUndo(deps, definitions, change);
+    if (planner(await deps.catalogStore.load()).steps.length > 0)
+      return startChange(deps, planner, undefined);
+    // All of it was changed again since, by hand.
+    await deps.changes.pass(change.id);
+  }
 }
 
 async function nothingToUndo(deps: ChangeDeps, id: string): Promise<AppError> {
@@ -53,11 +61,12 @@ async function nothingToUndo(deps: ChangeDeps, id: string): Promise<AppError> {
 export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
   let sweptAt = Number.NEGATIVE_INFINITY;
   return async () => {
-    const now = deps.clock.now().getTime();
-    if (now - sweptAt < SWEEP_EVERY_MS) return;
-    sweptAt = now;
+    const began = deps.clock.now().getTime();
+    if (began - sweptAt < SWEEP_EVERY_MS) return;
+    sweptAt = began;
     for (;;) {
-      const change = await deps.changes.takeForSweeping(new Date(now - KEPT_MS));
+      const now = deps.clock.now();
+      const change = await deps.changes.takeForSweeping(new Date(began - SWEPT_AFTER_MS), now);
       if (change === undefined) return;
       await sweep(deps, change);
       await deps.changes.forget(change.id);
@@ -67,18 +76,23 @@ export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
 
 /** Only what this very change took out of use: anything else belongs to another change, and is kept as long as that. */
 async function sweep(deps: ChangeDeps, { before, after, removed }: Change): Promise<void> {
-  const definitions = await deps.catalogStore.load();
   for (const { id, storage } of before) {
     // Other programs may still use what an adopted table no longer shows.
     if (storage.adopted === true) continue;
+    // As they are at this moment: sweeping what came before may have taken long.
+    const definitions = await deps.catalogStore.load();
     const current = definitions.find((each) => each.id === id);
+    // Another table may have adopted the collection since.
+    const isOthers = definitions.some(
+      (each) => each.id !== id && each.storage.collection === storage.collection,
+    );
     if (removed.includes(id)) {
-      if (current === undefined) await deps.data.forget(id);
-      // Another table may have adopted it since.
-      const isUsed = definitions.some((each) => each.storage.collection === storage.collection);
-      if (!isUsed) await deps.data.dropCollection(storage.collection);
+      if (current !== undefined) continue;
+      await deps.data.forget(id);
+      if (!isOthers) await deps.data.dropCollection(storage.collection);
       continue;
     }
+    if (isOthers) continue;
     const kept = [after.find((each) => each.id === id), current].flatMap((table) =>
       Object.values(table?.storage.fields ?? {}),
     );

@@ -1,6 +1,6 @@
 // The end of a change: tidying up after one that is in use, taking back one that is not, for ourselves and for the dead.
 import { buildCatalog } from "../catalog/build-catalog.js";
-import type { Table } from "../catalog/catalog.js";
+import type { Relation, Table } from "../catalog/catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { Holder } from "../mongo/catalog-store.js";
@@ -29,7 +29,7 @@ export async function finish(
   if (after === undefined) return;
   if (before !== undefined)
     await deps.data.dropIndexes(after, indexChanges(plan).drop.filter(keepsNoName(plan)));
-  if (change.undoes !== null) await unlinkLost(deps, after);
+  if (change.undoes !== null) await unlinkLost(deps, change, plan);
   const derived = newlyDerived(before, after);
   if (derived !== undefined) await deps.backfillDerived(derived, report);
 }
@@ -56,14 +56,27 @@ function keepsNoName(plan: Pick<Plan, "before" | "after">): (spec: IndexSpec) =>
   return (spec) => !build.some((other) => sameKeys(spec, other));
 }
 
-/** Links that came back may lead to records that were deleted meanwhile. */
-async function unlinkLost(deps: ChangeDeps, table: Table): Promise<void> {
+/** Links that came back may lead to records that were deleted meanwhile. In adopted documents they stay as they are. */
+async function unlinkLost(
+  deps: ChangeDeps,
+  change: Change,
+  { before, after }: Pick<Plan, "before" | "after">,
+): Promise<void> {
+  const isAdopted = change.after.some(({ id, storage }) => id === after?.id && storage.adopted === true);
+  if (after === undefined || isAdopted) return;
   const catalog = await deps.catalogs.refresh();
-  for (const { link, target } of table.relations.values()) {
+  for (const { link, target } of relationsBack(before, after)) {
     const collection = catalog.tables.get(target)?.collection;
-    if (link.on === "self" && collection !== undefined)
-      await deps.data.unlinkLost(table, link.field, link.list, collection);
+    if (collection !== undefined) await deps.data.unlinkLost(after, link.field, link.list, collection);
   }
+}
+
+/** Relations whose links lay in a field that was not in use. */
+function relationsBack(before: Table | undefined, after: Table): Relation[] {
+  const own = (table: Table | undefined): Relation[] =>
+    [...(table?.relations.values() ?? [])].filter(({ link }) => link.on === "self");
+  const known = new Set(own(before).map(({ id, link }) => `${id} ${link.field}`));
+  return own(after).filter(({ id, link }) => !known.has(`${id} ${link.field}`));
 }
 
 /**
@@ -134,7 +147,7 @@ async function reportEnd({ catalogStore, clock }: ChangeDeps, change: Change, do
 }
 
 /** Ends what an instance that is gone has left. @returns whether nothing is left to wait for */
-export async function recoverChanges(deps: ChangeDeps): Promise<boolean> {
+async function recoverChanges(deps: ChangeDeps): Promise<boolean> {
   const lock = await deps.catalogStore.lockedBy();
   if (lock === undefined) return true;
   const { change, instance } = lock;
@@ -150,4 +163,26 @@ export async function recoverChanges(deps: ChangeDeps): Promise<boolean> {
     running.delete(change);
   }
   return true;
+}
+
+/** How long after a failure it is tried again. */
+const RETRY_MS = 5_000;
+
+/**
+ * The same for a start and for every beat: a failure is logged and tried again later, and keeps nobody from serving what
+ * is not concerned.
+ * @returns whether nothing is left to wait for
+ */
+export function makeRecovery(deps: ChangeDeps): () => Promise<boolean> {
+  let failedAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (performance.now() - failedAt < RETRY_MS) return true;
+    try {
+      return await recoverChanges(deps);
+    } catch (error) {
+      failedAt = performance.now();
+      deps.logger.error({ err: error }, "ending an interrupted change of a table failed; it is tried again");
+      return true;
+    }
+  };
 }

@@ -4,15 +4,25 @@ import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import type { Catalog, Table } from "../catalog/catalog.js";
-import { canonical, diff, type Fill, removal, restoration, type Step } from "../catalog/changes.js";
+import {
+  canonical,
+  diff,
+  type Fill,
+  type Restore,
+  removal,
+  restoration,
+  type Step,
+  same,
+} from "../catalog/changes.js";
 import { checkDefinition } from "../catalog/check-definition.js";
-import type { TableDefinition } from "../catalog/definition.js";
+import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
 import { type IndexSpec, indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
 import { definitionJson, mergeDefinition } from "../catalog/merge-definition.js";
 import { revertChange } from "../catalog/revert-change.js";
 import { isObject, type Json, kindOf } from "../json.js";
 import type { Change } from "../mongo/change-store.js";
 import { indexName } from "../mongo/provision.js";
+import { newlyDerived } from "./newly-derived.js";
 
 /** A change of one table, ready to be made. */
 export interface Plan {
@@ -77,16 +87,13 @@ export function planRemoval(deps: PlanDeps, definitions: readonly TableDefinitio
  * @throws AppError 409 or 422 when something else stands in its place now
  */
 export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[], change: Change): Plan {
-  const [before] = change.before;
-  if (before === undefined) throw new Error(`change ${change.id} has nothing to bring back`);
   const existing = definitions.find((each) => each.id === change.table);
-  const then = change.after.find((each) => each.id === change.table);
-  const wanted =
-    existing === undefined || then === undefined ? before : revertChange(existing, { before, after: then });
+  const wanted = beforeChange(definitions, existing, change);
   const others = definitions.filter((each) => each.id !== change.table);
   const after = checked(deps, others, wanted, definitionJson(wanted), false);
   requireOwnCollection(buildCatalog(0, others, deps.systemTables), after);
-  const fills = existing === undefined ? [] : restoringFills(existing, after);
+  const fills =
+    existing === undefined ? [] : restoringFills(existing, after, [...others, ...deps.systemTables]);
   const steps =
     existing === undefined
       ? [restoration(after)]
@@ -94,8 +101,85 @@ export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[]
   return complete(deps, definitions, { existing, after, steps, fills, undoes: change });
 }
 
-/** Records written since the change have their values in the later field only: what converts goes back. */
-function restoringFills(now: TableDefinition, after: TableDefinition): Fill[] {
+/** The table without the change. @throws AppError 409 when a relation would come back whose target is gone */
+function beforeChange(
+  definitions: readonly TableDefinition[],
+  existing: TableDefinition | undefined,
+  change: Change,
+): TableDefinition {
+  const [before] = change.before;
+  if (before === undefined) throw new Error(`change ${change.id} has nothing to bring back`);
+  const later = change.after.find((each) => each.id === change.table);
+  const nameNow = (existing ?? before).name;
+  const names = new Map(
+    [...definitions, { id: change.table, name: nameNow }].map(({ id, name }) => [id, name]),
+  );
+  const then = byNamesOfNow(before, change, names);
+  const reverted =
+    existing === undefined || later === undefined
+      ? then
+      : revertChange(existing, { before: then, after: byNamesOfNow(later, change, names) });
+  const wanted = { ...reverted, relations: leadToItself(reverted, nameNow) };
+  const isGone = (each: RelationDefinition): boolean => {
+    const target = targetId(before, change, each);
+    return target !== undefined && !names.has(target);
+  };
+  requireTargets(existing, wanted, before.relations.filter(isGone));
+  return wanted;
+}
+
+/** The table that a relation led to when the change was made, as far as that was noted. */
+function targetId(
+  owner: TableDefinition,
+  { table, targets }: Change,
+  to: RelationDefinition,
+): string | undefined {
+  return to.table === owner.name ? table : targets?.[to.table];
+}
+
+/** A former definition whose relations name their tables as these are called now. @param names by id */
+function byNamesOfNow(
+  former: TableDefinition,
+  change: Change,
+  names: ReadonlyMap<string, string>,
+): TableDefinition {
+  const rename = (each: RelationDefinition): RelationDefinition => {
+    const name = names.get(targetId(former, change, each) ?? "");
+    return name === undefined ? each : { ...each, table: name };
+  };
+  return { ...former, relations: former.relations.map(rename) };
+}
+
+/** A relation of the table to itself goes with it when it has its former name again. */
+function leadToItself({ name, relations }: TableDefinition, formerName: string): RelationDefinition[] {
+  return relations.map((each) => (each.table === formerName ? { ...each, table: name } : each));
+}
+
+/** @param gone relations as they were whose target is gone; another table may have its name */
+function requireTargets(
+  existing: TableDefinition | undefined,
+  wanted: TableDefinition,
+  gone: readonly RelationDefinition[],
+): void {
+  const isThere = (relation: RelationDefinition): boolean =>
+    existing?.relations.some((each) => same(each, relation)) === true;
+  const lost = wanted.relations.filter((each) => gone.some(({ id }) => id === each.id) && !isThere(each));
+  if (lost.length === 0) return;
+  throw new AppError("CONFLICT", {
+    message: lost.map(
+      ({ name, table }) =>
+        `relations.${name}: the table "${table}" that it led to was deleted; undo that first.`,
+    ),
+    details: { relations: lost.map(({ name }) => name) },
+  });
+}
+
+/** What was written since the change lies in the later field only: it goes back, as far as it converts. */
+function restoringFills(
+  now: TableDefinition,
+  after: TableDefinition,
+  others: readonly TableDefinition[],
+): Restore[] {
   const moved = <Member extends { readonly id: string }>(
     then: readonly Member[],
     current: readonly Member[],
@@ -107,12 +191,16 @@ function restoringFills(now: TableDefinition, after: TableDefinition): Fill[] {
       return isMoved ? [{ from, to, source, target }] : [];
     });
   const columns = moved(after.columns, now.columns).map(
-    ({ to, source, target }): Fill => ({ kind: "convert", member: to.id, from: source, to: target }),
+    ({ to, source, target }): Restore => ({ kind: "restore", member: to.id, from: source, to: target }),
   );
   const links = moved(after.relations, now.relations)
-    .filter(({ from, to }) => from.table === to.table && from.type !== to.type)
-    .map(({ to, source, target }): Fill => {
-      return { kind: to.type === "many-to-many" ? "wrap" : "first", from: source, to: target };
+    .filter(({ from, to }) => (from.table === now.name ? after.name : from.table) === to.table)
+    .filter(({ from, to }) => from.type !== to.type)
+    .flatMap(({ to, source, target }): Restore[] => {
+      const collection = [after, ...others].find(({ name }) => name === to.table)?.storage.collection;
+      if (collection === undefined) return [];
+      const list = to.type === "many-to-many";
+      return [{ kind: "restoreLinks", list, from: source, to: target, target: collection }];
     });
   return [...columns, ...links];
 }
@@ -168,6 +256,7 @@ function complete(
     ...builtTables(deps, definitions, changed),
   };
   requireRoomForIndexes(plan);
+  requireRoomInParents(deps, definitions, plan);
   return plan;
 }
 
@@ -228,6 +317,25 @@ function requireRoomForIndexes(plan: Pick<Plan, "before" | "after">): void {
   // One more is the index on `_id`.
   if (meanwhile + 1 > MAX_INDEXES_MEANWHILE)
     throw schemaError([`indexes: too many change at once; remove some first, then add the new ones`]);
+}
+
+/** A number of children that begins to be kept gives the other table an index. @throws AppError 422 */
+function requireRoomInParents(
+  { systemTables }: PlanDeps,
+  definitions: readonly TableDefinition[],
+  { before, after, definitions: changed }: Plan,
+): void {
+  const counted = after && newlyDerived(before, after)?.counted;
+  if (counted === undefined || counted.length === 0) return;
+  const ids = new Set(changed.map(({ from, to }) => (from ?? to)?.id));
+  const rest = definitions.filter(({ id }) => !ids.has(id));
+  const { tables } = buildCatalog(0, [...rest, ...changed.flatMap(({ to }) => to ?? [])], systemTables);
+  const full = counted.filter(({ target }) => {
+    const parents = tables.get(target);
+    return parents !== undefined && indexesOf(parents).length > MAX_INDEXES;
+  });
+  if (full.length > 0)
+    throw schemaError(full.map(({ target }) => `relations: "${target}" has ${MAX_INDEXES} indexes already`));
 }
 
 /**

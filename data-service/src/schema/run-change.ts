@@ -9,7 +9,7 @@ import type { IndexSpec } from "../catalog/indexes.js";
 import type { Holder } from "../mongo/catalog-store.js";
 import type { Change } from "../mongo/change-store.js";
 import { idText } from "../mongo/record-store.js";
-import { type Cost, costsOf, destructive, fill, requireAllowed } from "./ask-data.js";
+import { type Cost, costsOf, destructive, fill, leavesGaps, requireAllowed } from "./ask-data.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { type Progress, progressOf } from "./change-progress.js";
 import { endInterrupted, finish, freshFields, running, sameKeys } from "./end-change.js";
@@ -107,7 +107,8 @@ async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Order):
   const costs = await costsOf(deps, plan);
   requireAllowed(plan, costs, order.confirmed);
   const met = withBuilding(await withoutUnmetNeeds(deps, plan));
-  const change = changeOf(holder, deps.clock.now(), met, costs.length > 0);
+  const targets = targetsOf(met, await deps.catalogStore.load());
+  const change = { ...changeOf(holder, deps.clock.now(), met, costs.length > 0), targets };
   await deps.changes.begin(change);
   order.accepted();
   const progress = await progressOf(deps, holder, plan, change);
@@ -134,15 +135,19 @@ async function withoutUnmetNeeds(deps: ChangeDeps, plan: Plan): Promise<Plan> {
   const { before } = plan;
   if (plan.undoes === undefined || before === undefined || own?.to === undefined) return plan;
   const { to } = own;
-  const converted = new Set(plan.fills.flatMap((each) => ("to" in each ? [each.to] : [])));
+  const restores = plan.fills.filter((each) => each.kind === "restore" || each.kind === "restoreLinks");
   const unmet = async <Member extends { readonly id: string; readonly required: boolean }>(
     member: Member,
   ) => {
     const field = to.storage.fields[member.id];
     const isBack = field !== undefined && own.from?.storage.fields[member.id] !== field;
-    if (!member.required || !isBack || converted.has(field)) return member;
-    const { records } = await deps.data.withField(before, field, false);
-    return records === 0 ? member : { ...member, required: false };
+    if (!member.required || !isBack) return member;
+    const restore = restores.find((each) => each.to === field);
+    const isUnmet =
+      restore === undefined
+        ? (await deps.data.withField(before, field, false)).records > 0
+        : await leavesGaps(deps, plan, before, restore);
+    return isUnmet ? { ...member, required: false } : member;
   };
   const columns = await Promise.all(to.columns.map(unmet));
   const relations = await Promise.all(to.relations.map(unmet));
@@ -174,11 +179,26 @@ function changeOf({ change }: Holder, at: Date, plan: Plan, hasCosts: boolean): 
   };
 }
 
+/** By the time of an undo a name may be that of another table. */
+function targetsOf(plan: Plan, stored: readonly TableDefinition[]): Record<string, string> {
+  const changed = plan.definitions.flatMap(({ from, to }) => [from ?? [], to ?? []].flat());
+  const ids = new Map([...stored, ...changed].map(({ name, id }) => [name, id]));
+  const names = changed.flatMap(({ relations }) => relations.map(({ table }) => table));
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const id = ids.get(name);
+      return id === undefined ? [] : [[name, id]];
+    }),
+  );
+}
+
 /** Everything that can be there before anybody knows of it. @throws AppError 409 for values that are not unique */
 async function prepare(deps: ChangeDeps, plan: Plan, progress: Progress): Promise<void> {
   const { after } = plan;
   const [own] = plan.definitions;
   if (after === undefined) return;
+  // We may have been stopped for so long that what lies in these fields is in use by now.
+  await progress.requireOurs();
   // An instance that was taken for dead may have left something there.
   if (own?.from !== undefined && own.to !== undefined)
     await deps.data.unset(after.collection, freshFields(own.from, own.to));
@@ -186,6 +206,7 @@ async function prepare(deps: ChangeDeps, plan: Plan, progress: Progress): Promis
   const { build, drop } = indexChanges(plan);
   // MongoDB tells indexes apart by their keys: one that becomes unique must make room first.
   const replaced = drop.filter((spec) => build.some((other) => sameKeys(spec, other)));
+  await progress.requireOurs();
   await deps.data.dropIndexes(after, replaced);
   for (const spec of build) {
     if (!(await deps.data.build(after, [spec]))) throw await notUnique(deps, plan, after, spec);

@@ -102,6 +102,43 @@ describe("a table whose making was interrupted", () => {
   }, 60_000);
 });
 
+describe("a change that can't be ended", () => {
+  it("does not keep the service from starting, and is tried again", async () => {
+    await table("served", [{ a: "x" }]);
+    const _id = new ObjectId();
+    const broken = { ...{ name: "broken", columns: [{ id: "c1", name: "a" }], relations: [], uniques: [] } };
+    const storage = { collection: "broken", fields: {} };
+    const changes = client.db().collection("_changes");
+    await changes.insertOne({
+      ...{ _id, table: "", removed: [], before: [], undoable: false, undoes: null, at: new Date() },
+      ...{ after: [{ id: new ObjectId().toHexString(), ...broken, storage }], state: "preparing" },
+    });
+    const versions = client.db().collection<{ _id: string }>("_versions");
+    const lock = { change: _id, instance: "gone", published: true };
+    await versions.updateOne({ _id: "catalog" }, { $set: { lock } });
+    await restart();
+    expect(await valuesOf(admin, "served", "a")).toEqual(["x"]);
+    // Put right by hand, it is ended without another start.
+    await changes.updateOne({ _id }, { $set: { after: [], table: new ObjectId().toHexString() } });
+    const ended = async () => (await versions.findOne({ _id: "catalog", lock: { $exists: false } })) !== null;
+    while (!(await ended())) await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await changes.findOne({ _id })).toMatchObject({ state: "done" });
+  }, 60_000);
+});
+
+describe("the filling of searchable columns", () => {
+  it("makes the index that searches need, and no other: a change may have dropped that a moment ago", async () => {
+    const columns = [{ name: "a", type: "string", unique: true, searchable: true }];
+    await makeTable(admin, { name: "searched", columns });
+    const searched = client.db().collection("searched");
+    await Promise.all(["a_1", "_g_a_1"].map((name) => searched.dropIndex(name)));
+    await restart();
+    const names = async () => (await searched.indexes()).map(({ name }) => name);
+    while (!(await names()).includes("_g_a_1"));
+    expect(await names()).not.toContain("a_1");
+  }, 60_000);
+});
+
 describe("what a change took away", () => {
   const days = (count: number) => new Date(Date.now() - count * 24 * 60 * 60 * 1000);
   /** As if all changes of a table had been made so long ago. */
@@ -126,7 +163,7 @@ describe("what a change took away", () => {
       await confirmed(id, { columns: [] }, name);
     }
     await age(recent.id, days(29));
-    await age(old.id, days(31));
+    await age(old.id, days(32));
     await restart();
     await until(async () => (await stored("old"))[0]?.a === undefined);
     expect((await stored("recent"))[0]?.a).toBe("x");
@@ -135,6 +172,33 @@ describe("what a change took away", () => {
     await until(async () => (await tableNamed(admin, "recent")).columns.length === 1);
     expect(await valuesOf(admin, "recent", "a")).toEqual(["x"]);
     expect((await stored("old")).length).toBe(1);
+  }, 60_000);
+
+  it("lies there for a day more, when nobody can bring it back", async () => {
+    const [late, old] = [await table("late", [{ a: "x" }]), await table("older", [{ a: "x" }])];
+    for (const { id, name } of [late, old]) await confirmed(id, { columns: [] }, name);
+    await age(late.id, new Date(days(31).getTime() + 60 * 60 * 1000));
+    await age(old.id, days(32));
+    await restart();
+    await until(async () => (await stored("older"))[0]?.a === undefined);
+    expect((await admin.send("POST", `/svc_table/${late.id}/undo`)).status).toBe(409);
+    expect((await stored("late"))[0]?.a).toBe("x");
+  }, 60_000);
+
+  it("is left to the instance that sweeps it already, unless that began an hour ago", async () => {
+    const [busy, left] = [await table("busy", [{ a: "x" }]), await table("left", [{ a: "x" }])];
+    for (const { id, name } of [busy, left]) await confirmed(id, { columns: [] }, name);
+    const minutesAgo = (count: number) => new Date(Date.now() - count * 60 * 1000);
+    const swept = (id: string, sweptAt: Date) =>
+      client
+        .db()
+        .collection("_changes")
+        .updateMany({ table: id }, { $set: { state: "sweeping", sweptAt, at: days(32) } });
+    await swept(busy.id, minutesAgo(50));
+    await swept(left.id, minutesAgo(70));
+    await restart();
+    await until(async () => (await stored("left"))[0]?.a === undefined);
+    expect((await stored("busy"))[0]?.a).toBe("x");
   }, 60_000);
 
   it("is not taken from a table where it is in use again", async () => {

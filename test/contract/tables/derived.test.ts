@@ -62,6 +62,18 @@ describe("switched on by a change of the table", () => {
     expect([body.data[0].documentsExamined, body.data[0].ranked]).toEqual([2, false]);
   });
 
+  it("counted is refused where the other table has no room for the index that it needs", async () => {
+    const columns = Array.from({ length: 54 }, (_, at) => ({ name: `c${at}`, type: "int" }));
+    const indexes = columns.map(({ name }) => [name]);
+    // With those on createdAt and updatedAt it has as many as a table may have.
+    await makeTable(api, { name: "full", columns, indexes });
+    const relation = { name: "owner", type: "many-to-one", table: "full", inverse: "things" };
+    const things = await makeTable(api, { name: "things", relations: [relation] });
+    const relations = [{ id: things.relations[0].id, counted: true }];
+    const { status, body } = await api.patch(`/svc_table/${things.id}`, { relations });
+    expect([status, body.message]).toEqual([422, ['relations: "full" has 56 indexes already']]);
+  });
+
   it("counted, switched off, written to and switched on again, counts anew", async () => {
     await setCounted(false);
     await api.post("/cats", [{ home: 4 }, { home: 4 }]);

@@ -112,6 +112,43 @@ describe("a table with a shardKey", () => {
     expect((await admin.post("/svc_table", { name: "refused", shardKey: "id" })).status).toBe(201);
   });
 
+  it("is given the key in a change of its own, after what was unique was given up", async () => {
+    const columns = [{ ...TEXT, unique: true }];
+    const made = await admin.post("/svc_table", { name: "was_unique", columns });
+    const [table] = made.body.data;
+    const without = { columns: columnsWith(table, "a", { unique: false }) };
+    const { status, body } = await admin.patch(`/svc_table/${table.id}`, { ...without, shardKey: "id" });
+    expect([status, body.message]).toEqual([
+      422,
+      ["shardKey: remove what is unique in a change of its own first"],
+    ]);
+    expect((await admin.patch(`/svc_table/${table.id}`, without)).status).toBe(200);
+    expect((await admin.patch(`/svc_table/${table.id}`, { shardKey: "id" })).status).toBe(200);
+  });
+
+  it("is served where MongoDB refuses to spread it at a start", async () => {
+    router.answer({ ok: 0, code: 72, codeName: "InvalidOptions", errmsg: "can't shard this one" });
+    await stack.dataService.stop();
+    await stack.restartDataService();
+    router.answer({ ok: 1 });
+    expect((await admin.get("/spread", { fields: "a" })).body.data).toEqual([{ a: "x" }]);
+  });
+
+  it("is not asked to be spread again when the cluster says that it is", async () => {
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    const known = client.db("config").collection<{ _id: string }>("collections");
+    const _id = `${database}.later`;
+    await known.insertOne({ _id });
+    spread();
+    await stack.dataService.stop();
+    await stack.restartDataService();
+    await known.deleteOne({ _id });
+    await client.close();
+    const asked = spread();
+    expect(asked).toContainEqual(byId("spread"));
+    expect(asked).not.toContainEqual(byId("later"));
+  });
+
   it("that is spread already, by whatever key, is left as it is", async () => {
     router.answer({ ok: 0, code: 23, codeName: "AlreadyInitialized", errmsg: "sharded already" });
     const { status } = await admin.post("/svc_table", { name: "by_hand", shardKey: "id" });

@@ -1,5 +1,6 @@
 // Contract 6: POST /svc_table/{id}/undo brings back what the last destructive change took away.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { MongoClient, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row, valuesOf } from "../records/make.js";
@@ -7,13 +8,21 @@ import { columnsWith, patchConfirmed } from "./change.js";
 
 let stack: Stack;
 let admin: Api;
+let client: MongoClient;
 
 beforeAll(async () => {
   stack = await startStack();
   admin = await asAdmin(stack);
+  client = await MongoClient.connect(stack.mongodbUrl);
 });
 
-afterAll(() => stack.stop());
+afterAll(async () => {
+  await client.close();
+  await stack.stop();
+});
+
+/** The documents of a table, as they lie in the database. */
+const collection = (name: string) => client.db().collection(name);
 
 let count = 0;
 async function table(definition: object, records: readonly object[] = []): Promise<Row> {
@@ -87,6 +96,105 @@ describe("undo", () => {
     expect(await valuesOf(admin, made.name, "a")).toEqual(["12", "5", "many"]);
   });
 
+  /** Changes records by their value of `key`, after a confirmed change of a table and before its undo. */
+  async function rewritten(made: Row, change: object, bodies: Record<string, object>): Promise<void> {
+    await patchConfirmed(admin, made.id, change);
+    for (const [key, body] of Object.entries(bodies)) {
+      const { body: answer } = await admin.patch(`/${made.name}`, body, { filter: { key } });
+      expect(answer.message).toBe("Success");
+    }
+    await undone(made.id);
+  }
+  const byKey = async (name: string, fields = "a"): Promise<Row[]> => {
+    const { body } = await admin.get(`/${name}`, { fields, sort: "key", limit: "0" });
+    return body.data.map((row: Row) => row.a);
+  };
+  const KEY = { name: "key", type: "string" };
+
+  it("keeps what was written since a column got another type, nulls too; the rest is as it was", async () => {
+    const a = { name: "a", type: "string", searchable: true };
+    const made = await table({ columns: [a, KEY] }, [
+      { key: "k1", a: "007" },
+      { key: "k2", a: "12345" },
+      { key: "k3", a: "3" },
+      { key: "k4", a: "many" },
+      { key: "k5", a: "more" },
+    ]);
+    const change = { columns: columnsWith(made, "a", { type: "int", searchable: false }) };
+    await rewritten(made, change, { k2: { a: 54321 }, k3: { a: null }, k5: { a: 5 } });
+    expect(await byKey(made.name)).toEqual(["007", "54321", null, "many", "5"]);
+    // Nor is it found by what it was.
+    const found = (part: string) => valuesOf(admin, made.name, "a", { a: { _contains: part } });
+    expect([await found("54321"), await found("12345")]).toEqual([["54321"], []]);
+  });
+
+  it("keeps what was written since a value of an enum went", async () => {
+    const options = (...values: string[]) => ({ type: "enum", options: { values } });
+    const made = await table({ columns: [{ name: "a", ...options("x", "y", "z") }, KEY] }, [
+      { key: "k1", a: "x" },
+      { key: "k2", a: "x" },
+      { key: "k3", a: "y" },
+    ]);
+    const change = { columns: columnsWith(made, "a", options("y", "z")) };
+    await rewritten(made, change, { k2: { a: "z" }, k3: { a: "z" } });
+    expect(await byKey(made.name)).toEqual(["x", "z", "z"]);
+  });
+
+  it("takes a default back from those who had no value, and keeps what was written since", async () => {
+    const made = await table({ columns: [{ name: "a", type: "string" }, KEY] }, [
+      { key: "k1" },
+      { key: "k2" },
+      { key: "k3", a: "5" },
+      { key: "k4", a: "x" },
+    ]);
+    const columns = columnsWith(made, "a", { type: "int", required: true, default: 1 });
+    await rewritten(made, { columns }, { k2: { a: 2 }, k3: { a: 1 } });
+    expect(await byKey(made.name)).toEqual([null, "2", "1", "x"]);
+  });
+
+  it("keeps links that were set since a list became a single one, and the lists nobody touched", async () => {
+    const people = await table(TEXT, [{ a: "Ann" }, { a: "Bob" }]);
+    const [ann, bob] = (await admin.get(`/${people.name}`)).body.data;
+    const relation = { name: "a", type: "many-to-many", table: people.name };
+    const both = [ann.id, bob.id];
+    const made = await table(
+      { columns: [KEY], relations: [relation] },
+      ["k1", "k2", "k3"].map((key) => ({ key, a: both })),
+    );
+    const change = { relations: [{ id: made.relations[0].id, type: "many-to-one" }] };
+    await rewritten(made, change, { k2: { a: bob.id }, k3: { a: null } });
+    expect(await byKey(made.name)).toEqual([[{ id: ann.id }, { id: bob.id }], [{ id: bob.id }], []]);
+  });
+
+  it("keeps the rest of a list whose first link went with its record, while a single one was kept", async () => {
+    const people = await table(TEXT, [{ a: "Ann" }, { a: "Bob" }]);
+    const [ann, bob] = (await admin.get(`/${people.name}`)).body.data;
+    const relation = { name: "a", type: "many-to-many", table: people.name };
+    const made = await table({ relations: [relation] }, [{ a: [ann.id, bob.id] }]);
+    await patchConfirmed(admin, made.id, { relations: [{ id: made.relations[0].id, type: "many-to-one" }] });
+    await admin.delete(`/${people.name}/${ann.id}`);
+    await undone(made.id);
+    expect((await admin.get(`/${made.name}`, { fields: "a" })).body.data).toEqual([{ a: [{ id: bob.id }] }]);
+  });
+
+  it("keeps the name that a column was given since its type was changed", async () => {
+    const made = await table(TEXT, [{ a: "12" }, { a: "many" }]);
+    await patchConfirmed(admin, made.id, { columns: columnsWith(made, "a", { type: "int" }) });
+    await admin.patch(`/svc_table/${made.id}`, { columns: columnsWith(made, "a", { name: "b" }) });
+    const { columns } = await undone(made.id);
+    expect(columns).toEqual([{ ...made.columns[0], name: "b" }]);
+    expect(await valuesOf(admin, made.name, "b")).toEqual(["12", "many"]);
+  });
+
+  it("brings a required column back as optional where what was written since does not convert", async () => {
+    const made = await table({ columns: [{ name: "a", type: "int", required: true }] }, [{ a: 1 }]);
+    const columns = columnsWith(made, "a", { type: "date", required: false });
+    await patchConfirmed(admin, made.id, { columns });
+    await make(admin, made.name, { a: "2024-05-31" });
+    expect((await undone(made.id)).columns[0]).toMatchObject({ type: "int", required: false });
+    expect(await valuesOf(admin, made.name, "a")).toEqual([null, 1]);
+  });
+
   it("brings a relation back, without links to records that were deleted meanwhile", async () => {
     const people = await table(TEXT, [{ a: "Ann" }, { a: "Bob" }]);
     const [ann, bob] = (await admin.get(`/${people.name}`)).body.data;
@@ -109,6 +217,101 @@ describe("undo", () => {
     expect((await admin.get(`/${people.name}/${bob.id}`, { fields: "things" })).body.data[0].things).toEqual([
       { id: other.id },
     ]);
+  });
+
+  it("leaves links alone that no relation brought back, also those that lead nowhere", async () => {
+    const people = await table(TEXT);
+    const fans = { name: "fans", type: "many-to-many", table: people.name };
+    const made = await table({ ...TEXT, relations: [fans] }, [{ a: "x" }]);
+    const lost = [new ObjectId()];
+    await collection(made.name).updateOne({}, { $set: { fansIds: lost } });
+    await patchConfirmed(admin, made.id, { columns: [] });
+    await undone(made.id);
+    expect((await collection(made.name).findOne())?.fansIds).toEqual(lost);
+  });
+
+  it("brings a list of links back where a single one was written in its place", async () => {
+    const people = await table(TEXT, [{ a: "Ann" }]);
+    const [ann] = (await admin.get(`/${people.name}`)).body.data;
+    const fans = { name: "fans", type: "many-to-many", table: people.name };
+    const made = await table({ ...TEXT, relations: [fans] }, [{ a: "lost" }, { a: "single" }]);
+    await collection(made.name).updateOne({ a: "lost" }, { $set: { fansIds: new ObjectId() } });
+    await collection(made.name).updateOne({ a: "single" }, { $set: { fansIds: new ObjectId(ann.id) } });
+    await patchConfirmed(admin, made.id, { relations: [] });
+    await undone(made.id);
+    const { body } = await admin.get(`/${made.name}`, { fields: "fans", sort: "a" });
+    expect(body.data).toEqual([{ fans: [] }, { fans: [{ id: ann.id }] }]);
+  });
+
+  /** A table with a link to a record of another one, whose relation was removed. */
+  async function unrelated(): Promise<{ orders: Row; order: Row; lines: Row; line: Row }> {
+    const orders = await table(TEXT, [{ a: "first" }]);
+    const [order] = (await admin.get(`/${orders.name}`)).body.data;
+    const relation = { name: "order", type: "many-to-one", table: orders.name };
+    const lines = await table({ ...TEXT, relations: [relation] });
+    const line = await make(admin, lines.name, { order: order.id });
+    await patchConfirmed(admin, lines.id, { relations: [] });
+    return { orders, order, lines, line };
+  }
+
+  it("brings a relation back to the table it led to, whatever that and others are called now", async () => {
+    const { orders, order, lines } = await unrelated();
+    const old = `${orders.name}_old`;
+    expect((await admin.patch(`/svc_table/${orders.id}`, { name: old })).status).toBe(200);
+    await makeTable(admin, { name: orders.name, ...TEXT });
+    expect((await undone(lines.id)).relations[0].table).toBe(old);
+    const { body } = await admin.get(`/${lines.name}`, { fields: "order.a" });
+    expect(body.data).toEqual([{ order: { id: order.id, a: "first" } }]);
+  });
+
+  it("of a relation whose table is gone is 409 and names it, also when another has its name", async () => {
+    const { orders, order, lines, line } = await unrelated();
+    await deleteConfirmed(orders.id);
+    const next = await makeTable(admin, { name: orders.name, ...TEXT });
+    const { status, body } = await undo(lines.id);
+    expect([status, body.message]).toEqual([
+      409,
+      [`relations.order: the table "${orders.name}" that it led to was deleted; undo that first.`],
+    ]);
+    expect((await admin.delete(`/svc_table/${next.id}`)).status).toBe(200);
+    await undone(orders.id);
+    await undone(lines.id);
+    expect((await admin.get(`/${lines.name}/${line.id}`, { fields: "order" })).body.data).toEqual([
+      { order: { id: order.id } },
+    ]);
+  });
+
+  it("brings a relation of a table to itself back after the table was renamed", async () => {
+    count += 1;
+    const made = await makeTable(admin, {
+      ...{ name: `t${count}`, ...TEXT },
+      relations: [{ name: "parent", type: "many-to-one", table: `t${count}` }],
+    });
+    const root = await make(admin, made.name, { a: "root" });
+    await make(admin, made.name, { a: "leaf", parent: root.id });
+    await patchConfirmed(admin, made.id, { relations: [] });
+    const name = `${made.name}_renamed`;
+    await admin.patch(`/svc_table/${made.id}`, { name });
+    expect((await undone(made.id)).relations[0].table).toBe(name);
+    const { body } = await admin.get(`/${name}`, { fields: "parent.a", filter: { a: "leaf" } });
+    expect(body.data).toEqual([{ parent: { id: root.id, a: "root" } }]);
+  });
+
+  it("goes on to the change before one of which nothing is left, and is 409 when there is none", async () => {
+    const b = { name: "b", type: "string" };
+    const made = await table({ columns: [...TEXT.columns, b] }, [{ a: "x", b: "many" }]);
+    await patchConfirmed(admin, made.id, { columns: [{ id: made.columns[1].id }] });
+    const { columns } = await patchConfirmed(admin, made.id, {
+      columns: [{ id: made.columns[1].id, type: "int" }],
+    });
+    const byHand = { columns: [{ id: columns[0].id, type: "string" }] };
+    expect((await admin.patch(`/svc_table/${made.id}`, byHand)).status).toBe(200);
+    expect((await undone(made.id)).columns.map(({ name }: Row) => name)).toEqual(["b", "a"]);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
+    expect((await undo(made.id)).status).toBe(409);
+    // What the passed one took away is swept up all the same.
+    const passed = { table: made.id, state: "done", undoable: false, "before.columns.type": "string" };
+    expect(await client.db().collection("_changes").countDocuments(passed)).toBeGreaterThan(0);
   });
 
   it("brings a deleted table back by its id, with its records, links and uniques", async () => {

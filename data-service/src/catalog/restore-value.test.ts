@@ -1,0 +1,59 @@
+import { describe, expect, it } from "@jest/globals";
+import type { Column } from "./catalog.js";
+import { COLUMN_TYPES, type Stored } from "./column-types.js";
+import { linkRestorer, type Restorer, restorer } from "./restore-value.js";
+
+const column = (type: Column["type"], rest: Partial<Column> = {}): Column => ({
+  ...{ id: "c", name: "a", field: "a", type, required: false, default: undefined, unique: false },
+  ...{ hidden: false, readOnly: false, encrypted: false, searchable: false, indexed: false },
+  ...{ values: [], rules: {}, description: null, generated: false, secret: false, ...rest },
+});
+const between = (now: Column, then: Column): Restorer =>
+  restorer(
+    now,
+    then,
+    (each, stored) => COLUMN_TYPES[each.type].toJson(stored),
+    (_column, value) => value,
+  );
+const toText = between(column("int"), column("string"));
+const withDefault = between(column("int", { required: true, default: 7 }), column("string"));
+const toFewer = between(column("enumList", { values: ["b"] }), column("enumList", { values: ["a", "b"] }));
+const [toList, toSingle] = [linkRestorer(true, [9]), linkRestorer(false, [9])];
+const STAYS = undefined;
+const NOTHING = { value: undefined };
+const is = (value: Stored) => ({ value });
+
+const CASES: [string, Restorer, unknown, unknown, unknown][] = [
+  ["stays that converts to what is there", toText, 7, "007", STAYS],
+  ["stays that did not fit, while nothing is there", toText, undefined, "many", STAYS],
+  ["stays that did not fit, while null is there", toText, null, "many", STAYS],
+  ["gives way to what was written since", toText, 8, "007", is("8")],
+  ["gives way to what was written where nothing was", toText, 8, undefined, is("8")],
+  ["goes where null was written since", toText, undefined, "007", NOTHING],
+  ["stays away where there is nothing", toText, undefined, undefined, STAYS],
+  ["stays away where a default was given", withDefault, 7, undefined, STAYS],
+  ["stays that did not fit, while the default is there", withDefault, 7, "many", STAYS],
+  ["stays with members that are gone, while the others are there", toFewer, ["b"], ["a", "b"], STAYS],
+  ["gives way to no members at all", toFewer, [], ["a", "b"], is([])],
+  ["list stays while its first link is there", toList, 1, [1, 2], STAYS],
+  ["list gives way to another link", toList, 2, [1, 2], is([2])],
+  ["list goes with the link", toList, undefined, [1, 2], NOTHING],
+  ["list stays whose first link went with its record", toList, undefined, [9, 2], STAYS],
+  ["list gives way to another link than one that is gone", toList, 3, [9, 2], is([3])],
+  ["link stays, to be cleared away, that went with its record", toSingle, [], 9, STAYS],
+  ["link stays while it is all there is", toSingle, [1], 1, STAYS],
+  ["link gives way to the first of others", toSingle, [2, 1], 1, is(2)],
+  ["link stays while it is the first of several", toSingle, [1, 2], 1, STAYS],
+  ["link goes where the list was emptied", toSingle, [], 1, NOTHING],
+];
+
+describe("a former value", () => {
+  it.each(CASES)("%s", (_what, decide, present, former, expected) => {
+    expect(decide(present, former)).toEqual(expected);
+  });
+
+  it.each(CASES)("%s; and asked again there is nothing to do", (_what, decide, present, former) => {
+    const restored = decide(present, former);
+    expect(decide(present, restored === undefined ? former : restored.value)).toBe(undefined);
+  });
+});

@@ -1,0 +1,77 @@
+// What a former field is to hold again when the change that moved its values is undone. Pure.
+import { EJSON } from "bson";
+import type { Json } from "../json.js";
+import type { Column } from "./catalog.js";
+import { same } from "./changes.js";
+import { COLUMN_TYPES, type Stored } from "./column-types.js";
+import { convertValue } from "./convert.js";
+
+/** Undefined where what is there stays; `value` is undefined where nothing is to be there. */
+export type Restored = { readonly value: Stored | undefined } | undefined;
+
+/** Decides by what lies in the later field and in the former one. */
+export type Restorer = (present: unknown, former: unknown) => Restored;
+
+/**
+ * The former value stays where the present one is still what the change made of it, also where it made nothing of it:
+ * so nothing is lost that nobody has touched. Everything else was written since, and counts.
+ * @param jsonOf reads a stored value of a column
+ * @param store is given what fits the former column
+ */
+export function restorer(
+  now: Column,
+  then: Column,
+  jsonOf: (column: Column, stored: unknown) => Json,
+  store: (column: Column, value: Stored) => Stored,
+): Restorer {
+  const read = (column: Column, stored: unknown): Json => (isEmpty(stored) ? null : jsonOf(column, stored));
+  const toJson = (column: Column, value: Stored | undefined): Json =>
+    value === undefined ? null : COLUMN_TYPES[column.type].toJson(value);
+  const convert = (json: Json, from: Column, to: Column): Stored | undefined =>
+    json === null ? undefined : convertValue(json, from.type, to).value;
+  const given = now.required ? (now.default ?? null) : null;
+  const standard = given === null ? undefined : COLUMN_TYPES[now.type].parse(given, now.values);
+  return (presentStored, formerStored) => {
+    const [present, former] = [read(now, presentStored), read(then, formerStored)];
+    if (same(present, toJson(now, convert(former, then, now) ?? standard))) return undefined;
+    const value = convert(present, now, then);
+    if (same(former, toJson(then, value))) return undefined;
+    return { value: value === undefined ? undefined : store(then, value) };
+  };
+}
+
+/**
+ * The same for links.
+ * @param isList whether the former field holds a list
+ * @param lost links in the former field whose records are gone: that took them from the later field, not somebody's wish
+ */
+export function linkRestorer(isList: boolean, lost: readonly Stored[]): Restorer {
+  const gone = new Set(lost.map((id) => linkText([id])));
+  return (presentStored, formerStored) => {
+    const [present, former] = [linksIn(presentStored), linksIn(formerStored)];
+    const made = isList ? former.slice(0, 1) : former;
+    const left = made.filter((id) => !gone.has(linkText([id])));
+    if (sameLinks(present, made) || sameLinks(present, left)) return undefined;
+    const back = isList ? present : present.slice(0, 1);
+    if (sameLinks(former, back)) return undefined;
+    return { value: isList && back.length > 0 ? back : back[0] };
+  };
+}
+
+function isEmpty(stored: unknown): boolean {
+  return stored === undefined || stored === null;
+}
+
+/** Ids came from the same database and go back into it. */
+function linksIn(stored: unknown): Stored[] {
+  const list: readonly unknown[] = Array.isArray(stored) ? stored : [stored];
+  return list.filter((id): id is Stored => !isEmpty(id));
+}
+
+function sameLinks(some: readonly Stored[], others: readonly Stored[]): boolean {
+  return linkText(some) === linkText(others);
+}
+
+function linkText(links: readonly Stored[]): string {
+  return EJSON.stringify(links, { relaxed: false });
+}

@@ -1,0 +1,49 @@
+import { describe, expect, it } from "@jest/globals";
+import type { Logger } from "@portico/shared/logger";
+import { makeLogger } from "@portico/shared/logger";
+import { buildCatalog } from "../catalog/build-catalog.js";
+import type { Catalog, Table } from "../catalog/catalog.js";
+import type { TableDefinition } from "../catalog/definition.js";
+import { startSearchFiller } from "./search-filler.js";
+
+const logger: Logger = makeLogger("test", "silent");
+const definition = (name: string, searchable: boolean): TableDefinition => ({
+  ...{ id: name, name, description: null, singleton: false, idType: "int", relations: [], uniques: [] },
+  ...{ indexes: [], storage: { collection: name, fields: { c: "a" } } },
+  columns: [
+    {
+      ...{ id: "c", name: "a", type: "string", required: false, unique: false, hidden: false },
+      ...{ readOnly: false, encrypted: false, searchable, description: null },
+    },
+  ],
+});
+const catalogOf = (...definitions: TableDefinition[]): Catalog => buildCatalog(1, definitions, []);
+
+/** The tables that a turn of the filler indexes. @param changed what the catalog is once the first is being indexed */
+async function indexed(catalog: Catalog, changed: Catalog): Promise<Table[]> {
+  let current = catalog;
+  const tables: Table[] = [];
+  const filler = startSearchFiller({
+    logger,
+    catalogs: { get: async () => current },
+    store: { read: async () => [], updateEach: async () => 0 },
+    indexGrams: async (table) => {
+      tables.push(table);
+      current = changed;
+    },
+  });
+  while (tables.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  await filler.stop();
+  return tables;
+}
+
+describe("the search filler", () => {
+  it("sees what a table is when its turn comes", async () => {
+    const first = definition("first", true);
+    const before = catalogOf(first, definition("second", true), definition("third", true));
+    const renamed = { ...definition("third", true), name: "renamed" };
+    const after = catalogOf(first, definition("second", false), renamed);
+    expect((await indexed(before, after)).map(({ name }) => name)).toEqual(["first", "renamed"]);
+  });
+});

@@ -1,0 +1,90 @@
+// A change whose maker is stopped for so long that others take it for dead. Presence and the beats are left out.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { systemClock } from "@portico/shared/clock";
+import { makeLogger } from "@portico/shared/logger";
+import { type Db, MongoClient, ObjectId } from "mongodb";
+import type { ColumnDefinition, TableDefinition } from "../catalog/definition.js";
+import { makeCatalogStore } from "../mongo/catalog-store.js";
+import { makeChangeStore } from "../mongo/change-store.js";
+import { makeInstanceStore } from "../mongo/instance-store.js";
+import { makeTableData } from "../mongo/table-data.js";
+import { makeSealer } from "../records/seal.js";
+import type { ChangeDeps } from "./change-deps.js";
+import { changeTable } from "./change-table.js";
+import { CurrentCatalog } from "./current-catalog.js";
+import { endInterrupted } from "./end-change.js";
+import { Presence } from "./presence.js";
+import { WriteGate } from "./write-gate.js";
+
+let client: MongoClient;
+let db: Db;
+
+beforeAll(async () => {
+  const url = process.env.MONGODB_URL;
+  if (url === undefined) throw new Error("MONGODB_URL is set by the test run");
+  client = await MongoClient.connect(url);
+  db = client.db(`test_${new ObjectId().toHexString()}`);
+});
+
+afterAll(async () => {
+  await db.dropDatabase();
+  await client.close();
+});
+
+function makeInstance(): ChangeDeps {
+  const [catalogStore, instances] = [makeCatalogStore(db, "svc_"), makeInstanceStore(db)];
+  const catalogs = new CurrentCatalog(catalogStore, [], systemClock);
+  const logger = makeLogger("test", "silent");
+  return {
+    ...{ catalogs, catalogStore, instances, logger, clock: systemClock },
+    presence: new Presence(instances, catalogs, new WriteGate(catalogs), logger),
+    changes: makeChangeStore(db),
+    rules: { follow: async () => {} },
+    data: makeTableData(db),
+    backfillDerived: async () => {},
+    sealer: makeSealer(Buffer.alloc(32)),
+    ...{ systemTables: [], systemTablePrefix: "svc_" },
+  };
+}
+
+const TEXT: ColumnDefinition = {
+  ...{ id: "c1", name: "a", type: "string", required: false, unique: false, hidden: false, readOnly: false },
+  ...{ encrypted: false, searchable: false, description: null },
+};
+
+async function makeTable({ catalogStore }: ChangeDeps): Promise<string> {
+  const definition: TableDefinition = {
+    ...{ id: new ObjectId().toHexString(), name: "things", description: null, singleton: false },
+    ...{ idType: "objectId", columns: [TEXT], relations: [], uniques: [], indexes: [] },
+    storage: { collection: "things", fields: { c1: "a" } },
+  };
+  await catalogStore.reserve(definition, new Date());
+  await catalogStore.publish(definition, 0);
+  return definition.id;
+}
+
+describe("an instance that wakes up in the middle of a change of a table", () => {
+  it("takes nothing away that another one has put into use meanwhile", async () => {
+    const [late, other] = [makeInstance(), makeInstance()];
+    const id = await makeTable(other);
+    await db.collection("things").insertOne({ a: "1" });
+    const body = { columns: [{ id: "c1", type: "int" }] };
+    /** While the late one sleeps, its change is given up, made again by the other, and a value is written. */
+    const begin: ChangeDeps["changes"]["begin"] = async (change) => {
+      await late.changes.begin(change);
+      const holder = { change: change.id, instance: late.presence.id };
+      await other.catalogStore.takeOver(holder, other.presence.id);
+      await endInterrupted(other, { ...holder, instance: other.presence.id });
+      await (await changeTable(other, id, body, undefined)).done;
+      await db.collection("things").updateOne({}, { $set: { a_2: 5 } });
+    };
+    const made = async (): Promise<void> => {
+      const deps = { ...late, changes: { ...late.changes, begin } };
+      await (await changeTable(deps, id, body, undefined)).done;
+    };
+    await expect(made()).rejects.toMatchObject({ code: "CONFLICT" });
+    const [definition] = await other.catalogStore.load();
+    expect(definition?.storage.fields).toEqual({ c1: "a_2" });
+    expect(await db.collection("things").findOne()).toMatchObject({ a: "1", a_2: 5 });
+  });
+});
