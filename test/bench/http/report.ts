@@ -146,7 +146,8 @@ function barsTable(verdicts: readonly Verdict[]): string {
 }
 
 function verdictText({ ratio, limit, holds }: Verdict): string {
-  const text = `${ratio.toFixed(2)} (${limit})`;
+  // A peer that gave no answer within a round has no rate to be compared with.
+  const text = `${Number.isFinite(ratio) ? ratio.toFixed(2) : "no answer in time"} (${limit})`;
   return holds ? text : `**${text} missed**`;
 }
 
