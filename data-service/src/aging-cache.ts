@@ -14,7 +14,7 @@ export interface AgingCacheOptions {
 }
 
 /** A bounded cache whose entries are given for `ttlMs` exactly, and are gone for good soon after. */
-export function agingCache<Value extends object>({
+export function agingCache<Value extends NonNullable<unknown>>({
   max,
   ttlMs,
   clock = systemClock,

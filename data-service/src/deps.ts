@@ -461,7 +461,7 @@ export async function prepareTables(deps: Deps): Promise<void> {
 
 /** Tables that were made before the database became a sharded cluster; the others are spread already. */
 async function shardTables({ catalogs, data, logger }: Deps["records"]): Promise<void> {
-  const { tables } = await catalogs.refresh();
+  const { tables } = await catalogs.get();
   for (const table of tables.values())
     if (table.isSharded)
       await data.shard(table).catch((error: unknown) => {

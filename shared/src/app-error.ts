@@ -37,3 +37,8 @@ export class AppError extends Error {
     this.headers = headers ?? {};
   }
 }
+
+/** A refusal with a 4xx: nothing of what was asked was done. Of any other error nobody knows how far it came. */
+export function isClientError(error: unknown): error is AppError {
+  return error instanceof AppError && error.status < 500;
+}

@@ -1,5 +1,5 @@
 // GET /{table}/changes: tells one caller what happens to the records of a table, until one of the two goes away.
-import { AppError } from "@portico/shared/app-error";
+import { AppError, isClientError } from "@portico/shared/app-error";
 import type { Response } from "express";
 import type { Feed } from "../journal/feed.js";
 import type { Position } from "../mongo/journal-store.js";
@@ -227,7 +227,7 @@ class Following {
 
 /** A right that is gone, or a name: coming back gets the refusal. Anything else may be over by then. */
 function reasonOf(error: unknown): string {
-  return error instanceof AppError && error.status < 500 ? "refused" : "unavailable";
+  return isClientError(error) ? "refused" : "unavailable";
 }
 
 function isSame(a: Principal, b: Principal): boolean {

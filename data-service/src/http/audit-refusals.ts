@@ -2,7 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { contextOf } from "@portico/shared/http-context";
 import type { ErrorRequestHandler, Request } from "express";
-import { LRUCache } from "lru-cache";
+import { agingCache } from "../aging-cache.js";
 import type { Audit } from "../auth/audit.js";
 import { auditFacts } from "../auth/client-facts.js";
 import { signedInAt } from "./authenticate.js";
@@ -14,7 +14,7 @@ const MAX_PATH_CHARACTERS = 256;
 
 /** Mount it before the handler that answers. */
 export function auditRefusals(audit: Audit): ErrorRequestHandler {
-  const written = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: ONCE_MS });
+  const written = agingCache<true>({ max: MAX_REMEMBERED, ttlMs: ONCE_MS });
   const isNew = (key: string): boolean => {
     const known = written.has(key);
     if (!known) written.set(key, true);

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Db, type Document, MongoClient, ObjectId } from "mongodb";
+import type { Db, Document } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Counter } from "../catalog/catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { CountStore } from "./count-store.js";
+import { openTestDatabase, type TestDatabase } from "./test-database.js";
 
 const relation = {
   ...{
@@ -24,26 +25,21 @@ const cats = { relations: [relation], storage: { collection: "cats", fields: { r
 const catalog = buildCatalog(1, [table("houses", {}), table("cats", cats)], []);
 
 describe("numbers of children", () => {
-  let client: MongoClient;
+  let database: TestDatabase;
   let db: Db;
   let store: CountStore;
   let counter: Counter;
   let now: Date;
 
   beforeAll(async () => {
-    const url = process.env.MONGODB_URL;
-    if (url === undefined) throw new Error("MONGODB_URL is set by the test run");
-    client = await MongoClient.connect(url);
-    db = client.db(`test_${new ObjectId().toHexString()}`);
+    database = await openTestDatabase();
+    db = database.db;
     const found = catalog.tables.get("cats")?.relations.get("home")?.counter;
     if (found === undefined) throw new Error("no counter");
     counter = found;
   });
 
-  afterAll(async () => {
-    await db.dropDatabase();
-    await client.close();
-  });
+  afterAll(() => database.close());
 
   beforeEach(async () => {
     await db.dropDatabase();

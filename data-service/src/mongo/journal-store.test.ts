@@ -1,25 +1,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Db, MongoClient, ObjectId } from "mongodb";
+import { type Db, ObjectId } from "mongodb";
 import type { Entry } from "../journal/entry.js";
 import { JournalStore } from "./journal-store.js";
+import { openTestDatabase, type TestDatabase } from "./test-database.js";
 
 describe("the journal", () => {
-  let client: MongoClient;
+  let database: TestDatabase;
   let db: Db;
   let now: Date;
   let store: JournalStore;
 
   beforeAll(async () => {
-    const url = process.env.MONGODB_URL;
-    if (url === undefined) throw new Error("MONGODB_URL is set by the test run");
-    client = await MongoClient.connect(url);
-    db = client.db(`test_${new ObjectId().toHexString()}`);
+    database = await openTestDatabase();
+    db = database.db;
   });
 
-  afterAll(async () => {
-    await db.dropDatabase();
-    await client.close();
-  });
+  afterAll(() => database.close());
 
   beforeEach(async () => {
     await db.dropDatabase();

@@ -1,7 +1,8 @@
 // PATCH and DELETE of /{table}: the same change for all records that a filter matches.
 //
 // Each record goes the road of a single one, with its rules, checks and links, as long as the filter matches it; the first
-// refusal ends it, and says how many were changed by then. Sent again it goes on: what was changed already is changed to the same, or is gone.
+// refusal ends it, and says how many were changed by then. Sent again it goes on: what was changed already is changed to
+// the same, or is gone.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "../json.js";
 import type { Principal } from "../principal.js";

@@ -3,7 +3,7 @@
 // The write that ends the key says that all records are there. Whoever sends the key again after a crash takes back what
 // the first request has left (see unfinished) and makes everything anew.
 import { createHash } from "node:crypto";
-import { AppError } from "@portico/shared/app-error";
+import { AppError, isClientError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import { ObjectId } from "bson";
 import type { Stored } from "../catalog/column-types.js";
@@ -124,9 +124,10 @@ export async function once(
 
 /** What was refused has changed nothing, and may be sent again; of anything else nobody knows how far it came. */
 async function letGo(store: OnceStore, { id }: OnceKey, owner: string, error: unknown): Promise<void> {
-  const isRefused = error instanceof AppError && error.status < 500;
   // If this fails as well, the lease ends by itself.
-  const gone = isRefused ? store.remove(id, owner) : store.change(id, owner, { leaseUntil: new Date(0) });
+  const gone = isClientError(error)
+    ? store.remove(id, owner)
+    : store.change(id, owner, { leaseUntil: new Date(0) });
   await Promise.resolve(gone).catch(() => undefined);
 }
 

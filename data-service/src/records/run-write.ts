@@ -1,5 +1,5 @@
 // Does what a write plan says, in an order that leaves nothing dangling if the process dies in between.
-import { AppError } from "@portico/shared/app-error";
+import { AppError, isClientError } from "@portico/shared/app-error";
 import type { Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { emptyGrams } from "../catalog/grams.js";
@@ -72,7 +72,7 @@ export async function runCreate(
  * record, which must not be taken back. Of anything but a refusal nobody knows how far it came.
  */
 async function noteOurs(log: UndoLog, made: MadeStep, error: unknown): Promise<void> {
-  if (!(error instanceof AppError) || error.status >= 500) return;
+  if (!isClientError(error)) return;
   log.drop(made);
   const ids = made.ids.slice(0, insertedBefore(error));
   if (ids.length > 0) await log.note({ ...made, ids });
@@ -203,7 +203,7 @@ async function whileNoted(
     if (document === undefined) drop();
     return document;
   } catch (error) {
-    if (error instanceof AppError && error.status < 500) drop();
+    if (isClientError(error)) drop();
     throw error;
   }
 }

@@ -2,12 +2,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { systemClock } from "@portico/shared/clock";
 import { makeLogger } from "@portico/shared/logger";
-import { type Db, MongoClient, ObjectId } from "mongodb";
+import { type Db, ObjectId } from "mongodb";
 import type { ColumnDefinition, TableDefinition } from "../catalog/definition.js";
 import { makeCatalogStore } from "../mongo/catalog-store.js";
 import { makeChangeStore } from "../mongo/change-store.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
 import { makeTableData } from "../mongo/table-data.js";
+import { openTestDatabase, type TestDatabase } from "../mongo/test-database.js";
 import { makeSealer } from "../records/seal.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { changeTable } from "./change-table.js";
@@ -16,20 +17,15 @@ import { endInterrupted } from "./end-change.js";
 import { Presence } from "./presence.js";
 import { WriteGate } from "./write-gate.js";
 
-let client: MongoClient;
+let database: TestDatabase;
 let db: Db;
 
 beforeAll(async () => {
-  const url = process.env.MONGODB_URL;
-  if (url === undefined) throw new Error("MONGODB_URL is set by the test run");
-  client = await MongoClient.connect(url);
-  db = client.db(`test_${new ObjectId().toHexString()}`);
+  database = await openTestDatabase();
+  db = database.db;
 });
 
-afterAll(async () => {
-  await db.dropDatabase();
-  await client.close();
-});
+afterAll(() => database.close());
 
 function makeInstance(): ChangeDeps {
   const [catalogStore, instances] = [makeCatalogStore(db, "svc_"), makeInstanceStore(db)];

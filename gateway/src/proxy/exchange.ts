@@ -1,6 +1,6 @@
 // One forwarded request and its answer: counts the body, keeps the time limits, ends it exactly once.
 import type { ClientRequest, IncomingMessage } from "node:http";
-import { AppError } from "@portico/shared/app-error";
+import { AppError, isClientError } from "@portico/shared/app-error";
 import type { NextFunction, Request, Response } from "express";
 import type { CallOutcome } from "../upstream/watch-call.js";
 import { clientResponseHeaders } from "./response-headers.js";
@@ -89,7 +89,7 @@ export class Exchange {
   fail(cause: unknown): void {
     if (this.#settled) return;
     // A refusal of ours that is the client's fault says nothing of the data service.
-    this.#settle(cause instanceof AppError && cause.status < 500 ? "cut off" : "failed");
+    this.#settle(isClientError(cause) ? "cut off" : "failed");
     this.#upstream?.destroy();
     if (this.#response.destroyed) return;
     this.#dropBody();
