@@ -4,7 +4,7 @@ import { shedLoad } from "@portico/shared/load-shedding";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { watchRequests } from "@portico/shared/watch-requests";
 import cookieParser from "cookie-parser";
-import express, { type Express } from "express";
+import express, { type Express, Router } from "express";
 import type { Config } from "./config.js";
 import type { Deps } from "./deps.js";
 import { checkRequestLine } from "./http/check-request-line.js";
@@ -20,9 +20,11 @@ import { staticSite } from "./pages/static-site.js";
 import { proxyRoute } from "./proxy/proxy-route.js";
 import { routeOf } from "./proxy/route-pattern.js";
 
+type Room = Config & Deps & { readonly pageOrigins: readonly string[] };
+
 /** @param isStopping whether the process is on its way out */
 export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): Express {
-  const room = { ...config, ...deps, pageOrigins: [config.appUrl, ...config.allowedOrigins] };
+  const room: Room = { ...config, ...deps, pageOrigins: [config.appUrl, ...config.allowedOrigins] };
   const watch = watchRequests(deps.metrics, config.otlpEndpoint !== undefined, routeOf);
   const app = express();
   app.set("case sensitive routing", true);
@@ -43,19 +45,32 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
 
   app.use("/api", cors(config.allowedOrigins), cookieParser());
   app.use(shedLoad(config, watch.onShed));
-  app
-    .route("/api/login")
-    .post(...loginRoute(room))
-    .all(onlyMethods("POST"));
-  app.route("/api/logout").post(logoutRoute(room)).all(onlyMethods("POST"));
-  const codes = deps.developmentCodes;
-  if (codes !== undefined) app.use(developmentRoutes({ ...room, codes }));
-  app.use(oauthRoutes(room));
-  app.use(docsPage());
+  app.use(ownRoutes(room));
   app.use(proxyRoute(room));
 
   app.use(...staticSite(config.staticDir));
   app.use(notFound);
   app.use(errorHandler(deps.logger));
   return app;
+}
+
+/** The first words of the paths that the gateway answers itself, below `/api`. */
+const OWN = new Set(["login", "logout", "auth", "docs"]);
+
+/** Its own routes; what is only passed on passes them by without a look at each. */
+function ownRoutes(room: Room): Router {
+  const router = Router({ caseSensitive: true });
+  router.use((request, _response, next) => {
+    const [, , first = ""] = request.path.split("/", 3);
+    if (OWN.has(first)) next();
+    else next("router");
+  });
+  router
+    .route("/api/login")
+    .post(...loginRoute(room))
+    .all(onlyMethods("POST"));
+  router.route("/api/logout").post(logoutRoute(room)).all(onlyMethods("POST"));
+  const codes = room.developmentCodes;
+  if (codes !== undefined) router.use(developmentRoutes({ ...room, codes }));
+  return router.use(oauthRoutes(room), docsPage());
 }

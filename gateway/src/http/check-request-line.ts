@@ -1,6 +1,7 @@
 // The first room of every request: refuses what request-line refuses, gives API paths their one spelling.
 import { AppError } from "@portico/shared/app-error";
 import type { Request, RequestHandler } from "express";
+import { headerLines } from "./header-lines.js";
 import { judgeRequestLine, type RequestLine } from "./request-line.js";
 
 /**
@@ -28,13 +29,13 @@ function isAsset([first, id, ...rest]: readonly string[]): boolean {
 }
 
 function requestLineOf(request: Request): RequestLine {
-  const { headersDistinct, method, httpVersion } = request;
+  const { method, httpVersion } = request;
   return {
     method,
     httpVersion,
     target: request.originalUrl,
-    host: headersDistinct.host ?? [],
-    transferEncoding: headersDistinct["transfer-encoding"] ?? [],
-    upgrade: headersDistinct.upgrade ?? [],
+    host: headerLines(request, "host"),
+    transferEncoding: headerLines(request, "transfer-encoding"),
+    upgrade: headerLines(request, "upgrade"),
   };
 }

@@ -1,5 +1,6 @@
 // Access token -> the claims the gateway plans by. It verifies nothing: the data service does.
 import { decodeJwt } from "jose";
+import { LRUCache } from "lru-cache";
 
 /** Unverified; good for deciding when to refresh and which page may use the session, for nothing else. */
 export interface AccessClaims {
@@ -9,8 +10,20 @@ export interface AccessClaims {
   readonly origin: string | undefined;
 }
 
+/** Tokens whose claims are remembered: a browser sends the same one for minutes. */
+const MOST_TOKENS = 1_000;
+const known = new LRUCache<string, AccessClaims>({ max: MOST_TOKENS });
+
 /** Undefined when the text is not a JWT with an expiry. */
 export function readAccessClaims(token: string): AccessClaims | undefined {
+  const before = known.get(token);
+  if (before !== undefined) return before;
+  const claims = decodeClaims(token);
+  if (claims !== undefined) known.set(token, claims);
+  return claims;
+}
+
+function decodeClaims(token: string): AccessClaims | undefined {
   try {
     const { iat, exp, origin } = decodeJwt(token);
     if (typeof exp !== "number") return undefined;

@@ -1,6 +1,7 @@
 // What a request presents about its caller: the Authorization header and the session cookies.
 import type { Request } from "express";
 import { readSessionCookies, type SessionCookies } from "../cookies/session-cookies.js";
+import { headerLines } from "../http/header-lines.js";
 
 export interface Credentials {
   /** One entry per header line. */
@@ -11,7 +12,7 @@ export interface Credentials {
 /** Needs cookie-parser before it. */
 export function credentialsOf(request: Request): Credentials {
   return {
-    authorization: request.headersDistinct.authorization ?? [],
+    authorization: headerLines(request, "authorization"),
     cookies: readSessionCookies(request.headers.cookie, request.cookies),
   };
 }

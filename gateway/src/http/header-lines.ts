@@ -1,0 +1,13 @@
+// A request's header as it stands on its lines. `headers` merges or drops repeated lines; `headersDistinct` keeps them, and
+// makes a list of every header of the request for it.
+import type { IncomingMessage } from "node:http";
+
+/** The values of a header, one for each line. @param name in lower case */
+export function headerLines({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">, name: string): string[] {
+  const lines: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const found = rawHeaders[at] ?? "";
+    if (found.length === name.length && found.toLowerCase() === name) lines.push(rawHeaders[at + 1] ?? "");
+  }
+  return lines;
+}
