@@ -27,7 +27,7 @@ export interface Asset {
 export async function findAsset(deps: FileDeps, principal: Principal, idText: string): Promise<Asset> {
   const table = findTable(await deps.catalogs.get(), deps.fileTables.files);
   const id = parseId(table, idText);
-  const [record] = await deps.store.read(table, [{ $match: { _id: id } }]);
+  const [record] = await deps.store.byIds(table, [id], {});
   if (record === undefined || !(await mayHave(deps, principal, table, id, record)))
     throw notThere(table, principal);
   return toAsset(record, idText);

@@ -1,4 +1,5 @@
 // Reads a request's JSON: UTF-8 only, uncompressed, of bounded size; the one reader for all routes.
+import { isUtf8 } from "node:buffer";
 import { AppError } from "@portico/shared/app-error";
 import { hasBody } from "@portico/shared/has-body";
 import { type Request, type RequestHandler, raw } from "express";
@@ -37,7 +38,8 @@ const parse: RequestHandler = (request, _response, next) => {
 
 function parseJson(bytes: Buffer): Json {
   try {
-    const json: Json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+    if (!isUtf8(bytes)) throw new TypeError("not UTF-8");
+    const json: Json = JSON.parse(bytes.toString());
     return json;
   } catch (cause) {
     throw new AppError("BAD_REQUEST", { message: "The body is not valid JSON in UTF-8.", cause });

@@ -94,8 +94,10 @@ async function* readChunks(
   { start, end }: ByteRange,
 ): AsyncGenerator<Uint8Array> {
   const [first, last] = [Math.floor(start / CHUNK_BYTES), Math.floor(end / CHUNK_BYTES)];
+  // With the limit the server knows the last chunk for the last, and need not be asked for more.
+  const options = { sort: { n: 1 } as const, batchSize: BATCH, limit: last - first + 1 };
   const cursor = chunks
-    .find({ files_id, n: { $gte: first, $lte: last } }, { sort: { n: 1 }, batchSize: BATCH })
+    .find({ files_id, n: { $gte: first, $lte: last } }, options)
     .project<{ n: number; data: Binary }>({ _id: 0, n: 1, data: 1 });
   let expected = first;
   try {
