@@ -1,6 +1,7 @@
 // How long `npm start` takes to its first answer, and what both services hold when nobody asks.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -72,10 +73,17 @@ async function answers(url: string): Promise<boolean> {
   );
 }
 
+/** `npm` ends before what it has started, whose folder is still in use then. */
 async function stop(child: ChildProcess): Promise<void> {
+  const family = await familyOf(pidOf(child));
   const ended = once(child, "exit");
   child.kill("SIGTERM");
   await ended;
+  while (family.some(isAlive)) await delay(10);
+}
+
+function isAlive(pid: number): boolean {
+  return existsSync(`/proc/${pid}`);
 }
 
 async function memoryOf(pid: number): Promise<StartUp["memory"]> {
