@@ -46,12 +46,7 @@ function away(cause: unknown): AppError {
 
 function serverRefusal(error: MongoServerError, table: Table | undefined): unknown {
   if (error.code === DUPLICATE_KEY && table !== undefined) return duplicate(error, table);
-  if (error.code === TIME_LIMIT) {
-    return new AppError("QUERY_TIMEOUT", {
-      message: "The query took too long; filter by fewer records or by an indexed column.",
-      cause: error,
-    });
-  }
+  if (error.code === TIME_LIMIT) return tookTooLong(error);
   if (typeof error.code === "number" && AWAY.includes(error.code)) return away(error);
   if (error.code === OUT_OF_DISK_SPACE) {
     return new AppError("SERVICE_UNAVAILABLE", {
@@ -67,6 +62,12 @@ function serverRefusal(error: MongoServerError, table: Table | undefined): unkno
     });
   }
   return error;
+}
+
+/** The refusal of a read that takes longer than QUERY_TIMEOUT_MS. */
+export function tookTooLong(cause?: unknown): AppError {
+  const message = "The query took too long; filter by fewer records or by an indexed column.";
+  return new AppError("QUERY_TIMEOUT", { message, cause });
 }
 
 /** Is this a lost race for a unique value? */

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
-import { MongoNetworkError } from "mongodb";
+import { Decimal128, MongoNetworkError } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { mixedIdText } from "../catalog/mixed-id.js";
 import { systemTables } from "../catalog/system-tables.js";
 import type { Document } from "../query/lower/document.js";
 import { GatheredReads } from "./gathered-reads.js";
@@ -59,6 +60,20 @@ describe("documents asked for by id", () => {
     ];
     await Promise.all(all);
     expect(asked).toEqual(["1", "2", "3"].map((id) => ({ _id: { $eq: id } })));
+  });
+
+  it("are asked for alone, when only the database knows whose they are", async () => {
+    const [five, one] = [{ _id: Decimal128.fromString("5") }, { _id: 1 }];
+    const asked: Document[] = [];
+    const find = async (_table: Table, filter: { _id?: { $eq?: Stored; $in?: Stored[] } }) => {
+      asked.push(filter as Document);
+      const ids = filter._id?.$in ?? [filter._id?.$eq];
+      return [...(ids.includes(5) ? [five] : []), ...(ids.includes(1) ? [one] : [])];
+    };
+    const reads = new GatheredReads(find, (_table, id) => String(mixedIdText(id)));
+    const answers = [[5], [1], [6]].map((ids) => reads.read(tableNamed("svc_user"), ids, NAME));
+    expect(await Promise.all(answers)).toEqual([[five], [one], []]);
+    expect(asked).toEqual([{ _id: { $in: [5, 1, 6] } }, { _id: { $eq: 5 } }, { _id: { $eq: 6 } }]);
   });
 
   it("are refused to those alone who ask for one that can't be decoded", async () => {

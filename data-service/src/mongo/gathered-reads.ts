@@ -1,13 +1,14 @@
-// Documents asked for by their ids -> one query for all that are asked for in the same turn of the event loop. Many
-// callers at once then cost the server one command, and a single one waits for nobody: the turn is over when everything
-// that had arrived is looked at.
-import DataLoader from "dataloader";
+// Documents asked for by their ids -> one query for all that are asked for in the same turn of the event loop.
+import type DataLoader from "dataloader";
 import { LRUCache } from "lru-cache";
 import { MongoError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { mixedIdText } from "../catalog/mixed-id.js";
+import { getOrMake } from "../get-or-make.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
+import { asError, turnLoader } from "./turn-loader.js";
 
 /** Ids of one query. A request for more has a query of its own. */
 const MOST_IDS = 100;
@@ -19,11 +20,13 @@ export type Find = (table: Table, filter: Document, fields: Document) => Promise
 /** An id as text, for one of the table. */
 type IdText = (table: Table, id: unknown) => string;
 
+type Loader = DataLoader<Stored, StoredRecord | undefined>;
+
 export class GatheredReads {
   readonly #find: Find;
   readonly #idText: IdText;
   /** By all that makes two questions the same but for their ids. */
-  readonly #loaders = new LRUCache<string, DataLoader<Stored, StoredRecord | undefined>>({ max: MOST_KINDS });
+  readonly #loaders = new LRUCache<string, Loader>({ max: MOST_KINDS });
 
   constructor(find: Find, idText: IdText) {
     this.#find = find;
@@ -41,17 +44,11 @@ export class GatheredReads {
     return found.filter((document) => document !== undefined);
   }
 
-  #loaderFor(table: Table, fields: Document): DataLoader<Stored, StoredRecord | undefined> {
+  #loaderFor(table: Table, fields: Document): Loader {
     const { collection, name, idColumn } = table;
     const key = JSON.stringify([collection, name, idColumn.type, fields]);
-    const known = this.#loaders.get(key);
-    if (known !== undefined) return known;
-    const loader = new DataLoader((ids: readonly Stored[]) => this.#load(table, ids, fields), {
-      ...{ cache: false, maxBatchSize: MOST_IDS },
-      batchScheduleFn: (send) => void setImmediate(send),
-    });
-    this.#loaders.set(key, loader);
-    return loader;
+    const make = () => turnLoader((ids: readonly Stored[]) => this.#load(table, ids, fields), MOST_IDS);
+    return getOrMake<string, Loader>(this.#loaders, key, make);
   }
 
   async #load(
@@ -59,12 +56,16 @@ export class GatheredReads {
     ids: readonly Stored[],
     fields: Document,
   ): Promise<(StoredRecord | undefined | Error)[]> {
-    const texts = ids.map((id) => this.#idText(table, id));
-    const different = [...new Map(ids.map((id, at) => [texts[at], id])).values()];
+    // Links of adopted collections may be text where ids are not: what is told apart here is not the same in a table.
+    const texts = ids.map((id) => mixedIdText(id));
+    const asked = new Map(ids.map((id, at) => [texts[at], id]));
+    const different = [...asked.values()];
     try {
       const documents = await this.#find(table, idsFilter(different), fields);
-      const byId = new Map(documents.map((document) => [this.#idText(table, document._id), document]));
-      return texts.map((text) => byId.get(text));
+      const byText = new Map(documents.map((document) => [mixedIdText(document._id), document]));
+      const answers = texts.map((text) => byText.get(text));
+      const others = [...byText].flatMap(([text, document]) => (asked.has(text) ? [] : [document]));
+      return others.length === 0 ? answers : this.#withOthers(table, ids, fields, answers, others);
     } catch (error) {
       if (different.length === 1 || error instanceof MongoError) throw error;
       // A document that can't be decoded, by another program's doing, is the trouble of those alone who ask for it.
@@ -72,11 +73,26 @@ export class GatheredReads {
     }
   }
 
+  /**
+   * A number is equal to another kind of number: what answers to no text answers to the id that the table makes of it.
+   * @param others documents that answer to no text
+   */
+  async #withOthers(
+    table: Table,
+    ids: readonly Stored[],
+    fields: Document,
+    answers: readonly (StoredRecord | undefined)[],
+    others: readonly StoredRecord[],
+  ): Promise<(StoredRecord | undefined | Error)[]> {
+    const byId = new Map(others.map((document) => [this.#idText(table, document._id), document]));
+    const all = ids.map((id, at) => answers[at] ?? byId.get(this.#idText(table, id)));
+    if (others.every((document) => all.includes(document))) return all;
+    // Whose the rest is, only the database can tell.
+    return Promise.all(ids.map((id, at) => all[at] ?? this.#loadAlone(table, id, fields)));
+  }
+
   async #loadAlone(table: Table, id: Stored, fields: Document): Promise<StoredRecord | undefined | Error> {
-    return this.#find(table, idsFilter([id]), fields).then(
-      ([document]) => document,
-      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
-    );
+    return this.#find(table, idsFilter([id]), fields).then(([document]) => document, asError);
   }
 }
 

@@ -16,6 +16,7 @@ import type { StoredRecord } from "../query/shape.js";
 import { asRefusal } from "./driver-errors.js";
 import { type ExecutionReport, reportOf } from "./execution-report.js";
 import { findForm } from "./find-form.js";
+import { GatheredInserts } from "./gathered-inserts.js";
 import { GatheredReads } from "./gathered-reads.js";
 import { TableCounts } from "./table-counts.js";
 
@@ -72,11 +73,13 @@ const AT_ONCE = 50;
 
 export class RecordStore {
   readonly #db: Db;
-  readonly #timeoutMs: number;
+  /** No read runs longer. */
+  readonly timeoutMs: number;
   readonly #limits: { readonly maxTimeMS: number; readonly batchSize: number };
   readonly #counts: TableCounts;
   readonly #options: CollectionOptions;
   readonly #gathered: GatheredReads;
+  readonly #inserts = new GatheredInserts();
   /** What the driver makes of the options, by the name of the collection. */
   readonly #collections = new Map<string, Collection<BsonDocument>>();
 
@@ -87,7 +90,7 @@ export class RecordStore {
   constructor(db: Db, timeoutMs: number, options: CollectionOptions = {}) {
     this.#db = db;
     this.#options = options;
-    this.#timeoutMs = timeoutMs;
+    this.timeoutMs = timeoutMs;
     this.#limits = { maxTimeMS: timeoutMs, batchSize: BATCH_SIZE };
     this.#counts = new TableCounts(db);
     this.#gathered = new GatheredReads(
@@ -170,7 +173,7 @@ export class RecordStore {
     const numbered = documents.map((document, at) => ({ ...document, [POSITION]: at }));
     const pipeline = [{ $documents: { $literal: numbered } }, ...stages, { $project: { [POSITION]: 1 } }];
     const found = await this.#refusing(table, () =>
-      this.#db.aggregate(pipeline, { maxTimeMS: this.#timeoutMs }).toArray(),
+      this.#db.aggregate(pipeline, { maxTimeMS: this.timeoutMs }).toArray(),
     );
     return new Set(found.map((document) => Number(document[POSITION])));
   }
@@ -180,10 +183,9 @@ export class RecordStore {
     const collection = this.#collection(table);
     const [only, ...more] = documents;
     if (only === undefined) return;
-    // The driver makes a bulk of many, which costs a single one more than its own call.
     await this.#refusing<unknown>(table, () =>
       more.length === 0
-        ? collection.insertOne(only)
+        ? this.#inserts.insert(collection, only)
         : collection.insertMany([...documents], { ordered: true }),
     );
   }

@@ -1,9 +1,8 @@
 // What a write answers: the record as it is now, as far as the caller may read it.
 import { AppError } from "@portico/shared/app-error";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
-import type { StoredRecord } from "../query/shape.js";
 import type { RecordDeps } from "./deps.js";
-import { type RecordShape, readEach, shownAsWritten } from "./read-one.js";
+import { type RecordShape, readEach, shownAsWritten, type Written } from "./read-one.js";
 import type { Versioned } from "./version.js";
 
 /**
@@ -15,7 +14,7 @@ export async function answerOf(
   deps: RecordDeps,
   shape: RecordShape,
   ids: readonly Stored[],
-  written?: () => readonly StoredRecord[],
+  written?: Written,
 ): Promise<Versioned[]> {
   const { table } = shape.node;
   const row = COLUMN_TYPES[table.idColumn.type];

@@ -15,7 +15,7 @@ import { requireObject } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { type OnceKey, once } from "./once.js";
-import { asRead, type RecordShape } from "./read-one.js";
+import { asRead, type RecordShape, type Written } from "./read-one.js";
 import { type Made, requireLinked, runCreate } from "./run-write.js";
 import type { UndoLog } from "./undo.js";
 import type { Versioned } from "./version.js";
@@ -67,7 +67,9 @@ async function createSettled(
     runCreate(writing, table, await judgeCreates(deps, bound), log),
   );
   deps.ruleHooks.afterChange(table);
-  const records = await answerOf(deps, shape, ids, documents && (() => documents.map(asRead)));
+  const written: Written | undefined =
+    documents && ((fields) => documents.map((document) => asRead(document, fields)));
+  const records = await answerOf(deps, shape, ids, written);
   return { records, ids: ids.map((id) => idText(table, id)) };
 }
 

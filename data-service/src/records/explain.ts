@@ -5,20 +5,26 @@ import { type ExecutionReport, NOTHING_READ } from "../mongo/execution-report.js
 import type { RecordStore } from "../mongo/record-store.js";
 import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
 import { countsAll, countsLiving, lowerCount } from "../query/lower/count.js";
-import { lowerList } from "../query/lower/read.js";
+import type { Stage } from "../query/lower/document.js";
+import { isTogether, lowerList, readsTogether } from "../query/lower/read.js";
 import { deletedCount } from "./count.js";
 import type { PlanDeps, Question } from "./plan-read.js";
 import { planRead } from "./plan-read.js";
+import { withRelated } from "./related.js";
+
+/** Records whose relations are looked at. */
+const MOST_EXPLAINED = 100;
 
 interface ExplainDeps extends PlanDeps {
-  readonly store: Pick<RecordStore, "read" | "explain" | "knowsCount">;
+  readonly store: Pick<RecordStore, "read" | "byIds" | "timeoutMs" | "explain" | "knowsCount">;
 }
 
 /** Plans and runs a list query, and answers how instead of what. */
 export async function explainList(deps: ExplainDeps, query: AuthorizedQuery): Promise<Json> {
   const { query: planned, ranking, questions } = await planRead(deps, query);
   const pipeline = lowerList(planned, ranking);
-  const asked = await Promise.all(questions.map((question) => explainQuestion(deps, question)));
+  const related = await relatedQuestions(deps, planned, pipeline);
+  const asked = await Promise.all([...questions, ...related].map((each) => explainQuestion(deps, each)));
   const counts = await Promise.all(query.meta.map((key) => explainCount(deps, planned, key)));
   const own = await deps.store.explain(planned.root.table, pipeline);
   return {
@@ -29,6 +35,19 @@ export async function explainList(deps: ExplainDeps, query: AuthorizedQuery): Pr
     pipeline: asJson(pipeline),
     ...counted(own),
   };
+}
+
+/** What is asked for the related records of the page, which only the page itself can tell; of a long list, for its first. */
+async function relatedQuestions(
+  { store }: ExplainDeps,
+  { root, rules }: AuthorizedQuery,
+  pipeline: Stage[],
+): Promise<readonly Question[]> {
+  const questions: Question[] = [];
+  if (!readsTogether(root) || !root.children.some(isTogether)) return questions;
+  const documents = await store.read(root.table, [...pipeline, { $limit: MOST_EXPLAINED }]);
+  await withRelated({ store }, root, documents, { rules, note: (question) => void questions.push(question) });
+  return questions;
 }
 
 async function explainCount(deps: ExplainDeps, query: AuthorizedQuery, meta: MetaKey): Promise<Json> {

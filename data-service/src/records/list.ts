@@ -8,8 +8,9 @@ import { authorizeRead } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
 import { lowerAggregate, shapeAggregate } from "../query/lower/aggregate.js";
 import type { Stage } from "../query/lower/document.js";
-import { lowerList, NO_RANKING, type Ranking } from "../query/lower/read.js";
+import { lowerList, NO_RANKING, ownFields, type Ranking, readsTogether } from "../query/lower/read.js";
 import type { Parameters } from "../query/parameters.js";
+import { keyText } from "../query/plan/key-text.js";
 import { type StoredRecord, shaper } from "../query/shape.js";
 import { type ExportFormat, parametersOfExport, parseFormat } from "../query/syntax/format.js";
 import { parseExplain } from "../query/syntax/paging.js";
@@ -19,7 +20,8 @@ import type { RecordDeps } from "./deps.js";
 import { explainList } from "./explain.js";
 import { findTable } from "./find-table.js";
 import { planKind } from "./plan-kind.js";
-import { type Plan, planRead, rankAfterAll } from "./plan-read.js";
+import { type Plan, planRead, type Question, rankAfterAll } from "./plan-read.js";
+import { withRelated } from "./related.js";
 import { Remembered } from "./remembered.js";
 
 export interface ListAnswer {
@@ -89,30 +91,60 @@ async function runList(
   const { query, ranking } = plan;
   const { root } = query;
   const shape = shaper(root, deps.sealer.unseal);
-  const pipeline = pipelineOf(query, ranking);
+  const related: Question[] = [];
   const note = (returned: number, documents: readonly StoredRecord[]): void => {
     const milliseconds = deps.clock.now().getTime() - started;
-    deps.seenQueries.note({ plan, pipeline, returned, documents, milliseconds });
+    const pipeline = pipelineOf(query, ranking);
+    deps.seenQueries.note({ plan, pipeline, returned, documents, related, milliseconds });
   };
   if (root.limit === 0 || (root.limit > STREAM_FROM && ranking.parents === undefined)) {
-    const stream = deps.store.stream(root.table, pipeline);
-    return shaped(stream, shape, (count) => note(count, []));
+    const stream = deps.store.stream(root.table, pipelineOf(query, ranking));
+    const whole = (documents: readonly StoredRecord[]) =>
+      withRelated(deps, root, documents, { rules: query.rules });
+    return shaped(stream, whole, shape, (count) => note(count, []));
   }
-  const documents = await deps.store.read(root.table, pipeline);
-  note(documents.length, documents);
+  const until = performance.now() + deps.store.timeoutMs;
+  const documents = await readPage(deps, query, ranking);
   const short = ranking.parents !== undefined && documents.length < root.limit;
   const rows = short ? await readAfterAll(deps, plan) : documents;
-  return inParts(rows, shape);
+  const whole = await withRelated(deps, root, rows, {
+    rules: query.rules,
+    // Of a relation that was asked for in parts, one part says enough.
+    note: (question) => void (related.some((each) => isSame(each, question)) || related.push(question)),
+    until,
+  });
+  note(documents.length, short ? documents : whole);
+  return inParts(whole, shape);
+}
+
+function isSame(one: Question, other: Question): boolean {
+  return one.read === other.read && one.as === other.as;
+}
+
+async function readPage(
+  { store }: RecordDeps,
+  query: AuthorizedQuery,
+  ranking: Ranking,
+): Promise<readonly StoredRecord[]> {
+  const { root } = query;
+  const { parents, isPage } = ranking;
+  if (parents === undefined || !isPage) return store.read(root.table, pipelineOf(query, ranking));
+  const fields = ownFields(root, { together: readsTogether(root) });
+  const found =
+    fields === undefined
+      ? await store.read(root.table, pipelineOf(query, ranking))
+      : await store.byIds(root.table, parents, fields);
+  const byId = new Map(found.map((document) => [keyText(document._id), document]));
+  return parents.map((id) => byId.get(keyText(id))).filter((document) => document !== undefined);
 }
 
 /** The list, where the parents that were named did not fill the page; what happens meanwhile may leave out more of them. */
-async function readAfterAll(deps: RecordDeps, plan: Plan): Promise<StoredRecord[]> {
+async function readAfterAll(deps: RecordDeps, plan: Plan): Promise<readonly StoredRecord[]> {
   const { query } = plan;
-  const read = (ranking: Ranking) => deps.store.read(query.root.table, lowerList(query, ranking));
   const ranking = await rankAfterAll(deps, plan);
-  const rows = await read(ranking);
+  const rows = await readPage(deps, query, ranking);
   const isFull = ranking.parents === undefined || rows.length === query.root.limit;
-  return isFull ? rows : read({ ranked: true });
+  return isFull ? rows : readPage(deps, query, { ranked: true });
 }
 
 const pipelines = new WeakMap<AuthorizedQuery, Stage[]>();
@@ -133,16 +165,20 @@ async function* inParts<Each>(
   for (let at = 0; at < rows.length; at += AT_ONCE) yield rows.slice(at, at + AT_ONCE).map(shape);
 }
 
-/** @param tell is told how many there were, if they are read to the end */
+/**
+ * @param whole completes some documents
+ * @param tell is told how many there were, if they are read to the end
+ */
 async function* shaped(
   source: AsyncIterable<readonly StoredRecord[]>,
+  whole: (documents: readonly StoredRecord[]) => Promise<readonly StoredRecord[]>,
   shape: (document: StoredRecord) => Json,
   tell: (count: number) => void,
 ): AsyncGenerator<readonly Json[]> {
   let count = 0;
   for await (const documents of source) {
     count += documents.length;
-    yield documents.map(shape);
+    yield (await whole(documents)).map(shape);
   }
   tell(count);
 }

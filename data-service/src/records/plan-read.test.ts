@@ -6,7 +6,7 @@ import type { Parameters } from "../query/parameters.js";
 import { THRESHOLDS } from "../query/plan/thresholds.js";
 import { planRead } from "./plan-read.js";
 
-const deps = { store: { read: async () => [] }, thresholds: THRESHOLDS };
+const deps = { store: { read: async () => [], byIds: async () => [] }, thresholds: THRESHOLDS };
 const asked = (given: Omit<Parameters, "filterFromText">) =>
   authorizeRead(
     bindQuery({ filterFromText: false, ...given }, table("books"), rootView, {

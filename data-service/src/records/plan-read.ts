@@ -1,7 +1,7 @@
 // Prepares a list for lowering: asks for the keys behind relation filters, and how many parents a ranking has.
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import { idText, type RecordStore } from "../mongo/record-store.js";
+import type { RecordStore } from "../mongo/record-store.js";
 import type { TableRead } from "../query/advice/shape.js";
 import type {
   AuthorizedNode,
@@ -20,12 +20,15 @@ import {
   searchesOf,
   withCandidates,
 } from "../query/plan/candidates.js";
+import { keyText } from "../query/plan/key-text.js";
 import { answered, askedTruth, distinctKeyQuestion, KEY, keyQuestion } from "../query/plan/resolve.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
 import { useCounters } from "../query/plan/use-counters.js";
 import {
   type ExtremeKey,
   enoughParents,
+  firstParents,
+  glanceQuestion,
   windowKey,
   windowQuestion,
   windowSize,
@@ -53,10 +56,12 @@ export interface Question {
   readonly read?: TableRead;
   /** How many records it had to look at, where it answers fewer. */
   readonly needs?: number;
+  /** The join inside it that is meant, where it is not the whole of it. */
+  readonly as?: string;
 }
 
 export interface PlanDeps {
-  readonly store: Pick<RecordStore, "read">;
+  readonly store: Pick<RecordStore, "read" | "byIds">;
   readonly thresholds: Thresholds;
 }
 
@@ -86,11 +91,22 @@ async function makePlan(deps: PlanDeps, asked: AuthorizedQuery): Promise<Plan> {
     resolve({ ask, maxKeys }, root.filter, true),
     findRarest(ask, root.table, root.filter),
   ]);
+  const whichAreThere: Asking["whichAreThere"] = async (table, ids) => {
+    const pipeline = [{ $match: { _id: { $in: [...ids] } } }, { $project: { _id: 1 } }];
+    const documents = await deps.store.byIds(table, ids, { _id: 1 });
+    questions.push({ table, pipeline, answers: documents.length });
+    return documents;
+  };
   const planned = { ...query, root: { ...root, filter: withCandidates(resolved, rarest) } };
-  return { query: planned, ranking: await planRanking(ask, planned, deps.thresholds), questions };
+  return {
+    query: planned,
+    ranking: await planRanking({ ask, whichAreThere }, planned, deps.thresholds),
+    questions,
+  };
 }
 
-async function planRanking(ask: Ask, query: AuthorizedQuery, thresholds: Thresholds): Promise<Ranking> {
+async function planRanking(asking: Asking, query: AuthorizedQuery, thresholds: Thresholds): Promise<Ranking> {
+  const { ask } = asking;
   const { root, rules } = query;
   if (!canRank(root)) return NO_RANKING;
   const { fewParents, windowChildren } = thresholds;
@@ -98,18 +114,20 @@ async function planRanking(ask: Ask, query: AuthorizedQuery, thresholds: Thresho
   const size = windowSize(root, windowChildren);
   const key = windowKey(root, size);
   const look = async (through: ExtremeKey, children: number): Promise<Stored[]> => {
-    const { step, column, descending } = through;
-    const sort = [{ kind: "column" as const, path: [], column, descending }];
-    const read = { table: step.target, predicates: [rules(step.target)], sort };
     const question = windowQuestion(through, children, rules, enough);
-    const first = await ask(step.target, question, { read, needs: children });
+    const about = { read: windowRead(through, rules), needs: children };
+    const first = await ask(through.step.target, question, about);
     return first.flatMap((document) => keysOf({ [KEY]: document._id }));
   };
   // Mostly the extremes of different records lie side by side: then a glance names all that the page needs.
   const glance = enough === undefined ? size : enough * GLANCE;
   if (key !== undefined && enough !== undefined && glance < size) {
-    const reserve = await look(key, glance);
-    const ranking = reserve.length === enough ? await pageOf(ask, root, reserve) : undefined;
+    const children = await ask(key.step.target, glanceQuestion(key, glance, rules), {
+      read: windowRead(key, rules),
+      needs: glance,
+    });
+    const reserve = firstParents(key, children, glance)?.slice(0, enough) ?? [];
+    const ranking = reserve.length === enough ? await pageOf(asking, root, reserve) : undefined;
     if (ranking !== undefined) return ranking;
   }
   const matching = await ask(root.table, lowerProbe(query, fewParents));
@@ -117,16 +135,22 @@ async function planRanking(ask: Ask, query: AuthorizedQuery, thresholds: Thresho
   return key === undefined ? { ranked: true } : { ranked: true, parents: await look(key, size) };
 }
 
+/** What an index would have to help with. */
+function windowRead({ step, column, descending }: ExtremeKey, rules: AuthorizedQuery["rules"]): TableRead {
+  const sort = [{ kind: "column" as const, path: [], column, descending }];
+  return { table: step.target, predicates: [rules(step.target)], sort };
+}
+
 /**
  * The page out of the first parents, in their order, if they fill it. The first page of all shows by itself whether it is
  * full, so nothing is asked about it beforehand (see rankAfterAll).
  */
 async function pageOf(
-  ask: Ask,
+  { whichAreThere }: Asking,
   root: AuthorizedNode,
   reserve: readonly Stored[],
 ): Promise<Ranking | undefined> {
-  if (root.skip > 0) return pageOfThose(root, reserve, await ask(root.table, whichAreThere(reserve)));
+  if (root.skip > 0) return pageOfThose(root, reserve, await whichAreThere(root.table, reserve));
   return { ranked: true, parents: reserve.slice(0, root.limit), isPage: true, reserve };
 }
 
@@ -139,22 +163,19 @@ export async function rankAfterAll(
   { query: { root }, ranking: { reserve } }: Plan,
 ): Promise<Ranking> {
   if (reserve === undefined) return { ranked: true };
-  const found = await store.read(root.table, whichAreThere(reserve));
+  const found = await store.byIds(root.table, reserve, { _id: 1 });
   return pageOfThose(root, reserve, found) ?? { ranked: true };
 }
 
-/** A link may lead to a record that is gone. */
-function whichAreThere(ids: readonly Stored[]): Stage[] {
-  return [{ $match: { _id: { $in: [...ids] } } }, { $project: { _id: 1 } }];
-}
-
 function pageOfThose(
-  { table, skip, limit }: AuthorizedNode,
+  { skip, limit }: AuthorizedNode,
   reserve: readonly Stored[],
   found: readonly StoredRecord[],
 ): Ranking | undefined {
-  const there = new Set(found.map(({ _id }) => idText(table, _id)));
-  const page = reserve.filter((id) => there.has(idText(table, id))).slice(skip, skip + limit);
+  const there = new Set(found.map(({ _id }) => keyText(_id)));
+  // One that is called otherwise than by the link that leads to it: only the database knows whose it is.
+  if (there.has(undefined)) return undefined;
+  const page = reserve.filter((id) => there.has(keyText(id))).slice(skip, skip + limit);
   return page.length === limit ? { ranked: true, parents: page, isPage: true } : undefined;
 }
 
@@ -164,6 +185,12 @@ type Ask = (
   pipeline: Stage[],
   about?: Pick<Question, "read" | "needs">,
 ) => Promise<StoredRecord[]>;
+
+interface Asking {
+  readonly ask: Ask;
+  /** A link may lead to a record that is gone. */
+  readonly whichAreThere: (table: Table, ids: readonly Stored[]) => Promise<StoredRecord[]>;
+}
 
 /** Searches of a filter whose grams are counted. */
 const MOST_ASKED = 8;

@@ -13,12 +13,13 @@ import type { AuthorizedNode, AuthorizedPredicate } from "../query/ast.js";
 import { authorizeNode } from "../query/authorize-read.js";
 import { bindRecordShape } from "../query/bind-query.js";
 import type { Document } from "../query/lower/document.js";
-import { lowerRecord, ownFields } from "../query/lower/read.js";
+import { lowerRecord, ownFields, readsTogether } from "../query/lower/read.js";
 import type { Parameters } from "../query/parameters.js";
 import { type StoredRecord, shaper } from "../query/shape.js";
 import { type AskedRows, askedRows } from "./asked-rows.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
+import { withRelated } from "./related.js";
 import { Remembered } from "./remembered.js";
 import { mayKnowVersion, type Versioned, versionOf } from "./version.js";
 
@@ -138,18 +139,22 @@ async function documentsOf(
   { store }: RecordDeps,
   shape: RecordShape,
   ids: readonly Stored[],
-): Promise<StoredRecord[]> {
-  const { node, view } = shape;
-  const fields = shownFields(shape);
-  if (fields !== undefined) return store.byIds(node.table, ids, fields);
-  const rows = view.rows.bind(view);
-  const pipeline = lowerRecord({ ...node, limit: ids.length }, idsFilter(ids), rows, [VERSION_FIELD]);
-  return store.read(node.table, pipeline);
+): Promise<readonly StoredRecord[]> {
+  const { view } = shape;
+  const node = { ...shape.node, limit: ids.length };
+  const rules = view.rows.bind(view);
+  const alongside = [VERSION_FIELD];
+  const fields = ownFields(node, { alongside, together: readsTogether(node) });
+  const documents =
+    fields === undefined
+      ? await store.read(node.table, lowerRecord(node, idsFilter(ids), rules, alongside))
+      : await store.byIds(node.table, ids, fields);
+  return withRelated({ store }, node, documents, { rules });
 }
 
 /** What a write has to give of a record, so that it need not be read again; undefined where that is not enough. */
 export function shownFields({ node }: RecordShape): Document | undefined {
-  return ownFields(node, [VERSION_FIELD]);
+  return ownFields(node, { alongside: [VERSION_FIELD] });
 }
 
 /**
@@ -159,14 +164,19 @@ export function shownFields({ node }: RecordShape): Document | undefined {
 export function shownAsWritten(
   deps: Pick<RecordDeps, "sealer">,
   shape: RecordShape,
-  documents: () => readonly StoredRecord[],
+  documents: Written,
 ): Versioned[] | undefined {
-  return shownFields(shape) === undefined ? undefined : documents().map(versioned(deps, shape));
+  const fields = shownFields(shape);
+  return fields === undefined ? undefined : documents(Object.keys(fields)).map(versioned(deps, shape));
 }
 
-/** A document as the database would give it back: a Double is a number again. */
-export function asRead(document: StoredRecord): StoredRecord {
-  return deserialize(serialize(document));
+/** What was written of the records, these fields at least. */
+export type Written = (fields: readonly string[]) => readonly StoredRecord[];
+
+/** Fields of a document as the database would give them back: a Double is a number again. */
+export function asRead(document: StoredRecord, fields: readonly string[]): StoredRecord {
+  const shown = fields.filter((field) => document[field] !== undefined);
+  return deserialize(serialize(Object.fromEntries(shown.map((field) => [field, document[field]]))));
 }
 
 function versioned(

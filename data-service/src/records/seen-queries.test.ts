@@ -19,7 +19,14 @@ function answered(
     rootView,
   );
   const plan = { query, ranking: NO_RANKING, questions: [] };
-  return { plan, pipeline: lowerList(query), returned: 3, documents: [{}, {}, {}], milliseconds };
+  return {
+    plan,
+    pipeline: lowerList(query),
+    returned: 3,
+    documents: [{}, {}, {}],
+    related: [],
+    milliseconds,
+  };
 }
 
 /** A database that explains when it is told to, at a time that is set. */

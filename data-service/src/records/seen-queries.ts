@@ -13,7 +13,7 @@ import type { RecordStore } from "../mongo/record-store.js";
 import { childRead, type QueryShape, shapeOf, type TableRead } from "../query/advice/shape.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import type { Stage } from "../query/lower/document.js";
-import { childField, isKeyOnly } from "../query/lower/read.js";
+import { childField, isJoined, readsTogether } from "../query/lower/read.js";
 import type { StoredRecord } from "../query/shape.js";
 import type { Plan, Question } from "./plan-read.js";
 
@@ -54,6 +54,8 @@ export interface AnsweredList {
   readonly returned: number;
   /** What was returned, unless it was streamed. */
   readonly documents: readonly StoredRecord[];
+  /** What was asked for related records that are not joined. */
+  readonly related: readonly Question[];
   readonly milliseconds: number;
 }
 
@@ -89,12 +91,12 @@ export class SeenQueries {
 
   /** Counts the reads of a list and sees to it that new and slow ones are explained. Never throws, never waits. */
   note(answered: AnsweredList): void {
-    const { plan, milliseconds } = answered;
-    for (const question of plan.questions) this.#noteQuestion(question, milliseconds);
+    const { plan, related, milliseconds } = answered;
+    for (const question of [...plan.questions, ...related]) this.#noteQuestion(question, milliseconds);
     const { root } = plan.query;
     const children = this.#seeChildren(root, answered);
     // In a ranked list the children lie inside the join that fetches the page.
-    const joined = plan.ranking.ranked ? ["record"] : childrenOf(root).map(childField);
+    const joined = plan.ranking.ranked ? ["record"] : joinedChildren(root).map(childField);
     const own: Sample = {
       entry: this.#see(root, () => ownRead(root)),
       table: root.table,
@@ -106,20 +108,21 @@ export class SeenQueries {
     this.#explain({ table: root.table, pipeline: answered.pipeline, samples }, milliseconds);
   }
 
-  #noteQuestion({ table, pipeline, answers, read, needs }: Question, milliseconds: number): void {
+  #noteQuestion({ table, pipeline, answers, read, needs, as }: Question, milliseconds: number): void {
     if (read === undefined) return;
     const sample = {
       entry: this.#see(read, () => read),
-      table,
+      table: read.table,
       returned: needs ?? answers,
-      examined: examinedOf,
+      examined: as === undefined ? examinedOf : (report: ExecutionReport) => examinedBy(report, as),
     };
     this.#explain({ table, pipeline, samples: [sample] }, milliseconds);
   }
 
   #seeChildren(root: AuthorizedNode, { documents }: AnsweredList): Sample[] {
-    const joined = joinedRecords(root, documents);
-    return childrenOf(root).map((child): Sample => {
+    const children = joinedChildren(root);
+    const joined = joinedRecords(children, documents);
+    return children.map((child): Sample => {
       const as = childField(child);
       const entry = this.#see(child.node, () => childRead(child));
       const answered = (joined.get(as) ?? 0) + child.node.skip * documents.length;
@@ -197,8 +200,11 @@ function isDue({ entry, table }: Sample, milliseconds: number, now: number): boo
 }
 
 /** Children that are fetched by a join. */
-function childrenOf(node: AuthorizedNode): AuthorizedNode["children"] {
-  return node.children.filter((child) => !isKeyOnly(child));
+function joinedChildren(
+  node: AuthorizedNode,
+  together = readsTogether(node),
+): readonly AuthorizedNode["children"][number][] {
+  return node.children.filter((child) => isJoined(child, together));
 }
 
 /** Reading an index alone costs too, where no document is read. */
@@ -212,12 +218,16 @@ function examinedBy(report: ExecutionReport, as: string): number {
 }
 
 /** How many related records the answer holds, by the field their join puts them in; those inside them count along. */
-function joinedRecords(node: AuthorizedNode, documents: readonly StoredRecord[]): Map<string, number> {
+function joinedRecords(
+  children: AuthorizedNode["children"],
+  documents: readonly StoredRecord[],
+): Map<string, number> {
   return new Map(
-    childrenOf(node).map((child) => {
+    children.map((child) => {
       const field = childField(child);
       const records = documents.flatMap((document) => listOf(document[field]));
-      const inside = [...joinedRecords(child.node, records).values()];
+      // Inside a join, everything is joined.
+      const inside = [...joinedRecords(joinedChildren(child.node, false), records).values()];
       return [field, inside.reduce((sum, count) => sum + count, records.length)];
     }),
   );

@@ -8,7 +8,7 @@ import type { Parameters } from "../parameters.js";
 import { lowerAggregate, shapeAggregate } from "./aggregate.js";
 import { countsAll, lowerCount } from "./count.js";
 import type { Stage } from "./document.js";
-import { lowerList } from "./read.js";
+import { lowerList, lowerTogether, type Together } from "./read.js";
 
 type Given = Omit<Parameters, "filterFromText">;
 
@@ -22,6 +22,13 @@ function queryOf(given: Given, { view = rootView, of = "books" } = {}): Authoriz
 
 const list = (given: Given, options?: { view?: ReadView; of?: string }): Stage[] =>
   lowerList(queryOf(given, options));
+
+/** What is asked for the only relation that the query shows. */
+function together({ root, rules }: AuthorizedQuery, question: Together): Stage[] {
+  const [child] = root.children;
+  if (child === undefined) throw new Error("no relation");
+  return lowerTogether(child, question, rules);
+}
 
 describe("the pipeline of a list", () => {
   it("matches, sorts, cuts and shows", () => {
@@ -43,10 +50,42 @@ describe("the pipeline of a list", () => {
     expect(JSON.stringify(list({ fields: "author,title" }))).not.toContain("$lookup");
   });
 
+  it("of more than two leaves children to a question for all of them", () => {
+    const deep = { reviews: { fields: "stars", filter: { stars: 5 }, sort: "-stars", limit: 3, page: 2 } };
+    const query = queryOf({ fields: "title", deep, limit: 3 });
+    expect(lowerList(query).at(-1)).toEqual({ $project: { _id: 1, title: 1 } });
+    expect(together(query, { keys: [1, 2], most: 24 })).toEqual([
+      { $match: { bookId: { $in: [1, 2] } } },
+      { $match: { stars: { $eq: 5 } } },
+      { $sort: { stars: -1, _id: 1 } },
+      { $limit: 24 },
+      { $project: { _id: 1, stars: 1, bookId: 1 } },
+    ]);
+  });
+
+  it("reads the links by which it asks for what they lead to", () => {
+    const query = queryOf({ fields: "author.name,author.mentor.name" });
+    expect(lowerList(query).at(-1)).toEqual({ $project: { _id: 1, authorId: 1 } });
+    expect(together(query, { keys: [1], most: undefined })).toEqual([
+      { $match: { _id: { $in: [1] } } },
+      { $project: { _id: 1, name: 1, mentorId: 1 } },
+    ]);
+  });
+
+  it.each([
+    ["all children are wanted", { deep: { reviews: { limit: 0 } } }],
+    ["more than a hundred of each are", { deep: { reviews: { limit: 101 } } }],
+    ["their order needs joins", { deep: { reviews: { sort: "book.title" } } }],
+    ["their filter does", { deep: { reviews: { filter: { book: { title: "x" } } } } }],
+    ["their links to the parents are lists", { of: "tags", fields: "books.title" }],
+  ])("joins children when %s", (_why, { of = "books", ...given }: Given & { of?: string }) => {
+    expect(JSON.stringify(list({ fields: "id", ...given }, { of }))).toContain("$lookup");
+  });
+
   it("joins children after the page is cut, each with its own filter, order and cut", () => {
     const deep = { reviews: { fields: "stars", filter: { stars: 5 }, sort: "-stars", limit: 3, page: 2 } };
-    expect(list({ fields: "title", deep }).slice(-3)).toEqual([
-      { $limit: 10 },
+    expect(list({ fields: "title", deep, limit: 2 }).slice(-3)).toEqual([
+      { $limit: 2 },
       {
         $lookup: {
           ...{ from: "reviews", localField: "_id", foreignField: "bookId", as: "__r_reviews" },
@@ -139,14 +178,16 @@ describe("row rules", () => {
 
   it("stand in children, in sorts, in aggregates and behind bare ids", () => {
     const rules = [
-      list({ fields: "reviews" }, { view }),
+      list({ fields: "reviews", limit: 2 }, { view }),
       list({ fields: "id", sort: "_count(reviews)" }, { view }),
       list({ fields: "id", sort: "_max(reviews.stars)" }, { view }),
       lowerAggregate(queryOf({ aggregate: { reviews: { count: true } } }, { view })),
     ].map((pipeline) => pipeline.find((stage) => "$lookup" in stage));
     for (const join of rules)
       expect(join).toMatchObject({ $lookup: { pipeline: expect.arrayContaining([rule]) } });
-    expect(list({ fields: "author" }, { view })).toContainEqual({
+    const asked = together(queryOf({ fields: "reviews" }, { view }), { keys: [1], most: 20 });
+    expect(asked).toContainEqual(rule);
+    expect(list({ fields: "author", limit: 2 }, { view })).toContainEqual({
       $lookup: expect.objectContaining({
         from: "authors",
         pipeline: expect.arrayContaining([{ $match: { born: { $gt: 0 } } }]),

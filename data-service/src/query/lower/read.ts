@@ -1,9 +1,11 @@
 // AuthorizedQuery -> aggregation pipelines. Slots in fixed order: match without joins, sort if it needs no join, joins
 // the filter needs, match, sort joins, sort, skip, limit, child joins, project. What only serves the output runs last.
+import type { Relation } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import type { AuthorizedNode, AuthorizedPredicate, AuthorizedQuery, ChildNode } from "../ast.js";
-import { matchStages, splitMatch } from "./condition.js";
-import { type Document, Names, type Stage } from "./document.js";
+import { MOST_LINKS } from "../plan/key-text.js";
+import { isRelational, matchStages, splitMatch } from "./condition.js";
+import { type Document, Names, type Stage, type Value } from "./document.js";
 import { joinStage } from "./join.js";
 import { rankStages } from "./rank.js";
 import { lowerSort } from "./sort.js";
@@ -12,22 +14,22 @@ type Child = ChildNode<AuthorizedPredicate, AuthorizedPredicate>;
 type Rules = AuthorizedQuery["rules"];
 
 /**
- * The pipeline of a list, on the root table's collection.
+ * The pipeline of a list, on the root table's collection. What `isTogether` says of a relation goes for its output.
  * @param ranking group children once instead of looking them up for each parent (see rank.ts)
  */
 export function lowerList(query: AuthorizedQuery, ranking: Ranking = NO_RANKING): Stage[] {
   const names = new Names();
   const { root, rules } = query;
   const { parents, isPage = false } = ranking;
-  if (parents !== undefined && isPage) return [...inOrder(parents), ...output(root, rules, names)];
-  if (!ranking.ranked)
-    return [...sortedMatches(root, rules, names), ...cut(root), ...output(root, rules, names)];
+  const shown = output(root, rules, names, { together: readsTogether(root) });
+  if (parents !== undefined && isPage) return [{ $match: { _id: { $in: [...parents] } } }, ...shown];
+  if (!ranking.ranked) return [...sortedMatches(root, rules, names), ...cut(root), ...shown];
   const self = { from: root.table.collection, localField: "_id", foreignField: "_id" };
   return [
     ...matchStages([root.rule, root.filter, ...(parents === undefined ? [] : [oneOf(parents)])], names),
     ...rankStages(root, rules, names, parents),
     ...cut(root),
-    { $lookup: { ...self, pipeline: output(root, rules, names), as: "record" } },
+    { $lookup: { ...self, pipeline: shown, as: "record" } },
     { $replaceRoot: { newRoot: { $first: "$record" } } },
   ];
 }
@@ -37,21 +39,13 @@ export interface Ranking {
   readonly ranked: boolean;
   /** The only parents that can be on the page. */
   readonly parents?: readonly Stored[];
-  /** These parents are the page, in its order. */
+  /** These parents are the page, in its order; what is read of them comes in any. */
   readonly isPage?: boolean;
   /** Those that come first, and some more in case that one of the page is gone. */
   readonly reserve?: readonly Stored[];
 }
 
 export const NO_RANKING: Ranking = { ranked: false };
-
-/** The place of a record on the page. */
-const PLACE = "__at";
-
-function inOrder(ids: readonly Stored[]): Stage[] {
-  const place = { $indexOfArray: [{ $literal: [...ids] }, "$_id"] };
-  return [{ $match: { _id: { $in: [...ids] } } }, { $set: { [PLACE]: place } }, { $sort: { [PLACE]: 1 } }];
-}
 
 function oneOf(keys: readonly Stored[]): AuthorizedPredicate {
   return { kind: "keys", field: "_id", keys };
@@ -78,8 +72,47 @@ export function lowerRecord(
     { $match: which },
     ...matchStages([node.rule], names),
     { $limit: node.limit },
-    ...output(node, rules, names, alongside),
+    ...output(node, rules, names, { alongside, together: readsTogether(node) }),
   ];
+}
+
+/** One query for the records of a relation under many parents. */
+export interface Together {
+  /** Ids of the related records, or of the parents that these name. */
+  readonly keys: readonly Stored[];
+  /** Reads no more than this many; undefined: the keys say how many there can be. */
+  readonly most: number | undefined;
+}
+
+/**
+ * The pipeline that reads the records of a relation for many parents (see plan/together), on the collection of the
+ * related records. Each names its parents.
+ */
+export function lowerTogether({ relation, node }: Child, { keys, most }: Together, rules: Rules): Stage[] {
+  const names = new Names();
+  const field = linkedField(relation);
+  return [
+    { $match: { [field]: { $in: [...keys] } } },
+    ...sortedMatches(node, rules, names),
+    ...(most === undefined ? [] : [{ $limit: most }]),
+    ...output(node, rules, names, { alongside: [field], together: true }),
+  ];
+}
+
+/** The pipeline that joins the records of a relation to some parents, on the collection of the parents. */
+export function lowerApart(child: Child, parents: readonly Stored[], rules: Rules): Stage[] {
+  const field = childField(child);
+  const pipeline = childPipeline(child, rules, new Names());
+  return [
+    { $match: { _id: { $in: [...parents] } } },
+    joinStage(child.relation, child.node.table, pipeline, field),
+    { $project: { _id: 1, [field]: 1 } },
+  ];
+}
+
+/** Where a related record says whose it is. */
+function linkedField({ link }: Relation): string {
+  return link.on === "self" ? "_id" : link.field;
 }
 
 /**
@@ -101,18 +134,52 @@ function cut(node: AuthorizedNode): Stage[] {
   ];
 }
 
+interface OutputOptions {
+  /** Fields that are read besides. */
+  readonly alongside?: readonly string[];
+  /** Leaves out relations that are read for all records together. */
+  readonly together?: boolean;
+}
+
 /** Loads the children and keeps only what the answer shows. */
-function output(
-  node: AuthorizedNode,
-  rules: Rules,
-  names: Names,
-  alongside: readonly string[] = [],
-): Stage[] {
-  const joined = node.children.filter((child) => !isKeyOnly(child));
+function output(node: AuthorizedNode, rules: Rules, names: Names, options: OutputOptions = {}): Stage[] {
+  const joined = node.children.filter((child) => isJoined(child, options.together));
   const joins = joined.map((child) =>
     joinStage(child.relation, child.node.table, childPipeline(child, rules, names), childField(child)),
   );
-  return [...joins, ...maskStages(node, names), { $project: projection(node, alongside) }];
+  return [...joins, ...maskStages(node, names), { $project: projection(node, options) }];
+}
+
+/** @param together whether relations are read for many parents together, where they can be */
+export function isJoined(child: Child, together = false): boolean {
+  return !isKeyOnly(child) && !(together && isTogether(child));
+}
+
+/** For one record or two, joins cost no more than a query for each relation. */
+const FEW = 2;
+
+/** Are relations of these records read for all of them together, where they can be? */
+export function readsTogether({ limit }: Pick<AuthorizedNode, "limit">): boolean {
+  return limit === 0 || limit > FEW;
+}
+
+/** Children of each parent, from the first on, up to which they are read for many parents. */
+const MOST_SHOWN = 100;
+
+/**
+ * Can the related records be read by one query for many parents? Those of a to-one relation are no more than the parents.
+ * Of others more may come than are shown, so that they must cost nothing but reading them. Lists of links that lie in the
+ * related records may be long, and say mostly who else links to them.
+ */
+export function isTogether(child: Child): boolean {
+  const { relation, node } = child;
+  const { on, list } = relation.link;
+  if (isKeyOnly(child)) return false;
+  if (!list && on === "self") return true;
+  if (node.limit === 0 || node.skip + node.limit > MOST_SHOWN || (list && on === "target")) return false;
+  const isPlain = ![node.rule, node.filter].some(isRelational) && (node.masks ?? []).length === 0;
+  const ownSort = node.sort.every((key) => key.kind === "column" && key.path.length === 0);
+  return isPlain && ownSort && node.children.every((each) => isKeyOnly(each) || isTogether(each));
 }
 
 /**
@@ -139,16 +206,25 @@ function childPipeline({ node }: Child, rules: Rules, names: Names): Stage[] {
   return [...sortedMatches(node, rules, names), ...cut(node), ...output(node, rules, names)];
 }
 
-function projection(node: AuthorizedNode, alongside: readonly string[]): Document {
+function projection(node: AuthorizedNode, { alongside = [], together }: OutputOptions): Document {
   const fields = node.columns.map((column) => column.field);
-  const children = node.children.map((child) =>
-    isKeyOnly(child) ? child.relation.link.field : childField(child),
-  );
+  const children = node.children.map((child): [string, Value] => {
+    const { on, list, field } = child.relation.link;
+    if (isJoined(child, together)) return [childField(child), 1];
+    return on === "self" ? [field, list ? firstLinks(field) : 1] : ["_id", 1];
+  });
   const masks = (node.masks ?? []).map((_, at) => maskField(at));
   return {
     _id: 1,
-    ...Object.fromEntries([...fields, ...children, ...masks, ...alongside].map((field) => [field, 1])),
+    ...Object.fromEntries([...fields, ...masks, ...alongside].map((field) => [field, 1])),
+    ...Object.fromEntries(children),
   };
+}
+
+/** A list of links, as far as it is looked at here; another program may have written something else. */
+function firstLinks(field: string): Document {
+  const first = { $slice: [`$${field}`, MOST_LINKS + 1] };
+  return { $cond: [{ $isArray: `$${field}` }, first, `$${field}`] };
 }
 
 /** Where a child's records lie in the parent's document. */
@@ -160,10 +236,11 @@ export function childField({ relation }: Child): string {
  * The projection that gives everything which the answer shows of a record.
  * @returns undefined when that, or whether it is shown at all, does not stand in the record's own document
  */
-export function ownFields(node: AuthorizedNode, alongside: readonly string[]): Document | undefined {
+export function ownFields(node: AuthorizedNode, options: OutputOptions = {}): Document | undefined {
   const { rule, filter, children, masks = [] } = node;
   const isWhole = rule.kind === "always" && filter.kind === "always" && masks.length === 0;
-  return isWhole && children.every(isKeyOnly) ? projection(node, alongside) : undefined;
+  const isOwn = children.every((child) => !isJoined(child, options.together));
+  return isWhole && isOwn ? projection(node, options) : undefined;
 }
 
 /**

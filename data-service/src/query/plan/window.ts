@@ -1,8 +1,13 @@
 // Sorting by the greatest or least child, page by page: the children in index order, from the wanted end, name the
 // first parents. A parent whose extreme lies strictly inside the window can't be beaten from outside it. Pure.
+import { bsonTypeOf, uuidText } from "../../catalog/bson-json.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { getOrMake } from "../../get-or-make.js";
 import type { AuthorizedNode, AuthorizedQuery, SortKey } from "../ast.js";
 import { matchStages } from "../lower/condition.js";
 import { type Document, Names, type Stage } from "../lower/document.js";
+import type { StoredRecord } from "../shape.js";
+import { keyText } from "./key-text.js";
 
 /** A sort by the greatest or least child. */
 export type ExtremeKey = Extract<SortKey, { kind: "max" | "min" }>;
@@ -35,16 +40,11 @@ export function windowQuestion(
   rules: AuthorizedQuery["rules"],
   enough?: number,
 ): Stage[] {
-  const { relation, target } = key.step;
-  const [link, field] = [relation.link.field, key.column.field];
-  const direction = key.descending ? -1 : 1;
+  const [link, field] = fieldsOf(key);
+  const direction = directionOf(key);
   const whole: Document = { documents: ["unbounded", "unbounded"] };
   return [
-    ...matchStages([rules(target)], new Names()),
-    { $match: { [link]: { $ne: null }, [field]: { $ne: null } } },
-    // Date indexes are [field descending, id ascending]; both directions walk them.
-    { $sort: { [field]: direction, _id: direction === 1 ? -1 : 1 } },
-    { $limit: size },
+    ...firstChildren(key, size, rules),
     { $group: { _id: `$${link}`, value: { [`$${key.kind}`]: `$${field}` }, children: { $sum: 1 } } },
     {
       $setWindowFields: {
@@ -60,6 +60,99 @@ export function windowQuestion(
     ...(enough === undefined ? [] : [{ $sort: { value: direction, _id: 1 } }, { $limit: enough }]),
     { $project: { _id: 1 } },
   ];
+}
+
+/**
+ * The pipeline that reads the first children themselves, for `firstParents`. For a few of them that costs half of what
+ * grouping in the database does.
+ */
+export function glanceQuestion(key: ExtremeKey, size: number, rules: AuthorizedQuery["rules"]): Stage[] {
+  const [link, field] = fieldsOf(key);
+  return [...firstChildren(key, size, rules), { $project: { _id: 1, [link]: 1, [field]: 1 } }];
+}
+
+/** The children from the wanted end on. */
+function firstChildren(key: ExtremeKey, size: number, rules: AuthorizedQuery["rules"]): Stage[] {
+  const [link, field] = fieldsOf(key);
+  const direction = directionOf(key);
+  return [
+    ...matchStages([rules(key.step.target)], new Names()),
+    { $match: { [link]: { $ne: null }, [field]: { $ne: null } } },
+    // Date indexes are [field descending, id ascending]; both directions walk them.
+    { $sort: { [field]: direction, _id: direction === 1 ? -1 : 1 } },
+    { $limit: size },
+  ];
+}
+
+/** Where a child says whose it is, and the value that counts. */
+function fieldsOf({ step, column }: ExtremeKey): [link: string, field: string] {
+  return [step.relation.link.field, column.field];
+}
+
+function directionOf({ descending }: ExtremeKey): 1 | -1 {
+  return descending ? -1 : 1;
+}
+
+/**
+ * What `windowQuestion` answers, out of the first children.
+ * @param children in their order
+ * @param size how many were asked for
+ * @returns undefined where only the database can tell which values are equal, or which of two ids is the lesser
+ */
+export function firstParents(
+  key: ExtremeKey,
+  children: readonly StoredRecord[],
+  size: number,
+): readonly Stored[] | undefined {
+  const [link, field] = fieldsOf(key);
+  const extremes = new Map<string, Extreme>();
+  let edge: string | undefined;
+  for (const child of children) {
+    const text = keyText(child[link]);
+    edge = valueText(child[field]);
+    if (text === undefined || edge === undefined) return undefined;
+    // A link came from the same database and goes back into it.
+    if (!extremes.has(text)) extremes.set(text, { id: child[link] as Stored, text, value: edge });
+  }
+  // A full window may have cut a tie at its edge; one that was not filled has seen every child.
+  const isWhole = children.length < size;
+  const inside = [...extremes.values()].filter(({ value }) => isWhole || value !== edge);
+  // The children came by value; parents of one value are to come by id.
+  const byValue = new Map<string, Extreme[]>();
+  for (const each of inside) getOrMake(byValue, each.value, () => []).push(each);
+  const groups = [...byValue.values()].map(byId);
+  const ordered = groups.flatMap((group) => group ?? []);
+  return groups.includes(undefined) ? undefined : ordered.map(({ id }) => id);
+}
+
+/** @returns undefined where only the database knows the order */
+function byId(parents: readonly Extreme[]): readonly Extreme[] | undefined {
+  if (parents.length === 1) return parents;
+  if (parents.every(({ id }) => typeof id === "number")) {
+    return [...parents].sort((one, other) => Number(one.id) - Number(other.id));
+  }
+  const kinds = new Set(parents.map(({ id }) => hexKind(id)));
+  if (kinds.size > 1 || kinds.has(undefined)) return undefined;
+  return [...parents].sort((one, other) => (one.text < other.text ? -1 : 1));
+}
+
+/** A parent and its greatest or least child. */
+interface Extreme {
+  readonly id: Stored;
+  readonly text: string;
+  readonly value: string;
+}
+
+/** Alike for values that the database takes for equal; undefined for kinds that may be equal to others. */
+function valueText(value: unknown): string | undefined {
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : `at ${value.getTime()}`;
+  return typeof value === "number" || typeof value === "string" ? `${typeof value} ${value}` : undefined;
+}
+
+/** Kinds of ids whose text is ordered as they are, each among its own. */
+function hexKind(id: Stored): string | undefined {
+  if (bsonTypeOf(id) === "ObjectId") return "ObjectId";
+  return uuidText(id) === undefined ? undefined : "UUID";
 }
 
 /** Parents that are named in reserve, should a link lead to a record that is gone. */

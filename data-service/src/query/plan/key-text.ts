@@ -1,0 +1,35 @@
+// Ids and links as text, to find the one by the other in this process as the database would.
+import { bsonTypeOf, uuidText } from "../../catalog/bson-json.js";
+import { mixedIdText } from "../../catalog/mixed-id.js";
+
+/** @returns the same text for values that the database takes for equal; undefined where only it can tell */
+export function keyText(value: unknown): string | undefined {
+  const type = bsonTypeOf(value);
+  const isPlain =
+    typeof value === "string" ||
+    (typeof value === "number" && isExact(value)) ||
+    type === "ObjectId" ||
+    type === "Long" ||
+    uuidText(value) !== undefined;
+  const text = isPlain ? mixedIdText(value) : undefined;
+  return typeof text === "string" ? text : undefined;
+}
+
+/** Beyond these, a double and an integer of the same size are spelled differently. */
+function isExact(number: number): boolean {
+  return Number.isSafeInteger(number) || (Number.isFinite(number) && !Number.isInteger(number));
+}
+
+/** Links of one record that are looked at; with more, only the database looks. */
+export const MOST_LINKS = 100;
+
+/**
+ * What stands in a link: nothing, one key, or a list of them.
+ * @param list whether the link is one of a list
+ * @returns undefined for a list where there should be none, or one that is too long
+ */
+export function linkedKeys(value: unknown, list: boolean): readonly unknown[] | undefined {
+  if (value === null || value === undefined) return [];
+  if (!Array.isArray(value)) return [value];
+  return list && value.length <= MOST_LINKS ? value : undefined;
+}

@@ -1,0 +1,149 @@
+import { describe, expect, it } from "@jest/globals";
+import { Decimal128, Long, ObjectId, UUID } from "bson";
+import type { Relation } from "../../catalog/catalog.js";
+import { ALWAYS, type AuthorizedNode } from "../ast.js";
+import { rootView, table } from "../library-fixture.js";
+import type { StoredRecord } from "../shape.js";
+import { keyText } from "./key-text.js";
+import { handOut, togetherQuestion } from "./together.js";
+
+type Child = AuthorizedNode["children"][number];
+
+/** A relation of the library as it is shown. */
+function shown(of: string, name: string, paging: { limit?: number; skip?: number } = {}): Child {
+  const found = rootView.relation(table(of), name, "show");
+  if (found === undefined) throw new Error(`${of}.${name}`);
+  const { relation, target } = found;
+  const node = { table: target, rule: ALWAYS, filter: ALWAYS, columns: [], children: [], sort: [] };
+  return { relation, node: { ...node, limit: paging.limit ?? 10, skip: paging.skip ?? 0 } };
+}
+
+const books = (paging?: { limit?: number; skip?: number }) => shown("authors", "books", paging);
+const author = () => shown("books", "author");
+const linkOf = ({ relation }: { relation: Relation }): string => relation.link.field;
+
+/** Books 0, 1, 2 … each of the author with that number. */
+const booksOf = (child: Child, ...authors: readonly unknown[]): StoredRecord[] =>
+  authors.map((id, at) => ({ _id: `book ${at}`, [linkOf(child)]: id }));
+const authors = (...ids: readonly unknown[]): StoredRecord[] => ids.map((_id) => ({ _id }));
+const titles = (lists: readonly (readonly StoredRecord[] | undefined)[]) =>
+  lists.map((list) => list?.map(({ _id }) => _id));
+
+describe("a question for the related records of many", () => {
+  it("names each record that a page links to once", () => {
+    const child = author();
+    const parents = booksOf(child, "a", "b", "a", null, undefined);
+    expect(togetherQuestion(child, parents)).toEqual({ keys: ["a", "b"], most: undefined });
+  });
+
+  it("names the parents of the children it wants, and room for twice as many as are shown", () => {
+    expect(togetherQuestion(books({ limit: 3, skip: 3 }), authors("a", "b"))).toEqual({
+      keys: ["a", "b"],
+      most: 2 * 6 * 2,
+    });
+  });
+
+  it("asks for a thousand at most", () => {
+    expect(togetherQuestion(books({ limit: 1_000 }), authors("a", "b"))?.most).toBe(1_000);
+  });
+
+  it("is not asked with more than a thousand keys", () => {
+    const parents = authors(...Array.from({ length: 1_001 }, (_, at) => `author ${at}`));
+    expect(togetherQuestion(books(), parents)).toBeUndefined();
+    expect(togetherQuestion(books(), parents.slice(1))).toBeDefined();
+  });
+});
+
+describe("records that were found for many", () => {
+  it("are given to those that they name, in their order", () => {
+    const child = books();
+    const found = booksOf(child, "b", "a", "b", "nobody");
+    expect(titles(handOut(child, authors("a", "b", "c"), found, 60))).toEqual([
+      ["book 1"],
+      ["book 0", "book 2"],
+      [],
+    ]);
+  });
+
+  it("are cut to the page of each", () => {
+    const child = books({ limit: 2, skip: 1 });
+    const found = booksOf(child, "a", "a", "b", "a", "a");
+    expect(titles(handOut(child, authors("a", "b"), found, 60))).toEqual([["book 1", "book 3"], []]);
+  });
+
+  it("say nothing of those who have too few, when there may be more", () => {
+    const child = books({ limit: 2 });
+    const found = booksOf(child, "a", "a", "b", "a");
+    expect(titles(handOut(child, authors("a", "b"), found, 4))).toEqual([["book 0", "book 1"], undefined]);
+  });
+
+  it("are shared by all that link to them", () => {
+    const child = author();
+    const found = authors("a", "b");
+    expect(titles(handOut(child, booksOf(child, "b", null, "b", "gone", "a"), found, undefined))).toEqual([
+      ["b"],
+      [],
+      ["b"],
+      [],
+      ["a"],
+    ]);
+  });
+
+  it("count once in a list that names them twice", () => {
+    const child = shown("books", "tags");
+    const parents = [{ _id: 1, [linkOf(child)]: ["a", "a", "b"] }];
+    expect(togetherQuestion(child, parents)?.keys).toEqual(["a", "b"]);
+    expect(titles(handOut(child, parents, authors("a", "b"), undefined))).toEqual([["a", "b"]]);
+  });
+
+  it("are left to a join for a parent whose link only the database can compare", () => {
+    const child = author();
+    const odd = Decimal128.fromString("1");
+    const parents = booksOf(child, odd, 1, [1], new Date(0), true, 2 ** 60);
+    expect(togetherQuestion(child, parents)?.keys).toEqual([1]);
+    const none = undefined;
+    expect(titles(handOut(child, parents, authors(1), none))).toEqual([none, [1], none, none, none, none]);
+  });
+
+  it("are left to a join for a parent with a long list of links", () => {
+    const child = shown("books", "tags");
+    const links = Array.from({ length: 101 }, (_, at) => `tag ${at}`);
+    const parents = [
+      { _id: 1, [linkOf(child)]: links },
+      { _id: 2, [linkOf(child)]: links.slice(0, 2) },
+    ];
+    expect(togetherQuestion(child, parents)?.keys).toEqual(["tag 0", "tag 1"]);
+    expect(titles(handOut(child, parents, authors("tag 0"), undefined))).toEqual([undefined, ["tag 0"]]);
+  });
+
+  it("are left to a join for all, when one of them may be anybody's", () => {
+    const child = books();
+    const found = booksOf(child, 1, Decimal128.fromString("1"));
+    expect(titles(handOut(child, authors(1, 2), found, 60))).toEqual([undefined, undefined]);
+  });
+});
+
+describe("a key as text", () => {
+  it("is the same for what the database takes for equal, and for nothing else", () => {
+    const id = "507f1f77bcf86cd799439011";
+    const uuid = "0190163d-8694-739b-aea5-966c26f8ad91";
+    const kinds = [
+      new ObjectId(id),
+      id,
+      new UUID(uuid),
+      uuid,
+      1,
+      "1",
+      Long.fromString("9007199254740993"),
+      0.5,
+    ];
+    expect(new Set(kinds.map(keyText)).size).toBe(kinds.length);
+    expect(keyText(-0)).toBe(keyText(0));
+    expect(keyText(new ObjectId(id))).toBe(id);
+  });
+
+  it("is not made of what may be equal to another kind", () => {
+    const odd = [null, undefined, true, Number.NaN, new Date(0), Decimal128.fromString("1"), {}, [], /a/];
+    expect(odd.map(keyText)).toEqual(odd.map(() => undefined));
+  });
+});

@@ -1,0 +1,88 @@
+// The related records of a whole page in one query, instead of a join for each record of the page. A join costs the
+// database a third of a millisecond, whatever it finds; an author whom twenty posts share is read once. Pure.
+import type { Stored } from "../../catalog/column-types.js";
+import { getOrMake } from "../../get-or-make.js";
+import type { AuthorizedNode } from "../ast.js";
+import type { Together } from "../lower/read.js";
+import type { StoredRecord } from "../shape.js";
+import { keyText, linkedKeys } from "./key-text.js";
+
+type Child = AuthorizedNode["children"][number];
+
+/** Records of one relation that are asked for at once, and keys that are asked by; beyond them each parent has its own join. */
+const MOST = 1_000;
+/** Of children twice as many are asked for as the page has room for, in case that some parents have more than others. */
+const ROOM = 2;
+
+/** @returns undefined where the question would be too large */
+export function togetherQuestion(child: Child, parents: readonly StoredRecord[]): Together | undefined {
+  const { on } = child.relation.link;
+  const keys = new Map<string, Stored>();
+  for (const parent of parents) {
+    for (const value of keysOf(child, parent, "parent") ?? []) {
+      const text = keyText(value);
+      // What stands in a link field or is an id came from the same database and goes back into it.
+      if (text !== undefined) keys.set(text, value as Stored);
+    }
+  }
+  if (keys.size > MOST) return undefined;
+  const most = on === "self" ? undefined : Math.min(MOST, parents.length * wanted(child) * ROOM);
+  return { keys: [...keys.values()], most };
+}
+
+/** Records of a parent, from its first one on, that say all that the answer shows of them. */
+function wanted({ node: { skip, limit } }: Child): number {
+  return skip + limit;
+}
+
+/** Whose records are known, by the position of the parent; undefined: this one needs a join of its own. */
+export type HandedOut = readonly (readonly StoredRecord[] | undefined)[];
+
+/**
+ * Gives each parent its records out of those that were found for all, in their order. Where not all were asked for, those
+ * of a parent are its first ones nevertheless: whoever has enough of them needs no more.
+ * @param most how many were asked for
+ */
+export function handOut(
+  child: Child,
+  parents: readonly StoredRecord[],
+  found: readonly StoredRecord[],
+  most: number | undefined,
+): HandedOut {
+  const { skip, limit } = child.node;
+  const own = parents.map((parent) => textsOf(keysOf(child, parent, "parent")));
+  const whose = found.map((record) => textsOf(keysOf(child, record, "related")));
+  // A record that nobody here can place may be anybody's.
+  if (whose.includes(undefined)) return parents.map(() => undefined);
+  const holders = new Map<string, number[]>();
+  for (const [at, texts] of own.entries()) {
+    for (const text of texts ?? []) getOrMake<string, number[]>(holders, text, () => []).push(at);
+  }
+  const lists: StoredRecord[][] = parents.map(() => []);
+  for (const [nth, record] of found.entries()) {
+    const at = new Set([...(whose[nth] ?? [])].flatMap((text) => holders.get(text) ?? []));
+    for (const each of at) lists[each]?.push(record);
+  }
+  const isAll = most === undefined || found.length < most;
+  return lists.map((list, at) => {
+    const isKnown = own[at] !== undefined && (isAll || list.length >= wanted(child));
+    return isKnown ? list.slice(skip, skip + limit) : undefined;
+  });
+}
+
+/** What a parent and its related records have in common: the link of the one, the id of the other. */
+function keysOf(
+  { relation: { link } }: Child,
+  record: StoredRecord,
+  which: "parent" | "related",
+): readonly unknown[] | undefined {
+  const isLinking = (link.on === "self") === (which === "parent");
+  return isLinking ? linkedKeys(record[link.field], link.list) : [record._id];
+}
+
+/** @returns undefined when only the database can tell what one of them is equal to */
+function textsOf(keys: readonly unknown[] | undefined): ReadonlySet<string> | undefined {
+  const texts = keys?.map(keyText);
+  if (texts === undefined || texts.includes(undefined)) return undefined;
+  return new Set(texts.filter((text) => text !== undefined));
+}

@@ -1,0 +1,178 @@
+// Puts the related records that an answer shows into the documents of a page: a query for each relation, not a join for
+// each record (see query/plan/together).
+import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import { mixedIdText } from "../catalog/mixed-id.js";
+import { getOrMake } from "../get-or-make.js";
+import type { Json } from "../json.js";
+import { tookTooLong } from "../mongo/driver-errors.js";
+import type { RecordStore } from "../mongo/record-store.js";
+import { childRead, type TableRead } from "../query/advice/shape.js";
+import type { AuthorizedNode, AuthorizedQuery } from "../query/ast.js";
+import {
+  childField,
+  isTogether,
+  lowerApart,
+  lowerTogether,
+  ownFields,
+  readsTogether,
+  type Together,
+} from "../query/lower/read.js";
+import { type HandedOut, handOut, togetherQuestion } from "../query/plan/together.js";
+import type { StoredRecord } from "../query/shape.js";
+import type { Question } from "./plan-read.js";
+
+type Child = AuthorizedNode["children"][number];
+type Documents = readonly StoredRecord[];
+
+/** Records whose related ones are read together; of more, the children that are asked for would be too many. */
+const AT_ONCE = 100;
+
+export interface RelatedDeps {
+  readonly store: Pick<RecordStore, "read" | "byIds" | "timeoutMs">;
+}
+
+/** What a page is read with. */
+export interface RelatedContext {
+  readonly rules: AuthorizedQuery["rules"];
+  /** Told of what was asked. */
+  readonly note?: (question: Question) => void;
+  /** Nothing more is asked after this, in milliseconds of `performance.now()`. */
+  readonly until?: number;
+}
+
+/** @returns the documents of a page with their related records, where these were not joined to them; see lower/read */
+export async function withRelated(
+  deps: RelatedDeps,
+  node: AuthorizedNode,
+  documents: Documents,
+  context: RelatedContext,
+): Promise<Documents> {
+  if (!readsTogether(node)) return documents;
+  const until = performance.now() + deps.store.timeoutMs;
+  return withEach(deps, node, documents, { until, ...context });
+}
+
+async function withEach(
+  deps: RelatedDeps,
+  node: AuthorizedNode,
+  documents: Documents,
+  context: RelatedContext,
+): Promise<Documents> {
+  const children = node.children.filter(isTogether);
+  if (children.length === 0) return documents;
+  const parts: Documents[] = [];
+  for (let at = 0; at < documents.length; at += AT_ONCE) {
+    parts.push(await withChildren(deps, node, children, documents.slice(at, at + AT_ONCE), context));
+  }
+  return parts.flat();
+}
+
+async function withChildren(
+  deps: RelatedDeps,
+  node: AuthorizedNode,
+  children: readonly Child[],
+  documents: Documents,
+  context: RelatedContext,
+): Promise<Documents> {
+  requireTime(context);
+  const found = await Promise.all(
+    children.map(async (child) => {
+      const lists = await relatedOf(deps, node, child, documents, context);
+      return { field: childField(child), lists };
+    }),
+  );
+  return documents.map((document, at) => ({
+    ...document,
+    ...Object.fromEntries(found.map(({ field, lists }) => [field, lists[at] ?? []])),
+  }));
+}
+
+/** The related records of each document, in the order of the documents. */
+async function relatedOf(
+  deps: RelatedDeps,
+  { table }: AuthorizedNode,
+  child: Child,
+  documents: Documents,
+  context: RelatedContext,
+): Promise<readonly Documents[]> {
+  const question = togetherQuestion(child, documents);
+  const lists =
+    question === undefined
+      ? documents.map(() => undefined)
+      : await listsOf(deps, child, documents, question, context);
+  const shown = [...new Set(lists.flatMap((list) => list ?? []))];
+  const whole = await withEach(deps, child.node, shown, context);
+  const wholeOf = new Map(shown.map((document, at) => [document, whole[at] ?? document]));
+  const alone = documents.filter((_, at) => lists[at] === undefined);
+  const joined = await joinedTo(deps, table, child, alone, context);
+  return lists.map(
+    (list, at) =>
+      list?.map((document) => wholeOf.get(document) ?? document) ?? joined.get(idOf(documents[at])) ?? [],
+  );
+}
+
+/** @throws AppError QUERY_TIMEOUT */
+function requireTime({ until = Number.POSITIVE_INFINITY }: RelatedContext): void {
+  if (performance.now() > until) throw tookTooLong();
+}
+
+/** The records of those whose own are not known from the query for all, by the parent's id as text. */
+async function joinedTo(
+  { store }: RelatedDeps,
+  table: Table,
+  child: Child,
+  parents: Documents,
+  context: RelatedContext,
+): Promise<ReadonlyMap<Json, Documents>> {
+  if (parents.length === 0) return new Map();
+  requireTime(context);
+  const { rules, note } = context;
+  // Ids come from the same database and go back into it.
+  const ids = parents.map(({ _id }) => _id as Stored);
+  const pipeline = lowerApart(child, ids, rules);
+  const documents = await store.read(table, pipeline);
+  const as = childField(child);
+  const lists = documents.map((document) => listOf(document[as]));
+  note?.({ table, pipeline, answers: lists.flat().length, read: readOf(child), as });
+  return new Map(documents.map((document, at) => [idOf(document), lists[at] ?? []]));
+}
+
+function idOf(document: StoredRecord | undefined): Json {
+  return mixedIdText(document?._id);
+}
+
+function listOf(value: unknown): Documents {
+  return Array.isArray(value) ? value : [];
+}
+
+/** By a relation that is shown: a query that is asked again brings the same one along. */
+const reads = new WeakMap<Child, TableRead>();
+
+function readOf(child: Child): TableRead {
+  return getOrMake(reads, child, () => childRead(child));
+}
+
+/** Asks for the records of a relation under all parents, and hands them out. */
+async function listsOf(
+  { store }: RelatedDeps,
+  child: Child,
+  parents: Documents,
+  question: Together,
+  { rules, note }: RelatedContext,
+): Promise<HandedOut> {
+  const { relation, node } = child;
+  if (question.keys.length === 0) return handOut(child, parents, [], undefined);
+  const pipeline = lowerTogether(child, question, rules);
+  const isById = relation.link.on === "self" && !relation.many;
+  const fields = isById ? ownFields(node, { together: true }) : undefined;
+  // By id alone, requests that come at once share the query.
+  const found =
+    fields === undefined
+      ? await store.read(node.table, pipeline)
+      : await store.byIds(node.table, question.keys, fields);
+  const lists = handOut(child, parents, found, question.most);
+  const needs = lists.reduce((sum, list) => sum + (list === undefined ? 0 : node.skip + list.length), 0);
+  note?.({ table: node.table, pipeline, answers: found.length, needs, read: readOf(child) });
+  return lists;
+}
