@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { picture } from "../support/files.js";
+import { freePort } from "../support/free-port.js";
 import { projectRoot } from "../support/run-state.js";
-import { ADMIN, freePort } from "../support/stack.js";
+import { ADMIN } from "../support/stack.js";
 import { startBrowser } from "./browser.js";
 
 jest.setTimeout(180_000);

@@ -3,7 +3,8 @@ import { request as ask, createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { freePort, type Stack, startStack } from "../support/stack.js";
+import { freePort } from "../support/free-port.js";
+import { type Stack, startStack } from "../support/stack.js";
 import { startBrowser } from "./browser.js";
 
 jest.setTimeout(120_000);

@@ -3,8 +3,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, apiOf, asAdmin } from "../support/api.js";
+import { freePort } from "../support/free-port.js";
 import { projectRoot } from "../support/run-state.js";
-import { freePort, type Stack, startStack } from "../support/stack.js";
+import { type Stack, startStack } from "../support/stack.js";
 import { type Sample, scrape, total, valuesOf } from "./prometheus.js";
 
 const REQUESTS = "portico_http_request_duration_seconds_count";

@@ -1,14 +1,8 @@
 // Whatever way the planner takes, the answer is the same: one database, several data services with other thresholds.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Api, signIn } from "../support/api.js";
-import {
-  ADMIN,
-  freePort,
-  type RunningService,
-  type Stack,
-  startService,
-  startStack,
-} from "../support/stack.js";
+import { freePort } from "../support/free-port.js";
+import { ADMIN, type RunningService, type Stack, startService, startStack } from "../support/stack.js";
 
 /** More parents than FEW_PARENTS, so that the default ranks by grouping. */
 const PARENTS = 260;

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Db, MongoClient } from "mongodb";
 import { type Api, asAdmin, signIn } from "../support/api.js";
-import { freePort, type Stack, startService, startStack } from "../support/stack.js";
+import { freePort } from "../support/free-port.js";
+import { type Stack, startService, startStack } from "../support/stack.js";
 
 const RECORDS = 3_000;
 const RARE = 7;

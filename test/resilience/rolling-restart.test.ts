@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { Browser } from "../contract/auth/jar.js";
 import { apiOf } from "../support/api.js";
+import { freePort } from "../support/free-port.js";
 import { until } from "../support/process-facts.js";
-import { freePort, type RunningService, type Stack, startService, startStack } from "../support/stack.js";
+import { type RunningService, type Stack, startService, startStack } from "../support/stack.js";
 import { Client, type Outcome } from "./support/client.js";
 import { startLoad, tally } from "./support/load.js";
 import { size } from "./support/notes-system.js";

@@ -3,7 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MongoClient } from "mongodb";
-import { ADMIN, freePort, freshDatabase, type RunningService, startService } from "./stack.js";
+import { freePort } from "./free-port.js";
+import { ADMIN, freshDatabase, type RunningService, startService } from "./stack.js";
 
 export interface ClusterOptions {
   readonly gateways?: number;

@@ -3,12 +3,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import type { LauncherMessage } from "@portico/shared/launcher-messages";
 import { MongoClient } from "mongodb";
 import { noteUndocumented, type ServiceName } from "./documented.js";
+import { freePort } from "./free-port.js";
 import { fileOf, projectRoot } from "./run-state.js";
 
 export interface StackOptions {
@@ -164,13 +164,4 @@ declare global {
 
 function testFile(): string {
   return relative(projectRoot, globalThis.expect?.getState().testPath ?? projectRoot);
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (typeof address !== "object" || address === null) throw new Error("no port");
-  return address.port;
 }

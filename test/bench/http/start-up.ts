@@ -6,9 +6,9 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "../../support/free-port.js";
 import { residentBytes } from "../../support/process-facts.js";
 import { projectRoot } from "../../support/run-state.js";
-import { freePort } from "../../support/stack.js";
 import { pidOf } from "./system.js";
 
 export interface StartUp {

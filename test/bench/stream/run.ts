@@ -7,8 +7,9 @@ import { parseArgs } from "node:util";
 import { MongoClient } from "mongodb";
 import { signIn } from "../../support/api.js";
 import { startEngine, stopEngine } from "../../support/engine-of-run.js";
+import { freePort } from "../../support/free-port.js";
 import { openCursors, readSlowly } from "../../support/slow-reader.js";
-import { ADMIN, freePort, type RunningService, startService } from "../../support/stack.js";
+import { ADMIN, type RunningService, startService } from "../../support/stack.js";
 import { openSize, type SizedService } from "../scale/databases.js";
 
 const MEBIBYTE = 1024 * 1024;

@@ -1,7 +1,8 @@
 // Counted relations: the number kept with the parent is always the number of its children, whatever changes them.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, asAdmin, signIn } from "../../support/api.js";
-import { freePort, type RunningService, type Stack, startService, startStack } from "../../support/stack.js";
+import { freePort } from "../../support/free-port.js";
+import { type RunningService, type Stack, startService, startStack } from "../../support/stack.js";
 import { countedTables, differences, randomWrites } from "./counted-world.js";
 import { atOnce, make, type Row } from "./make.js";
 

@@ -32,7 +32,7 @@ export interface Upstream {
 }
 
 /** Starts it on a free port, or on the one given. */
-export async function startUpstream(port = 0): Promise<Upstream> {
+export async function startUpstream(): Promise<Upstream> {
   const arrived: Arrived[] = [];
   const heads: string[] = [];
   const connections = new Set<Socket>();
@@ -62,7 +62,7 @@ export async function startUpstream(port = 0): Promise<Upstream> {
     socket.on("error", () => {});
     socket.once("close", () => connections.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -2,7 +2,8 @@
 import { expect } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { apiOf, asAdmin } from "../../support/api.js";
-import { freePort, type Stack, type StackOptions, startStack } from "../../support/stack.js";
+import { freePort } from "../../support/free-port.js";
+import { type Stack, type StackOptions, startStack } from "../../support/stack.js";
 import { Client, type Outcome } from "./client.js";
 import { tally } from "./load.js";
 import { startToxicProxy, type ToxicProxy } from "./toxic-proxy.js";

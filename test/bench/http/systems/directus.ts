@@ -6,7 +6,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Api, apiOf } from "../../../support/api.js";
-import { freePort } from "../../../support/stack.js";
+import { freePort } from "../../../support/free-port.js";
 import { type Blog, TABLE_NAMES, USERS, userOf } from "../data.js";
 import { idAt } from "../dialects/directus.js";
 import { installPeer, peerFile, versionsOf } from "../peers.js";

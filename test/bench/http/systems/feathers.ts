@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { MongoClient } from "mongodb";
 import { apiOf } from "../../../support/api.js";
 import { startEngine, stopEngine } from "../../../support/engine-of-run.js";
-import { freePort } from "../../../support/stack.js";
+import { freePort } from "../../../support/free-port.js";
 import { USERS, userOf } from "../data.js";
 import { installPeer, peerFile, versionsOf } from "../peers.js";
 import { loadDocuments, plain } from "../plain-documents.js";

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { MongoClient } from "mongodb";
 import { startEngine, stopEngine } from "../../../support/engine-of-run.js";
-import { freePort } from "../../../support/stack.js";
+import { freePort } from "../../../support/free-port.js";
 import { loadDocuments, storeAsset } from "../plain-documents.js";
 import { pidOf, Running, type System, type SystemOptions, startProgram, stopProgram } from "../system.js";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Db, MongoClient } from "mongodb";
 import { type Api, apiOf } from "../../../support/api.js";
 import { startEngine, stopEngine } from "../../../support/engine-of-run.js";
-import { freePort } from "../../../support/stack.js";
+import { freePort } from "../../../support/free-port.js";
 import { type Blog, idText, USERS, userOf } from "../data.js";
 import { installPeer, peerFile, versionsOf } from "../peers.js";
 import { loadDocuments, type Shape } from "../plain-documents.js";

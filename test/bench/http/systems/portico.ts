@@ -2,7 +2,8 @@
 import { MongoClient } from "mongodb";
 import { type Api, apiOf, signIn } from "../../../support/api.js";
 import { startEngine, stopEngine } from "../../../support/engine-of-run.js";
-import { ADMIN, freePort, type RunningService, startService } from "../../../support/stack.js";
+import { freePort } from "../../../support/free-port.js";
+import { ADMIN, type RunningService, startService } from "../../../support/stack.js";
 import { load } from "../../scale/load.js";
 import { STATUSES, USERS, userOf } from "../data.js";
 import { pidOf, Running, type System, type SystemOptions, type Target } from "../system.js";
