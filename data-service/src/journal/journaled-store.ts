@@ -35,7 +35,7 @@ const AT_ONCE = 10;
 
 type Store = Pick<
   RecordStore,
-  "read" | "insert" | "updateAndGet" | "updateMany" | "pull" | "push" | "remove"
+  "read" | "insert" | "updateById" | "updateAndGet" | "updateMany" | "pull" | "push" | "remove"
 >;
 
 export interface JournaledStoreDeps {
@@ -88,6 +88,19 @@ export class JournaledStore {
       table,
       made.map((each) => entryOf(table, each.pending, each.document)),
     );
+  }
+
+  /** See RecordStore; `fields` at least are given. */
+  async updateById(
+    table: Table,
+    id: Stored,
+    change: Change,
+    fields: Document,
+    held?: string,
+  ): Promise<StoredRecord | undefined> {
+    if (!isJournaled(table)) return this.#deps.store.updateById(table, id, change, fields, held);
+    const which = { _id: id, ...(held === undefined ? {} : { [held]: { $exists: false } }) };
+    return (await this.#change(table, which, { change }))?.document;
   }
 
   /** See RecordStore: changes one record; `fields` at least are given. */

@@ -17,6 +17,7 @@ import { findTable, parseId } from "../records/find-table.js";
 import { runUpdate } from "../records/run-write.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
 import { atVersion, type Expected, movedOn } from "../records/version.js";
+import { all } from "../records/write-guard.js";
 import { planWrite } from "../records/write-plan.js";
 
 export interface UpdateMeDeps {
@@ -55,11 +56,11 @@ export async function updateMe(
   const id = parseId(table, principal.userId);
   const unmoved = atVersion(expected);
   if (checked.currentPassword === undefined) {
-    if (!(await runUpdate(deps, table, id, plan, unmoved))) throw movedOn(table);
+    if (!(await runUpdate(deps, table, id, plan, { condition: unmoved }))) throw movedOn(table);
     return;
   }
   const { condition, fields } = await provePassword(deps, principal, table, checked.currentPassword, client);
-  if (!(await runUpdate(deps, table, id, plan, { $and: [condition, unmoved] }, { extra: fields })))
+  if (!(await runUpdate(deps, table, id, plan, { condition: all([condition, unmoved]) }, { extra: fields })))
     throw expected === undefined ? passwordMoved() : movedOn(table);
   const details = { by: principal.userId };
   await deps.audit.record({ event: "password.changed", userId: principal.userId, details }, client);

@@ -12,6 +12,7 @@ import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
 
 const DUPLICATE_KEY = 11_000;
 const TIME_LIMIT = 50;
+const TYPE_MISMATCH = 14;
 /** An index is not begun with less than 500 MB. */
 const OUT_OF_DISK_SPACE = 14_031;
 /** The server is going, or has lost its place: shutting down, stepping down, host unreachable. */
@@ -68,6 +69,11 @@ function serverRefusal(error: MongoServerError, table: Table | undefined): unkno
 export function tookTooLong(cause?: unknown): AppError {
   const message = "The query took too long; filter by fewer records or by an indexed column.";
   return new AppError("QUERY_TIMEOUT", { message, cause });
+}
+
+/** Can an operator of the update do nothing with what it found in a field? */
+export function isTypeMismatch(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === TYPE_MISMATCH;
 }
 
 /** Is this a lost race for a unique value? */

@@ -2,15 +2,10 @@
 // for look-ups. Each caller is told of its own document alone.
 import type DataLoader from "dataloader";
 import { LRUCache } from "lru-cache";
-import {
-  type Document as BsonDocument,
-  type Collection,
-  MongoBulkWriteError,
-  MongoError,
-  MongoInvalidArgumentError,
-} from "mongodb";
+import type { Document as BsonDocument, Collection } from "mongodb";
 import { getOrMake } from "../get-or-make.js";
 import { asError, turnLoader } from "./turn-loader.js";
+import { unordered } from "./unordered-write.js";
 
 /** Documents of one insert. */
 const MOST_DOCUMENTS = 100;
@@ -36,36 +31,14 @@ async function insertAll(
 ): Promise<(true | Error)[]> {
   const [only, ...more] = documents;
   if (only !== undefined && more.length === 0) return [await insertAlone(collection, only)];
-  const refused = await insertTogether(collection, documents);
+  // One that is refused says nothing of the others, and is tried again by itself: its refusal then reads as if it had
+  // never been among others.
+  const { refused } = await unordered(documents.length, () =>
+    collection.insertMany([...documents], { ordered: false }),
+  );
   return Promise.all(
     documents.map((document, at) => (refused.has(at) ? insertAlone(collection, document) : true)),
   );
-}
-
-/**
- * Inserts what can be. One that is refused says nothing of the others, and is tried again by itself: its refusal then
- * reads as if it had never been among others.
- * @returns the positions of those that are known not to be inserted
- */
-async function insertTogether(
-  collection: Collection<BsonDocument>,
-  documents: readonly BsonDocument[],
-): Promise<ReadonlySet<number>> {
-  try {
-    await collection.insertMany([...documents], { ordered: false });
-    return new Set();
-  } catch (error) {
-    // One is too large, or can't be written as BSON: the driver has looked at all before it sent any.
-    if (!(error instanceof MongoError) || error instanceof MongoInvalidArgumentError) {
-      return new Set(documents.keys());
-    }
-    // Whatever ended all of it says nothing of a single one: nobody knows how far they came.
-    if (!(error instanceof MongoBulkWriteError)) throw error;
-    const errors = [error.writeErrors].flat();
-    if (errors.length === 0) throw error;
-    if (error.result.getWriteConcernError() !== undefined) throw new Error("unsure", { cause: error });
-    return new Set(errors.map(({ index }) => index));
-  }
 }
 
 async function insertAlone(

@@ -13,11 +13,12 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Document, Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
-import { asRefusal } from "./driver-errors.js";
+import { asRefusal, isTypeMismatch } from "./driver-errors.js";
 import { type ExecutionReport, reportOf } from "./execution-report.js";
 import { findForm } from "./find-form.js";
 import { GatheredInserts } from "./gathered-inserts.js";
 import { GatheredReads } from "./gathered-reads.js";
+import { GatheredUpdates } from "./gathered-updates.js";
 import { TableCounts } from "./table-counts.js";
 
 /** A change of one document, by operator. */
@@ -80,6 +81,7 @@ export class RecordStore {
   readonly #options: CollectionOptions;
   readonly #gathered: GatheredReads;
   readonly #inserts = new GatheredInserts();
+  readonly #updates = new GatheredUpdates();
   /** What the driver makes of the options, by the name of the collection. */
   readonly #collections = new Map<string, Collection<BsonDocument>>();
 
@@ -226,6 +228,33 @@ export class RecordStore {
       }),
     );
     return found ?? undefined;
+  }
+
+  /**
+   * Changes the document with this id, whatever it is like; many such changes at once cost the server one command.
+   * @param change comes to the same when it is made twice
+   * @param fields what to give of the document
+   * @param held a field that keeps a document from being changed, which has an object in it
+   * @returns the document as it is then, or undefined when there is none or it is held
+   */
+  async updateById(
+    table: Table,
+    id: Stored,
+    change: Change,
+    fields: Document,
+    held?: string,
+  ): Promise<StoredRecord | undefined> {
+    // Where the id is the whole condition, no query is planned. `$pop` does nothing where nothing is, and refuses an object.
+    const unlessHeld: Change = held === undefined ? change : { ...change, $pop: { [held]: 1 as const } };
+    const isMade = this.#updates.make(this.#collection(table), { id, change: unlessHeld });
+    const [made] = (await this.#refusing(table, () => isMade)) ? await this.byIds(table, [id], fields) : [];
+    if (made !== undefined) return made;
+    try {
+      return await this.updateAndGet(table, { _id: id }, unlessHeld, fields);
+    } catch (error) {
+      if (held === undefined || !isTypeMismatch(error)) throw error;
+      return this.updateAndGet(table, { _id: id, [held]: { $exists: false } }, change, fields);
+    }
   }
 
   /** @returns how many documents are different now */

@@ -13,6 +13,14 @@ export interface FieldChange {
   readonly unset: readonly string[];
 }
 
+/** When a record is to be changed at all. */
+export interface Guard {
+  /** While it satisfies this; `{}` = always. */
+  readonly condition: Document;
+  /** While it does not have this field, which has an object where it is (see leaving). */
+  readonly held?: string | undefined;
+}
+
 /** A changed link is a changed record. */
 const NEXT_VERSION = { $inc: { [VERSION_FIELD]: 1 } };
 
@@ -21,7 +29,7 @@ const ATTEMPTS = 100;
 
 type Store = Pick<
   RecordStore,
-  "read" | "insert" | "updateAndGet" | "updateMany" | "pull" | "push" | "remove"
+  "read" | "insert" | "updateById" | "updateAndGet" | "updateMany" | "pull" | "push" | "remove"
 >;
 
 export class CountedWrites {
@@ -50,13 +58,16 @@ export class CountedWrites {
     table: Table,
     id: Stored,
     { set, unset }: FieldChange,
-    guard: Document = {},
+    { condition, held }: Guard,
     fields: Document = { _id: 1 },
   ): Promise<StoredRecord | undefined> {
     const change = changeOf({ set, unset });
+    const guard = held === undefined ? condition : guarded({ [held]: { $exists: false } }, condition);
     const touched = ownCounters(table).filter(
       ({ children: { field } }) => field in set || unset.includes(field),
     );
+    if (touched.length === 0 && Object.keys(condition).length === 0)
+      return this.#store.updateById(table, id, change, fields, held);
     if (touched.length === 0)
       return this.#store.updateAndGet(table, guarded({ _id: id }, guard), change, fields);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {

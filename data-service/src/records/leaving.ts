@@ -11,8 +11,11 @@ import type { Document, Stage } from "../query/lower/document.js";
 import type { RecordDeps } from "./deps.js";
 import { deleteEffects, type Follow } from "./write-plan.js";
 
-/** Names the deletes that want the record; no member's field begins with an underscore. */
-export const LEAVING_FIELD = "_leaving";
+/**
+ * An object with a member for each delete that wants the record, or not there at all; no member's field begins with an
+ * underscore. Not a list, so that a change can say in its own words that there must be none (see updateById).
+ */
+export const LEAVING_FIELD = "_leaving_for";
 
 /** How long a change of such a record, or a link to it, waits for what becomes of it. */
 const PATIENCE_MS = 5_000;
@@ -125,12 +128,12 @@ function notesOf(
 }
 
 async function mark({ store }: RecordDeps, { table, ids }: DeleteStep, group: ObjectId): Promise<void> {
-  await store.updateMany(table, { _id: { $in: [...ids] } }, { $addToSet: { [LEAVING_FIELD]: group } });
+  await store.updateMany(table, { _id: { $in: [...ids] } }, { $set: { [markOf(group)]: true } });
 }
 
 /**
  * Marks records while they satisfy the guard. To judge and to mark are one write, and changes wait for what is marked
- * (see `staying`): so they go as they were judged, however long that takes.
+ * (see `heldBy`): so they go as they were judged, however long that takes.
  * @returns false when they don't satisfy it
  */
 async function claim(
@@ -140,12 +143,16 @@ async function claim(
   guard: Document,
 ): Promise<boolean> {
   const which = { $and: [{ _id: { $in: [...ids] } }, guard] };
-  return store.update(table, which, { $addToSet: { [LEAVING_FIELD]: group } });
+  return store.update(table, which, { $set: { [markOf(group)]: true } });
 }
 
-/** The condition for a record that no delete wants; `{}` where one that is deleted is gone in the same moment. */
-export function staying(catalog: Catalog, table: Table): Document {
-  return incomingLinks(catalog, table).length === 0 ? {} : { [`${LEAVING_FIELD}.0`]: { $exists: false } };
+function markOf(group: ObjectId): string {
+  return `${LEAVING_FIELD}.${group.toHexString()}`;
+}
+
+/** The field that keeps a record of this table from being changed; none where one that is deleted is gone in the same moment. */
+export function heldBy(catalog: Catalog, table: Table): string | undefined {
+  return incomingLinks(catalog, table).length === 0 ? undefined : LEAVING_FIELD;
 }
 
 /** Whoever waits for what becomes of the records may change them, and link to them. */
@@ -154,9 +161,10 @@ export async function unmark(
   { table, ids }: DeleteStep,
   group: ObjectId,
 ): Promise<void> {
-  const which = { _id: { $in: [...ids] }, [LEAVING_FIELD]: group };
-  const others = { $filter: { input: `$${LEAVING_FIELD}`, cond: { $ne: ["$$this", group] } } };
-  await store.updateMany(table, which, [{ $set: { [LEAVING_FIELD]: others } }]);
+  const which = { _id: { $in: [...ids] }, [markOf(group)]: true };
+  const others = { $unsetField: { field: group.toHexString(), input: `$${LEAVING_FIELD}` } };
+  const left = { $cond: [{ $eq: [others, {}] }, "$$REMOVE", others] };
+  await store.updateMany(table, which, [{ $set: { [LEAVING_FIELD]: left } }]);
 }
 
 /**
@@ -175,9 +183,8 @@ export async function linkable(
   const chosen: Document = { $match: { _id: { $in: [...ids] } } };
   const began = performance.now();
   for (;;) {
-    const shown = { _id: 1, [LEAVING_FIELD]: { $ifNull: [{ $first: `$${LEAVING_FIELD}` }, null] } };
-    const found = await store.read(table, [chosen, ...visible, { $project: shown }]);
-    if (found.every((each) => each[LEAVING_FIELD] === null))
+    const found = await store.read(table, [chosen, ...visible, { $project: { _id: 1, [LEAVING_FIELD]: 1 } }]);
+    if (found.every((each) => each[LEAVING_FIELD] === undefined))
       return new Set(found.map(({ _id }) => idText(table, _id)));
     if (performance.now() - began > PATIENCE_MS) throw stillLeaving(table);
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));

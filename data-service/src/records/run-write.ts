@@ -10,7 +10,7 @@ import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import { type LinkSet, owningRelation } from "./check-body.js";
-import type { FieldChange } from "./counted-writes.js";
+import type { FieldChange, Guard } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { formerLinks, withUnseen } from "./former-links.js";
@@ -130,8 +130,7 @@ export interface Changed {
 
 /**
  * Changes one record.
- * @param guard only while the record satisfies it; `{}` = always
- * @returns false when the record is there and does not satisfy the guard
+ * @returns false when the record is there and the guard does not hold
  * @throws AppError 404
  */
 export async function runUpdate(
@@ -139,7 +138,7 @@ export async function runUpdate(
   table: Table,
   id: Stored,
   plan: WritePlan,
-  guard: Document,
+  guard: Guard,
   { extra = {}, log, fields }: RunBesides = {},
 ): Promise<Changed | false> {
   await requireLinked(deps, [plan]);
@@ -157,7 +156,7 @@ async function changeRecord(
   table: Table,
   id: Stored,
   plan: WritePlan,
-  guard: Document,
+  guard: Guard,
   { extra, log, fields: shown }: { extra: Document; log: UndoLog; fields: Document | undefined },
 ): Promise<Changed | false> {
   const fields = {
@@ -175,8 +174,8 @@ async function changeRecord(
   const noted = isNoted ? await noteFields(deps, table, id, whole.change, log) : undefined;
   // Taken back is the version that comes next, so the change is of the one that was noted.
   const asNoted = noted === undefined ? {} : atVersion([noted.version]);
-  const condition = all([guard, whole.guard ?? {}, asNoted]);
-  const write = () => deps.writes.update(table, id, whole.change, condition, shown);
+  const condition = all([guard.condition, whole.guard ?? {}, asNoted]);
+  const write = () => deps.writes.update(table, id, whole.change, { ...guard, condition }, shown);
   const document = nothing ? undefined : await whileNoted(log, noted, write);
   if (document === undefined && (await deps.store.existing(table, [id])).size === 0)
     throw recordNotFound(table);

@@ -55,7 +55,7 @@ async function changeBack(
   table: Table,
   { id, version, at, set, unset }: Changed,
 ): Promise<void> {
-  const ours = { [VERSION_FIELD]: version + 1, [table.updatedAt.field]: at };
+  const ours = { condition: { [VERSION_FIELD]: version + 1, [table.updatedAt.field]: at } };
   const back = (members: Document) => writes.update(table, id, { set: members, unset }, ours);
   const done = await back(set).catch((error: unknown) => {
     // The rest goes back without the values that others have by now.

@@ -13,7 +13,7 @@ import { alternativesFor, openWrite, PLAIN } from "./bind-body.js";
 import { treeOf } from "./create.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
-import { staying } from "./leaving.js";
+import { heldBy } from "./leaving.js";
 import { shownFields } from "./read-one.js";
 import { runUpdate } from "./run-write.js";
 import type { UndoLog } from "./undo.js";
@@ -84,9 +84,9 @@ async function updateSettled(
     await authorizeForeign(deps, rights, catalog, [judged.plan], id);
     await requireVersion(deps, shape, id, expected);
     const unmoved = [judged.guard, atVersion(expected), (await guard?.(id)) ?? {}];
-    const condition = all([...unmoved, staying(catalog, table)]);
+    const held = { condition: all(unmoved), held: heldBy(catalog, table) };
     return deps.fileHooks.updating(table, id, judged.plan, () =>
-      runUpdate(deps, table, id, judged.plan, condition, { log, fields }),
+      runUpdate(deps, table, id, judged.plan, held, { log, fields }),
     );
   });
   deps.ruleHooks.afterChange(table);

@@ -188,14 +188,14 @@ describe("RESTRICT", () => {
       // As a delete leaves it that has looked for loans, and is about to mark the book as deleted.
       const which = { _id: ObjectId.createFromHexString(books) };
       const stored = client.db().collection("books");
-      await stored.updateOne(which, { $set: { _leaving: [new ObjectId()] } });
+      await stored.updateOne(which, { $set: { _leaving_for: { [new ObjectId().toHexString()]: true } } });
       let isAnswered = false;
       const restored = restore("loans", loans).finally(() => {
         isAnswered = true;
       });
       await new Promise((resolve) => setTimeout(resolve, 300));
       expect(isAnswered).toBe(false);
-      await stored.updateOne(which, { $set: { _leaving: [], ...fate } });
+      await stored.updateOne(which, { $set: fate, $unset: { _leaving_for: 1 } });
       expect((await restored).status).toBe(status);
     },
   );

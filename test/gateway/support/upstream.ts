@@ -31,7 +31,7 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-/** Starts it on a free port, or on the one given. */
+/** Starts it on a free port. */
 export async function startUpstream(): Promise<Upstream> {
   const arrived: Arrived[] = [];
   const heads: string[] = [];

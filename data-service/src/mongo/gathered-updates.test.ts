@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Document as BsonDocument, type Collection, MongoNetworkError } from "mongodb";
+import { GatheredUpdates, type IdChange } from "./gathered-updates.js";
+import { openTestDatabase, type TestDatabase } from "./test-database.js";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(() => database?.close());
+
+type Row = BsonDocument & { _id: number };
+
+/** A collection of its own with rows 1 to 5, and what it was asked for. */
+async function collectionOf(
+  name: string,
+  meanwhile: (rows: Collection<Row>) => Promise<unknown> = async () => {},
+) {
+  const rows = database.db.collection<Row>(name);
+  await rows.createIndex({ name: 1 }, { unique: true });
+  await rows.insertMany([1, 2, 3, 4, 5].map((_id) => ({ _id, name: `row ${_id}`, changes: 0 })));
+  const asked: string[] = [];
+  const watched = new Proxy(database.db.collection<BsonDocument>(name), {
+    get(target, method: keyof Collection<BsonDocument>) {
+      const value = target[method];
+      if (typeof value !== "function") return value;
+      if (method === "bulkWrite" || method === "find") asked.push(method);
+      if (method !== "bulkWrite") return value.bind(target);
+      return async (...given: Parameters<typeof target.bulkWrite>) => {
+        const done = await target.bulkWrite(...given);
+        await meanwhile(rows);
+        return done;
+      };
+    },
+  });
+  const updates = new GatheredUpdates();
+  const makeAll = (changes: readonly IdChange[]) =>
+    Promise.all(changes.map((change) => updates.make(watched, change)));
+  const changed = async () =>
+    (await rows.find({ changes: { $gt: 0 } }).toArray()).map((row) => [row._id, row.changes]);
+  return { makeAll, changed, asked };
+}
+
+const counted = { $inc: { changes: 1 } };
+const change = (id: number, update: IdChange["change"] = counted): IdChange => ({ id, change: update });
+
+describe("changes made in the same turn", () => {
+  it("go with one command", async () => {
+    const { makeAll, changed, asked } = await collectionOf("together");
+    expect(await makeAll([change(1), change(2), change(3)])).toEqual([true, true, true]);
+    expect([await changed(), asked]).toEqual([
+      [
+        [1, 1],
+        [2, 1],
+        [3, 1],
+      ],
+      ["bulkWrite"],
+    ]);
+  });
+
+  it("are left to the caller, where there is only one", async () => {
+    const { makeAll, changed, asked } = await collectionOf("alone");
+    expect(await makeAll([change(1)])).toEqual([false]);
+    expect([await changed(), asked]).toEqual([[], []]);
+  });
+
+  it("leave the second of one document to its caller", async () => {
+    const { makeAll, changed } = await collectionOf("twice");
+    expect(await makeAll([change(1), change(2), change(1)])).toEqual([true, true, false]);
+    expect(await changed()).toEqual([
+      [1, 1],
+      [2, 1],
+    ]);
+  });
+
+  it("are made once, also beside those that are refused", async () => {
+    const { makeAll, changed } = await collectionOf("refused");
+    const collides = { $set: { name: "row 5" }, ...counted };
+    expect(await makeAll([change(1), change(2, collides), change(3)])).toEqual([true, false, true]);
+    expect(await changed()).toEqual([
+      [1, 1],
+      [3, 1],
+    ]);
+  });
+
+  it("are made once, also beside those whose document is not there", async () => {
+    const { makeAll, changed } = await collectionOf("missing");
+    expect(await makeAll([change(1), change(9), change(3)])).toEqual([true, false, true]);
+    expect(await changed()).toEqual([
+      [1, 1],
+      [3, 1],
+    ]);
+  });
+
+  it("are left to their callers when it can't be told which were made", async () => {
+    const come = (rows: Collection<Row>) => rows.insertOne({ _id: 9, name: "row 9", changes: 0 });
+    const { makeAll } = await collectionOf("unsure", come);
+    expect(await makeAll([change(1), change(9), change(3)])).toEqual([false, false, false]);
+  });
+
+  it("are left to their callers beside one that the driver does not send", async () => {
+    const { makeAll, changed } = await collectionOf("large");
+    const large = { $set: { text: "x".repeat(17 * 1024 * 1024) } };
+    expect(await makeAll([change(1), change(2, large), change(3)])).toEqual([false, false, false]);
+    expect(await changed()).toEqual([]);
+  });
+});
+
+describe("changes that nobody knows the end of", () => {
+  it("are refused to all of them", async () => {
+    const gone = new MongoNetworkError("gone");
+    const collection = Object.create(database.db.collection("gone"), {
+      bulkWrite: { value: async () => Promise.reject(gone) },
+      collectionName: { value: "gone" },
+    });
+    const updates = new GatheredUpdates();
+    const done = await Promise.allSettled([1, 2].map((id) => updates.make(collection, change(id))));
+    expect(done).toEqual([
+      { status: "rejected", reason: gone },
+      { status: "rejected", reason: gone },
+    ]);
+  });
+});

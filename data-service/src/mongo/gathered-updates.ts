@@ -1,0 +1,77 @@
+// Changes of documents by their ids -> one command for all that arrive in the same turn of the event loop, as
+// gathered-inserts does for new documents.
+import type DataLoader from "dataloader";
+import { LRUCache } from "lru-cache";
+import type { Document as BsonDocument, Collection, UpdateFilter } from "mongodb";
+import type { Stored } from "../catalog/column-types.js";
+import { mixedIdText } from "../catalog/mixed-id.js";
+import { getOrMake } from "../get-or-make.js";
+import type { Document } from "../query/lower/document.js";
+import { turnLoader } from "./turn-loader.js";
+import { unordered } from "./unordered-write.js";
+
+/** Changes of one command. */
+const MOST_CHANGES = 100;
+/** Collections that are remembered. */
+const MOST_COLLECTIONS = 500;
+
+/** A change of one document, whatever it is like. */
+export interface IdChange {
+  readonly id: Stored;
+  readonly change: UpdateFilter<BsonDocument>;
+}
+
+type Loader = DataLoader<IdChange, boolean>;
+
+export class GatheredUpdates {
+  readonly #loaders = new LRUCache<string, Loader>({ max: MOST_COLLECTIONS });
+
+  /**
+   * Makes a change together with others.
+   * @returns whether it was made. What was not, the caller is to make by itself: nobody else came, it was refused, or its
+   *   document was not there.
+   */
+  async make(collection: Collection<BsonDocument>, change: IdChange): Promise<boolean> {
+    const loader = () =>
+      turnLoader((changes: readonly IdChange[]) => makeAll(collection, changes), MOST_CHANGES);
+    return getOrMake<string, Loader>(this.#loaders, collection.collectionName, loader).load(change);
+  }
+}
+
+async function makeAll(
+  collection: Collection<BsonDocument>,
+  changes: readonly IdChange[],
+): Promise<boolean[]> {
+  // Of several changes of the same document only the first is made here: each is answered with what it made of it.
+  const different = [...new Map(changes.toReversed().map((each) => [mixedIdText(each.id), each])).values()];
+  if (different.length < 2) return changes.map(() => false);
+  const updates = different.map(({ id, change }) => {
+    const filter: Document = { _id: id };
+    return { updateOne: { filter, update: change } };
+  });
+  const { refused, matched } = await unordered(different.length, () =>
+    collection.bulkWrite(updates, { ordered: false }),
+  );
+  const accepted = different.filter((_, at) => !refused.has(at));
+  const made = new Set(
+    matched === accepted.length ? accepted : await thoseThere(collection, accepted, matched),
+  );
+  return changes.map((each) => made.has(each));
+}
+
+/**
+ * The answer says only how many documents there were.
+ * @returns the changes of those that are there, if they are as many
+ */
+async function thoseThere(
+  collection: Collection<BsonDocument>,
+  changes: readonly IdChange[],
+  count: number,
+): Promise<readonly IdChange[]> {
+  const which: Document = { _id: { $in: changes.map(({ id }) => id) } };
+  const found = await collection.find<{ _id: unknown }>(which, { projection: { _id: 1 } }).toArray();
+  const there = new Set(found.map(({ _id }) => mixedIdText(_id)));
+  const changed = changes.filter(({ id }) => there.has(mixedIdText(id)));
+  // Others came or went meanwhile. A change that is made twice comes to the same as once, but for its version.
+  return changed.length === count ? changed : [];
+}

@@ -1,0 +1,42 @@
+// A write of many documents of which each is refused or not by itself.
+import {
+  type BulkWriteResult,
+  type InsertManyResult,
+  MongoBulkWriteError,
+  MongoError,
+  MongoInvalidArgumentError,
+} from "mongodb";
+
+/** What became of it. */
+export interface UnorderedOutcome {
+  /** The positions of those that are known not to be written. */
+  readonly refused: ReadonlySet<number>;
+  /** How many of the others were there to be changed. */
+  readonly matched: number;
+}
+
+/**
+ * @param count how many documents it is about
+ * @param write an unordered write of the driver's
+ * @throws whatever ended all of it: nobody knows how far it came
+ */
+export async function unordered(
+  count: number,
+  write: () => Promise<BulkWriteResult | InsertManyResult>,
+): Promise<UnorderedOutcome> {
+  try {
+    const result = await write();
+    return { refused: new Set(), matched: "matchedCount" in result ? result.matchedCount : 0 };
+  } catch (error) {
+    // One is too large, or can't be written as BSON: the driver has looked at all before it sent any.
+    if (!(error instanceof MongoError) || error instanceof MongoInvalidArgumentError) {
+      return { refused: new Set(Array.from({ length: count }, (_, at) => at)), matched: 0 };
+    }
+    // Whatever ended all of it says nothing of a single one.
+    if (!(error instanceof MongoBulkWriteError)) throw error;
+    const errors = [error.writeErrors].flat();
+    if (errors.length === 0) throw error;
+    if (error.result.getWriteConcernError() !== undefined) throw new Error("unsure", { cause: error });
+    return { refused: new Set(errors.map(({ index }) => index)), matched: error.matchedCount };
+  }
+}
