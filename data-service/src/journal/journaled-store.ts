@@ -11,6 +11,7 @@ import {
   listWith,
   listWithout,
   type RecordStore,
+  type Updated,
 } from "../mongo/record-store.js";
 import type { Document, Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
@@ -97,10 +98,13 @@ export class JournaledStore {
     change: Change,
     fields: Document,
     held?: string,
-  ): Promise<StoredRecord | undefined> {
+  ): Promise<Updated | undefined> {
     if (!isJournaled(table)) return this.#deps.store.updateById(table, id, change, fields, held);
-    const which = { _id: id, ...(held === undefined ? {} : { [held]: { $exists: false } }) };
-    return (await this.#change(table, which, { change }))?.document;
+    return this.#change(
+      table,
+      { _id: id, ...(held === undefined ? {} : { [held]: { $exists: false } }) },
+      { change },
+    );
   }
 
   /** See RecordStore: changes one record; `fields` at least are given. */

@@ -7,18 +7,21 @@ import type { PasswordHasher } from "../auth/password-hasher.js";
 import { PASSWORD_MAX_CHARACTERS } from "../auth/password-problem.js";
 import type { Throttle } from "../auth/throttle.js";
 import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
 import { isObject, type Json, type JsonObject } from "../json.js";
 import type { SignedIn } from "../principal.js";
 import type { Document } from "../query/lower/document.js";
 import { actingFor } from "../records/acting-for.js";
 import { type CheckedBody, checkBody } from "../records/check-body.js";
+import type { Guard } from "../records/counted-writes.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable, parseId } from "../records/find-table.js";
-import { runUpdate } from "../records/run-write.js";
+import { heldBy } from "../records/leaving.js";
+import { type RunBesides, runUpdate } from "../records/run-write.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
 import { atVersion, type Expected, movedOn } from "../records/version.js";
-import { all } from "../records/write-guard.js";
-import { planWrite } from "../records/write-plan.js";
+import { all, whileOthersChange } from "../records/write-guard.js";
+import { planWrite, type WritePlan } from "../records/write-plan.js";
 
 export interface UpdateMeDeps {
   readonly users: {
@@ -48,22 +51,43 @@ export async function updateMe(
   expected: Expected,
 ): Promise<void> {
   const deps = actingFor(given, principal);
-  const { table, checked } = await deps.catalogs.decide((catalog) => {
+  const { table, checked, held } = await deps.catalogs.decide((catalog) => {
     const found = findTable(catalog, usersTable);
-    return { table: found, checked: checkOwn(body, found, catalog) };
+    return { table: found, checked: checkOwn(body, found, catalog), held: heldBy(catalog, found) };
   });
-  const plan = planWrite(checked.body);
-  const id = parseId(table, principal.userId);
-  const unmoved = atVersion(expected);
-  if (checked.currentPassword === undefined) {
-    if (!(await runUpdate(deps, table, id, plan, { condition: unmoved }))) throw movedOn(table);
-    return;
-  }
+  const own: OwnWrite = {
+    ...{ table, id: parseId(table, principal.userId), plan: planWrite(checked.body) },
+    guard: { condition: atVersion(expected), held },
+    refusal: () => movedOn(table),
+  };
+  if (checked.currentPassword === undefined) return changeOwn(deps, own);
   const { condition, fields } = await provePassword(deps, principal, table, checked.currentPassword, client);
-  if (!(await runUpdate(deps, table, id, plan, { condition: all([condition, unmoved]) }, { extra: fields })))
-    throw expected === undefined ? passwordMoved() : movedOn(table);
+  const guard = { ...own.guard, condition: all([condition, own.guard.condition]) };
+  const refusal = expected === undefined ? passwordMoved : own.refusal;
+  await changeOwn(deps, { ...own, guard, refusal, extra: fields });
   const details = { by: principal.userId };
   await deps.audit.record({ event: "password.changed", userId: principal.userId, details }, client);
+}
+
+interface OwnWrite extends RunBesides {
+  readonly table: Table;
+  readonly id: Stored;
+  readonly plan: WritePlan;
+  readonly guard: Guard;
+  /** Why the condition may not hold. */
+  readonly refusal: () => AppError;
+}
+
+/** Changes the record while it satisfies the condition; waits for what becomes of a delete that wants it. */
+async function changeOwn(deps: RecordDeps, { table, id, plan, guard, refusal, ...besides }: OwnWrite) {
+  await whileOthersChange(deps, table, id, async () => {
+    const done = await runUpdate(deps, table, id, plan, guard, besides);
+    const which = { $and: [{ _id: id }, guard.condition] };
+    const isKept = async () =>
+      (await deps.store.read(table, [{ $match: which }, { $project: { _id: 1 } }])).length > 0;
+    if (done === false && !(await isKept())) throw refusal();
+    return done;
+  });
 }
 
 function passwordMoved(): AppError {

@@ -37,7 +37,13 @@ function isClosed(error: unknown): boolean {
   );
 }
 
-function away(cause: unknown): AppError {
+/** Is this the code of a server that is going? Whether it has still done what it was asked, nobody knows. */
+export function isAway(code: unknown): boolean {
+  return typeof code === "number" && AWAY.includes(code);
+}
+
+/** The refusal while the database is away. */
+export function away(cause: unknown): AppError {
   return new AppError("SERVICE_UNAVAILABLE", {
     message: "The database can not be reached; try again shortly.",
     headers: { "Retry-After": "2" },
@@ -48,7 +54,7 @@ function away(cause: unknown): AppError {
 function serverRefusal(error: MongoServerError, table: Table | undefined): unknown {
   if (error.code === DUPLICATE_KEY && table !== undefined) return duplicate(error, table);
   if (error.code === TIME_LIMIT) return tookTooLong(error);
-  if (typeof error.code === "number" && AWAY.includes(error.code)) return away(error);
+  if (isAway(error.code)) return away(error);
   if (error.code === OUT_OF_DISK_SPACE) {
     return new AppError("SERVICE_UNAVAILABLE", {
       message: "The database's disk is nearly full; try again when there is room.",

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Document as BsonDocument, type Collection, MongoNetworkError } from "mongodb";
+import { type Document as BsonDocument, type Collection, Decimal128, MongoNetworkError } from "mongodb";
 import { GatheredUpdates, type IdChange } from "./gathered-updates.js";
 import { openTestDatabase, type TestDatabase } from "./test-database.js";
 
@@ -33,16 +33,22 @@ async function collectionOf(
       };
     },
   });
-  const updates = new GatheredUpdates();
+  const updates = new GatheredUpdates(5_000);
   const makeAll = (changes: readonly IdChange[]) =>
     Promise.all(changes.map((change) => updates.make(watched, change)));
   const changed = async () =>
     (await rows.find({ changes: { $gt: 0 } }).toArray()).map((row) => [row._id, row.changes]);
-  return { makeAll, changed, asked };
+  return { makeAll, changed, asked, rows };
 }
 
-const counted = { $inc: { changes: 1 } };
-const change = (id: number, update: IdChange["change"] = counted): IdChange => ({ id, change: update });
+const at = new Date();
+const stamp = { at };
+const counted = { $inc: { changes: 1 }, $set: stamp };
+const change = (id: IdChange["id"], update: IdChange["change"] = counted): IdChange => ({
+  id,
+  change: update,
+  stamp,
+});
 
 describe("changes made in the same turn", () => {
   it("go with one command", async () => {
@@ -75,7 +81,7 @@ describe("changes made in the same turn", () => {
 
   it("are made once, also beside those that are refused", async () => {
     const { makeAll, changed } = await collectionOf("refused");
-    const collides = { $set: { name: "row 5" }, ...counted };
+    const collides = { ...counted, $set: { name: "row 5" } };
     expect(await makeAll([change(1), change(2, collides), change(3)])).toEqual([true, false, true]);
     expect(await changed()).toEqual([
       [1, 1],
@@ -92,10 +98,21 @@ describe("changes made in the same turn", () => {
     ]);
   });
 
-  it("are left to their callers when it can't be told which were made", async () => {
-    const come = (rows: Collection<Row>) => rows.insertOne({ _id: 9, name: "row 9", changes: 0 });
-    const { makeAll } = await collectionOf("unsure", come);
-    expect(await makeAll([change(1), change(9), change(3)])).toEqual([false, false, false]);
+  it("are not taken for made where others have come and gone meanwhile", async () => {
+    const { makeAll } = await collectionOf("passing", async (rows) => {
+      await rows.deleteOne({ _id: 2 });
+      await rows.insertOne({ _id: 9, name: "row 9", changes: 0 });
+    });
+    expect(await makeAll([change(9), change(2), change(3)])).toEqual([false, false, true]);
+  });
+
+  it("are made once, whatever the text of an id is", async () => {
+    const { makeAll, rows } = await collectionOf("kinds");
+    const six = Decimal128.fromString("6");
+    await database.db.collection<{ _id: Decimal128 }>("kinds").insertOne({ _id: six });
+    expect(await makeAll([change(6), change(1), change(9)])).toEqual([true, true, false]);
+    const found = await rows.find({ changes: 1 }).toArray();
+    expect(found.map(({ _id }) => String(_id))).toEqual(["1", "6"]);
   });
 
   it("are left to their callers beside one that the driver does not send", async () => {
@@ -113,7 +130,7 @@ describe("changes that nobody knows the end of", () => {
       bulkWrite: { value: async () => Promise.reject(gone) },
       collectionName: { value: "gone" },
     });
-    const updates = new GatheredUpdates();
+    const updates = new GatheredUpdates(5_000);
     const done = await Promise.allSettled([1, 2].map((id) => updates.make(collection, change(id))));
     expect(done).toEqual([
       { status: "rejected", reason: gone },

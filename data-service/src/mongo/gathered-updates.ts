@@ -19,12 +19,19 @@ const MOST_COLLECTIONS = 500;
 export interface IdChange {
   readonly id: Stored;
   readonly change: UpdateFilter<BsonDocument>;
+  /** What nobody else is likely to have written: a document that has it was changed by this change. */
+  readonly stamp: Document;
 }
 
 type Loader = DataLoader<IdChange, boolean>;
 
 export class GatheredUpdates {
   readonly #loaders = new LRUCache<string, Loader>({ max: MOST_COLLECTIONS });
+  readonly #timeoutMs: number;
+
+  constructor(timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+  }
 
   /**
    * Makes a change together with others.
@@ -33,45 +40,33 @@ export class GatheredUpdates {
    */
   async make(collection: Collection<BsonDocument>, change: IdChange): Promise<boolean> {
     const loader = () =>
-      turnLoader((changes: readonly IdChange[]) => makeAll(collection, changes), MOST_CHANGES);
+      turnLoader((changes: readonly IdChange[]) => this.#makeAll(collection, changes), MOST_CHANGES);
     return getOrMake<string, Loader>(this.#loaders, collection.collectionName, loader).load(change);
   }
-}
+  async #makeAll(collection: Collection<BsonDocument>, changes: readonly IdChange[]): Promise<boolean[]> {
+    // Of several changes of one document only the first is made here: each is answered with what it made of it.
+    const different = [...new Map(changes.toReversed().map((each) => [mixedIdText(each.id), each])).values()];
+    if (different.length < 2) return changes.map(() => false);
+    const updates = different.map(({ id, change }) => {
+      const filter: Document = { _id: id };
+      return { updateOne: { filter, update: change } };
+    });
+    const { refused, matched } = await unordered(different.length, () =>
+      collection.bulkWrite(updates, { ordered: false }),
+    );
+    const accepted = different.filter((_, at) => !refused.has(at));
+    // The answer says only how many documents there were.
+    const isMade = await Promise.all(
+      accepted.map((each) => matched === accepted.length || this.#wasMade(collection, each)),
+    );
+    const made = new Set(accepted.filter((_, at) => isMade[at]));
+    return changes.map((each) => made.has(each));
+  }
 
-async function makeAll(
-  collection: Collection<BsonDocument>,
-  changes: readonly IdChange[],
-): Promise<boolean[]> {
-  // Of several changes of the same document only the first is made here: each is answered with what it made of it.
-  const different = [...new Map(changes.toReversed().map((each) => [mixedIdText(each.id), each])).values()];
-  if (different.length < 2) return changes.map(() => false);
-  const updates = different.map(({ id, change }) => {
-    const filter: Document = { _id: id };
-    return { updateOne: { filter, update: change } };
-  });
-  const { refused, matched } = await unordered(different.length, () =>
-    collection.bulkWrite(updates, { ordered: false }),
-  );
-  const accepted = different.filter((_, at) => !refused.has(at));
-  const made = new Set(
-    matched === accepted.length ? accepted : await thoseThere(collection, accepted, matched),
-  );
-  return changes.map((each) => made.has(each));
-}
-
-/**
- * The answer says only how many documents there were.
- * @returns the changes of those that are there, if they are as many
- */
-async function thoseThere(
-  collection: Collection<BsonDocument>,
-  changes: readonly IdChange[],
-  count: number,
-): Promise<readonly IdChange[]> {
-  const which: Document = { _id: { $in: changes.map(({ id }) => id) } };
-  const found = await collection.find<{ _id: unknown }>(which, { projection: { _id: 1 } }).toArray();
-  const there = new Set(found.map(({ _id }) => mixedIdText(_id)));
-  const changed = changes.filter(({ id }) => there.has(mixedIdText(id)));
-  // Others came or went meanwhile. A change that is made twice comes to the same as once, but for its version.
-  return changed.length === count ? changed : [];
+  /** False also when others have changed the document since: such a change is made twice. */
+  async #wasMade(collection: Collection<BsonDocument>, { id, stamp }: IdChange): Promise<boolean> {
+    const which: Document = { _id: id, ...stamp };
+    const options = { projection: { _id: 1 }, maxTimeMS: this.#timeoutMs };
+    return (await collection.findOne(which, options)) !== null;
+  }
 }

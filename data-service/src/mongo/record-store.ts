@@ -24,6 +24,12 @@ import { TableCounts } from "./table-counts.js";
 /** A change of one document, by operator. */
 export type Change = UpdateFilter<BsonDocument>;
 
+/** A document that was changed. */
+export interface Updated {
+  /** As it is then; undefined when that can't be told. */
+  readonly document: StoredRecord | undefined;
+}
+
 /** An id as the text that stands for it in messages and comparisons. */
 export function idText(table: Table, id: unknown): string {
   return String(COLUMN_TYPES[table.idColumn.type].toJson(id));
@@ -81,7 +87,7 @@ export class RecordStore {
   readonly #options: CollectionOptions;
   readonly #gathered: GatheredReads;
   readonly #inserts = new GatheredInserts();
-  readonly #updates = new GatheredUpdates();
+  readonly #updates: GatheredUpdates;
   /** What the driver makes of the options, by the name of the collection. */
   readonly #collections = new Map<string, Collection<BsonDocument>>();
 
@@ -95,6 +101,7 @@ export class RecordStore {
     this.timeoutMs = timeoutMs;
     this.#limits = { maxTimeMS: timeoutMs, batchSize: BATCH_SIZE };
     this.#counts = new TableCounts(db);
+    this.#updates = new GatheredUpdates(timeoutMs);
     this.#gathered = new GatheredReads(
       (table, filter, projection) =>
         this.#collection(table)
@@ -232,10 +239,10 @@ export class RecordStore {
 
   /**
    * Changes the document with this id, whatever it is like; many such changes at once cost the server one command.
-   * @param change comes to the same when it is made twice
+   * @param change sets `updatedAt`, and comes to the same when it is made twice
    * @param fields what to give of the document
    * @param held a field that keeps a document from being changed, which has an object in it
-   * @returns the document as it is then, or undefined when there is none or it is held
+   * @returns undefined when there is no such document, or it is held
    */
   async updateById(
     table: Table,
@@ -243,18 +250,29 @@ export class RecordStore {
     change: Change,
     fields: Document,
     held?: string,
-  ): Promise<StoredRecord | undefined> {
+  ): Promise<Updated | undefined> {
     // Where the id is the whole condition, no query is planned. `$pop` does nothing where nothing is, and refuses an object.
     const unlessHeld: Change = held === undefined ? change : { ...change, $pop: { [held]: 1 as const } };
-    const isMade = this.#updates.make(this.#collection(table), { id, change: unlessHeld });
-    const [made] = (await this.#refusing(table, () => isMade)) ? await this.byIds(table, [id], fields) : [];
-    if (made !== undefined) return made;
-    try {
-      return await this.updateAndGet(table, { _id: id }, unlessHeld, fields);
-    } catch (error) {
-      if (held === undefined || !isTypeMismatch(error)) throw error;
-      return this.updateAndGet(table, { _id: id, [held]: { $exists: false } }, change, fields);
+    if (await this.#updateTogether(table, id, unlessHeld)) {
+      // It is made, whether it can be read or not.
+      const found = await this.byIds(table, [id], fields).catch(() => []);
+      return { document: found[0] };
     }
+    const alone = (which: Document, how: Change): Promise<StoredRecord | undefined> =>
+      this.updateAndGet(table, { _id: id, ...which }, how, fields);
+    const document = await alone({}, unlessHeld).catch((error: unknown) => {
+      if (held === undefined || !isTypeMismatch(error)) throw error;
+      return alone({ [held]: { $exists: false } }, change);
+    });
+    return document && { document };
+  }
+
+  async #updateTogether(table: Table, id: Stored, change: Change): Promise<boolean> {
+    const { field } = table.updatedAt;
+    const at = change.$set?.[field];
+    if (!(at instanceof Date)) return false;
+    const wanted = { id, change, stamp: { [field]: at } };
+    return this.#refusing(table, () => this.#updates.make(this.#collection(table), wanted));
   }
 
   /** @returns how many documents are different now */

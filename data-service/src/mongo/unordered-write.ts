@@ -6,6 +6,7 @@ import {
   MongoError,
   MongoInvalidArgumentError,
 } from "mongodb";
+import { away, isAway } from "./driver-errors.js";
 
 /** What became of it. */
 export interface UnorderedOutcome {
@@ -36,6 +37,8 @@ export async function unordered(
     if (!(error instanceof MongoBulkWriteError)) throw error;
     const errors = [error.writeErrors].flat();
     if (errors.length === 0) throw error;
+    // A router tells of a shard that it has lost in the place of each document.
+    if (errors.some(({ code }) => isAway(code))) throw away(error);
     if (error.result.getWriteConcernError() !== undefined) throw new Error("unsure", { cause: error });
     return { refused: new Set(errors.map(({ index }) => index)), matched: error.matchedCount };
   }

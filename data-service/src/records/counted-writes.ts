@@ -3,7 +3,7 @@
 import { type Counter, ownCounters, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Counted, CountStore, Delta } from "../mongo/count-store.js";
-import { type RecordStore, VERSION_FIELD } from "../mongo/record-store.js";
+import { type RecordStore, type Updated, VERSION_FIELD } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 
@@ -60,7 +60,7 @@ export class CountedWrites {
     { set, unset }: FieldChange,
     { condition, held }: Guard,
     fields: Document = { _id: 1 },
-  ): Promise<StoredRecord | undefined> {
+  ): Promise<Updated | undefined> {
     const change = changeOf({ set, unset });
     const guard = held === undefined ? condition : guarded({ [held]: { $exists: false } }, condition);
     const touched = ownCounters(table).filter(
@@ -68,8 +68,11 @@ export class CountedWrites {
     );
     if (touched.length === 0 && Object.keys(condition).length === 0)
       return this.#store.updateById(table, id, change, fields, held);
-    if (touched.length === 0)
-      return this.#store.updateAndGet(table, guarded({ _id: id }, guard), change, fields);
+    const writeIf = async (which: Document): Promise<Updated | undefined> => {
+      const document = await this.#store.updateAndGet(table, guarded(which, guard), change, fields);
+      return document && { document };
+    };
+    if (touched.length === 0) return writeIf({ _id: id });
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const [before] = await this.#readLinks(table, touched, [id], guard);
       if (before === undefined) return undefined;
@@ -78,10 +81,9 @@ export class CountedWrites {
         ...former.map((each) => ({ ...each, by: -1 })),
         ...next.map((each) => ({ ...each, by: 1 })),
       ];
-      let found: StoredRecord | undefined;
+      let found: Updated | undefined;
       await this.#counting([...former, ...next], async () => {
-        const which = guarded({ _id: id, ...sameLinks(touched, before) }, guard);
-        found = await this.#store.updateAndGet(table, which, change, fields);
+        found = await writeIf({ _id: id, ...sameLinks(touched, before) });
         return found === undefined ? [] : deltas;
       });
       if (found !== undefined) return found;

@@ -5,7 +5,7 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { emptyGrams } from "../catalog/grams.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
 import { insertedBefore } from "../mongo/driver-errors.js";
-import { idText, VERSION_FIELD } from "../mongo/record-store.js";
+import { idText, type Updated, VERSION_FIELD } from "../mongo/record-store.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
@@ -176,10 +176,9 @@ async function changeRecord(
   const asNoted = noted === undefined ? {} : atVersion([noted.version]);
   const condition = all([guard.condition, whole.guard ?? {}, asNoted]);
   const write = () => deps.writes.update(table, id, whole.change, { ...guard, condition }, shown);
-  const document = nothing ? undefined : await whileNoted(log, noted, write);
-  if (document === undefined && (await deps.store.existing(table, [id])).size === 0)
-    throw recordNotFound(table);
-  if (document === undefined && !nothing) return false;
+  const done = nothing ? undefined : await whileNoted(log, noted, write);
+  if (done === undefined && (await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
+  if (done === undefined && !nothing) return false;
   await linkForeign(deps, table, id, plan.foreign, log);
   // As in runCreate; and the record itself may have been deleted while others were made to link to it.
   await requireLinked(deps, [{ mustExist: ownLinks }]);
@@ -187,20 +186,20 @@ async function changeRecord(
   const living = [{ $match: stateCondition(table, "living") }];
   if (plan.foreign.length > 0 && (await linkable(deps, table, [id], holds, living)).size === 0)
     throw recordNotFound(table);
-  return { document: plan.foreign.length === 0 ? document : undefined };
+  return { document: plan.foreign.length === 0 ? done?.document : undefined };
 }
 
 /** A change that is refused was not made: nothing of it is to be taken back. */
 async function whileNoted(
   log: UndoLog,
   step: ChangedStep | undefined,
-  write: () => Promise<StoredRecord | undefined>,
-): Promise<StoredRecord | undefined> {
+  write: () => Promise<Updated | undefined>,
+): Promise<Updated | undefined> {
   const drop = (): void => step && log.drop(step);
   try {
-    const document = await write();
-    if (document === undefined) drop();
-    return document;
+    const done = await write();
+    if (done === undefined) drop();
+    return done;
   } catch (error) {
     if (isClientError(error)) drop();
     throw error;

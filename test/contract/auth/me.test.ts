@@ -1,5 +1,6 @@
 // Contract 3.2: PATCH /me, the user's sessions, and what ends them.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { MongoClient, ObjectId } from "mongodb";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, type Row } from "../records/make.js";
@@ -54,6 +55,25 @@ describe("PATCH /me", () => {
     const { status, body } = await api.patch("/me", { name: "Anna" }, { fields: "name" });
     expect([status, body.data]).toEqual([200, [{ name: "Anna" }]]);
     expect((await api.get("/me")).body.data[0].name).toBe("Anna");
+  });
+
+  it("waits for what becomes of one's own record that is being deleted", async () => {
+    const api = await signIn(base, credentials());
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    const users = client.db().collection("svc_user");
+    // As a delete leaves it that is judged, and looks for what goes with it.
+    const which = { _id: ObjectId.createFromHexString(ann.id) };
+    const mark = { _leaving_for: { [new ObjectId().toHexString()]: true } };
+    expect((await users.updateOne(which, { $set: mark })).matchedCount).toBe(1);
+    let isAnswered = false;
+    const changed = api.patch("/me", { name: "Anna" }).finally(() => {
+      isAnswered = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(isAnswered).toBe(false);
+    await users.updateOne(which, { $unset: { _leaving_for: 1 } });
+    await client.close();
+    expect((await changed).status).toBe(200);
   });
 
   it.each([
