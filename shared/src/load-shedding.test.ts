@@ -1,15 +1,26 @@
 import { describe, expect, it } from "@jest/globals";
 import { decideOverload } from "./load-shedding.js";
 
-const LIMITS = { maxInFlight: 10, maxEventLoopDelayMs: 100 };
-const NO_LIMITS = { maxInFlight: 0, maxEventLoopDelayMs: 0 };
+const LIMITS = { maxInFlight: 10, maxEventLoopDelayMs: 100, maxWaitMs: 2_000 };
+const NO_LIMITS = { maxInFlight: 0, maxEventLoopDelayMs: 0, maxWaitMs: 0 };
+const NONE = { count: 0, oldestMs: 0, answeredPerSecond: 0 };
+const LONG = { count: 1e6, oldestMs: 1e6, answeredPerSecond: 1 };
+const waiting = (count: number, oldestMs: number, answeredPerSecond: number) => ({
+  ...{ inFlight: 0, delayMs: 0 },
+  waiting: { count, oldestMs, answeredPerSecond },
+});
 
 describe("decideOverload", () => {
   it.each([
-    ["below both limits", LIMITS, { inFlight: 9, delayMs: 100 }, undefined],
-    ["with as many requests as allowed", LIMITS, { inFlight: 10, delayMs: 0 }, "in_flight"],
-    ["with an event loop that is late", LIMITS, { inFlight: 0, delayMs: 100.5 }, "event_loop"],
-    ["without limits", NO_LIMITS, { inFlight: 1e6, delayMs: 1e6 }, undefined],
+    ["below both limits", LIMITS, { inFlight: 9, delayMs: 100, waiting: NONE }, undefined],
+    ["with as many requests as allowed", LIMITS, { inFlight: 10, delayMs: 0, waiting: NONE }, "in_flight"],
+    ["with an event loop that is late", LIMITS, { inFlight: 0, delayMs: 100.5, waiting: NONE }, "event_loop"],
+    ["with more before it than are answered in time", LIMITS, waiting(200, 1_001, 100), "waiting"],
+    ["with as many as are answered in time", LIMITS, waiting(199, 1_001, 100), undefined],
+    ["with a burst of which nobody has waited long", LIMITS, waiting(1e6, 1_000, 100), undefined],
+    ["with few that take long", LIMITS, waiting(99, 60_000, 0), undefined],
+    ["with many that take long", LIMITS, waiting(100, 60_000, 0), "waiting"],
+    ["without limits", NO_LIMITS, { inFlight: 1e6, delayMs: 1e6, waiting: LONG }, undefined],
   ])("%s", (_case, limits, now, expected) => {
     expect(decideOverload(limits, now)).toBe(expected);
   });

@@ -1,17 +1,26 @@
 // Refuses requests at once while the process has more than it can do, so that those it has taken still get done.
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { RequestHandler } from "express";
+import type { RequestHandler, Response } from "express";
 import { AppError } from "./app-error.js";
 import type { EnvReader } from "./env.js";
+import { hasBody } from "./has-body.js";
+import { type Waiting, WaitingRequests } from "./waiting-requests.js";
 
 export interface OverloadLimits {
   /** MAX_IN_FLIGHT: requests under way at once; 0 = no limit. */
   readonly maxInFlight: number;
   /** MAX_EVENT_LOOP_DELAY_MS: how late the event loop may run on average; 0 = no limit. */
   readonly maxEventLoopDelayMs: number;
+  /** MAX_WAIT_MS: how long a request may have to wait for those before it; 0 = no limit. */
+  readonly maxWaitMs: number;
 }
 
-export type Overload = "in_flight" | "event_loop";
+export type Overload = "in_flight" | "event_loop" | "waiting";
+
+/** So few may wait as long as they take: they are slow by themselves. */
+const FEW = 100;
+/** How often it is looked which answers have begun. */
+const LOOK_MS = 200;
 
 /** How often the delay of the event loop is read; a single long pause disappears in the mean. */
 const SAMPLE_MS = 500;
@@ -21,6 +30,7 @@ export function readOverloadLimits(reader: EnvReader): OverloadLimits {
   return {
     maxInFlight: reader.integer("MAX_IN_FLIGHT", 1_000, { min: 0, max: 1_000_000 }),
     maxEventLoopDelayMs: reader.integer("MAX_EVENT_LOOP_DELAY_MS", 1_000, { min: 0, max: 60_000 }),
+    maxWaitMs: reader.integer("MAX_WAIT_MS", 2_000, { min: 0, max: 60_000 }),
   };
 }
 
@@ -31,9 +41,15 @@ export function readOverloadLimits(reader: EnvReader): OverloadLimits {
  */
 export function shedLoad(limits: OverloadLimits, onShed: (why: Overload) => void = () => {}): RequestHandler {
   const delayMs = limits.maxEventLoopDelayMs > 0 ? watchEventLoop() : () => 0;
+  const waiting = new WaitingRequests<Response>();
+  setInterval(() => waiting.endWhere((each) => each.headersSent, performance.now()), LOOK_MS).unref();
   let inFlight = 0;
-  return (_request, response, next) => {
-    const why = decideOverload(limits, { inFlight, delayMs: delayMs() });
+  return (request, response, next) => {
+    const why = decideOverload(limits, {
+      inFlight,
+      delayMs: delayMs(),
+      waiting: waiting.look(performance.now()),
+    });
     if (why !== undefined) {
       onShed(why);
       throw new AppError("SERVICE_UNAVAILABLE", {
@@ -44,18 +60,32 @@ export function shedLoad(limits: OverloadLimits, onShed: (why: Overload) => void
     inFlight += 1;
     response.once("close", () => {
       inFlight -= 1;
+      waiting.end(response, response.headersSent, performance.now());
     });
+    // A body takes as long as its sender takes.
+    const wait = (): void => waiting.begin(response, performance.now());
+    if (hasBody(request.headers)) request.once("end", wait);
+    else wait();
     next();
   };
 }
 
 /** @param now what is under way, without the request that asks */
 export function decideOverload(
-  { maxInFlight, maxEventLoopDelayMs }: OverloadLimits,
-  now: { readonly inFlight: number; readonly delayMs: number },
+  { maxInFlight, maxEventLoopDelayMs, maxWaitMs }: OverloadLimits,
+  now: { readonly inFlight: number; readonly delayMs: number; readonly waiting: Waiting },
 ): Overload | undefined {
   if (maxInFlight > 0 && now.inFlight >= maxInFlight) return "in_flight";
-  return maxEventLoopDelayMs > 0 && now.delayMs > maxEventLoopDelayMs ? "event_loop" : undefined;
+  if (maxEventLoopDelayMs > 0 && now.delayMs > maxEventLoopDelayMs) return "event_loop";
+  return maxWaitMs > 0 && isTooMuch(now.waiting, maxWaitMs) ? "waiting" : undefined;
+}
+
+/**
+ * Whoever comes now waits until those before are answered: their number, at the rate of the last second (Little's law).
+ * A burst is taken whole, before anybody has waited long.
+ */
+function isTooMuch({ count, oldestMs, answeredPerSecond }: Waiting, maxWaitMs: number): boolean {
+  return oldestMs > maxWaitMs / 2 && count >= Math.max(FEW, (answeredPerSecond * maxWaitMs) / 1_000);
 }
 
 /** @returns the mean delay of the last half second, in milliseconds */

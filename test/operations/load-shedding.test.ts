@@ -1,7 +1,7 @@
 // Overload: what is too much is refused at once, what was taken is finished, and health is always answered.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Rig, readError, startRig } from "../gateway/support/rig.js";
 import { startStack } from "../support/stack.js";
 import { scrape, total } from "./prometheus.js";
@@ -52,6 +52,62 @@ describe("the gateway", () => {
     expect((await rig.call("/healthz")).status).toBe(200);
     busy = false;
     expect(await firstStatus(rig, (status) => status === 200)).toBe(200);
+  });
+});
+
+describe("a gateway with more waiting than is answered in time", () => {
+  const MANY = 120;
+  let rig: Rig;
+  let answers: (() => void)[];
+  beforeEach(async () => {
+    rig = await startRig({ MAX_WAIT_MS: "4000" });
+    answers = [];
+    rig.upstream.on("GET /slow", (_arrived, response) => answers.push(() => response.end("done")));
+    rig.upstream.on("GET /stream", (_arrived, response) => {
+      response.write("begun");
+      answers.push(() => response.end("done"));
+    });
+    rig.upstream.on("POST /slow", (_arrived, response) => answers.push(() => response.end("done")));
+  });
+  afterEach(() => rig.stop());
+  const ended = async (taken: readonly Promise<Response>[]): Promise<string[]> => {
+    for (const answer of answers) answer();
+    return Promise.all(taken.map(async (each) => (await each).text()));
+  };
+  const atOnce = (path: string): Promise<Response>[] => Array.from({ length: MANY }, () => rig.call(path));
+  const waited = () => new Promise((resolve) => setTimeout(resolve, 2_100));
+
+  it("refuses the next, finishes what it has taken, and takes again", async () => {
+    const taken = atOnce("/api/slow");
+    await until(async () => answers.length === MANY);
+    await waited();
+    const refused = await rig.call("/api/posts");
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "2"]);
+    expect((await rig.call("/healthz")).status).toBe(200);
+    expect(new Set(await ended(taken))).toEqual(new Set(["done"]));
+    expect((await rig.call("/api/posts")).status).toBe(200);
+  });
+
+  it("takes a burst whole", async () => {
+    const taken = [...atOnce("/api/slow"), ...atOnce("/api/slow")];
+    await until(async () => answers.length === 2 * MANY);
+    expect(new Set(await ended(taken))).toEqual(new Set(["done"]));
+  });
+
+  it("does not count answers that have begun", async () => {
+    const taken = atOnce("/api/stream");
+    await Promise.all(taken);
+    await waited();
+    expect((await rig.call("/api/posts")).status).toBe(200);
+    expect(new Set(await ended(taken))).toEqual(new Set(["begundone"]));
+  });
+
+  it("does not count bodies that are still coming", async () => {
+    const held = await Promise.all(Array.from({ length: MANY }, () => unfinishedPost(rig.url, "/api/slow")));
+    await until(async () => rig.upstream.heads.length >= MANY);
+    await waited();
+    expect((await rig.call("/api/posts")).status).toBe(200);
+    for (const socket of held) socket.destroy();
   });
 });
 
@@ -106,11 +162,11 @@ async function until(isDone: () => Promise<boolean>): Promise<void> {
 }
 
 /** A request whose body lacks its last byte. */
-async function unfinishedPost(url: string): Promise<Socket> {
+async function unfinishedPost(url: string, path = "/posts"): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   await once(socket, "connect");
-  const head = ["POST /posts HTTP/1.1", "Host: a", "Content-Type: application/json", "Content-Length: 2"];
+  const head = [`POST ${path} HTTP/1.1`, "Host: a", "Content-Type: application/json", "Content-Length: 2"];
   socket.write(`${head.join("\r\n")}\r\n\r\n{`);
   return socket;
 }

@@ -1,4 +1,5 @@
 // The thread that holds the engine: opens a directory, serves it on a socket, closes it when told to.
+import { getPriority, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { MongoClient } from "mongodb";
 
@@ -22,7 +23,14 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/**
+ * Where the processor does not suffice, dozens of queries under way must not keep the services from taking requests, or from
+ * refusing what is too much. On Linux this is of the calling thread and of those that it starts: the engine's, no others.
+ */
+const NICENESS = 10;
+
 async function run({ directory }: EngineWorkerData): Promise<void> {
+  if (process.platform === "linux" && getPriority() < NICENESS) setPriority(NICENESS);
   const engine = await loadPackage();
   if (engine === undefined) return;
   try {

@@ -1,8 +1,8 @@
 // The embedded engine: keeps what it answered, dies with its process, explains why it can't open a folder.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -47,6 +47,17 @@ describe("openEmbeddedEngine", () => {
     await numbers.insertMany(Array.from({ length: 5_000 }, (_, at) => ({ a: at, b: -at })));
     const none = { a: { $gte: 0 }, b: { $lte: 0 }, c: 1 };
     expect(await numbers.find(none).toArray()).toEqual([]);
+    await client.close();
+    await engine.close();
+  });
+
+  it("gives way to this process where the processor does not suffice, on Linux", async () => {
+    const engine = await openEmbeddedEngine(folder);
+    const client = new MongoClient(engine.uri);
+    await client.db("test").collection("numbers").insertOne({ a: 1 });
+    const own = getPriority();
+    const ofEngine = process.platform === "linux" ? Math.max(own, 10) : own;
+    expect([getPriority(), Math.max(...(await nicenessOfThreads()))]).toEqual([own, ofEngine]);
     await client.close();
     await engine.close();
   });
@@ -125,6 +136,19 @@ describe("removeStaleSockets", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 });
+
+/** Of this process; of the main thread alone where there is no /proc. */
+async function nicenessOfThreads(): Promise<number[]> {
+  if (process.platform !== "linux") return [getPriority()];
+  const threads = await readdir("/proc/self/task");
+  return Promise.all(
+    threads.map(async (id) => {
+      const stat = await readFile(`/proc/self/task/${id}/stat`, "utf8").catch(() => "");
+      // Behind the name, which may hold anything (proc_pid_stat(5), field 19).
+      return Number(stat.split(") ").at(-1)?.split(" ")[16] ?? 0);
+    }),
+  );
+}
 
 /** Opens, writes, reads everything, closes. */
 async function write(directory: string, name: string): Promise<string[]> {

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "@jest/globals";
+import { WaitingRequests } from "./waiting-requests.js";
+
+const requests = Array.from({ length: 10 }, () => ({}));
+const [first = {}, second = {}, third = {}] = requests;
+
+describe("requests that wait", () => {
+  it("are counted from the first that still does", () => {
+    const waiting = new WaitingRequests();
+    waiting.begin(first, 1_000);
+    waiting.begin(second, 1_200);
+    waiting.begin(third, 1_300);
+    expect(waiting.look(1_500)).toMatchObject({ count: 3, oldestMs: 500 });
+    waiting.end(first, true, 1_500);
+    expect(waiting.look(1_500)).toMatchObject({ count: 2, oldestMs: 300 });
+    waiting.endWhere((request) => request === second, 1_500);
+    expect(waiting.look(1_500)).toMatchObject({ count: 1, oldestMs: 200 });
+    waiting.end(third, true, 1_500);
+    expect(waiting.look(1_500)).toEqual({ count: 0, oldestMs: 0, answeredPerSecond: 3 });
+  });
+
+  it("are answered so many times in the last second, whatever became of those before", () => {
+    const waiting = new WaitingRequests();
+    for (const request of requests) waiting.begin(request, 1_000);
+    for (const request of requests) waiting.end(request, true, 1_900);
+    expect(waiting.look(2_000).answeredPerSecond).toBe(10);
+    expect(waiting.look(2_500).answeredPerSecond).toBe(5);
+    expect(waiting.look(3_000).answeredPerSecond).toBe(0);
+    expect(waiting.look(9_000).answeredPerSecond).toBe(0);
+  });
+
+  it("are not answered when nobody waits for them any more, or a second time", () => {
+    const waiting = new WaitingRequests();
+    waiting.begin(first, 1_000);
+    waiting.end(first, false, 1_100);
+    waiting.end(first, true, 1_100);
+    waiting.end(second, true, 1_100);
+    expect(waiting.look(1_100)).toEqual({ count: 0, oldestMs: 0, answeredPerSecond: 0 });
+  });
+});
