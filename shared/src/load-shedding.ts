@@ -30,7 +30,7 @@ export function readOverloadLimits(reader: EnvReader): OverloadLimits {
   return {
     maxInFlight: reader.integer("MAX_IN_FLIGHT", 1_000, { min: 0, max: 1_000_000 }),
     maxEventLoopDelayMs: reader.integer("MAX_EVENT_LOOP_DELAY_MS", 1_000, { min: 0, max: 60_000 }),
-    maxWaitMs: reader.integer("MAX_WAIT_MS", 2_000, { min: 0, max: 60_000 }),
+    maxWaitMs: reader.integer("MAX_WAIT_MS", 1_000, { min: 0, max: 60_000 }),
   };
 }
 
