@@ -64,6 +64,7 @@ describe("readConfig", () => {
       otlpEndpoint: undefined,
       maxInFlight: 1_000,
       maxEventLoopDelayMs: 1_000,
+      maxWaitMs: 1_000,
     });
     expect(Object.isFrozen(readConfig({}))).toBe(true);
   });

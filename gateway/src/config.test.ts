@@ -35,6 +35,7 @@ describe("readConfig", () => {
       otlpEndpoint: undefined,
       maxInFlight: 1_000,
       maxEventLoopDelayMs: 1_000,
+      maxWaitMs: 1_000,
     });
     expect(Object.isFrozen(config)).toBe(true);
   });
@@ -63,6 +64,7 @@ describe("readConfig", () => {
     ["METRICS_PORT", "on"],
     ["MAX_IN_FLIGHT", "-1"],
     ["MAX_EVENT_LOOP_DELAY_MS", "1s"],
+    ["MAX_WAIT_MS", "-1"],
     ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
     ["SERVICE_SECRET", "too short"],
     ["OAUTH_REQUIRE_FLOW_COOKIE", "no"],
