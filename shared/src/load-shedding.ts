@@ -85,7 +85,7 @@ export function decideOverload(
  * A burst is taken whole, before anybody has waited long.
  */
 function isTooMuch({ count, oldestMs, answeredPerSecond }: Waiting, maxWaitMs: number): boolean {
-  return oldestMs > maxWaitMs / 2 && count >= Math.max(FEW, (answeredPerSecond * maxWaitMs) / 1_000);
+  return oldestMs > maxWaitMs && count >= Math.max(FEW, (answeredPerSecond * maxWaitMs) / 1_000);
 }
 
 /** @returns the mean delay of the last half second, in milliseconds */

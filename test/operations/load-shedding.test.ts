@@ -60,7 +60,7 @@ describe("a gateway with more waiting than is answered in time", () => {
   let rig: Rig;
   let answers: (() => void)[];
   beforeEach(async () => {
-    rig = await startRig({ MAX_WAIT_MS: "4000" });
+    rig = await startRig({ MAX_WAIT_MS: "2000" });
     answers = [];
     rig.upstream.on("GET /slow", (_arrived, response) => answers.push(() => response.end("done")));
     rig.upstream.on("GET /stream", (_arrived, response) => {
