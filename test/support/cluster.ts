@@ -32,7 +32,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const env = {
     ...{ APP_URL: `http://localhost:${appPort}`, DATA_DIR: dataDir, MONGODB_URL: mongodbUrl },
     ...{ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password },
-    ...{ DEMO: "off", NODE_ENV: "test", LOG_LEVEL: "info", ...options.env },
+    ...{ DEMO: "off", NODE_ENV: "test", LOG_LEVEL: "info", MAX_WAIT_MS: "0", ...options.env },
   };
   const running: RunningService[] = [];
   const start = async (module: string, more: Readonly<Record<string, string>>): Promise<RunningService> => {

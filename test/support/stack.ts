@@ -22,6 +22,8 @@ export interface StackOptions {
   readonly twinOf?: Stack;
   /** Keep data and secrets here instead of in a fresh folder. */
   readonly dataDir?: string;
+  /** Refuse overload as soon as it is shipped. Most suites want none: they run beside others, and send hundreds at once. */
+  readonly shipped?: boolean;
 }
 
 export interface RunningService {
@@ -54,7 +56,8 @@ export async function startStack({ twinOf, ...own }: StackOptions = {}): Promise
   const options = twinOf === undefined ? own : { ...own, ...sharedBy(twinOf, own) };
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "portico-stack-")));
   const mongodbUrl =
-    options.mongodbUrl ?? (options.demo ? `mongodb_embedded://${dataDir}/mongodb` : freshDatabase());
+    options.mongodbUrl ??
+    (options.demo ? `mongodb_embedded://${dataDir}/mongodb` : freshDatabase(options.shipped ? "" : PATIENT));
   const [dataPort, appPort] = await Promise.all([freePort(), freePort()]);
   const appUrl = `http://localhost:${appPort}`;
   const env = {
@@ -62,8 +65,7 @@ export async function startStack({ twinOf, ...own }: StackOptions = {}): Promise
     ...{ DATA_SERVICE_URL: `http://127.0.0.1:${dataPort}`, DATA_DIR: dataDir, MONGODB_URL: mongodbUrl },
     ...{ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password },
     ...{ DEMO: options.demo ? "on" : "off", NODE_ENV: "test", LOG_LEVEL: "info" },
-    // Many suites send hundreds of requests at once, on a machine that runs other suites beside them.
-    MAX_WAIT_MS: "0",
+    MAX_WAIT_MS: options.shipped ? "" : "0",
     ...options.env,
   };
   let dataService = await startService("@portico/data-service/main", env);
@@ -98,13 +100,20 @@ function sharedBy({ mongodbUrl, dataDir, appUrl }: Stack, { env }: StackOptions)
   return { mongodbUrl, dataDir, env: { APP_URL: appUrl, ...env } };
 }
 
-/** An address on the run's MongoDB with a database name that nobody else has. */
-export function freshDatabase(): string {
+/** How a service waits for a connection of its pool that has to share its machine. */
+const PATIENT = "waitQueueTimeoutMS=15000";
+
+/**
+ * An address on the run's MongoDB with a database name that nobody else has.
+ * @param settings of the address, over those of the run
+ */
+export function freshDatabase(settings = PATIENT): string {
   const url = process.env.MONGODB_URL;
   if (url === undefined) throw new Error("MONGODB_URL is not set; global-setup must run first");
   const parsed = /^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?[^?]*(\?.*)?$/.exec(url);
   if (parsed === null) throw new Error(`can't read MONGODB_URL`);
-  return `${parsed[1]}/test_${randomBytes(6).toString("hex")}${parsed[2] ?? ""}`;
+  const all = [parsed[2]?.slice(1) ?? "", settings].filter((each) => each !== "").join("&");
+  return `${parsed[1]}/test_${randomBytes(6).toString("hex")}${all === "" ? "" : `?${all}`}`;
 }
 
 async function dropDatabase(mongodbUrl: string): Promise<void> {

@@ -30,8 +30,8 @@ const DEFAULTS = {
   connectTimeoutMS: 5_000,
   maxPoolSize: 50,
   maxIdleTimeMS: 300_000,
-  // Without it a request would wait for a free connection for ever.
-  waitQueueTimeoutMS: 3_000,
+  // Less than a client waits; without it a request would wait for a free connection for ever.
+  waitQueueTimeoutMS: 4_000,
 } as const satisfies MongoClientOptions;
 
 const AUTHENTICATION_FAILED = [18, 8000];

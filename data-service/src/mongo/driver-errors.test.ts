@@ -1,6 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
-import { type BulkWriteResult, MongoBulkWriteError, MongoNetworkError, MongoServerError } from "mongodb";
+import {
+  type BulkWriteResult,
+  MongoBulkWriteError,
+  MongoError,
+  MongoNetworkError,
+  MongoServerError,
+} from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { asRefusal, isDuplicate } from "./driver-errors.js";
@@ -92,6 +98,14 @@ describe("other failures", () => {
   it("of the network are 503 with Retry-After", () => {
     const refusal = asRefusal(new MongoNetworkError("connect ECONNREFUSED 10.0.0.1"));
     expect(refusal).toMatchObject({ code: "SERVICE_UNAVAILABLE", headers: { "Retry-After": "2" } });
+  });
+
+  it.each([
+    ["MongoWaitQueueTimeoutError", "The database has too much to do; try again in a moment."],
+    ["MongoPoolClosedError", "The database can not be reached; try again shortly."],
+  ])("of the pool are 503: %s", (name, message) => {
+    const error = Object.defineProperty(new MongoError("words of the driver"), "name", { value: name });
+    expect(told(error)).toMatchObject({ code: "SERVICE_UNAVAILABLE", message });
   });
 
   it("of a full disk are 503 with Retry-After", () => {

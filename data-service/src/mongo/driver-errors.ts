@@ -25,15 +25,16 @@ export function asRefusal(error: unknown, table?: Table): unknown {
   // The driver wraps whatever ended a bulk write; without a code it was no answer of the server's.
   if (error instanceof MongoBulkWriteError && error.code === undefined) return away(error);
   if (error instanceof MongoServerError) return serverRefusal(error, table);
+  if (error instanceof MongoError && error.name === "MongoWaitQueueTimeoutError") return busy(error);
   const unreachable = error instanceof MongoNetworkError || error instanceof MongoSystemError;
   return unreachable || isClosed(error) ? away(error) : error;
 }
 
-/** The driver's own words for a client that is being closed, or that has waited in vain for a connection. */
+/** The driver's own words for a client that is being closed. */
 function isClosed(error: unknown): boolean {
   return (
     error instanceof MongoError &&
-    /^Mongo(NotConnected|TopologyClosed|ClientClosed|WaitQueueTimeout)Error$/.test(error.name)
+    /^Mongo(NotConnected|TopologyClosed|ClientClosed|PoolClosed)Error$/.test(error.name)
   );
 }
 
@@ -46,6 +47,15 @@ export function isAway(code: unknown): boolean {
 export function away(cause: unknown): AppError {
   return new AppError("SERVICE_UNAVAILABLE", {
     message: "The database can not be reached; try again shortly.",
+    headers: { "Retry-After": "2" },
+    cause,
+  });
+}
+
+/** The refusal where all connections were taken for as long as a request may wait for one. */
+function busy(cause: unknown): AppError {
+  return new AppError("SERVICE_UNAVAILABLE", {
+    message: "The database has too much to do; try again in a moment.",
     headers: { "Retry-After": "2" },
     cause,
   });

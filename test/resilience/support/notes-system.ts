@@ -37,9 +37,8 @@ export async function startNotesSystem({
   const port = await freePort();
   const proxy = await startToxicProxy(() => ({ host: "127.0.0.1", port }));
   const DATA_SERVICE_URL = `http://127.0.0.1:${direct ? port : proxy.port}`;
-  // Empty: overload is judged as it is shipped.
-  const env = { MAX_WAIT_MS: "", DATA_SERVICE_PORT: String(port), DATA_SERVICE_URL, ...options.env };
-  const stack = await startStack({ ...options, env });
+  const env = { DATA_SERVICE_PORT: String(port), DATA_SERVICE_URL, ...options.env };
+  const stack = await startStack({ shipped: true, ...options, env });
   const admin = await asAdmin(stack);
   const columns = [
     { name: "key", type: "string" },
