@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { Agent, get } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { MongoClient } from "mongodb";
 import { apiOf } from "../support/api.js";
 import { type RunningService, type Stack, startStack } from "../support/stack.js";
 
@@ -17,6 +18,12 @@ beforeAll(async () => {
   authorization = `Bearer ${body.accessToken}`;
   const admin = apiOf(`${stack.appUrl}/api`, { Authorization: authorization });
   await admin.post("/svc_table", { name: "posts", columns: [{ name: "title", type: "text" }] });
+  const post = { name: "post", type: "many-to-one", table: "posts", inverse: "comments" };
+  await admin.post("/svc_table", {
+    name: "comments",
+    columns: [{ name: "text", type: "text" }],
+    relations: [post],
+  });
   const records = Array.from({ length: 50 }, (_, at) => ({ title: `${at} `.repeat(500) }));
   await admin.post("/posts", records);
 });
@@ -44,6 +51,26 @@ describe("a stop under load, over kept-alive connections", () => {
     expect([...statuses.keys()]).toEqual([200]);
     expect(logged(log, load.name, "request cut off")).toBe(0);
     expect(logged(log, load.name, "request")).toBe(statuses.get(200));
+  });
+});
+
+describe("a stop of the data service", () => {
+  it("finishes what is half written, also when its client has left", async () => {
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    const [notes, posts] = [client.db().collection("_unfinished"), client.db().collection("posts")];
+    const leaving = new AbortController();
+    const post = { title: "of one who left", comments: [{ text: "a" }, { text: "b" }] };
+    const body = JSON.stringify(Array.from({ length: 20 }, () => post));
+    const headers = { Authorization: authorization, "Content-Type": "application/json" };
+    const gone = fetch(`${stack.dataUrl}/posts`, { method: "POST", headers, body, signal: leaving.signal });
+    while ((await notes.countDocuments()) === 0);
+    leaving.abort();
+    await expect(gone).rejects.toThrow();
+    await stopped(stack.dataService);
+    expect(await notes.countDocuments()).toBe(0);
+    expect(await posts.countDocuments({ title: "of one who left" })).toBe(20);
+    await client.close();
+    await stack.restartDataService();
   });
 });
 
