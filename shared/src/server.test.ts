@@ -1,4 +1,5 @@
-// Bodies that are sent too slowly (security, K2): the connection is cut, and nobody else is kept waiting.
+// Bodies that are sent too slowly (security, K2): the connection is cut, and nobody else is kept waiting. A stop waits for
+// work that nobody else waits for.
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { connect, type Socket } from "node:net";

@@ -45,33 +45,25 @@ export function isAway(code: unknown): boolean {
 
 /** The refusal while the database is away. */
 export function away(cause: unknown): AppError {
-  return new AppError("SERVICE_UNAVAILABLE", {
-    message: "The database can not be reached; try again shortly.",
-    headers: { "Retry-After": "2" },
-    cause,
-  });
+  return unavailable("The database can not be reached; try again shortly.", 2, cause);
 }
 
 /** The refusal where all connections were taken for as long as a request may wait for one. */
 function busy(cause: unknown): AppError {
-  return new AppError("SERVICE_UNAVAILABLE", {
-    message: "The database has too much to do; try again in a moment.",
-    headers: { "Retry-After": "2" },
-    cause,
-  });
+  return unavailable("The database has too much to do; try again in a moment.", 2, cause);
+}
+
+function unavailable(message: string, retryAfterSeconds: number, cause: unknown): AppError {
+  const headers = { "Retry-After": String(retryAfterSeconds) };
+  return new AppError("SERVICE_UNAVAILABLE", { message, headers, cause });
 }
 
 function serverRefusal(error: MongoServerError, table: Table | undefined): unknown {
   if (error.code === DUPLICATE_KEY && table !== undefined) return duplicate(error, table);
   if (error.code === TIME_LIMIT) return tookTooLong(error);
   if (isAway(error.code)) return away(error);
-  if (error.code === OUT_OF_DISK_SPACE) {
-    return new AppError("SERVICE_UNAVAILABLE", {
-      message: "The database's disk is nearly full; try again when there is room.",
-      headers: { "Retry-After": "60" },
-      cause: error,
-    });
-  }
+  if (error.code === OUT_OF_DISK_SPACE)
+    return unavailable("The database's disk is nearly full; try again when there is room.", 60, error);
   if (typeof error.code === "number" && TOO_LARGE.includes(error.code)) {
     return new AppError("BAD_REQUEST", {
       message: "The answer holds a record with more than 16 MB; ask for fewer fields or related records.",
