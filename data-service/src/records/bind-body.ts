@@ -15,7 +15,7 @@ import { Violations } from "./violations.js";
 import { planWrite, type Stamp, stamped, tablesWritten } from "./write-plan.js";
 
 /** Records one POST may create. */
-const MAX_BULK = 1_000;
+export const MAX_BULK = 1_000;
 
 /** Parameters of a write that answers nothing of its own. */
 export const PLAIN: Parameters = { filterFromText: false };

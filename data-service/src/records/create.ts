@@ -10,7 +10,7 @@ import { actingFor } from "./acting-for.js";
 import { answerOf } from "./answer.js";
 import { authorizeForeign } from "./authorize-foreign.js";
 import { type Alternative, chooseCreates } from "./authorize-write.js";
-import { alternativesFor, checkBulk, openWrite, PLAIN } from "./bind-body.js";
+import { alternativesFor, checkBulk, MAX_BULK, openWrite, PLAIN } from "./bind-body.js";
 import { requireObject } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
@@ -125,6 +125,7 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
   return {
     catalog,
     maxDepth: deps.limits.maxDepth,
+    mostAtOnce: MAX_BULK,
     check: (table, body) =>
       void alternativesFor(openWrite(deps, rights, catalog, table, "create", PLAIN), body),
     async make(table, bodies, log) {

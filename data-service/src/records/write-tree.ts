@@ -1,5 +1,6 @@
 // Creates the records that bodies bring along, in an order that leaves nothing dangling if the process dies in between:
-// first those whose ids stand in the record, then the record, then those that link to it. A refusal takes all back.
+// first those whose ids stand in a record, then the record, then those that link to it; what many records bring along is
+// made together. A refusal takes all back.
 import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Json, JsonObject } from "../json.js";
@@ -16,6 +17,8 @@ export interface TreeMaker {
   readonly catalog: Catalog;
   /** How deep records may be nested. */
   readonly maxDepth: number;
+  /** How many bodies `make` takes. */
+  readonly mostAtOnce: number;
   /** Refuses bodies with nested records taken out of them, before anything is written. @throws AppError */
   check(table: Table, body: JsonObject): void;
   /** Creates records, all or none, and notes how to take them back. @returns their ids in JSON */
@@ -95,39 +98,53 @@ function linked(body: JsonObject, { relation, target }: Nested, id: Json): JsonO
   return { ...body, [owning.name]: owning.many ? [id] : id };
 }
 
-/** Creates records with all that they bring along. @returns their ids, in the order of the bodies */
+/** Creates records with all that they bring along, level by level. @returns their ids, in the order of the bodies */
 export async function makeTrees(
   maker: TreeMaker,
   table: Table,
   bodies: readonly JsonObject[],
   log: UndoLog,
 ): Promise<readonly Json[]> {
-  const prepared: JsonObject[] = [];
-  for (const body of bodies) prepared.push(await withFirst(maker, table, body, log));
+  const trees = bodies.map((body) => ({ body, nested: nestedIn(body, table, maker.catalog) }));
+  const first = trees.flatMap(({ nested }) => nested.filter(comesFirst));
+  const made = await makeNested(maker, first, log);
+  const prepared = trees.map(({ body, nested }) => withIds(body, nested, idsByPath(nested, made)));
   const ids = await maker.make(table, prepared, log);
-  for (const [at, body] of bodies.entries()) {
-    const after = nestedIn(body, table, maker.catalog).filter((each) => !comesFirst(each));
-    for (const nested of after) await makeNested(maker, nested, ids[at] ?? null, log);
+  const after = trees.flatMap(({ nested }, at) => {
+    const around = ids[at] ?? null;
+    const later = nested.filter((each) => !comesFirst(each));
+    return later.map((each) => ({ ...each, body: linked(each.body, each, around) }));
+  });
+  await makeNested(maker, after, log);
+  return ids;
+}
+
+/** Creates nested records, those of one table together, with all that they bring along. @returns their ids */
+async function makeNested(
+  maker: TreeMaker,
+  all: readonly Nested[],
+  log: UndoLog,
+): Promise<ReadonlyMap<Nested, Json>> {
+  const ids = new Map<Nested, Json>();
+  for (const target of new Set(all.map((each) => each.target))) {
+    const ofTarget = all.filter((each) => each.target === target);
+    for (let at = 0; at < ofTarget.length; at += maker.mostAtOnce) {
+      const some = ofTarget.slice(at, at + maker.mostAtOnce);
+      const bodies = some.map(({ body }) => body);
+      const made = await makeTrees(maker, target, bodies, log);
+      for (const [index, each] of some.entries()) ids.set(each, made[index] ?? null);
+    }
   }
   return ids;
 }
 
-/** The body with the ids of those that come first. */
-async function withFirst(
-  maker: TreeMaker,
-  table: Table,
-  body: JsonObject,
-  log: UndoLog,
-): Promise<JsonObject> {
-  const nested = nestedIn(body, table, maker.catalog);
-  const ids = new Map<string, Json>();
-  for (const each of nested.filter(comesFirst)) ids.set(each.path, await makeNested(maker, each, null, log));
-  return withIds(body, nested, ids);
-}
-
-async function makeNested(maker: TreeMaker, nested: Nested, around: Json, log: UndoLog): Promise<Json> {
-  const [id = null] = await makeTrees(maker, nested.target, [linked(nested.body, nested, around)], log);
-  return id;
+function idsByPath(nested: readonly Nested[], ids: ReadonlyMap<Nested, Json>): ReadonlyMap<string, Json> {
+  return new Map(
+    nested.flatMap((each): [string, Json][] => {
+      const id = ids.get(each);
+      return id === undefined ? [] : [[each.path, id]];
+    }),
+  );
 }
 
 /**
@@ -142,12 +159,9 @@ export async function makeForChange(
   log: UndoLog,
 ): Promise<JsonObject> {
   const nested = nestedIn(body, table, maker.catalog);
-  const ids = new Map<string, Json>();
-  for (const each of nested) {
-    // A one-to-one link can only be set once the former one is let go, which the change itself does.
-    const body = each.relation.exclusive ? each.body : linked(each.body, each, id);
-    const [made = null] = await makeTrees(maker, each.target, [body], log);
-    ids.set(each.path, made);
-  }
-  return withIds(body, nested, ids);
+  // A one-to-one link can only be set once the former one is let go, which the change itself does.
+  const bodyOf = (each: Nested) => (each.relation.exclusive ? each.body : linked(each.body, each, id));
+  const linkedTo = nested.map((each) => ({ ...each, body: bodyOf(each) }));
+  const made = await makeNested(maker, linkedTo, log);
+  return withIds(body, nested, idsByPath(linkedTo, made));
 }

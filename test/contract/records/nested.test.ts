@@ -123,6 +123,33 @@ describe("a create with records inside", () => {
     expect(await counts()).toEqual(before);
   });
 
+  it("gives each of a long list its own, through all levels", async () => {
+    const numbers = Array.from({ length: 60 }, (_, at) => at);
+    const own = (at: number) => [1, 2].map((of) => ({ text: `${at}.${of}` }));
+    const list = numbers.map((at) => ({
+      title: `${at}`,
+      author: at % 2 === 0 ? { name: `${at}`, star: { size: at } } : undefined,
+      tags: at % 3 === 0 ? [{ name: `${at}` }] : [],
+      comments: own(at),
+    }));
+    const shared = await make(admin, "authors", { name: "shared" });
+    const bodies = list.map((each) => ({ ...each, author: each.author ?? shared.id }));
+    const fields = "title,author.name,author.star.size,tags.name";
+    const { status, body } = await admin.post("/posts", bodies, { ...SHAPE, fields });
+    expect(status).toBe(201);
+    const made = body.data.map((row: Row) => ({ ...shown(row), size: row.author.star?.size }));
+    expect(made).toEqual(
+      list.map(({ title, author, tags, comments }) => ({
+        title,
+        author: author?.name ?? "shared",
+        size: author?.star.size,
+        tags: tags.map(({ name }) => name),
+        comments: comments.map(({ text }) => text),
+      })),
+    );
+    expect(await counts()).toEqual([30, 120, 60, 20, 31]);
+  });
+
   it("is refused with every violation at its place, through all levels, and makes nothing", async () => {
     const body = {
       author: { name: 5 },
