@@ -18,6 +18,8 @@ const REPAIR_EVERY_MS = 60_000;
 const UNFINISHED_REPAIR_EVERY_MS = 5_000;
 /** How often changes that a dead process has made and not told are looked for. */
 const JOURNAL_REPAIR_EVERY_MS = 5_000;
+/** How much longer than its server a stop waits for writes: for those whose client has left. */
+const WRITES_TIMEOUT_MS = 5_000;
 
 /**
  * @param opening the database of the settings; closed with the service
@@ -52,6 +54,7 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
       deps.records.streams.stop();
       stopSweeping();
       await Promise.all([server.stop(), filler.stop()]);
+      await deps.records.gate.close(WRITES_TIMEOUT_MS);
       await deps.files.contents.stop();
       await deps.records.presence.stop();
       await deps.store.close();

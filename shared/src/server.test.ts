@@ -1,10 +1,9 @@
-// Bodies that are sent too slowly (security, K2): the connection is cut, and nobody else is kept waiting. A stop waits for
-// work that nobody else waits for.
+// Bodies that are sent too slowly (security, K2): the connection is cut, and nobody else is kept waiting.
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { finishBeforeStop, listen, type RunningServer, withoutBodyDeadline } from "./server.js";
+import { listen, type RunningServer, withoutBodyDeadline } from "./server.js";
 
 const WHERE = { host: "127.0.0.1", port: 0, portVariable: "PORT" };
 const bodyTimeouts = { jsonMs: 200, otherMs: 60_000 };
@@ -72,35 +71,5 @@ describe("a request whose body does not come to its end", () => {
     });
     socket.write("234567890");
     expect(await outcome(socket)).toBe("HTTP/1.1 200 OK");
-  });
-});
-
-describe("a stop", () => {
-  it("waits for work whose client has left", async () => {
-    let end = (): void => {};
-    const begun = new Promise<void>((resolve) => {
-      const work: RequestListener = (request, response) => {
-        response.once("close", resolve);
-        finishBeforeStop(request, new Promise<void>((done) => (end = done)));
-      };
-      begin("application/json", work).then((socket) => setTimeout(() => socket.destroy(), 50));
-    });
-    await begun;
-    let isStopped = false;
-    const stopped = server?.stop().then(() => (isStopped = true));
-    await pause(100);
-    expect(isStopped).toBe(false);
-    end();
-    await stopped;
-  });
-
-  it("does not wait for work that has failed", async () => {
-    const failing: RequestListener = (request, response) => {
-      finishBeforeStop(request, Promise.reject(new Error("refused"))).catch(() => response.end());
-    };
-    const socket = await begin("application/json", failing);
-    expect(await outcome(socket)).toBe("HTTP/1.1 200 OK");
-    socket.destroy();
-    await server?.stop();
   });
 });

@@ -63,9 +63,7 @@ export async function listen(
     handler,
   );
   const inFlight = new Set<ServerResponse>();
-  const work = new Set<Promise<unknown>>();
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
-    workOf.set(request, work);
     if (hasBody(request.headers)) setBodyDeadline(request, bodyTimeouts);
     inFlight.add(response);
     response.once("close", () => inFlight.delete(response));
@@ -84,7 +82,7 @@ export async function listen(
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : where.port;
   const host = where.host.includes(":") ? `[${where.host}]` : where.host;
-  return { url: `http://${host}:${port}`, server, stop: () => stop(server, inFlight, work, connections) };
+  return { url: `http://${host}:${port}`, server, stop: () => stop(server, inFlight, connections) };
 }
 
 /** The client asks for the connection to be closed after this request. */
@@ -123,18 +121,6 @@ export function withoutBodyDeadline(request: IncomingMessage): void {
   clearTimeout(deadlines.get(request));
 }
 
-/** The work that the server of a request waits for. */
-const workOf = new WeakMap<IncomingMessage, Set<Promise<unknown>>>();
-
-/** A server that stops waits for this, also when the client has left and nobody waits for the answer. */
-export function finishBeforeStop<Result>(request: IncomingMessage, work: Promise<Result>): Promise<Result> {
-  const works = workOf.get(request);
-  works?.add(work);
-  const done = (): void => void works?.delete(work);
-  work.then(done, done);
-  return work;
-}
-
 function listenProblem(
   error: NodeJS.ErrnoException,
   where: { host: string; port: number; portVariable: string },
@@ -156,28 +142,19 @@ function listenProblem(
 async function stop(
   server: Server,
   inFlight: ReadonlySet<ServerResponse>,
-  work: ReadonlySet<Promise<unknown>>,
   connections: ReadonlySet<Socket>,
 ): Promise<void> {
   // A client must not put its next request on a connection that is about to go.
   for (const response of inFlight) if (!response.headersSent) response.setHeader("Connection", "close");
   // Browsers open connections in advance; Node calls one idle only after its first request.
   for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
-  let giveUp = (): void => {};
-  const tooLate = new Promise<void>((resolve) => {
-    giveUp = resolve;
-  });
-  const deadline = setTimeout(() => {
-    server.closeAllConnections();
-    giveUp();
-  }, STOP_TIMEOUT_MS);
+  const deadline = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS);
   // Answers whose head was out already end on a kept-alive connection, which would stay open for a minute.
   const sweep = setInterval(() => server.closeIdleConnections(), STOP_SWEEP_MS);
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
   });
-  clearInterval(sweep);
-  await Promise.race([Promise.allSettled(work), tooLate]);
   clearTimeout(deadline);
+  clearInterval(sweep);
 }

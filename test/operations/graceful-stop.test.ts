@@ -8,6 +8,8 @@ import { type RunningService, type Stack, startStack } from "../support/stack.js
 
 const CLIENTS = 12;
 const ANSWERS_BEFORE_THE_STOP = 60;
+/** Records of one request: as many as it may have, so that it takes a while. */
+const MANY = 1_000;
 
 let stack: Stack;
 let authorization: string;
@@ -60,7 +62,7 @@ describe("a stop of the data service", () => {
     const [notes, posts] = [client.db().collection("_unfinished"), client.db().collection("posts")];
     const leaving = new AbortController();
     const post = { title: "of one who left", comments: [{ text: "a" }, { text: "b" }] };
-    const body = JSON.stringify(Array.from({ length: 20 }, () => post));
+    const body = JSON.stringify(Array.from({ length: MANY }, () => post));
     const headers = { Authorization: authorization, "Content-Type": "application/json" };
     const gone = fetch(`${stack.dataUrl}/posts`, { method: "POST", headers, body, signal: leaving.signal });
     while ((await notes.countDocuments()) === 0);
@@ -68,7 +70,7 @@ describe("a stop of the data service", () => {
     await expect(gone).rejects.toThrow();
     await stopped(stack.dataService);
     expect(await notes.countDocuments()).toBe(0);
-    expect(await posts.countDocuments({ title: "of one who left" })).toBe(20);
+    expect(await posts.countDocuments({ title: "of one who left" })).toBe(MANY);
     await client.close();
     await stack.restartDataService();
   });

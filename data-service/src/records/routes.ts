@@ -2,7 +2,6 @@
 import { AppError } from "@portico/shared/app-error";
 import { success } from "@portico/shared/envelope";
 import { onlyMethods } from "@portico/shared/only-methods";
-import { finishBeforeStop } from "@portico/shared/server";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
@@ -29,9 +28,6 @@ import { etagOf, expectedVersions, type Versioned } from "./version.js";
 
 /** Parameters that shape a single record. */
 const SHAPE = ["fields", "deep"] as const;
-
-/** Nothing is left in half when these are cut off. */
-const READS: ReadonlySet<string> = new Set(["GET", "QUERY"]);
 
 type Handler = (request: Request, response: Response) => Promise<void>;
 type Methods = Readonly<Record<string, Handler>>;
@@ -86,8 +82,7 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     .route("/:table/:id/restore")
     .post(async (request, response) => {
       const parameters = readParameters(searchOf(request), SHAPE);
-      const restored = restore(deps, principalOf(request), ...names(request), parameters);
-      const record = await finishBeforeStop(request, restored);
+      const record = await restore(deps, principalOf(request), ...names(request), parameters);
       respondWithRecord(response, 200, record);
     })
     .all(onlyMethods("POST"));
@@ -109,10 +104,7 @@ function dispatch(common: Methods, own: OwnHandlers["collection"]): RequestHandl
     const methods = special.get(String(request.params.table)) ?? everyones;
     const method = request.method === "HEAD" ? "GET" : request.method;
     const handler = methods.get(method);
-    if (handler) {
-      const work = handler(request, response);
-      return READS.has(method) ? work : finishBeforeStop(request, work);
-    }
+    if (handler) return handler(request, response);
     const allow = [...methods.keys(), "HEAD", "OPTIONS"].join(", ");
     if (method !== "OPTIONS") throw new AppError("METHOD_NOT_ALLOWED", { headers: { Allow: allow } });
     if (methods.has("QUERY")) response.set("Accept-Query", "application/json");

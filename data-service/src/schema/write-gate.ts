@@ -1,4 +1,5 @@
-// Knows which writes of this instance are under way, and by which catalog each began; a change of a table waits for them.
+// Knows which writes of this instance are under way, and by which catalog each began: a change of a table waits for them,
+// and so does a stop.
 import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { CurrentCatalog } from "./current-catalog.js";
@@ -19,6 +20,8 @@ class TableChanging extends Error {
 export class WriteGate {
   readonly #catalogs: CurrentCatalog;
   readonly #running = new Map<symbol, number>();
+  #isClosed = false;
+  #whenIdle = (): void => {};
 
   constructor(catalogs: CurrentCatalog) {
     this.#catalogs = catalogs;
@@ -27,7 +30,7 @@ export class WriteGate {
   /**
    * Runs a write. While a table it touches is being changed it waits, and then begins again by the new catalog.
    * @param write calls `requireSettled` before its first effect
-   * @throws AppError 503 when the change takes longer than a request may wait
+   * @throws AppError 503 when the change takes longer than a request may wait, or the gate is closed
    */
   async run<Result>(write: () => Promise<Result>): Promise<Result> {
     const began = performance.now();
@@ -49,13 +52,31 @@ export class WriteGate {
     return Math.min(this.#catalogs.version, ...this.#running.values());
   }
 
+  /**
+   * Lets no further write begin and waits for those under way. Their clients may have left: nobody else waits for them.
+   * @param patienceMs how long it waits
+   */
+  async close(patienceMs: number): Promise<void> {
+    this.#isClosed = true;
+    if (this.#running.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const giveUp = setTimeout(resolve, patienceMs);
+      this.#whenIdle = () => {
+        clearTimeout(giveUp);
+        resolve();
+      };
+    });
+  }
+
   async #attempt<Result>(write: () => Promise<Result>): Promise<Result> {
+    if (this.#isClosed) throw stopping();
     const key = Symbol();
     this.#running.set(key, this.#catalogs.version);
     try {
       return await write();
     } finally {
       this.#running.delete(key);
+      if (this.#running.size === 0) this.#whenIdle();
     }
   }
 }
@@ -64,6 +85,13 @@ export class WriteGate {
 export function requireSettled(catalog: Catalog, tables: Iterable<Table>): void {
   if (catalog.changing.size === 0) return;
   for (const table of tables) if (catalog.changing.has(table.id)) throw new TableChanging(table.name);
+}
+
+function stopping(): AppError {
+  return new AppError("SERVICE_UNAVAILABLE", {
+    message: "This service is being stopped; try again.",
+    headers: { "Retry-After": "1" },
+  });
 }
 
 function stillChanging(table: string): AppError {

@@ -2,7 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { contextOf } from "@portico/shared/http-context";
 import { onlyMethods } from "@portico/shared/only-methods";
-import { finishBeforeStop, withoutBodyDeadline } from "@portico/shared/server";
+import { withoutBodyDeadline } from "@portico/shared/server";
 import { type Request, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
@@ -32,7 +32,7 @@ export function importRoutes(deps: RecordDeps, limits: ImportLimits): Router {
   const router = Router({ caseSensitive: true });
   router
     .route("/:table/import")
-    .post((request, response) => finishBeforeStop(request, answerImport(deps, limits, request, response)))
+    .post((request, response) => answerImport(deps, limits, request, response))
     .all(onlyMethods("POST"));
   return router;
 }

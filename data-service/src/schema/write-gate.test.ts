@@ -1,0 +1,70 @@
+// A stop waits for writes, also when nobody waits for their answer.
+import { describe, expect, it } from "@jest/globals";
+import { systemClock } from "@portico/shared/clock";
+import { CurrentCatalog } from "./current-catalog.js";
+import { WriteGate } from "./write-gate.js";
+
+const LONG_MS = 60_000;
+
+const noTables = {
+  state: async () => ({ version: 0, changing: [] }),
+  load: async () => [],
+};
+const makeGate = (): WriteGate => new WriteGate(new CurrentCatalog(noTables, [], systemClock));
+
+/** A write that goes on until it is ended. */
+function makeWrite(): { readonly write: () => Promise<string>; readonly end: () => void } {
+  let end = (): void => {};
+  const ended = new Promise<string>((resolve) => {
+    end = () => resolve("written");
+  });
+  return { write: () => ended, end };
+}
+
+/** Whether a promise is settled when everything that can go on has gone on. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  const nothing = Symbol();
+  const later = new Promise((resolve) => setImmediate(() => resolve(nothing)));
+  return (await Promise.race([promise, later])) !== nothing;
+}
+
+describe("a gate that is closed", () => {
+  it("waits for every write under way", async () => {
+    const gate = makeGate();
+    const [first, second] = [makeWrite(), makeWrite()];
+    const writes = [gate.run(first.write), gate.run(second.write)];
+    const closed = gate.close(LONG_MS);
+    expect(await isSettled(closed)).toBe(false);
+    first.end();
+    expect(await isSettled(closed)).toBe(false);
+    second.end();
+    await closed;
+    expect(await Promise.all(writes)).toEqual(["written", "written"]);
+  });
+
+  it("waits for no write that was refused", async () => {
+    const gate = makeGate();
+    await expect(gate.run(() => Promise.reject(new Error("refused")))).rejects.toThrow("refused");
+    await gate.close(LONG_MS);
+  });
+
+  it("lets no other write begin", async () => {
+    const gate = makeGate();
+    await gate.close(LONG_MS);
+    let hasBegun = false;
+    const write = gate.run(async () => {
+      hasBegun = true;
+    });
+    await expect(write).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    expect(hasBegun).toBe(false);
+  });
+
+  it("gives up when its patience ends", async () => {
+    const gate = makeGate();
+    const { write, end } = makeWrite();
+    const running = gate.run(write);
+    await gate.close(1);
+    end();
+    expect(await running).toBe("written");
+  });
+});
