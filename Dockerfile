@@ -5,6 +5,7 @@ FROM node:24-bookworm-slim AS manifests
 WORKDIR /app
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
 COPY shared/package.json shared/
+COPY shared/patches shared/patches
 COPY data-service/package.json data-service/
 COPY data-service/patches data-service/patches
 COPY gateway/package.json gateway/

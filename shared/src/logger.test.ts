@@ -1,0 +1,30 @@
+// Logs of a process whose reader has gone.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, it } from "@jest/globals";
+
+const LOGGER = new URL("./logger.js", import.meta.url).href;
+
+/** Logs more than a pipe holds, and ends well when its standard input does. */
+const TALKS = `
+  import { makeLogger } from "${LOGGER}";
+  const logger = makeLogger("test", "info");
+  for (let line = 0; line < 100; line += 1) logger.info({ line: "y".repeat(7_000) }, "a line");
+  process.stdin.on("end", () => process.exit(0)).resume();
+  process.send("logged");
+`;
+
+it("a process ends, though nobody reads the last lines of its log any more", async () => {
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", TALKS], {
+    stdio: ["pipe", "pipe", "ignore", "ipc"],
+  });
+  try {
+    const ended = once(child, "exit");
+    await once(child, "message");
+    child.stdout?.destroy();
+    child.stdin?.end();
+    expect(await ended).toEqual([0, null]);
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
