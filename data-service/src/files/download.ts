@@ -1,5 +1,4 @@
 // GET and HEAD /assets/{id}: who may → which bytes → what the client has already → the rest, as it reads.
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AppError } from "@portico/shared/app-error";
 import type { Request, Response } from "express";
@@ -77,7 +76,8 @@ async function send(
   if (verdict !== "whole") response.set("Content-Range", `bytes ${range.start}-${range.end}/${size}`);
   if (request.method === "HEAD" || size === 0) return void response.end();
   try {
-    await pipeline(Readable.from(contents.store.read(key, range), { objectMode: false }), response);
+    // Of a client that stands still nothing is read ahead.
+    await pipeline(contents.store.read(key, range), response);
   } catch (error) {
     // A client that left needs no answer; anything else must look like the broken transfer it is.
     if (!isGone(error)) throw error;

@@ -2,14 +2,15 @@
 //
 // The driver's own streams would do, but for two things: its reader asks for up to 16 MB at once, which fifty downloads
 // make 800; and when its writer is cut off, a chunk that is under way lands after the others were removed
-// (docs/decisions/012).
+// (docs/decisions/015).
+import { Readable } from "node:stream";
 import type { Binary, Collection, Db, WriteConcernSettings } from "mongodb";
 import { ObjectId } from "mongodb";
 import type { ByteRange } from "../files/byte-range.js";
 import type { ContentStore } from "../files/content-store.js";
 
 const BUCKET = "_content";
-/** Half of what the specification advises: of every download under way two chunks are in memory, of an upload one. */
+/** Half of what the specification advises: of every transfer under way one chunk is in memory. */
 const CHUNK_BYTES = 127 * 1024;
 /** Chunks of a download that are asked for at once. */
 const BATCH = 1;
@@ -88,11 +89,15 @@ async function* inPieces(bytes: AsyncIterable<Uint8Array>, size: number): AsyncG
   if (filled > 0) yield piece.subarray(0, filled);
 }
 
-async function* readChunks(
+/**
+ * Reads nothing ahead: of a download that stands still one chunk is in memory. No generator, whose frame may keep a former
+ * chunk for as long as it lives.
+ */
+function readChunks(
   chunks: Collection<ChunkDocument>,
   files_id: ObjectId,
   { start, end }: ByteRange,
-): AsyncGenerator<Uint8Array> {
+): Readable {
   const [first, last] = [Math.floor(start / CHUNK_BYTES), Math.floor(end / CHUNK_BYTES)];
   // With the limit the server knows the last chunk for the last, and need not be asked for more.
   const options = { sort: { n: 1 } as const, batchSize: BATCH, limit: last - first + 1 };
@@ -100,15 +105,27 @@ async function* readChunks(
     .find({ files_id, n: { $gte: first, $lte: last } }, options)
     .project<{ n: number; data: Binary }>({ _id: 0, n: 1, data: 1 });
   let expected = first;
-  try {
-    for await (const { n, data } of cursor) {
-      if (n !== expected) throw new Error(`chunk ${expected} of ${files_id.toHexString()} is missing`);
-      expected += 1;
-      const from = n * CHUNK_BYTES;
-      yield data.buffer.subarray(Math.max(0, start - from), Math.min(data.length(), end + 1 - from));
-    }
-    if (expected <= last) throw new Error(`chunk ${expected} of ${files_id.toHexString()} is missing`);
-  } finally {
-    await cursor.close();
-  }
+  const next = async (): Promise<Uint8Array | null> => {
+    const chunk = await cursor.next();
+    if (chunk === null && expected > last) return null;
+    if (chunk?.n !== expected) throw new Error(`chunk ${expected} of ${files_id.toHexString()} is missing`);
+    expected += 1;
+    const from = chunk.n * CHUNK_BYTES;
+    return chunk.data.buffer.subarray(
+      Math.max(0, start - from),
+      Math.min(chunk.data.length(), end + 1 - from),
+    );
+  };
+  return new Readable({
+    highWaterMark: 0,
+    read() {
+      next().then(
+        (piece) => void (this.destroyed || this.push(piece)),
+        (error: Error) => this.destroy(error),
+      );
+    },
+    destroy(error, done) {
+      cursor.close().then(() => done(error), done);
+    },
+  });
 }
