@@ -7,7 +7,7 @@ import { until } from "../support/process-facts.js";
 import { type RunningService, type Stack, startService, startStack } from "../support/stack.js";
 import { Client, type Outcome } from "./support/client.js";
 import { startLoad, tally } from "./support/load.js";
-import { size } from "./support/notes-system.js";
+import { isLong, size } from "./support/notes-system.js";
 
 const RATE = size(20, 200);
 const ROUNDS = size(1, 10);
@@ -17,8 +17,8 @@ describe("a rolling restart of two gateways and two data services under load", (
   let stack: Stack;
   let twin: Stack;
   beforeAll(async () => {
-    stack = await startStack();
-    twin = await startStack({ twinOf: stack });
+    stack = await startStack({ shipped: true });
+    twin = await startStack({ shipped: true, twinOf: stack });
   });
   afterAll(async () => {
     await twin.stop();
@@ -62,6 +62,7 @@ describe("a rolling restart of two gateways and two data services under load", (
         }
       }
       const outcomes = await load.stop();
+      if (isLong) console.log("rolling restart", tally(outcomes));
       for (const client of clients) client.close();
       // Nobody was signed out, and nobody went without an answer.
       expect(Object.keys(tally(outcomes)).filter((ended) => !["200", "503"].includes(ended))).toEqual([]);
