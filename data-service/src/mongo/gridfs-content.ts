@@ -6,6 +6,7 @@
 import { Readable } from "node:stream";
 import type { Binary, Collection, Db, WriteConcernSettings } from "mongodb";
 import { ObjectId } from "mongodb";
+import pLimit, { type LimitFunction } from "p-limit";
 import type { ByteRange } from "../files/byte-range.js";
 import type { ContentStore } from "../files/content-store.js";
 
@@ -14,6 +15,8 @@ const BUCKET = "_content";
 const CHUNK_BYTES = 127 * 1024;
 /** Chunks of a download that are asked for at once. */
 const BATCH = 1;
+/** Downloads that wait for a chunk at the same time: the other connections to the database are for everybody else. */
+const READS_AT_ONCE = 16;
 
 interface ChunkDocument {
   readonly _id: ObjectId;
@@ -38,6 +41,7 @@ export function makeGridFsContent(db: Db, cluster: boolean): ContentStore {
     ? {}
     : { writeConcern: { w: 1, journal: false } };
   const chunks = db.collection<ChunkDocument>(`${BUCKET}.chunks`, writeConcern);
+  const turns = pLimit(READS_AT_ONCE);
   return {
     async write(key, bytes) {
       const files_id = idOf(key);
@@ -51,7 +55,7 @@ export function makeGridFsContent(db: Db, cluster: boolean): ContentStore {
       const uploadDate = new Date();
       await files.insertOne({ _id: files_id, length, chunkSize: CHUNK_BYTES, uploadDate, filename: key });
     },
-    read: (key, range) => readChunks(chunks, idOf(key), range),
+    read: (key, range) => readChunks(chunks, turns, idOf(key), range),
     async remove(key) {
       await files.deleteOne({ _id: idOf(key) });
       await chunks.deleteMany({ files_id: idOf(key) });
@@ -95,6 +99,7 @@ async function* inPieces(bytes: AsyncIterable<Uint8Array>, size: number): AsyncG
  */
 function readChunks(
   chunks: Collection<ChunkDocument>,
+  turns: LimitFunction,
   files_id: ObjectId,
   { start, end }: ByteRange,
 ): Readable {
@@ -106,7 +111,7 @@ function readChunks(
     .project<{ n: number; data: Binary }>({ _id: 0, n: 1, data: 1 });
   let expected = first;
   const next = async (): Promise<Uint8Array | null> => {
-    const chunk = await cursor.next();
+    const chunk = await turns(() => cursor.next());
     if (chunk === null && expected > last) return null;
     if (chunk?.n !== expected) throw new Error(`chunk ${expected} of ${files_id.toHexString()} is missing`);
     expected += 1;

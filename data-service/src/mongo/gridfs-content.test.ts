@@ -1,0 +1,97 @@
+// Contents in the database: whole, read no further than they are asked for, and never on all connections.
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { ObjectId } from "mongodb";
+import type { ContentStore } from "../files/content-store.js";
+import { makeGridFsContent } from "./gridfs-content.js";
+import { openTestDatabase, type TestDatabase } from "./test-database.js";
+
+const CHUNK_BYTES = 127 * 1024;
+/** Twenty chunks and a half. */
+const BYTES = Buffer.alloc(20.5 * CHUNK_BYTES, "0123456789 ");
+const WHOLE = { start: 0, end: BYTES.length - 1 };
+
+let database: TestDatabase;
+let content: ContentStore;
+let key: string;
+/** How often the database was asked, and at most how often at the same time. */
+let asked = 0;
+let askedAtOnce = 0;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  content = makeGridFsContent(database.db, false);
+  let busy = 0;
+  database.db.client.on("connectionCheckedOut", () => {
+    asked += 1;
+    busy += 1;
+    askedAtOnce = Math.max(askedAtOnce, busy);
+  });
+  database.db.client.on("connectionCheckedIn", () => {
+    busy -= 1;
+  });
+});
+
+afterAll(() => database.close());
+
+beforeEach(async () => {
+  key = new ObjectId().toHexString();
+  await content.write(key, pieces());
+  [asked, askedAtOnce] = [0, 0];
+});
+
+/** Not as long as chunks are. */
+async function* pieces(): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < BYTES.length; at += 10_000) yield BYTES.subarray(at, at + 10_000);
+}
+
+async function readAll(range = WHOLE): Promise<Buffer> {
+  const read: Uint8Array[] = [];
+  for await (const piece of content.read(key, range)) read.push(piece);
+  return Buffer.concat(read);
+}
+
+describe("a content", () => {
+  it.each([
+    WHOLE,
+    { start: 0, end: 0 },
+    { start: CHUNK_BYTES, end: CHUNK_BYTES },
+    { start: CHUNK_BYTES - 1, end: 3 * CHUNK_BYTES },
+    { start: BYTES.length - 5, end: BYTES.length - 1 },
+  ])("comes back as it went in, from $start to $end", async (range) => {
+    expect((await readAll(range)).equals(BYTES.subarray(range.start, range.end + 1))).toBe(true);
+  });
+
+  it("of which a chunk is missing fails, and gives nothing after the gap", async () => {
+    const chunks = database.db.collection("_content.chunks");
+    await chunks.deleteOne({ files_id: ObjectId.createFromHexString(key), n: 3 });
+    await expect(readAll()).rejects.toThrow("chunk 3 of");
+    await chunks.deleteOne({ files_id: ObjectId.createFromHexString(key), n: 20 });
+    await expect(readAll({ start: 4 * CHUNK_BYTES, end: WHOLE.end })).rejects.toThrow("chunk 20 of");
+  });
+
+  it("is not read ahead of whoever reads it", async () => {
+    const reading = content.read(key, WHOLE)[Symbol.asyncIterator]();
+    await reading.next();
+    await pause(100);
+    expect(asked).toBe(1);
+    await reading.return?.();
+  });
+});
+
+describe("many downloads at once", () => {
+  it("leave most connections to everybody else, and all come to their end", async () => {
+    const all = await Promise.all(Array.from({ length: 60 }, () => readAll()));
+    expect(all.every((each) => each.equals(BYTES))).toBe(true);
+    expect(askedAtOnce).toBeGreaterThan(1);
+    expect(askedAtOnce).toBeLessThanOrEqual(16);
+  });
+
+  it("that are given up while they wait keep nobody from reading", async () => {
+    const given = Array.from({ length: 60 }, () => content.read(key, WHOLE)[Symbol.asyncIterator]());
+    const first = given.map((each) => each.next());
+    await Promise.all(given.map((each) => each.return?.()));
+    await Promise.allSettled(first);
+    expect((await readAll()).equals(BYTES)).toBe(true);
+  });
+});
