@@ -11,12 +11,12 @@ import type { ByteRange } from "../files/byte-range.js";
 import type { ContentStore } from "../files/content-store.js";
 
 const BUCKET = "_content";
-/** Half of what the specification advises: of every transfer under way one chunk is in memory. */
+/** Half of what the specification advises: of every download under way one chunk is in memory, of an upload up to two. */
 const CHUNK_BYTES = 127 * 1024;
 /** Chunks of a download that are asked for at once. */
 const BATCH = 1;
-/** Downloads that wait for a chunk at the same time: the other connections to the database are for everybody else. */
-const READS_AT_ONCE = 16;
+/** Downloads wait for chunks on this part of the connections to the database: the others are for everybody else. */
+const SHARE = 1 / 3;
 
 interface ChunkDocument {
   readonly _id: ObjectId;
@@ -41,7 +41,7 @@ export function makeGridFsContent(db: Db, cluster: boolean): ContentStore {
     ? {}
     : { writeConcern: { w: 1, journal: false } };
   const chunks = db.collection<ChunkDocument>(`${BUCKET}.chunks`, writeConcern);
-  const turns = pLimit(READS_AT_ONCE);
+  const turns = pLimit(Math.max(1, Math.floor(db.client.options.maxPoolSize * SHARE)));
   return {
     async write(key, bytes) {
       const files_id = idOf(key);
@@ -110,16 +110,21 @@ function readChunks(
     .find({ files_id, n: { $gte: first, $lte: last } }, options)
     .project<{ n: number; data: Binary }>({ _id: 0, n: 1, data: 1 });
   let expected = first;
+  let asking: ReturnType<typeof cursor.next> = Promise.resolve(null);
+  const ask = (): typeof asking => {
+    asking = cursor.next();
+    return asking;
+  };
   const next = async (): Promise<Uint8Array | null> => {
-    const chunk = await turns(() => cursor.next());
+    const chunk = await turns(ask);
     if (chunk === null && expected > last) return null;
     if (chunk?.n !== expected) throw new Error(`chunk ${expected} of ${files_id.toHexString()} is missing`);
     expected += 1;
     const from = chunk.n * CHUNK_BYTES;
-    return chunk.data.buffer.subarray(
-      Math.max(0, start - from),
-      Math.min(chunk.data.length(), end + 1 - from),
-    );
+    const [begin, stop] = [Math.max(0, start - from), Math.min(chunk.data.length(), end + 1 - from)];
+    // Of an empty piece a reader is told nothing: it would wait for ever.
+    if (begin >= stop) throw new Error(`chunk ${chunk.n} of ${files_id.toHexString()} is too short`);
+    return chunk.data.buffer.subarray(begin, stop);
   };
   return new Readable({
     highWaterMark: 0,
@@ -130,7 +135,9 @@ function readChunks(
       );
     },
     destroy(error, done) {
-      cursor.close().then(() => done(error), done);
+      const close = (): Promise<void> => cursor.close();
+      // Before the first answer the driver knows of no cursor that it could close.
+      asking.then(close, close).then(() => done(error), done);
     },
   });
 }
