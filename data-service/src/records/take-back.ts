@@ -37,16 +37,26 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
 
 /** The steps before it are taken back whatever stands against this one. @throws what others have not caused */
 function requireTaken({ logger }: Deps, { name }: Table, { kind }: UndoStep, error: unknown): void {
-  if (!(error instanceof AppError) || !TAKEN.includes(error.code)) throw error;
+  if (!isTaken(error)) throw error;
   logger.warn({ table: name, step: kind, err: error }, "others have taken what a request would give back");
 }
 
+function isTaken(error: unknown): boolean {
+  return error instanceof AppError && TAKEN.includes(error.code);
+}
+
 /** Somebody may have linked to it meanwhile: it goes as any record does, or stays where that is not allowed. */
-async function unmake(deps: Deps, catalog: Catalog, table: Table, { ids }: Made): Promise<void> {
-  const there = await deps.store.existing(table, ids);
-  const left = ids.filter((id) => there.has(idText(table, id)));
+async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): Promise<void> {
+  const there = await deps.store.existing(table, step.ids);
+  const left = step.ids.filter((id) => there.has(idText(table, id)));
   if (left.length === 0) return;
-  await takeAway(deps, catalog, { table, ids: left }, { ...OWN_REACH, permanent: true });
+  const take = (some: readonly Stored[]) =>
+    takeAway(deps, catalog, { table, ids: some }, { ...OWN_REACH, permanent: true });
+  await take(left).catch(async (error: unknown) => {
+    if (left.length === 1 || !isTaken(error)) throw error;
+    // One that has to stay keeps none of the others.
+    for (const id of left) await take([id]).catch((each: unknown) => requireTaken(deps, table, step, each));
+  });
 }
 
 async function changeBack(

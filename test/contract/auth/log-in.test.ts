@@ -546,6 +546,15 @@ describe("an account", () => {
     );
   });
 
+  it("may be one of a long list of new ones, each with a password of its own", async () => {
+    const list = Array.from({ length: 60 }, (_none, at) => ({
+      email: `one-of-many-${at}@example.com`,
+      password: `password ${at}`,
+    }));
+    expect((await admin.post("/svc_user", list)).status).toBe(201);
+    expect((await anyone.post("/auth/login", list[59])).status).toBe(200);
+  });
+
   it("has its e-mail trimmed and in lower case", async () => {
     const { status, body } = await admin.post("/svc_user", {
       email: "  Fay@Example.com ",

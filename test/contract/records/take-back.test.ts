@@ -31,6 +31,7 @@ beforeAll(async () => {
     relations: [
       { name: "shelf", type: "many-to-one", table: "shelves", inverse: "items" },
       { name: "box", type: "one-to-one", table: "shelves", inverse: "content" },
+      { name: "holds", type: "many-to-one", table: "shelves", inverse: "holders", onDelete: "RESTRICT" },
     ],
   });
   await makeTable(api, { name: "numbered", idType: "int", columns: [{ name: "title", type: "string" }] });
@@ -164,6 +165,17 @@ describe("what a dead process has left", () => {
     expect(await read(api, "shelves", shelf)).toBeUndefined();
     const { body } = await api.get("/items", { filter: { box: holder }, fields: "title" });
     expect(body.data).toEqual([{ title: "has the box" }]);
+  }, 60_000);
+
+  it("goes but for the one that others hold by now", async () => {
+    const shelves = await Promise.all(
+      ["a", "b", "c"].map((of) => make(api, "shelves", { name: `batch ${of}` })),
+    );
+    await make(api, "items", { title: "holds b", holds: shelves[1]?.id });
+    const ids = shelves.map(({ id }) => new ObjectId(String(id)));
+    await leave({ kind: "made", table: await tableId("shelves"), ids });
+    await settled(0);
+    expect(await shelvesNamed("batch ")).toEqual(["batch b"]);
   }, 60_000);
 
   it("never did its change: the one that another request has made instead stays", async () => {
