@@ -2,7 +2,7 @@
 import { tellLauncher } from "@portico/shared/launcher-messages";
 import { refuseMalformed } from "@portico/shared/refuse-malformed";
 import type { Service } from "@portico/shared/run-service";
-import { listen } from "@portico/shared/server";
+import { listen, STOP_TIMEOUT_MS } from "@portico/shared/server";
 import { startTracing } from "@portico/shared/tracing";
 import { makeApp } from "./app.js";
 import type { Config } from "./config.js";
@@ -18,8 +18,6 @@ const REPAIR_EVERY_MS = 60_000;
 const UNFINISHED_REPAIR_EVERY_MS = 5_000;
 /** How often changes that a dead process has made and not told are looked for. */
 const JOURNAL_REPAIR_EVERY_MS = 5_000;
-/** How much longer than its server a stop waits for writes: for those whose client has left. */
-const WRITES_TIMEOUT_MS = 5_000;
 
 /**
  * @param opening the database of the settings; closed with the service
@@ -48,13 +46,15 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
     url: server.url,
     async stop() {
       health.stopping = true;
+      const began = performance.now();
       clearInterval(repairs);
       clearInterval(journalRepairs);
       clearInterval(unfinishedRepairs);
       deps.records.streams.stop();
       stopSweeping();
       await Promise.all([server.stop(), filler.stop()]);
-      await deps.records.gate.close(WRITES_TIMEOUT_MS);
+      // Those whose client has left get no more time than all others.
+      await deps.records.gate.close(STOP_TIMEOUT_MS - (performance.now() - began));
       await deps.files.contents.stop();
       await deps.records.presence.stop();
       await deps.store.close();

@@ -20,7 +20,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** A client whose request was refused may go on sending for this long. */
 const LINGER_MS = 10_000;
 /** In-flight requests get this long to finish. */
-const STOP_TIMEOUT_MS = 30_000;
+export const STOP_TIMEOUT_MS = 30_000;
 /** How often a stopping server closes the connections whose answer has just ended. */
 const STOP_SWEEP_MS = 50;
 

@@ -42,7 +42,8 @@ export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number
       // A wrong `fields` is refused before anything changes.
       await readMe(request, principal);
       const expected = expectedVersions(request.get("If-Match"));
-      await updateMe(deps, principal, users, body(request), auditFacts(request), expected);
+      const change = () => updateMe(deps, principal, users, body(request), auditFacts(request), expected);
+      await deps.gate.run(change);
       respondWithRecord(response, 200, await readMe(request, principal));
     })
     .all(onlyMethods("GET", "HEAD", "PATCH"));

@@ -29,6 +29,9 @@ import { etagOf, expectedVersions, type Versioned } from "./version.js";
 /** Parameters that shape a single record. */
 const SHAPE = ["fields", "deep"] as const;
 
+/** Methods that write nothing. */
+const READS: ReadonlySet<string> = new Set(["GET", "QUERY"]);
+
 type Handler = (request: Request, response: Response) => Promise<void>;
 type Methods = Readonly<Record<string, Handler>>;
 
@@ -76,8 +79,8 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
       respond(response, 200);
     },
   };
-  router.all("/:table", ...jsonBody(bodyMaxBytes), dispatch(collection, own.collection));
-  router.all("/:table/:id", ...jsonBody(bodyMaxBytes), dispatch(member, own.member));
+  router.all("/:table", ...jsonBody(bodyMaxBytes), dispatch(deps, collection, own.collection));
+  router.all("/:table/:id", ...jsonBody(bodyMaxBytes), dispatch(deps, member, own.member));
   router
     .route("/:table/:id/restore")
     .post(async (request, response) => {
@@ -95,7 +98,7 @@ export interface OwnHandlers {
   readonly member: Readonly<Record<string, Partial<Record<string, Handler | null>>>>;
 }
 
-function dispatch(common: Methods, own: OwnHandlers["collection"]): RequestHandler {
+function dispatch({ gate }: RecordDeps, common: Methods, own: OwnHandlers["collection"]): RequestHandler {
   const everyones = methodsOf(common);
   const special = new Map(
     Object.entries(own).map(([table, methods]) => [table, methodsOf({ ...common, ...methods })]),
@@ -104,7 +107,9 @@ function dispatch(common: Methods, own: OwnHandlers["collection"]): RequestHandl
     const methods = special.get(String(request.params.table)) ?? everyones;
     const method = request.method === "HEAD" ? "GET" : request.method;
     const handler = methods.get(method);
-    if (handler) return handler(request, response);
+    // A stop waits also for what follows a write, such as its entry in the audit log.
+    if (handler)
+      return READS.has(method) ? handler(request, response) : gate.hold(() => handler(request, response));
     const allow = [...methods.keys(), "HEAD", "OPTIONS"].join(", ");
     if (method !== "OPTIONS") throw new AppError("METHOD_NOT_ALLOWED", { headers: { Allow: allow } });
     if (methods.has("QUERY")) response.set("Accept-Query", "application/json");

@@ -42,6 +42,17 @@ describe("a gate that is closed", () => {
     expect(await Promise.all(writes)).toEqual(["written", "written"]);
   });
 
+  it("waits for what is held, of which a change of a table takes no notice", async () => {
+    const gate = makeGate();
+    const { write, end } = makeWrite();
+    const held = gate.hold(write);
+    expect(gate.version).toBe(-1);
+    const closed = gate.close(LONG_MS);
+    expect(await isSettled(closed)).toBe(false);
+    end();
+    await Promise.all([held, closed]);
+  });
+
   it("waits for no write that was refused", async () => {
     const gate = makeGate();
     await expect(gate.run(() => Promise.reject(new Error("refused")))).rejects.toThrow("refused");

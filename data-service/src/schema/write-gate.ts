@@ -47,13 +47,19 @@ export class WriteGate {
     }
   }
 
+  /** Runs something that writes by no catalog, or through `run`: only a stop waits for it. */
+  hold<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#track(work, Number.POSITIVE_INFINITY);
+  }
+
   /** The number of changes that everything this instance does is at least based on. */
   get version(): number {
     return Math.min(this.#catalogs.version, ...this.#running.values());
   }
 
   /**
-   * Lets no further write begin and waits for those under way. Their clients may have left: nobody else waits for them.
+   * Lets no further write begin and waits for what is under way, also when its client has left and nobody else waits for
+   * it. A request of many writes ends between two of them.
    * @param patienceMs how long it waits
    */
   async close(patienceMs: number): Promise<void> {
@@ -70,10 +76,14 @@ export class WriteGate {
 
   async #attempt<Result>(write: () => Promise<Result>): Promise<Result> {
     if (this.#isClosed) throw stopping();
+    return this.#track(write, this.#catalogs.version);
+  }
+
+  async #track<Result>(work: () => Promise<Result>, version: number): Promise<Result> {
     const key = Symbol();
-    this.#running.set(key, this.#catalogs.version);
+    this.#running.set(key, version);
     try {
-      return await write();
+      return await work();
     } finally {
       this.#running.delete(key);
       if (this.#running.size === 0) this.#whenIdle();
