@@ -1,6 +1,8 @@
-// Passwords -> argon2id PHC strings and back, a few at a time.
-import { hash, parseOptions, verify } from "@node-rs/argon2";
+// Passwords -> argon2id PHC strings and back, a few at a time, in threads of their own.
+import { parseOptions } from "@node-rs/argon2";
 import { AppError } from "@portico/shared/app-error";
+import { Piscina } from "piscina";
+import type { HashTask } from "./hash-thread.js";
 
 export { passwordProblem } from "./password-problem.js";
 
@@ -11,15 +13,13 @@ const ARGON2ID = 2;
 /** A password nobody has: as costly to check as a real one, and what it hashes is unknown to everybody. */
 const NOBODYS = `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST.parallelism}$bm8gc2FsdCBuZWVkZWQu$XEE7zBFQCCmfCDPWUZDu1RQGOO+hvGYNfZzpKm1LXTo`;
 
-/**
- * Hashing and signature checks share libuv's four threads. With all four hashing, checking a token took 12 ms
- * at the median instead of 0.5; with three it takes 0.8. Beyond fifty waiting, nobody would wait for the answer;
- * where processors are busy with other things, fewer take as long.
- */
+/** Beyond fifty waiting, nobody would wait for the answer; where processors are busy with other things, fewer take as long. */
 const MAX_RUNNING = 3;
 const MAX_WAITING = 50;
 const MAX_WAIT_MS = 4_000;
 const RETRY_AFTER_SECONDS = "2";
+/** A thread that has nothing to do ends after this, and frees its memory. */
+const IDLE_MS = 30_000;
 
 /** Hashes and checks passwords. Each call may refuse with SERVICE_UNAVAILABLE when too many are waiting. */
 export interface PasswordHasher {
@@ -32,14 +32,19 @@ export interface PasswordHasher {
 }
 
 export function makePasswordHasher(): PasswordHasher {
-  const run = makePool(MAX_RUNNING, MAX_WAITING, MAX_WAIT_MS);
+  const turns = makePool(MAX_RUNNING, MAX_WAITING, MAX_WAIT_MS);
+  const threads = new Piscina<HashTask, string | boolean>({
+    filename: new URL("./hash-thread.js", import.meta.url).href,
+    ...{ minThreads: 0, maxThreads: MAX_RUNNING, idleTimeout: IDLE_MS },
+  });
+  const verify = async (stored: string, password: string): Promise<boolean> =>
+    (await turns(() => threads.run({ kind: "verify", stored, password }))) === true;
+  const verifyNothing = async (password: string): Promise<false> =>
+    (await verify(NOBODYS, password)) && false;
   return {
-    hash: (password) => run(() => hash(password, COST)),
-    verify: (stored, password) =>
-      run(async () =>
-        isArgon2(stored) ? verify(stored, password) : (await verify(NOBODYS, password)) && false,
-      ),
-    verifyNothing: (password) => run(async () => (await verify(NOBODYS, password)) && false),
+    hash: async (password) => String(await turns(() => threads.run({ kind: "hash", password, cost: COST }))),
+    verify: (stored, password) => (isArgon2(stored) ? verify(stored, password) : verifyNothing(password)),
+    verifyNothing,
     needsRehash,
   };
 }

@@ -31,7 +31,7 @@ const DEFAULTS = {
   maxPoolSize: 50,
   maxIdleTimeMS: 300_000,
   // Less than a client waits; without it a request would wait for a free connection for ever.
-  waitQueueTimeoutMS: 3_000,
+  waitQueueTimeoutMS: 2_000,
 } as const satisfies MongoClientOptions;
 
 const AUTHENTICATION_FAILED = [18, 8000];

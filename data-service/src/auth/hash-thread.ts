@@ -1,0 +1,21 @@
+// What a thread of the password hasher does. It gives way to everything else: a flood of sign-ins must not slow those who
+// are signed in.
+import { getPriority, setPriority } from "node:os";
+import { hashSync, type Options, verifySync } from "@node-rs/argon2";
+
+/** Sent to a thread: a password to hash, or one to compare with a hash. */
+export type HashTask =
+  | { readonly kind: "hash"; readonly password: string; readonly cost: Options }
+  | { readonly kind: "verify"; readonly stored: string; readonly password: string };
+
+/** More than that of the embedded engine, whose queries others wait for. */
+const NICENESS = 15;
+
+// On Linux this is of the calling thread only.
+if (process.platform === "linux" && getPriority() < NICENESS) setPriority(NICENESS);
+
+/** @returns the hash, or whether the password is the one of the hash */
+export default function run(task: HashTask): string | boolean {
+  if (task.kind === "hash") return hashSync(task.password, task.cost);
+  return verifySync(task.stored, task.password);
+}
