@@ -38,6 +38,12 @@ export class AppError extends Error {
   }
 }
 
+/** A refusal of what may be sent again: 503. @param retryAfterSeconds what the client is told to wait */
+export function unavailable(message: string, retryAfterSeconds: number, cause?: unknown): AppError {
+  const headers = { "Retry-After": String(retryAfterSeconds) };
+  return new AppError("SERVICE_UNAVAILABLE", { message, headers, cause });
+}
+
 /** A refusal with a 4xx: nothing of what was asked was done. Of any other error nobody knows how far it came. */
 export function isClientError(error: unknown): error is AppError {
   return error instanceof AppError && error.status < 500;

@@ -1,7 +1,7 @@
 // Refuses requests at once while the process has more than it can do, so that those it has taken still get done.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { RequestHandler, Response } from "express";
-import { AppError } from "./app-error.js";
+import { unavailable } from "./app-error.js";
 import type { EnvReader } from "./env.js";
 import { hasBody } from "./has-body.js";
 import { type Waiting, WaitingRequests } from "./waiting-requests.js";
@@ -52,10 +52,7 @@ export function shedLoad(limits: OverloadLimits, onShed: (why: Overload) => void
     });
     if (why !== undefined) {
       onShed(why);
-      throw new AppError("SERVICE_UNAVAILABLE", {
-        message: "The service is overloaded; try again in a moment.",
-        headers: { "Retry-After": String(RETRY_AFTER_SECONDS) },
-      });
+      throw unavailable("The service is overloaded; try again in a moment.", RETRY_AFTER_SECONDS);
     }
     inFlight += 1;
     response.once("close", () => {

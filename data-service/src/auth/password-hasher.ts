@@ -1,6 +1,6 @@
 // Passwords -> argon2id PHC strings and back, a few at a time, in threads of their own.
 import { parseOptions } from "@node-rs/argon2";
-import { AppError } from "@portico/shared/app-error";
+import { type AppError, unavailable } from "@portico/shared/app-error";
 import { Piscina } from "piscina";
 import type { HashTask } from "./hash-thread.js";
 
@@ -13,11 +13,12 @@ const ARGON2ID = 2;
 /** A password nobody has: as costly to check as a real one, and what it hashes is unknown to everybody. */
 const NOBODYS = `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST.parallelism}$bm8gc2FsdCBuZWVkZWQu$XEE7zBFQCCmfCDPWUZDu1RQGOO+hvGYNfZzpKm1LXTo`;
 
-/** Beyond fifty waiting, nobody would wait for the answer; where processors are busy with other things, fewer take as long. */
+/** Threads, which give way to everything else. */
 const MAX_RUNNING = 3;
+/** Beyond that nobody would wait for the answer; where processors are busy with other things, fewer take as long. */
 const MAX_WAITING = 50;
 const MAX_WAIT_MS = 4_000;
-const RETRY_AFTER_SECONDS = "2";
+const RETRY_AFTER_SECONDS = 2;
 /** A thread that has nothing to do ends after this, and frees its memory. */
 const IDLE_MS = 30_000;
 
@@ -102,8 +103,5 @@ export function makePool(maxRunning: number, maxWaiting: number, maxWaitMs: numb
 }
 
 function tooBusy(): AppError {
-  return new AppError("SERVICE_UNAVAILABLE", {
-    message: "Too many sign-ins at once; try again in a moment.",
-    headers: { "Retry-After": RETRY_AFTER_SECONDS },
-  });
+  return unavailable("Too many sign-ins at once; try again in a moment.", RETRY_AFTER_SECONDS);
 }

@@ -3,7 +3,7 @@
 // A new key is published at once and signs from ACTIVATION_MS later on, when every instance has learned of it. Which key
 // signs a token follows from the token's own time, so instances agree without talking to each other.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
-import { AppError } from "@portico/shared/app-error";
+import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import { ConfigError } from "@portico/shared/env";
 import type { KeySealer } from "./key-sealer.js";
@@ -84,7 +84,7 @@ export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Pr
       const isKnown = believed(kid, now) !== undefined;
       // At times also for a known key: it may have been replaced, and its time run out.
       await refresh(isKnown ? MAX_AGE_MS : LOOK_AGAIN_MS).catch((cause: unknown) => {
-        if (!isKnown) throw unavailable(cause);
+        if (!isKnown) throw unreadable(cause);
       });
       return believed(kid, now)?.publicKey;
     },
@@ -141,12 +141,8 @@ function requireSigner(key: RingKey | undefined): { kid: string; key: KeyObject 
 }
 
 /** A token is not to be called invalid because nobody could look. */
-function unavailable(cause: unknown): AppError {
-  return new AppError("SERVICE_UNAVAILABLE", {
-    message: "The signing keys can not be read right now; try again shortly.",
-    headers: { "Retry-After": "2" },
-    cause,
-  });
+function unreadable(cause: unknown): AppError {
+  return unavailable("The signing keys can not be read right now; try again shortly.", 2, cause);
 }
 
 function newPrivateKey(): KeyObject {

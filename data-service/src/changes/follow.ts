@@ -1,5 +1,5 @@
 // GET /{table}/changes: tells one caller what happens to the records of a table, until one of the two goes away.
-import { AppError, isClientError } from "@portico/shared/app-error";
+import { AppError, isClientError, unavailable } from "@portico/shared/app-error";
 import type { Response } from "express";
 import type { Feed } from "../journal/feed.js";
 import type { Position } from "../mongo/journal-store.js";
@@ -54,10 +54,7 @@ export class Streams {
         headers: { "Retry-After": "5" },
       });
     if (this.#isStopping || this.#open.size >= MOST_STREAMS)
-      throw new AppError("SERVICE_UNAVAILABLE", {
-        message: "Too many clients follow changes here; try again shortly.",
-        headers: { "Retry-After": "5" },
-      });
+      throw unavailable("Too many clients follow changes here; try again shortly.", 5);
     const stream = new AbortController();
     this.#open.set(stream, caller);
     return stream;

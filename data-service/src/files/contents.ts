@@ -1,7 +1,7 @@
 // Contents and their fate. Bytes are written before the record that names them and removed after it: whatever process
 // dies in between, no record is without its bytes, and bytes without a record are found by the note written first.
 
-import { AppError } from "@portico/shared/app-error";
+import { unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
@@ -49,10 +49,7 @@ export class Contents {
   async claim(key: string): Promise<void> {
     if ((await this.#deps.ledger.renew([key], this.#lease())) === 1) return;
     this.#own.delete(key);
-    throw new AppError("SERVICE_UNAVAILABLE", {
-      message: "Storing the file took too long; send it again.",
-      headers: { "Retry-After": "1" },
-    });
+    throw unavailable("Storing the file took too long; send it again.", 1);
   }
 
   /** A record names the content now. */

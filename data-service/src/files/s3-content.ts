@@ -1,6 +1,6 @@
 // Contents of files in an S3-compatible bucket. Nobody knows beforehand how long a file is, so it goes up in parts: of
 // each upload that is under way one part is held in memory.
-import { AppError } from "@portico/shared/app-error";
+import { unavailable } from "@portico/shared/app-error";
 import { S3mini, S3ServiceError } from "s3mini";
 import type { ContentStore } from "./content-store.js";
 import type { S3Settings } from "./s3-settings.js";
@@ -84,10 +84,6 @@ async function refusing<Result>(call: () => Promise<Result>): Promise<Result> {
     const isBuckets =
       cause instanceof S3ServiceError || (cause instanceof Error && cause.name.startsWith("S3"));
     if (!isBuckets) throw cause;
-    throw new AppError("SERVICE_UNAVAILABLE", {
-      message: "The store of files can not be reached; try again shortly.",
-      headers: { "Retry-After": "2" },
-      cause,
-    });
+    throw unavailable("The store of files can not be reached; try again shortly.", 2, cause);
   }
 }

@@ -1,5 +1,5 @@
 // Lets a few tasks run at once and as many wait; the next one is refused.
-import { AppError } from "@portico/shared/app-error";
+import { unavailable } from "@portico/shared/app-error";
 
 export class SlotQueue {
   readonly #atOnce: number;
@@ -28,10 +28,7 @@ export class SlotQueue {
 
   #turn(): Promise<void> {
     if (this.#waiting.length >= this.#most)
-      throw new AppError("SERVICE_UNAVAILABLE", {
-        message: "Too many pictures are being made at the moment; try again shortly.",
-        headers: { "Retry-After": "2" },
-      });
+      throw unavailable("Too many pictures are being made at the moment; try again shortly.", 2);
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 }

@@ -1,6 +1,6 @@
 // Refuses writes while the disk under the embedded database is nearly full: the engine ends the process when it is.
 import { statfs } from "node:fs/promises";
-import { AppError } from "@portico/shared/app-error";
+import { unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { RequestHandler } from "express";
 
@@ -30,11 +30,10 @@ export function requireFreeSpace({ free, reserveBytes, clock }: FreeSpaceDeps): 
     }
     const announced = Number(request.headers["content-length"] ?? 0);
     if (bytes - announced >= reserveBytes) return next();
-    throw new AppError("SERVICE_UNAVAILABLE", {
-      message:
-        "The database's disk is nearly full: reading and deleting go on, writing does when there is room.",
-      headers: { "Retry-After": "60" },
-    });
+    throw unavailable(
+      "The database's disk is nearly full: reading and deleting go on, writing does when there is room.",
+      60,
+    );
   };
 }
 

@@ -1,5 +1,5 @@
 // Errors of the MongoDB driver -> refusals in the words of the API. No driver text gets through.
-import { AppError } from "@portico/shared/app-error";
+import { AppError, unavailable } from "@portico/shared/app-error";
 import {
   MongoBulkWriteError,
   MongoError,
@@ -51,11 +51,6 @@ export function away(cause: unknown): AppError {
 /** The refusal where all connections were taken for as long as a request may wait for one. */
 function busy(cause: unknown): AppError {
   return unavailable("The database has too much to do; try again in a moment.", 2, cause);
-}
-
-function unavailable(message: string, retryAfterSeconds: number, cause: unknown): AppError {
-  const headers = { "Retry-After": String(retryAfterSeconds) };
-  return new AppError("SERVICE_UNAVAILABLE", { message, headers, cause });
 }
 
 function serverRefusal(error: MongoServerError, table: Table | undefined): unknown {

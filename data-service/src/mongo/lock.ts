@@ -1,7 +1,7 @@
 // Lets one thing of a kind happen at a time, over all instances: for questions about many records (does the move of a
 // folder make a circle? is there another root admin?), which no single write could ask.
 import { randomUUID } from "node:crypto";
-import { AppError } from "@portico/shared/app-error";
+import { unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Db } from "mongodb";
 import { isDuplicate } from "./driver-errors.js";
@@ -45,11 +45,7 @@ export function makeLock(db: Db, clock: Clock, name: string, refusal: string): L
     const holder = randomUUID();
     const began = performance.now();
     while (!(await take(holder))) {
-      if (performance.now() - began > PATIENCE_MS)
-        throw new AppError("SERVICE_UNAVAILABLE", {
-          message: refusal,
-          headers: { "Retry-After": "2" },
-        });
+      if (performance.now() - began > PATIENCE_MS) throw unavailable(refusal, 2);
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     }
     try {

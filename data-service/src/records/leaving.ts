@@ -1,7 +1,7 @@
 // Records that are about to be deleted: nothing new may link to them where that would forbid the delete, from the moment
 // on that it looks for such links, and changes wait until it is decided. What goes is noted, so that links which a crash
 // keeps from being looked for are found.
-import { AppError } from "@portico/shared/app-error";
+import { type AppError, unavailable } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
@@ -197,8 +197,8 @@ export async function decided(deps: Pick<RecordDeps, "store">, table: Table, id:
 }
 
 function stillLeaving(table: Table): AppError {
-  return new AppError("SERVICE_UNAVAILABLE", {
-    message: `A record of "${table.name}" that this request changes or links to is being deleted; try again shortly.`,
-    headers: { "Retry-After": "2" },
-  });
+  return unavailable(
+    `A record of "${table.name}" that this request changes or links to is being deleted; try again shortly.`,
+    2,
+  );
 }

@@ -2,7 +2,7 @@
 //
 // Before each write there is a note how to take it back; the last write of all says that everything is there (it removes
 // the note, or ends the Idempotency-Key). What a dead process has left is taken back by the next one that looks.
-import { AppError } from "@portico/shared/app-error";
+import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
@@ -157,8 +157,5 @@ function dropFrom(steps: UndoStep[]): UndoLog["drop"] {
 }
 
 function tookTooLong(): AppError {
-  return new AppError("SERVICE_UNAVAILABLE", {
-    message: "The request took so long that what it had written was taken back; send it again.",
-    headers: { "Retry-After": "1" },
-  });
+  return unavailable("The request took so long that what it had written was taken back; send it again.", 1);
 }

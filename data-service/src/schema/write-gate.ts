@@ -1,6 +1,6 @@
 // Knows which writes of this instance are under way, and by which catalog each began: a change of a table waits for them,
 // and so does a stop.
-import { AppError } from "@portico/shared/app-error";
+import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { CurrentCatalog } from "./current-catalog.js";
 
@@ -98,15 +98,9 @@ export function requireSettled(catalog: Catalog, tables: Iterable<Table>): void 
 }
 
 function stopping(): AppError {
-  return new AppError("SERVICE_UNAVAILABLE", {
-    message: "This service is being stopped; try again.",
-    headers: { "Retry-After": "1" },
-  });
+  return unavailable("This service is being stopped; try again.", 1);
 }
 
 function stillChanging(table: string): AppError {
-  return new AppError("SERVICE_UNAVAILABLE", {
-    message: `"${table}" is being changed; try again shortly.`,
-    headers: { "Retry-After": "5" },
-  });
+  return unavailable(`"${table}" is being changed; try again shortly.`, 5);
 }

@@ -1,9 +1,9 @@
 // /healthz and /readyz of the gateway itself, for whoever operates it.
-import { AppError } from "@portico/shared/app-error";
+import { unavailable } from "@portico/shared/app-error";
 import type { RequestHandler } from "express";
 import type { AuthClient } from "../upstream/auth-client.js";
 
-const RETRY_AFTER = { "Retry-After": "5" };
+const RETRY_AFTER_SECONDS = 5;
 
 /** The process runs. */
 export const healthz: RequestHandler = (_request, response) => {
@@ -13,12 +13,8 @@ export const healthz: RequestHandler = (_request, response) => {
 /** It can serve: it is not stopping, and the data service is ready. @param isStopping asked each time */
 export function readyz(client: Pick<AuthClient, "isReady">, isStopping: () => boolean): RequestHandler {
   return async (_request, response) => {
-    if (isStopping()) throw unavailable("The gateway is stopping.");
-    if (!(await client.isReady())) throw unavailable("The data service is not ready.");
+    if (isStopping()) throw unavailable("The gateway is stopping.", RETRY_AFTER_SECONDS);
+    if (!(await client.isReady())) throw unavailable("The data service is not ready.", RETRY_AFTER_SECONDS);
     response.set("Cache-Control", "no-store").json({ status: "ok" });
   };
-}
-
-function unavailable(message: string): AppError {
-  return new AppError("SERVICE_UNAVAILABLE", { message, headers: RETRY_AFTER });
 }
