@@ -1,7 +1,7 @@
 // What a thread of the password hasher does. It gives way to everything else: a flood of sign-ins must not slow those who
 // are signed in.
-import { getPriority, setPriority } from "node:os";
 import { hashSync, type Options, verifySync } from "@node-rs/argon2";
+import { giveWay } from "../give-way.js";
 
 /** Sent to a thread: a password to hash, or one to compare with a hash. */
 export type HashTask =
@@ -11,8 +11,7 @@ export type HashTask =
 /** More than that of the embedded engine, whose queries others wait for. */
 const NICENESS = 15;
 
-// On Linux this is of the calling thread only.
-if (process.platform === "linux" && getPriority() < NICENESS) setPriority(NICENESS);
+giveWay(NICENESS);
 
 /** @returns the hash, or whether the password is the one of the hash */
 export default function run(task: HashTask): string | boolean {

@@ -1,6 +1,7 @@
 // Authorization header -> Principal. A bad credential is refused on every route, never taken for nobody.
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
+import { isSafe } from "@portico/shared/safe-methods";
 import type { Request, RequestHandler } from "express";
 import type { AccessTokens } from "../auth/access-token.js";
 import { looksLikeApiToken } from "../auth/api-token.js";
@@ -40,9 +41,6 @@ export function signedInAt(request: Request): SignedIn | undefined {
   return principal?.kind === "user" ? principal : undefined;
 }
 
-/** Methods that change nothing (RFC 9110, section 9.2.1; RFC 10008 for QUERY). */
-const SAFE_METHODS = ["GET", "HEAD", "OPTIONS", "QUERY"];
-
 /**
  * @throws AppError TOKEN_EXPIRED or INVALID_TOKEN (401) for any Authorization header that proves nobody, FORBIDDEN
  * for a read-only API token with a method that could change something
@@ -53,7 +51,7 @@ export function authenticate(deps: AuthenticateDeps): RequestHandler {
     const presented = request.headersDistinct.authorization;
     const principal = presented === undefined ? ANONYMOUS : await proved(deps, presented);
     principals.set(request, principal);
-    if (principal.kind === "user" && principal.apiToken?.readOnly && !SAFE_METHODS.includes(request.method)) {
+    if (principal.kind === "user" && principal.apiToken?.readOnly && !isSafe(request.method)) {
       throw new AppError("FORBIDDEN", `This API token is read-only; it can't be used for ${request.method}.`);
     }
     next();

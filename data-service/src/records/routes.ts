@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { success } from "@portico/shared/envelope";
 import { onlyMethods } from "@portico/shared/only-methods";
+import { isSafe } from "@portico/shared/safe-methods";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
@@ -28,9 +29,6 @@ import { etagOf, expectedVersions, type Versioned } from "./version.js";
 
 /** Parameters that shape a single record. */
 const SHAPE = ["fields", "deep"] as const;
-
-/** Methods that write nothing. */
-const READS: ReadonlySet<string> = new Set(["GET", "QUERY"]);
 
 type Handler = (request: Request, response: Response) => Promise<void>;
 type Methods = Readonly<Record<string, Handler>>;
@@ -109,7 +107,7 @@ function dispatch({ gate }: RecordDeps, common: Methods, own: OwnHandlers["colle
     const handler = methods.get(method);
     // A stop waits also for what follows a write, such as its entry in the audit log.
     if (handler)
-      return READS.has(method) ? handler(request, response) : gate.hold(() => handler(request, response));
+      return isSafe(method) ? handler(request, response) : gate.hold(() => handler(request, response));
     const allow = [...methods.keys(), "HEAD", "OPTIONS"].join(", ");
     if (method !== "OPTIONS") throw new AppError("METHOD_NOT_ALLOWED", { headers: { Allow: allow } });
     if (methods.has("QUERY")) response.set("Accept-Query", "application/json");

@@ -1,4 +1,5 @@
 // Which API paths the gateway treats in a special way. Pure; one row a rule.
+import { isSafe } from "@portico/shared/safe-methods";
 import type { RouteKind } from "../http/media-type.js";
 
 /** Method and checked path of an API call, without `/api`. */
@@ -14,9 +15,6 @@ const CLOSED = new Set(["/healthz", "/readyz", "/metrics"]);
 /** Calls that ignore the Authorization header, and cookies with it (contract, section 3.2). */
 const WITHOUT_SESSION = new Set(["/auth/login", "/auth/refresh-token"]);
 
-/** Methods that change nothing (RFC 9110, section 9.2.1; RFC 10008 for QUERY). */
-const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS", "QUERY"]);
-
 /** The calls of the gateway itself, which no client's call may become. */
 const INTERNAL = /^\/internal(\/|$)/;
 
@@ -29,7 +27,7 @@ export function ignoresSession({ path }: ApiCall): boolean {
 }
 
 export function isUnsafe({ method }: ApiCall): boolean {
-  return !SAFE_METHODS.has(method);
+  return !isSafe(method);
 }
 
 /** `POST /{table}/import` takes files of records (contract, section 5). */

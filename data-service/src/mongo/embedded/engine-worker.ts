@@ -1,7 +1,7 @@
 // The thread that holds the engine: opens a directory, serves it on a socket, closes it when told to.
-import { getPriority, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { MongoClient } from "mongodb";
+import { giveWay } from "../../give-way.js";
 
 /** What the thread is started with. */
 export interface EngineWorkerData {
@@ -25,12 +25,12 @@ function reasonOf(error: unknown): string {
 
 /**
  * Where the processor does not suffice, dozens of queries under way must not keep the services from taking requests, or from
- * refusing what is too much. On Linux this is of the calling thread and of those that it starts: the engine's, no others.
+ * refusing what is too much. The threads of the engine inherit it.
  */
 const NICENESS = 10;
 
 async function run({ directory }: EngineWorkerData): Promise<void> {
-  if (process.platform === "linux" && getPriority() < NICENESS) setPriority(NICENESS);
+  giveWay(NICENESS);
   const engine = await loadPackage();
   if (engine === undefined) return;
   try {
