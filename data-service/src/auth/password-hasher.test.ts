@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { hash } from "@node-rs/argon2";
-import { AppError } from "@portico/shared/app-error";
-import { makePasswordHasher, makePool, passwordProblem } from "./password-hasher.js";
+import { makePasswordHasher, passwordProblem } from "./password-hasher.js";
 
 const hasher = makePasswordHasher();
 
@@ -51,51 +50,6 @@ describe("the password hasher", () => {
     }
     // Generous: this guards against "returns at once"; a statistical comparison belongs to the whole system.
     expect(nothing).toBeGreaterThan(real / 3);
-  });
-});
-
-describe("the pool", () => {
-  it("runs so many at once, keeps so many waiting in order, and refuses the next", async () => {
-    const run = makePool(2, 3, 10_000);
-    const done: number[] = [];
-    let running = 0;
-    let most = 0;
-    const task = (name: number) =>
-      run(async () => {
-        running += 1;
-        most = Math.max(most, running);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        running -= 1;
-        done.push(name);
-      });
-    const all = await Promise.allSettled([1, 2, 3, 4, 5, 6].map(task));
-    expect(all.map(({ status }) => status)).toEqual([...Array(5).fill("fulfilled"), "rejected"]);
-    const [refused] = all.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
-    expect(refused).toBeInstanceOf(AppError);
-    expect(refused).toMatchObject({ code: "SERVICE_UNAVAILABLE", headers: { "Retry-After": "2" } });
-    expect([most, done]).toEqual([2, [1, 2, 3, 4, 5]]);
-  });
-
-  it("refuses what could not begin in time, and runs what comes behind it", async () => {
-    const run = makePool(1, 10, 20);
-    let finish = (): void => {};
-    const long = run(
-      () =>
-        new Promise<void>((resolve) => {
-          finish = resolve;
-        }),
-    );
-    await expect(run(async () => "too late")).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
-    finish();
-    await long;
-    await expect(run(async () => "fine")).resolves.toBe("fine");
-  });
-
-  it("goes on after failures", async () => {
-    const run = makePool(1, 10, 10_000);
-    const fail = () => run(() => Promise.reject(new Error("broken")));
-    await Promise.allSettled([fail(), fail(), fail()]);
-    await expect(run(async () => "fine")).resolves.toBe("fine");
   });
 });
 

@@ -1,7 +1,8 @@
 // Passwords -> argon2id PHC strings and back, a few at a time, in threads of their own.
 import { parseOptions } from "@node-rs/argon2";
-import { type AppError, unavailable } from "@portico/shared/app-error";
+import { unavailable } from "@portico/shared/app-error";
 import { Piscina } from "piscina";
+import { makeTurns } from "../turns.js";
 import type { HashTask } from "./hash-thread.js";
 
 export { passwordProblem } from "./password-problem.js";
@@ -33,17 +34,20 @@ export interface PasswordHasher {
 }
 
 export function makePasswordHasher(): PasswordHasher {
-  const turns = makePool(MAX_RUNNING, MAX_WAITING, MAX_WAIT_MS);
+  const inTurn = makeTurns({
+    ...{ atOnce: MAX_RUNNING, mostWaiting: MAX_WAITING, maxWaitMs: MAX_WAIT_MS },
+    refusal: () => unavailable("Too many sign-ins at once; try again in a moment.", RETRY_AFTER_SECONDS),
+  });
   const threads = new Piscina<HashTask, string | boolean>({
     filename: new URL("./hash-thread.js", import.meta.url).href,
     ...{ minThreads: 0, maxThreads: MAX_RUNNING, idleTimeout: IDLE_MS },
   });
   const verify = async (stored: string, password: string): Promise<boolean> =>
-    (await turns(() => threads.run({ kind: "verify", stored, password }))) === true;
+    (await inTurn(() => threads.run({ kind: "verify", stored, password }))) === true;
   const verifyNothing = async (password: string): Promise<false> =>
     (await verify(NOBODYS, password)) && false;
   return {
-    hash: async (password) => String(await turns(() => threads.run({ kind: "hash", password, cost: COST }))),
+    hash: async (password) => String(await inTurn(() => threads.run({ kind: "hash", password, cost: COST }))),
     verify: (stored, password) => (isArgon2(stored) ? verify(stored, password) : verifyNothing(password)),
     verifyNothing,
     needsRehash,
@@ -63,45 +67,4 @@ function needsRehash(stored: string): boolean {
   const { algorithm, memoryCost, timeCost, parallelism } = parseOptions(stored);
   const weaker = memoryCost < COST.memoryCost || timeCost < COST.timeCost || parallelism < COST.parallelism;
   return weaker || algorithm !== ARGON2ID;
-}
-
-type Run = <Result>(task: () => Promise<Result>) => Promise<Result>;
-
-/**
- * Runs tasks in order, `maxRunning` at once; refuses one that would be number `maxWaiting + 1` in the queue, or that
- * has not begun after `maxWaitMs`.
- */
-export function makePool(maxRunning: number, maxWaiting: number, maxWaitMs: number): Run {
-  const waiting = new Set<() => void>();
-  let running = 0;
-  const turn = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const begin = (): void => {
-        clearTimeout(late);
-        waiting.delete(begin);
-        resolve();
-      };
-      const late = setTimeout(() => {
-        waiting.delete(begin);
-        reject(tooBusy());
-      }, maxWaitMs);
-      waiting.add(begin);
-    });
-  return async (task) => {
-    if (running < maxRunning) running += 1;
-    else if (waiting.size >= maxWaiting) throw tooBusy();
-    // A finished task hands its place over, so `running` stays as it is.
-    else await turn();
-    try {
-      return await task();
-    } finally {
-      const [next] = waiting;
-      if (next === undefined) running -= 1;
-      else next();
-    }
-  };
-}
-
-function tooBusy(): AppError {
-  return unavailable("Too many sign-ins at once; try again in a moment.", RETRY_AFTER_SECONDS);
 }

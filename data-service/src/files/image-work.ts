@@ -1,8 +1,9 @@
 // All that is done with sharp: reading the size of a picture, and making another from it. A few at a time.
-import { AppError } from "@portico/shared/app-error";
+import { AppError, unavailable } from "@portico/shared/app-error";
+import pLimit from "p-limit";
 import type { Sharp } from "sharp";
+import { makeTurns } from "../turns.js";
 import type { Transform } from "./image-parameters.js";
-import { SlotQueue } from "./slot-queue.js";
 
 /** Types that pictures are made from. SVG is not one: rendering it would follow its links. */
 const FORMAT_OF: Readonly<Record<string, "jpeg" | "png" | "webp" | "avif" | "gif">> = {
@@ -17,7 +18,8 @@ const TIME_LIMIT_SECONDS = 20;
 
 /** Two at once, each with the memory of a whole picture; whoever waits holds none. */
 const AT_ONCE = 2;
-const QUEUE = 64;
+const MOST_WAITING = 64;
+const RETRY_AFTER_SECONDS = 2;
 
 type Library = typeof import("sharp").default;
 
@@ -41,9 +43,13 @@ function sharpOrNone(): Promise<Library | undefined> {
   return library;
 }
 
-const work = new SlotQueue(AT_ONCE, QUEUE);
+const inTurn = makeTurns({
+  ...{ atOnce: AT_ONCE, mostWaiting: MOST_WAITING },
+  refusal: () =>
+    unavailable("Too many pictures are being made at the moment; try again shortly.", RETRY_AFTER_SECONDS),
+});
 /** Those who send pictures wait for each other, however many there are: their bytes are stored already. */
-const measuring = new SlotQueue(1, Number.POSITIVE_INFINITY);
+const measureInTurn = pLimit(1);
 
 export interface ImageSize {
   readonly width: number;
@@ -58,7 +64,7 @@ export function isTransformable(mimetype: string): boolean {
 export async function measure(load: () => Promise<Buffer>): Promise<ImageSize | "none" | "unknown"> {
   const sharp = await sharpOrNone();
   if (sharp === undefined) return "unknown";
-  return measuring.run(async () => {
+  return measureInTurn(async () => {
     const bytes = await load();
     try {
       // Only the head is read, so the number of pixels does no harm here.
@@ -84,7 +90,7 @@ export async function transform(
   const sharp = await sharpOrNone();
   if (sharp === undefined)
     throw new AppError("SERVICE_UNAVAILABLE", "Pictures can't be transformed on this machine.");
-  return work.run(async () => {
+  return inTurn(async () => {
     const source = await load();
     const format = wish.format ?? FORMAT_OF[mimetype] ?? "png";
     const image = sharp(source, { limitInputPixels: MAX_PIXELS, failOn: "error" })
