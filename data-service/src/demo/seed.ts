@@ -4,6 +4,7 @@ import { ObjectId } from "bson";
 import type { Db } from "mongodb";
 import { type Catalog, ownCounters, type Table } from "../catalog/catalog.js";
 import { emptyGrams } from "../catalog/grams.js";
+import { getOrMake } from "../get-or-make.js";
 import type { Json } from "../json.js";
 import type { CountStore } from "../mongo/count-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
@@ -27,8 +28,6 @@ export interface SeedDeps extends SchemaDeps {
   readonly counts: Pick<CountStore, "countAllAlone">;
 }
 
-const BATCH = 500;
-
 /** @returns whether anything was written */
 export async function seedDemo(deps: SeedDeps): Promise<boolean> {
   const markers = deps.db.collection<Marker>("_markers");
@@ -40,10 +39,9 @@ export async function seedDemo(deps: SeedDeps): Promise<boolean> {
   await markers.updateOne({ _id: "demo" }, { $set: { state: "filling" } }, { upsert: true });
   await makeTables(deps, catalog);
   const made = await deps.catalogs.refresh();
-  await insertRecords(deps, made);
-  await insertRules(deps, made);
-  for (const counter of [...made.tables.values()].flatMap(ownCounters))
-    await deps.counts.countAllAlone(counter);
+  await Promise.all([insertRecords(deps, made), insertRules(deps, made)]);
+  const counters = [...made.tables.values()].flatMap(ownCounters);
+  await Promise.all(counters.map((counter) => deps.counts.countAllAlone(counter)));
   await markers.updateOne({ _id: "demo" }, { $set: { state: "done" } });
   return true;
 }
@@ -57,22 +55,20 @@ async function makeTables(deps: SeedDeps, catalog: Catalog): Promise<void> {
 }
 
 async function insertRecords(deps: SeedDeps, catalog: Catalog): Promise<void> {
+  const documents = [...demoDocuments(catalog)];
+  await Promise.all(documents.map(([table, all]) => deps.store.insertMissing(table, all)));
+}
+
+function demoDocuments(catalog: Catalog): Map<Table, Document[]> {
   const ids = new Map<string, string>();
-  let batch: Document[] = [];
-  let current: Table | undefined;
-  const flush = async (): Promise<void> => {
-    if (current !== undefined && batch.length > 0) await deps.store.insertMissing(current, batch);
-    batch = [];
-  };
+  const documents = new Map<Table, Document[]>();
   for (const record of demoRecords()) {
     const table = findTable(catalog, record.table);
-    if (table !== current || batch.length >= BATCH) await flush();
-    current = table;
     const id = demoId(record);
     ids.set(record.key, id.toHexString());
-    batch.push(toDocument(record, id, table, catalog, ids));
+    getOrMake(documents, table, () => []).push(toDocument(record, id, table, catalog, ids));
   }
-  await flush();
+  return documents;
 }
 
 async function insertRules({ store, systemTablePrefix, clock }: SeedDeps, catalog: Catalog): Promise<void> {
