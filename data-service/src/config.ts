@@ -247,3 +247,8 @@ function readSystemTablePrefix(reader: EnvReader): string {
   }
   return prefix;
 }
+
+/** The database runs inside this process, or beside it, and nobody else has it open. */
+export function isEmbedded({ mongodbUrl }: Config): boolean {
+  return mongodbUrl.startsWith("mongodb_embedded:");
+}

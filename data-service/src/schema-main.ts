@@ -5,10 +5,11 @@ import { AppError } from "@portico/shared/app-error";
 import { ConfigError } from "@portico/shared/env";
 import { readSchemaFile, writeSchemaFile } from "./catalog/schema-file.js";
 import { type Config, readConfig } from "./config.js";
-import { type Deps, makeDeps, prepareTables } from "./deps.js";
+import { type Deps, makeDeps } from "./deps.js";
 import { connectStore } from "./mongo/connect.js";
 import { EngineError } from "./mongo/embedded/engine-error.js";
 import { makeDatabaseReader } from "./mongo/read-profile.js";
+import { prepareTables } from "./prepare.js";
 import { applyFile, compareFile, type TableDifference } from "./schema/apply-file.js";
 import { inferDatabase } from "./schema/infer-database.js";
 

@@ -5,10 +5,11 @@ import type { Service } from "@portico/shared/run-service";
 import { listen, STOP_TIMEOUT_MS } from "@portico/shared/server";
 import { startTracing } from "@portico/shared/tracing";
 import { makeApp } from "./app.js";
-import type { Config } from "./config.js";
-import { type Deps, isEmbedded, makeDeps, prepare, repairCounts } from "./deps.js";
+import { type Config, isEmbedded } from "./config.js";
+import { type Deps, makeDeps } from "./deps.js";
 import { repairJournal } from "./journal/repair.js";
 import type { OpenAddress } from "./mongo/open-address.js";
+import { prepare, repairCounts } from "./prepare.js";
 import { repairUnfinished } from "./records/repair-unfinished.js";
 import { startSearchFiller } from "./records/search-filler.js";
 

@@ -1,0 +1,106 @@
+// From an opened database to one that can serve: what is done once, before the first request.
+import { ensureFirstAdmin } from "./auth/first-admin.js";
+import { buildCatalog } from "./catalog/build-catalog.js";
+import { ownCounters } from "./catalog/catalog.js";
+import { isEmbedded } from "./config.js";
+import { seedDemo } from "./demo/seed.js";
+import type { Deps } from "./deps.js";
+import { repairJournal } from "./journal/repair.js";
+import { ensureContentIndexes } from "./mongo/content-ledger.js";
+import { ensureGridFsIndexes } from "./mongo/gridfs-content.js";
+import { ensureIdentityIndexes } from "./mongo/identity-store.js";
+import { LEASE_MS } from "./mongo/instance-store.js";
+import { ensureOnceIndexes } from "./mongo/once-store.js";
+import { ensureAuthIndexes } from "./mongo/session-store.js";
+import { sweepRegularly } from "./mongo/sweep.js";
+import { repairUnfinished } from "./records/repair-unfinished.js";
+import { applyAtStart } from "./schema/apply-at-start.js";
+import { makeSweeper } from "./schema/change-table.js";
+import { finishInterrupted } from "./schema/create-table.js";
+import { makeRecovery } from "./schema/end-change.js";
+
+/** What must be there before the first request: indexes, the first admin, finished tables, demo content. */
+export async function prepare(
+  deps: Deps,
+): Promise<{ admin: { email: string; password: string } | undefined; stopSweeping: () => void }> {
+  const { config, store, records, auth } = deps;
+  await Promise.all([
+    ensureAuthIndexes(store.db, config.systemTablePrefix),
+    ensureOnceIndexes(store.db),
+    ensureIdentityIndexes(store.db),
+    ensureGridFsIndexes(store.db),
+    ensureContentIndexes(store.db, deps.files.fileTables.files),
+  ]);
+  await prepareTables(deps);
+  const admin = await ensureFirstAdmin(auth, { email: config.adminEmail, password: config.adminPassword });
+  if (config.schemaFile !== undefined) await applyAtStart(records, config.schemaFile);
+  if (config.demo && isEmbedded(config)) await seedDemo({ ...records, db: store.db, counts: deps.counts });
+  await deps.files.contents.start(isEmbedded(config));
+  return { admin, stopSweeping: sweepRegularly([...auth.sweeps, pruneJournal(records)], deps.auth) };
+}
+
+/**
+ * Counts again what a crash has left uncertain.
+ * @param alone see CountStore.repair; the embedded engine serves one process
+ */
+export async function repairCounts({ counts, records, logger }: Deps, alone: boolean): Promise<void> {
+  const { tables } = await records.catalogs.refresh();
+  const repaired = await counts.repair([...tables.values()].flatMap(ownCounters), alone);
+  if (repaired > 0) logger.info({ repaired }, "counted again what interrupted writes had left");
+}
+
+/** How long live changes can be resumed: a day, and not beyond a million changes. */
+const JOURNAL_KEPT_MS = 24 * 60 * 60 * 1000;
+const JOURNAL_MOST = 1_000_000;
+
+function pruneJournal({ journalStore }: Deps["records"]): (now: Date) => Promise<void> {
+  return (now) => journalStore.prune(new Date(now.getTime() - JOURNAL_KEPT_MS), JOURNAL_MOST);
+}
+
+/** System tables, and whatever an earlier process left unfinished. From here on this instance counts as one. */
+export async function prepareTables(deps: Deps): Promise<void> {
+  const { config, records } = deps;
+  const { tables } = buildCatalog(0, [], records.systemTables);
+  await Promise.all([
+    ...[...tables.values()].map((table) => records.provision(table)),
+    deps.counts.ensureIndexes(),
+    deps.records.journalStore.ensureIndexes(),
+    deps.records.deletes.notes.ensureIndexes(),
+  ]);
+  await repairCounts(deps, isEmbedded(config));
+  await repairJournal(records, isEmbedded(config));
+  await joinInstances(records, isEmbedded(config));
+  await finishInterrupted(records);
+  await shardTables(records);
+  // Where others may be at work, it is done in passing: see main.
+  if (!isEmbedded(config)) return;
+  await records.once.store.lapse();
+  await repairUnfinished(records, true);
+}
+
+/** Tables that were made before the database became a sharded cluster; the others are spread already. */
+async function shardTables({ catalogs, data, logger }: Deps["records"]): Promise<void> {
+  const { tables } = await catalogs.get();
+  for (const table of tables.values())
+    if (table.isSharded)
+      await data.shard(table).catch((error: unknown) => {
+        // It is served as it is; the next start tries again.
+        logger.warn({ err: error, table: table.name }, "the records of a table could not be spread");
+      });
+}
+
+/** Interrupted changes are ended at the start; one that a living instance makes goes on. */
+const RECOVERY_MS = LEASE_MS + 1_000;
+
+async function joinInstances(records: Deps["records"], alone: boolean): Promise<void> {
+  // No other process can have an embedded engine open.
+  if (alone) await records.instances.clear();
+  const [recover, sweep] = [makeRecovery(records), makeSweeper(records)];
+  await records.presence.start(async () => {
+    await recover();
+    await sweep();
+  });
+  const began = performance.now();
+  while (!(await recover()) && performance.now() - began < RECOVERY_MS)
+    await new Promise((resolve) => setTimeout(resolve, 100));
+}

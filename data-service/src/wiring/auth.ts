@@ -1,0 +1,125 @@
+// Signing in, and what it is made of.
+
+import { makeAssertions } from "@portico/shared/assertion";
+import { systemClock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
+import { makeAccessTokens } from "../auth/access-token.js";
+import { makeAccountDigest } from "../auth/account-digest.js";
+import { makeApiTokenCache } from "../auth/api-token-cache.js";
+import type { ApiTokensDeps } from "../auth/api-tokens.js";
+import { makeAudit } from "../auth/audit.js";
+import type { KeyRoutesDeps } from "../auth/key-routes.js";
+import { makeKeySealer } from "../auth/key-sealer.js";
+import { makePasswordHasher } from "../auth/password-hasher.js";
+import { makeRefreshTokens } from "../auth/refresh-token.js";
+import type { AuthRoutesDeps } from "../auth/routes.js";
+import { makeSessionCache } from "../auth/session-cache.js";
+import { openStoredKeys } from "../auth/stored-keys.js";
+import { makeThrottle } from "../auth/throttle.js";
+import type { Config } from "../config.js";
+import { authenticate } from "../http/authenticate.js";
+import type { InternalRoutesDeps } from "../identity/internal-routes.js";
+import type { OAuthAccountRoutesDeps } from "../identity/routes.js";
+import type { Secrets } from "../local-secrets.js";
+import type { CacheNotes, Metrics } from "../metrics.js";
+import { makeApiTokenStore } from "../mongo/api-token-store.js";
+import { makeAuditStore } from "../mongo/audit-store.js";
+import type { Store } from "../mongo/connect.js";
+import { makeIdentityStore } from "../mongo/identity-store.js";
+import { makeKeyStore } from "../mongo/key-store.js";
+import { makeOnceStore } from "../mongo/once-store.js";
+import { authSweeps, makeSessionStore } from "../mongo/session-store.js";
+import { makeThrottleStore } from "../mongo/throttle-store.js";
+import { makeUserStore } from "../mongo/user-store.js";
+
+export async function makeAuth(
+  config: Config,
+  secrets: Secrets,
+  { db }: Store,
+  metrics: Metrics,
+  logger: Logger,
+): Promise<AuthDeps> {
+  const clock = systemClock;
+  const keys = await openStoredKeys(
+    {
+      store: makeKeyStore(db),
+      sealer: makeKeySealer(secrets.encryptionKey),
+      ...{ clock, ttlSeconds: config.accessTokenTtlSeconds },
+    },
+    secrets.signingKey,
+  );
+  const users = makeUserStore(db, config.systemTablePrefix);
+  const sessions = makeSessionStore(db);
+  const apiTokens = makeApiTokenStore(db);
+  const tokens = {
+    access: makeAccessTokens(keys, config.appUrl, config.accessTokenTtlSeconds),
+    refresh: makeRefreshTokens(secrets.encryptionKey),
+  };
+  const [ofSessions, ofTokens] = [metrics.cache("sessions"), metrics.cache("api_tokens")];
+  const sessionCache = counted(
+    makeSessionCache({ sessions: { find: noted(ofSessions.load, sessions.find) }, users, clock }),
+    ofSessions,
+  );
+  const tokenStore = { ...apiTokens, findByHash: noted(ofTokens.load, apiTokens.findByHash) };
+  const apiTokenCache = counted(makeApiTokenCache({ apiTokens: tokenStore, users, clock }), ofTokens);
+  const hasher = makePasswordHasher();
+  const digest = makeAccountDigest(secrets.encryptionKey);
+  const throttle = metrics.throttled(makeThrottle({ store: makeThrottleStore(db), digest, clock }));
+  const entries = makeAuditStore(db, config.systemTablePrefix);
+  const audit = metrics.audited(makeAudit({ entries, clock, logger }));
+  return {
+    ...{ users, sessions, apiTokens, clock, tokens, sessionCache, apiTokenCache, hasher, keys, logger },
+    ...{ digest, throttle, audit, sweeps: [...authSweeps(db), entries.sweep, makeOnceStore(db).sweep] },
+    authenticate: authenticate({ accessTokens: tokens.access, sessionCache, apiTokenCache, clock }),
+  };
+}
+
+/** The same cache, its lookups counted. */
+function counted<Cache extends { find(...asked: never[]): unknown }>(
+  cache: Cache,
+  { lookup }: CacheNotes,
+): Cache {
+  return { ...cache, find: noted(lookup, cache.find) };
+}
+
+/** The same function, noted before each call. */
+export function noted<Args extends unknown[], Result>(
+  note: () => void,
+  work: (...args: Args) => Result,
+): (...args: Args) => Result {
+  return (...args) => {
+    note();
+    return work(...args);
+  };
+}
+
+export type AuthDeps = AuthRoutesDeps & ApiTokensDeps & KeyRoutesDeps & AuthParts;
+export type IdentityDeps = InternalRoutesDeps & OAuthAccountRoutesDeps;
+
+export function makeIdentity(
+  config: Config,
+  secrets: Secrets,
+  { db }: Store,
+  { users, sessions, sessionCache, tokens, throttle, clock, audit, logger }: AuthDeps,
+): IdentityDeps {
+  return {
+    ...makeIdentityStore(db, config.systemTablePrefix),
+    ...{ users, sessions, sessionCache, tokens, throttle, clock, audit, logger },
+    assertions: makeAssertions(secrets.serviceSecret),
+    oauthSignup: config.oauthSignup,
+    oauthStartsPerMinute: config.oauthStartsPerMinute,
+  };
+}
+
+/** Parts that other rooms use too. */
+export interface AuthParts {
+  readonly users: ReturnType<typeof makeUserStore>;
+  readonly sessions: ReturnType<typeof makeSessionStore>;
+  readonly apiTokens: ReturnType<typeof makeApiTokenStore>;
+  readonly sessionCache: ReturnType<typeof makeSessionCache>;
+  readonly apiTokenCache: ReturnType<typeof makeApiTokenCache>;
+  readonly hasher: ReturnType<typeof makePasswordHasher>;
+  readonly throttle: ReturnType<typeof makeThrottle>;
+  /** What clears expired things away. */
+  readonly sweeps: readonly ((now: Date) => Promise<unknown>)[];
+}

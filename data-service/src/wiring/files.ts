@@ -1,0 +1,26 @@
+// Where the bytes of files are.
+
+import { systemClock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
+import type { Config } from "../config.js";
+import { Contents } from "../files/contents.js";
+import type { FileDeps } from "../files/deps.js";
+import { makeS3Content } from "../files/s3-content.js";
+import type { Store } from "../mongo/connect.js";
+import { makeContentLedger } from "../mongo/content-ledger.js";
+import { makeGridFsContent } from "../mongo/gridfs-content.js";
+
+export type FileParts = Pick<FileDeps, "contents" | "ledger" | "fileTables">;
+
+export function makeFileParts(
+  { s3, systemTablePrefix, uploadLeaseSeconds }: Config,
+  store: Store,
+  logger: Logger,
+): FileParts {
+  const fileTables = { files: `${systemTablePrefix}file`, folders: `${systemTablePrefix}folder` };
+  const ledger = makeContentLedger(store.db, fileTables.files);
+  const content = s3 === undefined ? makeGridFsContent(store.db, store.cluster) : makeS3Content(s3);
+  const leaseMs = uploadLeaseSeconds * 1_000;
+  const contents = new Contents({ ledger, store: content, clock: systemClock, logger, leaseMs });
+  return { contents, ledger, fileTables };
+}

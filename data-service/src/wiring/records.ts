@@ -1,0 +1,250 @@
+// Tables, records and their rights, and what they are made of.
+
+import { systemClock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
+import { ObjectId } from "mongodb";
+import { gramIndexesOf } from "../catalog/indexes.js";
+import { systemTables } from "../catalog/system-tables.js";
+import { type FollowDeps, Streams } from "../changes/follow.js";
+import type { HistoryDeps } from "../changes/history.js";
+import { makePositions } from "../changes/position.js";
+import { type Config, isEmbedded } from "../config.js";
+import { makeFileHooks } from "../files/file-hooks.js";
+import type { Actor } from "../journal/entry.js";
+import { Feed } from "../journal/feed.js";
+import { Journal } from "../journal/journal.js";
+import { JournaledStore } from "../journal/journaled-store.js";
+import type { Secrets } from "../local-secrets.js";
+import type { Metrics } from "../metrics.js";
+import { makeCatalogStore } from "../mongo/catalog-store.js";
+import { makeChangeStore } from "../mongo/change-store.js";
+import type { Store } from "../mongo/connect.js";
+import type { CountStore } from "../mongo/count-store.js";
+import { makeInstanceStore } from "../mongo/instance-store.js";
+import { JournalStore } from "../mongo/journal-store.js";
+import { makeLock } from "../mongo/lock.js";
+import { makeOnceStore } from "../mongo/once-store.js";
+import { ensureIndexes, provisionTable } from "../mongo/provision.js";
+import { RecordStore } from "../mongo/record-store.js";
+import { makeRuleStore } from "../mongo/rule-store.js";
+import { makeTableData } from "../mongo/table-data.js";
+import { UnfinishedStore } from "../mongo/unfinished-store.js";
+import { userCollection } from "../mongo/user-store.js";
+import { loadRights } from "../permission/load-rights.js";
+import type { ProtectedTables } from "../permission/rights.js";
+import { NOBODY, type WritesOf } from "../records/acting-for.js";
+import { CountedWrites } from "../records/counted-writes.js";
+import type { RecordDeps } from "../records/deps.js";
+import type { FillDeps } from "../records/fill-search.js";
+import { recordReader } from "../records/record-reader.js";
+import { makeRuleHooks } from "../records/rule-hooks.js";
+import { makeSealer } from "../records/seal.js";
+import { SeenQueries } from "../records/seen-queries.js";
+import { takeBack } from "../records/take-back.js";
+import { Unfinished } from "../records/unfinished.js";
+import { makeUserHooks } from "../records/user-hooks.js";
+import { makeBackfill } from "../schema/backfill.js";
+import type { ChangeDeps } from "../schema/change-deps.js";
+import type { SchemaDeps } from "../schema/create-table.js";
+import { CurrentCatalog } from "../schema/current-catalog.js";
+import { Presence } from "../schema/presence.js";
+import { WriteGate } from "../schema/write-gate.js";
+import { type AuthParts, noted } from "./auth.js";
+import type { FileParts } from "./files.js";
+
+/** What the routes of records, tables and changes work with. */
+export type RecordParts = RecordDeps &
+  SchemaDeps &
+  ChangeDeps &
+  JournalParts &
+  Pick<FillDeps, "indexGrams"> & { readonly changeWaitMs: number };
+
+/** The journal of changes, and those who follow it. */
+interface JournalParts extends FollowDeps, HistoryDeps {
+  readonly journal: Journal;
+  readonly journalStore: JournalStore;
+}
+
+/** What records are made of. */
+export interface RecordSources {
+  readonly config: Config;
+  readonly secrets: Secrets;
+  readonly store: Store;
+  readonly auth: AuthParts;
+  readonly counts: CountStore;
+  readonly files: FileParts;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+const clock = systemClock;
+
+export function makeRecords(from: RecordSources): RecordParts {
+  const { config, secrets, counts, metrics, logger } = from;
+  const { db, cluster } = from.store;
+  const store = new RecordStore(db, config.queryTimeoutMs);
+  const tables = tableParts(from);
+  const { catalogs, catalogStore, presence, provision } = tables;
+  const journal = journalParts(from, store);
+  const notes = new UnfinishedStore(db, cluster);
+  const once = makeOnceStore(db);
+  const instance = presence.id;
+  const parts: RecordParts = {
+    ...{ logger, store, ...tables, ...journal },
+    ...writeParts(from, store, journal.journal, instance),
+    ...rightParts(from, recordReader({ catalogs, store })),
+    fileHooks: fileHooks(from, store),
+    userHooks: userHooks(from),
+    unfinished: new Unfinished({
+      ...{ notes, once, instance, clock, logger },
+      takeBack: (steps) => takeBack(parts, steps),
+    }),
+    deletes: { notes, instance },
+    once: { store: once, clock },
+    indexGrams: (table) => ensureIndexes(db.collection(table.collection), gramIndexesOf(table)),
+    backfillDerived: makeBackfill({ catalogs, catalogStore, counts, provision }),
+    positions: makePositions(secrets.encryptionKey),
+    sealer: makeSealer(secrets.encryptionKey),
+    notePlan: metrics.notePlan,
+    seenQueries: new SeenQueries({ store, clock }),
+    ...settings(config),
+  };
+  return parts;
+}
+
+type Settings = Pick<
+  RecordParts,
+  "changesHeartbeatMs" | "changesStallMs" | "changeWaitMs" | "limits" | "thresholds"
+>;
+
+function settings(config: Config): Settings {
+  return {
+    changesHeartbeatMs: config.changesHeartbeatMs,
+    changesStallMs: config.changesStallMs,
+    changeWaitMs: config.schemaChangeWaitMs,
+    limits: { maxDepth: config.queryMaxDepth, maxLimit: config.queryMaxLimit },
+    thresholds: {
+      maxKeys: config.queryPlanMaxKeys,
+      fewParents: config.queryPlanFewParents,
+      windowChildren: config.queryPlanWindowChildren,
+    },
+  };
+}
+
+type TableParts = SchemaDeps &
+  Pick<ChangeDeps, "changes" | "data" | "instances" | "presence"> &
+  Pick<RecordDeps, "gate">;
+
+/** Tables as they are defined, and who else works with them. */
+function tableParts({ config, store: { db }, metrics, logger }: RecordSources): TableParts {
+  const { systemTablePrefix } = config;
+  const known = systemTables(systemTablePrefix);
+  const catalogStore = makeCatalogStore(db, systemTablePrefix);
+  const note = metrics.cache("catalog");
+  const catalogs = new CurrentCatalog(catalogStore, known, clock, (kind) => note[kind]());
+  const gate = new WriteGate(catalogs);
+  const instances = makeInstanceStore(db);
+  return {
+    ...{ clock, systemTables: known, systemTablePrefix, catalogStore, catalogs, gate, instances },
+    presence: new Presence(instances, catalogs, gate, logger),
+    provision: (table) => provisionTable(db, table),
+    changes: makeChangeStore(db),
+    data: makeTableData(db),
+  };
+}
+
+type JournalRoom = Pick<JournalParts, "journal" | "journalStore" | "feed" | "streams">;
+
+function journalParts(
+  { config, store: { db, cluster }, logger }: RecordSources,
+  store: RecordStore,
+): JournalRoom {
+  const journalStore = new JournalStore(db, cluster, isEmbedded(config), () => clock.now());
+  const feed = new Feed(journalStore, logger);
+  const journal = new Journal({ journal: journalStore, store, logger, published: () => feed.look() });
+  return { journal, journalStore, feed, streams: new Streams() };
+}
+
+type WriteParts = Pick<RecordDeps, "writesOf" | "writes" | "writesUnderNote">;
+
+/** Writes that are journaled and counted, as those of whoever makes them. */
+function writeParts(
+  { config, store: { db, cluster }, counts }: RecordSources,
+  store: RecordStore,
+  journal: Journal,
+  instance: string,
+): WriteParts {
+  const unflushed = { writeConcern: { w: 1, journal: false } } as const;
+  const light = cluster ? store : new RecordStore(db, config.queryTimeoutMs, unflushed);
+  const journaled = { light, journal, instance, now: () => clock.now(), turns: new Map() };
+  const writesOn = (store: RecordStore, actor: Actor): CountedWrites =>
+    new CountedWrites(new JournaledStore({ ...journaled, store, actor }), counts);
+  const writesOf: WritesOf = (actor) => ({
+    writes: writesOn(store, actor),
+    writesUnderNote: writesOn(light, actor),
+  });
+  return { writesOf, ...writesOf(NOBODY) };
+}
+
+type RightParts = Pick<RecordDeps, "rights" | "ruleHooks"> & Pick<ChangeDeps, "rules">;
+
+/** What callers may do, from the rules in the database. */
+function rightParts(
+  { config, store: { db }, metrics }: RecordSources,
+  readRecord: ReturnType<typeof recordReader>,
+): RightParts {
+  const { queryMaxDepth: maxDepth, systemTablePrefix } = config;
+  const ofRules = metrics.cache("rules");
+  const rules = makeRuleStore(db, systemTablePrefix, clock, ofRules.load);
+  const tables = protectedTablesOf(systemTablePrefix);
+  return {
+    rules,
+    rights: loadRights({
+      ...{ clock, tables, maxDepth, rules: { of: noted(ofRules.lookup, rules.of) } },
+      userRecord: async (id) => (await readRecord(tables.users, ObjectId.createFromHexString(id))) ?? null,
+    }),
+    ruleHooks: makeRuleHooks({
+      ...{ tables, maxDepth, forget: rules.forget },
+      read: (id) => readRecord(tables.permissions, id),
+    }),
+  };
+}
+
+function protectedTablesOf(prefix: string): ProtectedTables {
+  return {
+    ...{ users: `${prefix}user`, roles: `${prefix}role` },
+    ...{ permissions: `${prefix}permission`, tables: `${prefix}table` },
+  };
+}
+
+function fileHooks({ store: { db }, files }: RecordSources, store: RecordStore): RecordDeps["fileHooks"] {
+  const { contents, ledger, fileTables } = files;
+  const treeLock = makeLock(db, clock, "folders", "Other folders are being moved; try again shortly.");
+  return makeFileHooks({ ...fileTables, contents, ledger, store, treeLock });
+}
+
+function userHooks({ config, store: { db }, auth }: RecordSources): RecordDeps["userHooks"] {
+  const { systemTablePrefix } = config;
+  const users = userCollection(db, systemTablePrefix);
+  return makeUserHooks({
+    table: `${systemTablePrefix}user`,
+    hash: auth.hasher.hash,
+    adminLock: makeLock(db, clock, "root admins", "Other root admins are being changed; try again shortly."),
+    forgetUser(userId) {
+      auth.sessionCache.forgetUser(userId);
+      auth.apiTokenCache.forgetAll();
+    },
+    clearAway: (userId) => clearAway(auth, userId),
+    otherRootAdmins: (id) => {
+      const others = { _id: { $ne: ObjectId.createFromHexString(id) }, isRootAdmin: true, isActive: true };
+      return users.countDocuments(others, { limit: 1 });
+    },
+  });
+}
+
+/** Sessions that a change has ended, and everything a deleted user had. */
+async function clearAway({ users, sessions, apiTokens }: AuthParts, userId: string): Promise<void> {
+  const user = await users.findById(userId);
+  await sessions.removeAllBut(userId, user?.epoch);
+  if (user === undefined) await apiTokens.removeAllOf(userId);
+}
