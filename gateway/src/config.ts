@@ -41,8 +41,6 @@ export interface Config extends OverloadLimits {
   readonly bodyMaxBytes: number;
   /** UPLOAD_MAX_BYTES */
   readonly uploadMaxBytes: number;
-  /** IMPORT_MAX_BYTES */
-  readonly importMaxBytes: number;
   /** SYSTEM_TABLE_PREFIX: the upload routes are named with it. */
   readonly systemTablePrefix: string;
   /** LOG_LEVEL */
@@ -114,7 +112,6 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     trustProxy: readTrustProxy(reader),
     bodyMaxBytes: reader.integer("BODY_MAX_BYTES", MEBIBYTE, { min: 1024, max: 16 * MEBIBYTE }),
     uploadMaxBytes: reader.integer("UPLOAD_MAX_BYTES", 50 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
-    importMaxBytes: reader.integer("IMPORT_MAX_BYTES", 1024 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
     systemTablePrefix: readSystemTablePrefix(reader),
     logLevel: reader.choice("LOG_LEVEL", "info", LOG_LEVELS),
     metricsPort: readMetricsPort(reader),

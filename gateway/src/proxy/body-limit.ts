@@ -5,22 +5,16 @@ import type { RouteKind } from "../http/media-type.js";
 const MULTIPART_FRAME_BYTES = 64 * 1024;
 
 /**
- * The data service, which counts as well, refuses first: it can say how much of the file it has kept. More than the
- * buffers between here and there hold.
+ * The limit in bytes for one request, by what its body is. None for an imported file: the data service refuses one that is
+ * too large, for it alone can say how much of it is kept. We hold no more of it than the buffers on the way do, and those
+ * may be larger than any margin.
  */
-const IMPORT_MARGIN_BYTES = 16 * 1024 * 1024;
-
-/** The limit in bytes for one request, by what its body is. */
 export function bodyLimit(
   body: RouteKind,
-  limits: {
-    readonly bodyMaxBytes: number;
-    readonly uploadMaxBytes: number;
-    readonly importMaxBytes: number;
-  },
+  limits: { readonly bodyMaxBytes: number; readonly uploadMaxBytes: number },
 ): number {
-  if (body === "upload") return limits.uploadMaxBytes + MULTIPART_FRAME_BYTES;
-  return body === "import" ? limits.importMaxBytes + IMPORT_MARGIN_BYTES : limits.bodyMaxBytes;
+  if (body === "import") return Number.POSITIVE_INFINITY;
+  return body === "upload" ? limits.uploadMaxBytes + MULTIPART_FRAME_BYTES : limits.bodyMaxBytes;
 }
 
 /** Whether `Content-Length` alone is reason enough to refuse. */

@@ -20,7 +20,6 @@ export interface ProxyDeps extends LoadSessionDeps {
   readonly pageOrigins: readonly string[];
   readonly bodyMaxBytes: number;
   readonly uploadMaxBytes: number;
-  readonly importMaxBytes: number;
   readonly systemTablePrefix: string;
   readonly limits: { readonly lingerMs: number; readonly importAnswerTimeoutMs: number };
   readonly forward: Forward;
