@@ -46,7 +46,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
     requestContext(logger, (path) => `/api${path}`),
     noStore,
   );
-  app.use(shedLoad(config, watch.onShed));
+  app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS }));
   if (config.rateLimitPerMinute > 0) app.use(requestLimit(auth.throttle, config.rateLimitPerMinute));
   app.use(methodOverride);
   app.use(internalRoutes(deps.identity));
@@ -76,6 +76,9 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(errorHandler(logger));
   return app;
 }
+
+/** They wait for a password to be hashed, in a queue with limits of its own. */
+const SIGN_INS = new Set(["/auth/login"]);
 
 /** Roads whose paths no table of a user's can have: requests for records pass them by without a look at each. */
 function unlessUsersTable(prefix: string, roads: readonly Router[]): Router {

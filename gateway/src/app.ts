@@ -44,7 +44,7 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   for (const handler of watch.handlers) app.use(handler);
 
   app.use("/api", cors(config.allowedOrigins), cookieParser());
-  app.use(shedLoad(config, watch.onShed));
+  app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS }));
   app.use(ownRoutes(room));
   app.use(proxyRoute(room));
 
@@ -53,6 +53,9 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   app.use(errorHandler(deps.logger));
   return app;
 }
+
+/** They wait for a password to be hashed, in a queue of the data service. */
+const SIGN_INS = new Set(["/api/login", "/api/auth/login"]);
 
 /** The first words of the paths that the gateway answers itself, below `/api`. */
 const OWN = new Set(["login", "logout", "auth", "docs"]);

@@ -34,12 +34,18 @@ export function readOverloadLimits(reader: EnvReader): OverloadLimits {
   };
 }
 
+export interface ShedOptions {
+  /** Told of each request that was refused. */
+  readonly onShed: (why: Overload) => void;
+  /** Paths of what waits in a queue with limits of its own, as passwords do: that says nothing of all others. */
+  readonly queued: ReadonlySet<string>;
+}
+
 /**
  * Mount it behind the health routes, which an overloaded process must still answer.
- * @param onShed told of each request that was refused
  * @throws AppError SERVICE_UNAVAILABLE with `Retry-After`
  */
-export function shedLoad(limits: OverloadLimits, onShed: (why: Overload) => void = () => {}): RequestHandler {
+export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions): RequestHandler {
   const delayMs = limits.maxEventLoopDelayMs > 0 ? watchEventLoop() : () => 0;
   const waiting = new WaitingRequests<Response>();
   setInterval(() => waiting.endWhere((each) => each.headersSent, performance.now()), LOOK_MS).unref();
@@ -59,10 +65,12 @@ export function shedLoad(limits: OverloadLimits, onShed: (why: Overload) => void
       inFlight -= 1;
       waiting.end(response, response.headersSent, performance.now());
     });
-    // A body takes as long as its sender takes.
     const wait = (): void => waiting.begin(response, performance.now());
-    if (hasBody(request.headers)) request.once("end", wait);
-    else wait();
+    if (!queued.has(request.path)) {
+      // A body takes as long as its sender takes.
+      if (hasBody(request.headers)) request.once("end", wait);
+      else wait();
+    }
     next();
   };
 }

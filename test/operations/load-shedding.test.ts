@@ -77,6 +77,19 @@ describe("a gateway with more waiting than is answered in time", () => {
   const atOnce = (path: string): Promise<Response>[] => Array.from({ length: MANY }, () => rig.call(path));
   const waited = () => new Promise((resolve) => setTimeout(resolve, 2_100));
 
+  it("takes others while many wait for their passwords to be checked: those have a queue of their own", async () => {
+    rig.upstream.on("POST /auth/login", (_arrived, response) => answers.push(() => response.end("{}")));
+    const body = JSON.stringify({ email: "somebody@example.com", password: "a password" });
+    const headers = { "Content-Type": "application/json" };
+    const taken = Array.from({ length: MANY }, () =>
+      rig.call("/api/auth/login", { method: "POST", body, headers }),
+    );
+    await until(async () => answers.length === MANY);
+    await waited();
+    expect((await rig.call("/api/posts")).status).toBe(200);
+    expect(new Set(await ended(taken))).toEqual(new Set(["{}"]));
+  });
+
   it("refuses the next, finishes what it has taken, and takes again", async () => {
     const taken = atOnce("/api/slow");
     await until(async () => answers.length === MANY);

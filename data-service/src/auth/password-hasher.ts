@@ -17,8 +17,8 @@ const NOBODYS = `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST
 /** Threads, which give way to everything else. */
 const MAX_RUNNING = 3;
 /** Beyond that nobody would wait for the answer; where processors are busy with other things, fewer take as long. */
-const MAX_WAITING = 50;
-const MAX_WAIT_MS = 4_000;
+const MAX_WAITING = 128;
+const MAX_WAIT_MS = 3_000;
 const RETRY_AFTER_SECONDS = 2;
 /** A thread that has nothing to do ends after this, and frees its memory. */
 const IDLE_MS = 30_000;
