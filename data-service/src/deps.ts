@@ -82,9 +82,11 @@ export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): 
   };
 }
 
-function freeSpaceOf({ mongodbUrl, diskReserveBytes }: Config): FreeSpaceDeps | undefined {
+function freeSpaceOf({ mongodbUrl, diskReserveBytes, ...sizes }: Config): FreeSpaceDeps | undefined {
   const address = parseStoreAddress(mongodbUrl);
   if (address.kind !== "embedded" || diskReserveBytes === 0) return undefined;
   const { directory } = address;
-  return { free: () => freeBytes(directory), reserveBytes: diskReserveBytes, clock: systemClock };
+  const largestBodyBytes = Math.max(sizes.bodyMaxBytes, sizes.uploadMaxBytes, sizes.importMaxBytes);
+  const free = () => freeBytes(directory);
+  return { free, reserveBytes: diskReserveBytes, largestBodyBytes, clock: systemClock };
 }

@@ -24,7 +24,9 @@ describe("the look at the disk", () => {
     const logger = makeLogger("test", "silent");
     const app = express();
     app.use(requestContext(logger, (path) => path));
-    app.use(requireFreeSpace({ free: async () => disk.free, reserveBytes: 900, clock }));
+    app.use(
+      requireFreeSpace({ free: async () => disk.free, reserveBytes: 900, largestBodyBytes: 500, clock }),
+    );
     app.all("/", (_request, response) => void response.status(200).end());
     app.use(errorHandler(logger));
     const server = createServer(app);
@@ -35,6 +37,8 @@ describe("the look at the disk", () => {
       (await fetch(`http://127.0.0.1:${port}/`, { method, ...(body === undefined ? {} : { body }) })).status;
 
     expect([await ask("POST", "x".repeat(50)), await ask("POST", "x".repeat(200))]).toEqual([200, 503]);
+    // Its route refuses it as too large, which no room would change.
+    expect(await ask("POST", "x".repeat(501))).toBe(200);
     Object.assign(disk, { free: 800, now: 2_000 });
     expect([await ask("PATCH", "x"), await ask("GET"), await ask("DELETE")]).toEqual([503, 200, 200]);
     Object.assign(disk, { free: 1_000, now: 4_000 });

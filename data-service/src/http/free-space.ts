@@ -9,6 +9,8 @@ export interface FreeSpaceDeps {
   readonly free: () => Promise<number>;
   /** DISK_RESERVE_BYTES: what sign-ins, checkpoints and requests under way may still need. */
   readonly reserveBytes: number;
+  /** Bodies that announce more are refused by their routes; until then they need no room. */
+  readonly largestBodyBytes: number;
   readonly clock: Clock;
 }
 
@@ -18,7 +20,12 @@ const FRESH_MS = 1_000;
 const REFUSED = ["POST", "PUT", "PATCH"];
 
 /** Mount it behind the sign-in routes and the method override. @throws AppError SERVICE_UNAVAILABLE */
-export function requireFreeSpace({ free, reserveBytes, clock }: FreeSpaceDeps): RequestHandler {
+export function requireFreeSpace({
+  free,
+  reserveBytes,
+  largestBodyBytes,
+  clock,
+}: FreeSpaceDeps): RequestHandler {
   let lookedAt = Number.NEGATIVE_INFINITY;
   let bytes = Number.POSITIVE_INFINITY;
   return async (request, _response, next) => {
@@ -29,7 +36,8 @@ export function requireFreeSpace({ free, reserveBytes, clock }: FreeSpaceDeps): 
       bytes = await free();
     }
     const announced = Number(request.headers["content-length"] ?? 0);
-    if (bytes - announced >= reserveBytes) return next();
+    const needed = announced > largestBodyBytes ? 0 : announced;
+    if (bytes - needed >= reserveBytes) return next();
     throw unavailable(
       "The database's disk is nearly full: reading and deleting go on, writing does when there is room.",
       60,
