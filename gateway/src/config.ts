@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { EnvReader } from "@portico/shared/env";
 import { SERVICE_SECRET_MIN } from "@portico/shared/kept-secret";
 import { type OverloadLimits, readOverloadLimits } from "@portico/shared/load-shedding";
+import { BODY_TIMEOUTS, type BodyTimeouts } from "@portico/shared/server";
 import { readOtlpEndpoint } from "@portico/shared/tracing";
 import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
 import { readDevelopmentProvider } from "./oauth/development/provider.js";
@@ -60,8 +61,13 @@ export interface Limits {
   readonly connectTimeoutMs: number;
   /** From the end of the request to the head of the answer; above QUERY_TIMEOUT_MS, so that its 504 wins. */
   readonly answerTimeoutMs: number;
-  /** The same for an import, whose last records are still on their way into the database then. */
-  readonly importAnswerTimeoutMs: number;
+  /**
+   * The same for an import, whose last records are still on their way into the database then; and how long nothing may
+   * move of its body, which takes as long as the database takes with what came before.
+   */
+  readonly importTimeoutMs: number;
+  /** All other bodies must be here after this. */
+  readonly bodyTimeouts: BodyTimeouts;
   /** A client that still sends its body after it was refused gets this long to read why. */
   readonly lingerMs: number;
   /** For the gateway's own calls. Hashing a password takes a tenth of a second, a queue of them longer. */
@@ -75,7 +81,8 @@ export interface Limits {
 const LIMITS: Limits = Object.freeze({
   connectTimeoutMs: 2_000,
   answerTimeoutMs: 30_000,
-  importAnswerTimeoutMs: 600_000,
+  importTimeoutMs: 600_000,
+  bodyTimeouts: BODY_TIMEOUTS,
   lingerMs: 10_000,
   authTimeoutMs: 15_000,
   providerTimeoutMs: 10_000,

@@ -21,7 +21,7 @@ export async function startGateway(config: Config): Promise<Service> {
     app,
     { host: config.host, port: config.port, portVariable: "PORT" },
     // Ours to refuse, with the error body: Node would answer without one.
-    { requireHostHeader: false },
+    { requireHostHeader: false, bodyTimeouts: config.limits.bodyTimeouts },
   ).catch(async (error: unknown) => {
     await metrics?.stop();
     throw error;

@@ -14,7 +14,7 @@ import { hasBody } from "./has-body.js";
 /** Slow request heads are cut after this. */
 const HEADERS_TIMEOUT_MS = 10_000;
 /** A request whose body is not here after this is cut, unless its handler waits for it itself. */
-const BODY_TIMEOUTS: BodyTimeouts = { jsonMs: 30_000, otherMs: 300_000 };
+export const BODY_TIMEOUTS: BodyTimeouts = { jsonMs: 30_000, otherMs: 300_000 };
 /** Longer than any client's pool keeps a socket, so that we never close one that is being reused. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** A client whose request was refused may go on sending for this long. */

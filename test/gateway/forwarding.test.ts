@@ -379,6 +379,30 @@ describe("a data service that misbehaves", () => {
     await impatient.stop();
   });
 
+  it("and takes long with an imported file may take as long as the file moves", async () => {
+    const limits = { bodyTimeouts: { jsonMs: 200, otherMs: 200 }, importTimeoutMs: 500 };
+    const impatient = await startRig({}, limits);
+    const send = (path: string, pauses: number, pauseMs = 300) => {
+      let left = pauses;
+      const body = new ReadableStream<Uint8Array>({
+        async pull(controller) {
+          controller.enqueue(new TextEncoder().encode("name\n"));
+          left -= 1;
+          if (left < 0) return controller.close();
+          await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        },
+      });
+      const headers = { "Content-Type": "text/csv" };
+      return impatient.call(path, { method: "POST", body, headers, duplex: "half" });
+    };
+    expect((await send("/api/posts/import", 3)).status).toBe(200);
+    await expect(send("/api/posts", 3)).rejects.toThrow();
+
+    const stuck = await send("/api/posts/import", 1, 1_500);
+    expect([stuck.status, (await readError(stuck)).error.code]).toEqual([504, "QUERY_TIMEOUT"]);
+    await impatient.stop();
+  });
+
   it("and refuses before it has read the body is passed on", async () => {
     rig.upstream.onHead("POST /svc_file", (request, response) => {
       response.writeHead(413, { "Content-Type": "application/json" }).end('{"early":true}');

@@ -10,6 +10,8 @@ export interface ExchangeLimits {
   readonly answerTimeoutMs: number;
   readonly lingerMs: number;
   readonly bodyMaxBytes: number;
+  /** How long nothing may move of the body, where it has no deadline. */
+  readonly bodyStallMs: number | undefined;
 }
 
 /** Told once how the exchange ended, when the head of the answer is there or there will be none. */
@@ -62,6 +64,7 @@ export class Exchange {
       upstream.socket.once("connect", () => this.#awaitAnswer());
     } else this.#awaitAnswer();
     if (this.#request.headers["transfer-encoding"] !== undefined) this.#countBody();
+    if (this.#limits.bodyStallMs !== undefined) this.#watchBody(this.#limits.bodyStallMs);
   }
 
   /** The head of the answer is here. */
@@ -112,6 +115,17 @@ export class Exchange {
       );
     if (this.#request.readableEnded) start();
     else this.#request.once("end", () => this.#settled || start());
+  }
+
+  #watchBody(stallMs: number): void {
+    const request = this.#request;
+    const stalled = setTimeout(
+      () => this.fail(new AppError("QUERY_TIMEOUT", "Nothing of the body was taken for too long.")),
+      stallMs,
+    );
+    const end = (): void => clearTimeout(stalled);
+    request.on("data", () => stalled.refresh()).once("end", end);
+    this.#response.once("close", end);
   }
 
   #failAfter(milliseconds: number, error: () => AppError): void {

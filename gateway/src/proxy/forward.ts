@@ -17,6 +17,8 @@ export interface UpstreamRequest {
   readonly bodyMaxBytes: number;
   /** Where the answer may take longer than that of other calls. */
   readonly answerTimeoutMs?: number;
+  /** Where the body has no deadline. */
+  readonly bodyStallMs?: number;
 }
 
 export interface Forward {
@@ -29,7 +31,7 @@ export interface Forward {
 
 export interface ForwardDeps {
   readonly dataServiceUrl: string;
-  readonly limits: Omit<ExchangeLimits, "bodyMaxBytes">;
+  readonly limits: Omit<ExchangeLimits, "bodyMaxBytes" | "bodyStallMs">;
   readonly watch: WatchCall;
 }
 
@@ -94,6 +96,7 @@ export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): For
       ...limits,
       bodyMaxBytes: upstream.bodyMaxBytes,
       answerTimeoutMs: upstream.answerTimeoutMs ?? limits.answerTimeoutMs,
+      bodyStallMs: upstream.bodyStallMs,
     };
     const exchange = new Exchange(request, response, next, limitsOfCall, call.end);
     exchanges.set(request, exchange);

@@ -1,13 +1,14 @@
 // /api/**: the road of a call to the data service, from its session to the bytes.
 import { AppError } from "@portico/shared/app-error";
 import { contextOf, notFound } from "@portico/shared/http-context";
+import { withoutBodyDeadline } from "@portico/shared/server";
 import type { Request, RequestHandler, Response } from "express";
-import { isSpecialBody } from "../http/media-type.js";
+import { isSpecialBody, type RouteKind } from "../http/media-type.js";
 import { requireBodyType, requirePage } from "../http/page-rule.js";
 import { clientAddress } from "../session/caller.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession, type Session } from "../session/load-session.js";
-import { type ApiCall, ignoresSession, isClosed, isImport, isUnsafe, routeKind } from "./api-route.js";
+import { type ApiCall, ignoresSession, isClosed, isUnsafe, routeKind } from "./api-route.js";
 import { announcesTooMuch, bodyLimit } from "./body-limit.js";
 import { discardBody, tooLarge } from "./exchange.js";
 import type { Forward } from "./forward.js";
@@ -21,7 +22,7 @@ export interface ProxyDeps extends LoadSessionDeps {
   readonly bodyMaxBytes: number;
   readonly uploadMaxBytes: number;
   readonly systemTablePrefix: string;
-  readonly limits: { readonly lingerMs: number; readonly importAnswerTimeoutMs: number };
+  readonly limits: { readonly lingerMs: number; readonly importTimeoutMs: number };
   readonly forward: Forward;
 }
 
@@ -33,14 +34,15 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
     if (target === undefined) return next();
     const call = { method: request.method, path: target.path };
     if (isClosed(call)) return notFound(request, response, next);
-    const bodyMaxBytes = checkBodySize(deps, call, request, response);
+    const body = bodyKind(deps, call, request);
+    const bodyMaxBytes = checkBodySize(deps, body, request, response);
     const session = await sessionFor(deps, call, request, response);
     deps.forward(
       {
         pathAndQuery: target.path + target.query,
         headers: headersFor(addresses, session, request),
         bodyMaxBytes,
-        ...(isImport(call) ? { answerTimeoutMs: deps.limits.importAnswerTimeoutMs } : {}),
+        ...(body === "import" ? importTimes(deps, request) : {}),
       },
       request,
       response,
@@ -49,10 +51,24 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
   };
 }
 
-/** Refuses by `Content-Length` before anything else costs anything; chunked bodies are counted on their way. */
-function checkBodySize(deps: ProxyDeps, call: ApiCall, request: Request, response: Response): number {
+/** What the body is, of all that the route takes. */
+function bodyKind(deps: ProxyDeps, call: ApiCall, request: Request): RouteKind {
   const route = routeKind(call, deps.systemTablePrefix);
-  const limit = bodyLimit(isSpecialBody(request.headers["content-type"], route) ? route : "json", deps);
+  return isSpecialBody(request.headers["content-type"], route) ? route : "json";
+}
+
+/** A file is read as fast as its records are written, however long that takes, as long as it moves. */
+function importTimes({ limits }: ProxyDeps, request: Request) {
+  withoutBodyDeadline(request);
+  return { answerTimeoutMs: limits.importTimeoutMs, bodyStallMs: limits.importTimeoutMs };
+}
+
+/**
+ * Refuses by `Content-Length` before anything else costs anything; chunked bodies are counted on their way. The data
+ * service does both for imports.
+ */
+function checkBodySize(deps: ProxyDeps, body: RouteKind, request: Request, response: Response): number {
+  const limit = bodyLimit(body, deps);
   if (announcesTooMuch(request.headers["content-length"], limit)) {
     discardBody(request, response, deps.limits.lingerMs);
     throw new AppError("PAYLOAD_TOO_LARGE", tooLarge(limit));
