@@ -22,6 +22,9 @@ const FEW = 100;
 /** How often it is looked which answers have begun. */
 const LOOK_MS = 200;
 
+/** What waits longer does not wait for a queue with limits of its own alone. */
+const QUEUED_MS = 4_000;
+
 /** How often the delay of the event loop is read; a single long pause disappears in the mean. */
 const SAMPLE_MS = 500;
 const RETRY_AFTER_SECONDS = 2;
@@ -37,7 +40,7 @@ export function readOverloadLimits(reader: EnvReader): OverloadLimits {
 export interface ShedOptions {
   /** Told of each request that was refused. */
   readonly onShed: (why: Overload) => void;
-  /** Paths of what waits in a queue with limits of its own, as passwords do: that says nothing of all others. */
+  /** Paths of what waits in a queue with limits of its own, as passwords do: that wait says nothing of all others. */
   readonly queued: ReadonlySet<string>;
 }
 
@@ -65,14 +68,18 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
       inFlight -= 1;
       waiting.end(response, response.headersSent, performance.now());
     });
-    const wait = (): void => waiting.begin(response, performance.now());
-    if (!queued.has(request.path)) {
-      // A body takes as long as its sender takes.
-      if (hasBody(request.headers)) request.once("end", wait);
-      else wait();
-    }
+    const count = (): void => waiting.begin(response, performance.now());
+    const wait = queued.has(request.path) ? () => ifStillOpen(response, QUEUED_MS, count) : count;
+    // A body takes as long as its sender takes.
+    if (hasBody(request.headers)) request.once("end", wait);
+    else wait();
     next();
   };
+}
+
+function ifStillOpen(response: Response, milliseconds: number, act: () => void): void {
+  const timer = setTimeout(act, milliseconds).unref();
+  response.once("close", () => clearTimeout(timer));
 }
 
 /** @param now what is under way, without the request that asks */

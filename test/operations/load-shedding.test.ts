@@ -87,6 +87,10 @@ describe("a gateway with more waiting than is answered in time", () => {
     await until(async () => answers.length === MANY);
     await waited();
     expect((await rig.call("/api/posts")).status).toBe(200);
+    // Nobody waits for a password that long.
+    await waited();
+    await waited();
+    expect((await rig.call("/api/posts")).status).toBe(503);
     expect(new Set(await ended(taken))).toEqual(new Set(["{}"]));
   });
 

@@ -7,7 +7,7 @@ import { isLong, type NotesSystem, size, startNotesSystem } from "./support/note
 const FLOOD = 100;
 const SECONDS = size(1, 60);
 const RATE = size(10, 50);
-/** The queue for hashing keeps nobody longer than four seconds; the processors may have more to do than that. */
+/** The queue for hashing keeps nobody longer than three seconds; the processors may have more to do than that. */
 const FLOODERS_PATIENCE_MS = size(40_000, 10_000);
 
 let system: NotesSystem;

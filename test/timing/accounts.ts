@@ -10,7 +10,6 @@ export const OTHERS = ["unknown", "disabled", "provider only"] as const;
 export const KINDS = [KNOWN, ...OTHERS] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A creation hashes its passwords at the same time, and more than fifty would be too many. */
 const AT_ONCE = 25;
 
 /** Addresses of one length, so that nothing but the account differs. */

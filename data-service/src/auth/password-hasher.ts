@@ -19,6 +19,8 @@ const MAX_RUNNING = 3;
 /** Beyond that nobody would wait for the answer; where processors are busy with other things, fewer take as long. */
 const MAX_WAITING = 128;
 const MAX_WAIT_MS = 3_000;
+/** Of all these, passwords that are set: who sets one counts as waiting (see shared/load-shedding), who signs in does not. */
+const MAX_HASHING = 50;
 const RETRY_AFTER_SECONDS = 2;
 /** A thread that has nothing to do ends after this, and frees its memory. */
 const IDLE_MS = 30_000;
@@ -34,10 +36,10 @@ export interface PasswordHasher {
 }
 
 export function makePasswordHasher(): PasswordHasher {
-  const inTurn = makeTurns({
-    ...{ atOnce: MAX_RUNNING, mostWaiting: MAX_WAITING, maxWaitMs: MAX_WAIT_MS },
-    refusal: () => unavailable("Too many sign-ins at once; try again in a moment.", RETRY_AFTER_SECONDS),
-  });
+  const refusal = () => unavailable("Too many sign-ins at once; try again in a moment.", RETRY_AFTER_SECONDS);
+  const limits = { atOnce: MAX_RUNNING, mostWaiting: MAX_WAITING, maxWaitMs: MAX_WAIT_MS };
+  const inTurn = makeTurns({ ...limits, refusal });
+  const amongHashing = makeTurns({ atOnce: MAX_HASHING, mostWaiting: 0, refusal });
   const threads = new Piscina<HashTask, string | boolean>({
     filename: new URL("./hash-thread.js", import.meta.url).href,
     ...{ minThreads: 0, maxThreads: MAX_RUNNING, idleTimeout: IDLE_MS },
@@ -47,7 +49,10 @@ export function makePasswordHasher(): PasswordHasher {
   const verifyNothing = async (password: string): Promise<false> =>
     (await verify(NOBODYS, password)) && false;
   return {
-    hash: async (password) => String(await inTurn(() => threads.run({ kind: "hash", password, cost: COST }))),
+    hash: async (password) => {
+      const task: HashTask = { kind: "hash", password, cost: COST };
+      return String(await amongHashing(() => inTurn(() => threads.run(task))));
+    },
     verify: (stored, password) => (isArgon2(stored) ? verify(stored, password) : verifyNothing(password)),
     verifyNothing,
     needsRehash,
