@@ -46,6 +46,13 @@ describe("parameters of an address", () => {
     expect(refusalOf(() => readParameters("filter[a]=1", ["fields"]))).toBe(
       "filter: does not apply to this call",
     );
+    expect(refusalOf(() => readParameters("dryRun=true"))).toBe("dryRun: does not apply to this call");
+    const recursive = refusalOf(() => readParameters("recursive=false", [], ["permanent"]));
+    expect(recursive).toBe("recursive: does not apply to this call");
+    expect(refusalOf(() => readParameters("dryRun[]=true", [], ["dryRun"]))).toBe(
+      "dryRun: does not apply to this call",
+    );
+    expect(readParameters("dryRun=true", [], ["dryRun"])).toEqual({ filterFromText: false });
   });
 
   it("answers any text with parameters or a refusal", () => {

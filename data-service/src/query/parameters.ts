@@ -20,6 +20,10 @@ export const PARAMETERS = [
 ] as const;
 export type ParameterName = (typeof PARAMETERS)[number];
 
+/** What changes the meaning of a write; taken where a call says so, and refused everywhere else. */
+const SWITCHES = ["dryRun", "permanent", "recursive"] as const;
+export type SwitchName = (typeof SWITCHES)[number];
+
 /** The parameters as the client gave them: text of the address, or JSON of a QUERY body. */
 export interface Parameters {
   readonly fields?: Json;
@@ -43,7 +47,7 @@ export interface Parameters {
  * @param search the raw text behind `?`
  * @throws AppError 400 for anything but true and false, and for several
  */
-export function readFlag(search: string, name: string): boolean {
+export function readFlag(search: string, name: SwitchName | "flat"): boolean {
   const [value = "false", ...more] = new URLSearchParams(search).getAll(name);
   if (more.length === 0 && (value === "true" || value === "false")) return value === "true";
   throw refuse(name, "must be true or false");
@@ -55,16 +59,23 @@ const JSON_PARAMETERS: readonly ParameterName[] = ["filter", "deep", "aggregate"
  * Reads the parameters of an address.
  * @param search the raw text behind `?`, undecoded
  * @param allowed the parameters that apply to this call; our other ones are refused, foreign ones ignored
+ * @param switches those that apply; read with `readFlag`
  * @throws AppError 400 naming the parameter
  */
-export function readParameters(search: string, allowed: readonly ParameterName[] = PARAMETERS): Parameters {
+export function readParameters(
+  search: string,
+  allowed: readonly ParameterName[] = PARAMETERS,
+  switches: readonly SwitchName[] = [],
+): Parameters {
   const values = new Map<ParameterName, string>();
   const brackets: [key: string, value: string][] = [];
   for (const pair of search.split("&")) {
     if (pair === "") continue;
     const [key, value] = decodePair(pair);
     const bracket = key.indexOf("[");
-    const name = parameterName(bracket < 0 ? key : key.slice(0, bracket));
+    const text = bracket < 0 ? key : key.slice(0, bracket);
+    refuseSwitch(text, bracket < 0 ? switches : []);
+    const name = parameterName(text);
     if (name === undefined) continue;
     if (!allowed.includes(name)) throw refuse(name, "does not apply to this call");
     if (bracket >= 0) brackets.push([key, value]);
@@ -72,6 +83,12 @@ export function readParameters(search: string, allowed: readonly ParameterName[]
     else values.set(name, value);
   }
   return assemble(values, brackets);
+}
+
+/** Ignored, it would have made a delete of what was meant as a look. */
+function refuseSwitch(text: string, allowed: readonly SwitchName[]): void {
+  const found = SWITCHES.find((each) => each === text);
+  if (found !== undefined && !allowed.includes(found)) throw refuse(found, "does not apply to this call");
 }
 
 function parameterName(text: string): ParameterName | undefined {

@@ -14,6 +14,7 @@ import {
   parametersOfBody,
   readFlag,
   readParameters,
+  type SwitchName,
 } from "../query/parameters.js";
 import { exportText, FILE_TYPES } from "../transfer/write-export.js";
 import { create } from "./create.js";
@@ -44,11 +45,12 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     QUERY: (request, response) => answerList(deps, request, response, "body"),
     POST: (request, response) => answerPost(deps, request, response),
     PATCH: async (request, response) => {
-      respondWithMany(response, await updateMany(deps, manyOf(request, ["filter"]), body(request)));
+      const wanted = manyOf(request, ["filter"], ["dryRun"]);
+      respondWithMany(response, await updateMany(deps, wanted, body(request)));
     },
     DELETE: async (request, response) => {
+      const wanted = manyOf(request, ["filter", "deleted"], ["dryRun", "permanent"]);
       const permanent = readFlag(searchOf(request), "permanent");
-      const wanted = manyOf(request, ["filter", "deleted"]);
       respondWithMany(response, await removeMany(deps, wanted, permanent));
     },
   };
@@ -70,7 +72,7 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     },
     DELETE: async (request, response) => {
       const search = searchOf(request);
-      readParameters(search, []);
+      readParameters(search, [], ["permanent"]);
       const expected = expectedVersions(request.get("If-Match"));
       const permanent = readFlag(search, "permanent");
       await remove(deps, principalOf(request), ...names(request), { expected, permanent });
@@ -159,9 +161,13 @@ async function answerPost(deps: RecordDeps, request: Request, response: Response
 }
 
 /** @throws AppError 400 */
-function manyOf(request: Request, names: readonly ParameterName[]): ManyRequest {
+function manyOf(
+  request: Request,
+  names: readonly ParameterName[],
+  switches: readonly SwitchName[],
+): ManyRequest {
   const search = searchOf(request);
-  const parameters = readParameters(search, names);
+  const parameters = readParameters(search, names, switches);
   const dryRun = readFlag(search, "dryRun");
   if (request.get("If-Match") !== undefined)
     throw new AppError("BAD_REQUEST", "If-Match: speaks of one record; leave it out of changes of many.");

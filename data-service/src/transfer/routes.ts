@@ -78,7 +78,7 @@ function formatOf(request: Request): ImportRequest["format"] {
 
 /** @throws AppError 400 for parameters of other calls, and for values that make no sense */
 function optionsOf(search: string): Pick<ImportRequest, "dryRun" | "from"> {
-  readParameters(search, []);
+  readParameters(search, [], ["dryRun"]);
   const given = new URLSearchParams(search);
   for (const name of ["dryRun", "from"])
     if (given.getAll(name).length > 1) throw refuse(name, "is given twice");

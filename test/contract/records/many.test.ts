@@ -56,6 +56,17 @@ describe("a change of many", () => {
     expect(new Set(await valuesOf(admin, "tasks", "title", { done: true }))).toEqual(new Set(["task 0"]));
   });
 
+  it("is not asked for by a switch that one record does not take: nothing is done", async () => {
+    const id = await make(admin, "tasks", { title: "one" }).then((task) => task.id);
+    for (const query of ["dryRun=true", "recursive=true", "dryRun=false"]) {
+      const { status, body } = await admin.send("DELETE", `/tasks/${id}?${query}`);
+      expect([status, body.message]).toEqual([400, `${query.split("=")[0]}: does not apply to this call`]);
+      expect((await admin.patch(`/tasks/${id}?${query}`, { title: "two" })).status).toBe(400);
+      expect((await admin.post(`/tasks?${query}`, { title: "two" })).status).toBe(400);
+    }
+    expect((await read(admin, "tasks", id)).title).toBe("one");
+  });
+
   it("takes the whole filter language", async () => {
     const list = await make(admin, "lists", { name: "mine" });
     await make(admin, "tasks", { title: "in a list", list: list.id });
