@@ -6,6 +6,7 @@ import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
 import { isObject, type JsonObject } from "../json.js";
 import { readFlag, readParameters } from "../query/parameters.js";
+import { withoutMaxLimit } from "../records/deps.js";
 import { list } from "../records/list.js";
 import { remove } from "../records/remove.js";
 import { respondCreated, respondWithRecord, searchOf } from "../records/routes.js";
@@ -49,7 +50,7 @@ export function fileRoutes(deps: FileDeps): Router {
     .all(onlyMethods("GET", "HEAD"));
   const folder = router.route(`/${folders}/:id`);
   folder.delete(async (request, response) => {
-    readParameters(searchOf(request), []);
+    readParameters(searchOf(request), [], ["recursive"]);
     const follows = readFlag(searchOf(request), "recursive") ? insideFolders(deps) : undefined;
     const expected = expectedVersions(request.get("If-Match"));
     await remove(deps, principalOf(request), folders, String(request.params.id), { expected, follows });
@@ -82,11 +83,15 @@ function insideFolders({ fileTables: { files, folders } }: FileDeps): Follow {
 }
 
 async function answerTree(deps: FileDeps, request: Request, response: Response): Promise<void> {
+  readParameters(searchOf(request), []);
   const flat = readFlag(searchOf(request), "flat");
-  // A tree is answered as a whole: the limit of lists is for pages.
-  const unlimited = { ...deps, limits: { ...deps.limits, maxLimit: undefined } };
   const parameters = readParameters("limit=0", ["limit"]);
-  const { records } = await list(unlimited, principalOf(request), deps.fileTables.folders, parameters);
+  const { records } = await list(
+    withoutMaxLimit(deps),
+    principalOf(request),
+    deps.fileTables.folders,
+    parameters,
+  );
   const folders: JsonObject[] = [];
   for await (const some of records) folders.push(...some.filter(isObject));
   respond(response, 200, flat ? flatFolders(folders) : folderTree(folders));

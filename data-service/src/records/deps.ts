@@ -43,3 +43,8 @@ export interface RecordDeps extends Writes {
   /** What a caller may do. */
   readonly rights: LoadRights;
 }
+
+/** For what takes all records, some at a time: the limit of lists is for pages. */
+export function withoutMaxLimit<Deps extends Pick<RecordDeps, "limits">>(deps: Deps): Deps {
+  return { ...deps, limits: { ...deps.limits, maxLimit: undefined } };
+}

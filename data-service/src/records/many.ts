@@ -8,7 +8,7 @@ import { isObject, type Json } from "../json.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import { refuse } from "../query/refuse.js";
-import type { RecordDeps } from "./deps.js";
+import { type RecordDeps, withoutMaxLimit } from "./deps.js";
 import { parseId } from "./find-table.js";
 import { list, listQuery } from "./list.js";
 import { remove } from "./remove.js";
@@ -76,7 +76,10 @@ async function forEach(
   const query = await listQuery(deps, principal, table, matching);
   const stored = (id: string) => parseId(query.root.table, id);
   // In the order of the ids, which no change moves.
-  const { records } = await list(deps, principal, table, { ...matching, sort: "id", limit: "0" });
+  const { records } = await list(withoutMaxLimit(deps), principal, table, {
+    ...matching,
+    ...{ sort: "id", limit: "0" },
+  });
   let [matched, changed] = [0, 0];
   for await (const ids of batches(records)) {
     const guard = await stillMatching(deps, query, ids.map(stored));

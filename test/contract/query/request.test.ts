@@ -259,6 +259,12 @@ describe("QUERY_MAX_LIMIT", () => {
     expect((await send("GET", "/svc_folder?limit=0")).status).toBe(400);
   });
 
+  it("is none for changes of many", async () => {
+    const filter = encodeURIComponent('{"id":{"_is_not_null":true}}');
+    const { status, text } = await send("PATCH", `/books?filter=${filter}`, "{}");
+    expect([status, JSON.parse(text).meta.matched > 5]).toEqual([200, true]);
+  });
+
   it("counts for children too", async () => {
     expect(await refusalOf(`deep=${encodeURIComponent('{"reviews":{"limit":6}}')}`)).toBe(
       "deep.reviews.limit: is above the maximum of 5",
