@@ -18,6 +18,7 @@ export async function* ndjsonRows(
         yield* rowOf(line, text, maxRowBytes);
         line += 1;
       }
+      if (Buffer.byteLength(open) > maxRowBytes) throw tooLong(maxRowBytes);
     }
     yield* rowOf(line, open, maxRowBytes);
   } catch (error) {
