@@ -4,6 +4,7 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Entry } from "../journal/entry.js";
 import type { Json, JsonObject } from "../json.js";
 import type { Numbered, Position } from "../mongo/journal-store.js";
+import { idText } from "../mongo/record-store.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedNode } from "../query/ast.js";
@@ -67,7 +68,7 @@ export async function judge(deps: RecordDeps, wish: Wish, entries: readonly Numb
   const { toJson } = COLUMN_TYPES[wish.table.idColumn.type];
   return told.map(({ event, entry, position }) => {
     const { record: id, revision, at } = entry;
-    const record = isShown(event) ? { record: records.get(String(id)) ?? null } : {};
+    const record = isShown(event) ? { record: records.get(idText(wish.table, id)) ?? null } : {};
     return { event, position, data: { event, id: toJson(id), revision, at: at.toISOString(), ...record } };
   });
 }
@@ -106,16 +107,16 @@ async function matchedImages(
 /** The records as they are now, as the caller may read them, by the text of their ids. */
 async function recordsOf(
   deps: RecordDeps,
-  { node, view }: Wish,
+  { table, node, view }: Wish,
   ids: readonly Stored[],
 ): Promise<ReadonlyMap<string, Json>> {
-  const distinct = [...new Map(ids.map((id) => [String(id), id])).values()];
+  const distinct = [...new Map(ids.map((id) => [idText(table, id), id])).values()];
   if (distinct.length === 0) return new Map();
   const records = await readEach(deps, { node, view }, distinct);
   return new Map(
     distinct.flatMap((id, at) => {
       const record = records[at];
-      return record === undefined ? [] : [[String(id), record.json] as const];
+      return record === undefined ? [] : [[idText(table, id), record.json] as const];
     }),
   );
 }

@@ -73,6 +73,25 @@ function short(source: EventSource): string[] {
 }
 
 describe("a stream of changes", () => {
+  it("tells ids apart that differ by their kind alone", async () => {
+    await define({
+      ...{ name: "mixed", idType: "mixed", changes: true },
+      columns: [{ name: "title", type: "string" }],
+    });
+    const source = await follow("/mixed/changes");
+    const lines = ['{"id":"5","title":"a number"}', '{"id":"\\"5\\"","title":"a text"}'];
+    const { status } = await admin.send("POST", "/mixed/import", {
+      headers: { "Content-Type": "application/x-ndjson" },
+      body: lines.join("\n"),
+    });
+    expect(status).toBe(200);
+    const told = await source.first(2, "created");
+    expect(told.map(({ data }) => [data.id, data.record?.title]).toSorted()).toEqual([
+      ['"5"', "a text"],
+      ["5", "a number"],
+    ]);
+  });
+
   it("begins with `ready` and tells of records that are made, changed and deleted, as they are now", async () => {
     const source = await follow("/notes/changes", { query: { fields: "title,rank" } });
     const id = await make("/notes", { title: "a", rank: 1 });
