@@ -41,7 +41,8 @@ async function logIn(deps: LoginDeps, request: Request, response: Response): Pro
   const origin = browserOrigin(request, deps.appUrl);
   const result = await deps.authClient.logIn(request.body ?? {}, origin, callerOf(request));
   if (result.kind === "refused") throw result.error;
-  writeSessionCookies(response, deps.appUrl, result.tokens, deps.clock.now());
+  // As after every refresh: the browser lives on that origin, whose scheme decides the spelling.
+  writeSessionCookies(response, origin ?? deps.appUrl, result.tokens, deps.clock.now());
   await endFormerSession(deps, request);
   const { expTime, refreshExpTime, loginProvider } = result.tokens;
   response.json({ ...success(200), expTime, refreshExpTime, loginProvider });

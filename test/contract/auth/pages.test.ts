@@ -98,16 +98,24 @@ describe("a write with cookies", () => {
     expect((await chat.post("/notes", { text: "a" }, ownPage())).status).toBe(403);
   });
 
+  it("has cookies as the origin takes them that receives them: secure on https, and only there", async () => {
+    const spelled = async (headers: HeaderLines) => {
+      const answer = await new Browser(stack).logIn(stack.admin, headers);
+      return setCookies(answer)
+        .filter(({ value }) => value !== "")
+        .map(({ name, attributes }) => [name.startsWith("__Host-"), "secure" in attributes]);
+    };
+    expect(new Set((await spelled({ Origin: CHAT })).flat())).toEqual(new Set([true]));
+    expect(new Set((await spelled(ownPage())).flat())).toEqual(new Set([false]));
+  });
+
   it("keeps to the origin of its session after a refresh", async () => {
     const chat = new Browser(stack);
     await chat.logIn(stack.admin, { Origin: CHAT });
-    const { refreshToken } = chat.cookies;
-    expect(
-      (await Browser.with(stack, { refreshToken }).post("/notes", { text: "a" }, ownPage())).status,
-    ).toBe(403);
-    expect(
-      (await Browser.with(stack, { refreshToken }).post("/notes", { text: "a" }, { Origin: CHAT })).status,
-    ).toBe(201);
+    const { "__Host-refreshToken": token } = chat.cookies;
+    const later = () => Browser.with(stack, { "__Host-refreshToken": token });
+    expect((await later().post("/notes", { text: "a" }, ownPage())).status).toBe(403);
+    expect((await later().post("/notes", { text: "a" }, { Origin: CHAT })).status).toBe(201);
   });
 
   it("D7 is not turned into another method by a header or parameter", async () => {
