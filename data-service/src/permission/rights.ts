@@ -170,7 +170,8 @@ function sparing(grant: WriteGrant, users: Table, principal: Principal): WriteGr
     rows: { kind: "and", of: [grant.rows, not(isRoot)] },
     members: (member) => !kept.includes(member) && others.members(member),
   };
-  return [oneself, others];
+  // The first that fits counts, and rows of `oneself` are others' as well.
+  return [others, oneself];
 }
 
 function not(of: AuthorizedPredicate): AuthorizedPredicate {

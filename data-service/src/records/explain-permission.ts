@@ -52,7 +52,9 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
   );
   return {
     ...{ table: table.name, action: question.action, isRootAdmin: rights.isRoot },
-    allowed: rights.isRoot || rules.some(({ applies, matches: hit }) => applies && hit !== false),
+    allowed:
+      mayAsRoot(rights, catalog, table, question.action) ||
+      rules.some(({ applies, matches: hit }) => applies && hit !== false),
     filter: effectiveFilter(
       rights,
       explained.filter(({ grants }) => grants.length > 0).map(({ rule }) => rule),
@@ -60,6 +62,11 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
     rules,
     ...(question.action === "read" ? { columns: columnsJson(rights, catalog, table) } : {}),
   };
+}
+
+/** Root may do everything, but write what nobody writes. */
+function mayAsRoot(rights: Rights, catalog: Catalog, table: Table, action: Action): boolean {
+  return rights.isRoot && (action === "read" || rights.write(catalog, table, action).length > 0);
 }
 
 function readQuestion(body: Json): Question {

@@ -9,7 +9,7 @@ import { type Nested, nestedIn, withIds } from "./nested.js";
 import type { UndoLog } from "./undo.js";
 import { Violations } from "./violations.js";
 
-/** Nested records of one request. */
+/** Nested records of one body. */
 const MOST = 1_000;
 
 /** What a tree of records is made with; ids are JSON. */

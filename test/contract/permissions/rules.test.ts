@@ -412,6 +412,19 @@ describe("user administration by a permitted role", () => {
     expect(body.data[0]).toMatchObject({ isActive: true, role: { id: role } });
   });
 
+  it("sets presets of somebody else's role and state", async () => {
+    const namer: string = (await make(admin, "svc_role", { name: "Namer" })).id;
+    const presets = { role: namer, isActive: false };
+    await rule({ role: namer, table: "svc_user" });
+    await rule({ role: namer, table: "svc_user", action: "update", fields: "name", presets });
+    const namers = { email: "namer@example.com", password: "a namer's password" };
+    await make(admin, "svc_user", { ...namers, role: namer });
+    const { id } = await make(admin, "svc_user", { email: "named@example.com", password: "a long password" });
+    await (await signIn(`${stack.appUrl}/api`, namers)).patch(`/svc_user/${id}`, { name: "Named" });
+    const { body } = await admin.get(`/svc_user/${id}`);
+    expect(body.data[0]).toMatchObject({ name: "Named", isActive: false, role: { id: namer } });
+  });
+
   it("changes nobody's own role or state", async () => {
     expect((await ann.patch(`/svc_user/${annId}`, { role: null })).status).toBe(403);
     expect((await ann.patch(`/svc_user/${annId}`, { isActive: false })).status).toBe(403);
