@@ -25,6 +25,7 @@ describe("a table's name", () => {
     "metadata",
     "metrics",
     "healthz",
+    "internal",
     "readyz",
     "constructor",
   ])("may not be %s, which is taken", (name) =>

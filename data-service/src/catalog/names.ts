@@ -11,6 +11,7 @@ const RESERVED_PATHS = new Set([
   "auth",
   "docs",
   "healthz",
+  "internal",
   "login",
   "logout",
   "me",

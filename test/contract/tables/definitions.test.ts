@@ -121,6 +121,7 @@ describe("a table's name", () => {
       "assets",
       "auth",
       "healthz",
+      "internal",
       "login",
       "logout",
       "me",
