@@ -510,6 +510,14 @@ describe("asking about permissions", () => {
 
   const explain = (question: Row): Promise<Answer> => admin.post("/svc_permission/explain", question);
 
+  it("POST /svc_permission/explain says no where not even root may write, and yes where root may", async () => {
+    const { body } = await admin.get("/me");
+    const of = async (table: string, action: string) =>
+      (await explain({ user: body.data[0].id, table, action })).body.data[0].allowed;
+    expect([await of("svc_audit", "create"), await of("svc_audit", "read")]).toEqual([false, true]);
+    expect(await of("notes", "create")).toBe(true);
+  });
+
   it("POST /svc_permission/explain tells root which rules match a record, and who grants a column", async () => {
     const own = await rule({ fields: "title,salary", filter: { owner: "$user.id" } });
     const open = await rule({ fields: "title", filter: { status: "open" } });
