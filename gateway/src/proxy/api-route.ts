@@ -31,7 +31,7 @@ export function isUnsafe({ method }: ApiCall): boolean {
 }
 
 /** `POST /{table}/import` takes files of records (contract, section 5). */
-export function isImport({ method, path }: ApiCall): boolean {
+function isImport({ method, path }: ApiCall): boolean {
   return method === "POST" && /^\/[^/]+\/import$/.test(path);
 }
 
