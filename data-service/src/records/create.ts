@@ -1,6 +1,6 @@
 // POST of records: check everything, write all or none, answer with the records as they are now.
 import type { Catalog, Table } from "../catalog/catalog.js";
-import { COLUMN_TYPES } from "../catalog/column-types.js";
+import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { isArray, type Json } from "../json.js";
 import { idText } from "../mongo/record-store.js";
 import type { Rights } from "../permission/rights.js";
@@ -16,7 +16,7 @@ import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { type OnceKey, once } from "./once.js";
 import { asRead, type RecordShape, type Written } from "./read-one.js";
-import { type Made, requireLinked, runCreate } from "./run-write.js";
+import { type Made, type PathOf, requireLinked, runCreate } from "./run-write.js";
 import type { UndoLog } from "./undo.js";
 import type { Versioned } from "./version.js";
 import type { Stamp, WritePlan } from "./write-plan.js";
@@ -64,13 +64,18 @@ async function createSettled(
   const bound = await bindCreates(deps, rights, tableName, body, { parameters, stamp });
   const { table, shape } = bound;
   const { ids, documents } = await allOrNone(deps, key, isOneWrite(bound), async (writing, log) =>
-    runCreate(writing, table, await judgeCreates(deps, bound), log),
+    runCreate(writing, table, await judgeCreates(deps, bound), log, pathIn(body)),
   );
   deps.ruleHooks.afterChange(table);
   const written: Written | undefined =
     documents && ((fields) => documents.map((document) => asRead(document, fields)));
   const records = await answerOf(deps, shape, ids, written);
   return { records, ids: ids.map((id) => idText(table, id)) };
+}
+
+/** As `checkBulk` names the records of a body. */
+function pathIn(body: Json | readonly Json[]): PathOf {
+  return isArray(body) ? (at) => `[${at}].` : () => "";
 }
 
 /** Makes the records of one request, with the writes and the log of the request. */
@@ -221,7 +226,7 @@ export async function createBatch(
     // the import goes on where it was cut off.
     const bringsIds = plans.some(({ own }) => own.set.has("_id"));
     await allOrNone(deps, undefined, bringsIds, (writing, log) =>
-      runCreate(writing, bound.table, plans, log),
+      runCreate(writing, bound.table, plans, log, pathIn(bodies)),
     );
     deps.ruleHooks.afterChange(bound.table);
   });
@@ -235,17 +240,25 @@ export interface JudgedCreates {
   readonly plans: readonly WritePlan[];
 }
 
-/** What `createBatch` would refuse of a batch, except for values that are taken. Writes nothing. */
+/**
+ * What `createBatch` would refuse of a batch, except for values that are taken. Writes nothing.
+ * @param isComing ids of other records that will be there by then, where root brings ids
+ */
 export async function tryBatch(
   deps: RecordDeps,
   principal: Principal,
   tableName: string,
   bodies: readonly Json[],
+  isComing: (id: Stored) => boolean,
 ): Promise<JudgedCreates> {
   return deps.gate.run(async () => {
-    const bound = await bindCreates(deps, await deps.rights(principal), tableName, bodies, FOR_IMPORT);
+    const rights = await deps.rights(principal);
+    const bound = await bindCreates(deps, rights, tableName, bodies, FOR_IMPORT);
     const plans = await judgeCreates(deps, bound);
-    await requireLinked(deps, plans);
+    await requireLinked(deps, plans, {
+      pathOf: pathIn(bodies),
+      isComing: (target, id) => rights.isRoot && target.id === bound.table.id && isComing(id),
+    });
     return { ...bound, plans };
   });
 }

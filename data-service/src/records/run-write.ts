@@ -32,14 +32,24 @@ export interface Made {
 /**
  * Creates records.
  * @param log what takes them back where it is all or none
+ * @param pathOf where in the request each plan stands
  */
 export async function runCreate(
   deps: RecordDeps,
   table: Table,
   plans: readonly WritePlan[],
   log: UndoLog,
+  pathOf: PathOf = alone,
 ): Promise<Made> {
-  await requireLinked(deps, plans);
+  const brought = new Set(
+    plans
+      .map(broughtId)
+      .filter((id) => id !== undefined)
+      .map((id) => idText(table, id)),
+  );
+  // They may link to each other; whether they may be linked to is seen once they are written.
+  const isComing = (target: Table, id: Stored) => target.id === table.id && brought.has(idText(table, id));
+  await requireLinked(deps, plans, { pathOf, isComing });
   const fields: Document[] = [];
   // One after another: many new users would ask for more password hashes at once than are made.
   for (const { own } of plans) fields.push(await storedFields(deps, table, own));
@@ -64,7 +74,7 @@ export async function runCreate(
   for (const [at, plan] of plans.entries()) await linkForeign(deps, table, ids[at], plan.foreign, log);
   // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see run-delete); what it
   // can't have found yet, because we came later, we find here.
-  await requireLinked(deps, plans);
+  await requireLinked(deps, plans, { pathOf });
   const isAll = plans.every(({ foreign }) => foreign.length === 0);
   return { ids, documents: isAll ? documents : undefined };
 }
@@ -243,26 +253,62 @@ async function storedFields(deps: RecordDeps, table: Table, { set, columns }: Ow
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Every linked record must exist and be visible. @throws AppError VALIDATION_ERROR naming each field with an unknown one */
+/** Where in a request a plan stands, by its position: what violations begin with. */
+export type PathOf = (at: number) => string;
+
+const alone: PathOf = () => "";
+
+interface LinkedBesides {
+  readonly pathOf?: PathOf;
+  /** Records that need not be there yet. */
+  readonly isComing?: (target: Table, id: Stored) => boolean;
+}
+
+/**
+ * Every linked record must exist and be visible.
+ * @throws AppError VALIDATION_ERROR naming each field with an unknown one
+ */
 export async function requireLinked(
   deps: Pick<RecordDeps, "store">,
   plans: readonly Pick<WritePlan, "mustExist">[],
+  { pathOf = alone, isComing = () => false }: LinkedBesides = {},
 ): Promise<void> {
-  const byRelation = new Map<Relation, Pick<LinkSet, "target" | "visible"> & { ids: Map<string, Stored> }>();
-  for (const { relation, target, ids, visible } of plans.flatMap((plan) => plan.mustExist)) {
-    const wanted = byRelation.get(relation) ?? { target, visible, ids: new Map() };
-    for (const id of ids) wanted.ids.set(idText(target, id), id);
-    byRelation.set(relation, wanted);
-  }
-  const violations: string[] = [];
-  for (const [relation, { target, visible, ids }] of byRelation) {
+  const unknown: { readonly at: number; readonly problem: string }[] = [];
+  for (const [relation, { target, visible, links }] of linksByRelation(plans)) {
+    const wanted = links.filter(({ id }) => !isComing(target, id));
+    const ids = [...new Map(wanted.map(({ id, text }) => [text, id])).values()];
     const seen = matchStages([visible], new Names());
-    const known = await linkable(deps, target, [...ids.values()], isHolding(relation), seen);
-    for (const id of [...ids.keys()].filter((each) => !known.has(each))) {
-      violations.push(`${relation.name}: there is no "${target.name}" record with the id ${id}`);
+    const known = await linkable(deps, target, ids, isHolding(relation), seen);
+    const missing = wanted.filter(({ text }) => !known.has(text));
+    for (const { at, text } of missing) {
+      unknown.push({
+        at,
+        problem: `${relation.name}: there is no "${target.name}" record with the id ${text}`,
+      });
     }
   }
-  if (violations.length > 0) throw new AppError("VALIDATION_ERROR", { message: violations.slice(0, 100) });
+  const inOrder = unknown.toSorted((a, b) => a.at - b.at);
+  const violations = new Set(inOrder.map(({ at, problem }) => pathOf(at) + problem));
+  if (violations.size > 0) throw new AppError("VALIDATION_ERROR", { message: [...violations].slice(0, 100) });
+}
+
+/** What the plans link to through one relation. */
+type Links = Pick<LinkSet, "target" | "visible"> & {
+  /** `at` says which plan does. */
+  readonly links: { readonly at: number; readonly id: Stored; readonly text: string }[];
+};
+
+/** One question a relation, however many plans. */
+function linksByRelation(plans: readonly Pick<WritePlan, "mustExist">[]): ReadonlyMap<Relation, Links> {
+  const byRelation = new Map<Relation, Links>();
+  for (const [at, { mustExist }] of plans.entries()) {
+    for (const { relation, target, ids, visible } of mustExist) {
+      const { links }: Links = byRelation.get(relation) ?? { target, visible, links: [] };
+      for (const id of ids) links.push({ at, id, text: idText(target, id) });
+      byRelation.set(relation, { target, visible, links });
+    }
+  }
+  return byRelation;
 }
 
 /** Does such a link stand against the delete of what it leads to? */

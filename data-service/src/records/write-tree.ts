@@ -159,8 +159,10 @@ export async function makeForChange(
   log: UndoLog,
 ): Promise<JsonObject> {
   const nested = nestedIn(body, table, maker.catalog);
-  // A one-to-one link can only be set once the former one is let go, which the change itself does.
-  const bodyOf = (each: Nested) => (each.relation.exclusive ? each.body : linked(each.body, each, id));
+  // A one-to-one link can only be set once the former one is let go, which the change itself does; one that is required
+  // is never let go.
+  const waits = (each: Nested) => each.relation.exclusive && owningRelation(each)?.required !== true;
+  const bodyOf = (each: Nested) => (waits(each) ? each.body : linked(each.body, each, id));
   const linkedTo = nested.map((each) => ({ ...each, body: bodyOf(each) }));
   const made = await makeNested(maker, linkedTo, log);
   return withIds(body, nested, idsByPath(linkedTo, made));

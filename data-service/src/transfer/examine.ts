@@ -1,10 +1,12 @@
 // Which rows of a batch would be refused, and why: the road of every POST without its writes.
 import { AppError } from "@portico/shared/app-error";
-import type { Json } from "../json.js";
+import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { isObject, type Json } from "../json.js";
 import type { Principal } from "../principal.js";
 import { type JudgedCreates, tryBatch } from "../records/create.js";
 import type { RecordDeps } from "../records/deps.js";
-import { findTaken, type SeenValues } from "./find-taken.js";
+import { findTable } from "../records/find-table.js";
+import { findTaken, idKey, mayHaveSeen, type SeenValues } from "./find-taken.js";
 import type { Row } from "./rows.js";
 
 /** A line that is not imported, and why. */
@@ -17,6 +19,9 @@ interface Target {
   readonly principal: Principal;
   readonly table: string;
 }
+
+/** Will a record of the file have this id by the time that the row is written? */
+type IsComing = (id: Stored) => boolean;
 
 interface Judged {
   readonly rejected: Rejected[];
@@ -32,7 +37,9 @@ export async function examine(
   rows: readonly Row[],
   seen: SeenValues,
 ): Promise<Rejected[]> {
-  const { rejected, good, table } = await judgeAll(deps, target, rows);
+  const ids = new Set(await idsOf(deps, target, rows));
+  const isComing: IsComing = (id) => ids.has(idKey(id)) || mayHaveSeen(seen, id);
+  const { rejected, good, table } = await judgeAll(deps, target, rows, isComing);
   if (table === undefined) return inOrder(rejected);
   const sorted = good.toSorted((a, b) => a.row.line - b.row.line);
   const plans = sorted.map(({ plan }) => plan);
@@ -48,13 +55,30 @@ export function inOrder(rejected: readonly Rejected[]): Rejected[] {
   return rejected.toSorted((a, b) => a.line - b.line);
 }
 
+/** The ids that the rows bring, as keys. */
+async function idsOf(deps: RecordDeps, { table }: Target, rows: readonly Row[]): Promise<string[]> {
+  return deps.catalogs.decide((catalog) => {
+    const { type } = findTable(catalog, table).idColumn;
+    const ids = rows
+      .map(bodyOf)
+      .filter(isObject)
+      .map(({ id = null }) => COLUMN_TYPES[type].parse(id, []));
+    return ids.filter((id) => id !== undefined).map(idKey);
+  });
+}
+
 /** Judges halves, until a refusal stands for a single row; one that names its rows is taken at its word. */
-async function judgeAll(deps: RecordDeps, target: Target, rows: readonly Row[]): Promise<Judged> {
+async function judgeAll(
+  deps: RecordDeps,
+  target: Target,
+  rows: readonly Row[],
+  isComing: IsComing,
+): Promise<Judged> {
   const judged: Judged = { rejected: [], good: [], table: undefined };
   const open: (readonly Row[])[] = [rows];
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     if (part.length === 0) continue;
-    const outcome = await judge(deps, target, part);
+    const outcome = await judge(deps, target, part, isComing);
     if (outcome instanceof AppError) open.push(...assign(outcome, part, judged));
     else {
       judged.table = outcome.table;
@@ -88,9 +112,10 @@ async function judge(
   deps: RecordDeps,
   { principal, table }: Target,
   rows: readonly Row[],
+  isComing: IsComing,
 ): Promise<JudgedCreates | AppError> {
   try {
-    return await tryBatch(deps, principal, table, rows.map(bodyOf));
+    return await tryBatch(deps, principal, table, rows.map(bodyOf), isComing);
   } catch (error) {
     if (isAboutRecords(error)) return error;
     throw error;

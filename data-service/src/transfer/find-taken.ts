@@ -14,6 +14,18 @@ export type SeenValues = Map<string, number>;
 /** Keeps a dry run of a large file from growing without end; what it forgets, the import itself still finds. */
 const MOST_SEEN = 200_000;
 
+/** Does an earlier record of the file have this id? What is not remembered may be one. */
+export function mayHaveSeen(seen: SeenValues, id: Stored): boolean {
+  return seen.size >= MOST_SEEN || seen.has(idKey(id));
+}
+
+/** The same text for the same id. */
+export function idKey(id: Stored): string {
+  return keyOf(ID, [id]);
+}
+
+const ID = ["_id"];
+
 interface Candidate {
   readonly at: number;
   readonly values: readonly Stored[];
@@ -51,7 +63,7 @@ export async function findTaken(
 function uniqueFields(table: Table): string[][] {
   const declared = indexesOf(table).filter(({ unique }) => unique);
   const fields = declared.map(({ key }) => key.map(([field]) => field));
-  return [["_id"], ...fields.filter(([first]) => first !== SINGLETON_FIELD)];
+  return [ID, ...fields.filter(([first]) => first !== SINGLETON_FIELD)];
 }
 
 /** Null is no value and collides with nothing. */

@@ -98,6 +98,22 @@ describe("a to-one relation in a body", () => {
     expect((await admin.get("/books", { filter: named("orphan") })).body.data).toEqual([]);
   });
 
+  it("of a list is refused with the position of each record that names an unknown one", async () => {
+    const { id } = await make(admin, "authors", named("Ann"));
+    const unknown = (field: string, target: string) =>
+      `${field}: there is no "${target}" record with the id `;
+    const bodies = [{ author: id }, { author: NO_ID }, { tags: [999_999] }, { author: NO_ID }];
+    const { status, body } = await admin.post("/books", bodies);
+    expect([status, body.message]).toEqual([
+      400,
+      [
+        `[1].${unknown("author", "authors")}${NO_ID}`,
+        `[2].${unknown("tags", "tags")}999999`,
+        `[3].${unknown("author", "authors")}${NO_ID}`,
+      ],
+    ]);
+  });
+
   it("may not become null when it is required", async () => {
     const book = await make(admin, "books", named("b"));
     const chapter = await make(admin, "chapters", { name: "1", book: book.id });

@@ -6,7 +6,7 @@ import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row } from "./make.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };
-const TABLES = ["stars", "comments", "posts", "tags", "authors"];
+const TABLES = ["profiles", "stars", "comments", "posts", "tags", "authors"];
 
 let stack: Stack;
 let admin: Api;
@@ -46,6 +46,11 @@ beforeAll(async () => {
     name: "stars",
     columns: [{ name: "size", type: "int" }],
     relations: [{ name: "author", type: "one-to-one", table: "authors", inverse: "star" }],
+  });
+  await makeTable(admin, {
+    name: "profiles",
+    columns: [{ name: "motto", type: "string" }],
+    relations: [{ name: "author", type: "one-to-one", table: "authors", inverse: "profile", required: true }],
   });
   role = (await make(admin, "svc_role", { name: "Writer" })).id;
   await make(admin, "svc_user", { ...ANN, role });
@@ -147,7 +152,7 @@ describe("a create with records inside", () => {
         comments: comments.map(({ text }) => text),
       })),
     );
-    expect(await counts()).toEqual([30, 120, 60, 20, 31]);
+    expect(await counts()).toEqual([0, 30, 120, 60, 20, 31]);
   });
 
   it("is refused with every violation at its place, through all levels, and makes nothing", async () => {
@@ -169,7 +174,7 @@ describe("a create with records inside", () => {
       "comments[1].text: must not be null",
       "comments[1].nosuch: unknown field",
     ]);
-    expect(await counts()).toEqual([0, 0, 0, 0, 0]);
+    expect(await counts()).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
   it("takes back what was made when a later record is refused", async () => {
@@ -182,9 +187,9 @@ describe("a create with records inside", () => {
       ],
     };
     expect((await admin.post("/authors", body)).status).toBe(400);
-    expect(await counts()).toEqual([0, 0, 0, 0, 1]);
+    expect(await counts()).toEqual([0, 0, 0, 0, 0, 1]);
     expect((await admin.post("/posts", { ...POST, author: { name: "taken" } })).status).toBe(409);
-    expect(await counts()).toEqual([0, 0, 0, 0, 1]);
+    expect(await counts()).toEqual([0, 0, 0, 0, 0, 1]);
   });
 
   it("may be nested seven levels deep and no deeper", async () => {
@@ -202,7 +207,7 @@ describe("a create with records inside", () => {
     const first = await admin.send("POST", "/posts", init);
     const second = await admin.send("POST", "/posts", init);
     expect([second.status, second.body]).toEqual([201, first.body]);
-    expect(await counts()).toEqual([0, 2, 1, 2, 1]);
+    expect(await counts()).toEqual([0, 0, 2, 1, 2, 1]);
   });
 });
 
@@ -221,7 +226,7 @@ describe("a change with records inside", () => {
       200,
       { title: "first", author: "Bob", tags: ["green"], comments: ["good", "new"] },
     ]);
-    expect(await counts()).toEqual([0, 2, 1, 3, 2]);
+    expect(await counts()).toEqual([0, 0, 2, 1, 3, 2]);
   });
 
   it("puts a new record into a one-to-one place that was taken", async () => {
@@ -233,6 +238,16 @@ describe("a change with records inside", () => {
       { size: 1, author: null },
       { size: 2, author: { id: author.id, name: "Ann" } },
     ]);
+  });
+
+  it("makes the record of a one-to-one that must have its other end, and never lets a former one go", async () => {
+    const author = await make(admin, "authors", { name: "Ann" });
+    const put = (motto: string) => admin.patch(`/authors/${author.id}`, { profile: { motto } });
+    expect((await put("first")).status).toBe(200);
+    const { status, body } = await put("second");
+    expect([status, body.error.details]).toEqual([409, { fields: ["author"] }]);
+    const { body: all } = await admin.get("/profiles", { fields: "motto,author" });
+    expect(all.data).toEqual([{ motto: "first", author: { id: author.id } }]);
   });
 
   it("that is refused makes nothing", async () => {
@@ -257,7 +272,7 @@ describe("records inside a body", () => {
     expect((await create()).status).toBe(403);
     await rule({ table: "authors", action: "create", check: { name: { _neq: "Eve" } } });
     expect((await create()).status).toBe(403);
-    expect(await counts()).toEqual([0, 0, 0, 0, 0]);
+    expect(await counts()).toEqual([0, 0, 0, 0, 0, 0]);
     expect((await ann.post("/posts", { title: "x", author: { name: "Bob" } })).status).toBe(201);
     const hidden = await ann.post("/posts", { title: "x", author: { name: "Zoe" }, tags: [{ name: "x" }] });
     expect([hidden.status, hidden.body.message]).toEqual([400, ["tags: unknown field"]]);

@@ -276,6 +276,71 @@ describe("batches", () => {
   });
 });
 
+describe("links between records of one file", () => {
+  let people: string;
+
+  beforeEach(async () => {
+    people = `people${tables}`;
+    await makeTable(admin, {
+      name: people,
+      idType: "int",
+      columns: [{ name: "name", type: "string" }],
+      relations: [
+        { name: "boss", type: "many-to-one", table: people, inverse: "staff" },
+        { name: "friends", type: "many-to-many", table: people },
+      ],
+    });
+  });
+
+  const person = (id: number, boss?: number) => `${JSON.stringify({ id, boss })}\n`;
+
+  it("come back with root, whichever of a batch comes first", async () => {
+    const [ann, bob, eve] = [
+      await make(admin, people, {}),
+      await make(admin, people, {}),
+      await make(admin, people, {}),
+    ];
+    await admin.patch(`/${people}/${ann.id}`, { boss: bob.id, friends: [eve.id, ann.id] });
+    await admin.patch(`/${people}/${bob.id}`, { boss: bob.id });
+    const all = async () => (await root.fetch(`/${people}`, { format: "ndjson", fields: "*,friends" })).text;
+    const file = await all();
+    for (const { id } of [ann, bob, eve]) await admin.delete(`/${people}/${id}`);
+    const tried = await root.ndjson(people, file, { dryRun: true });
+    expect(tried.body.data).toEqual([{ imported: 0, checked: 3, dryRun: true }]);
+    const { status, body } = await root.ndjson(people, file);
+    expect([status, body.data]).toEqual([200, [{ imported: 3, checked: 3, dryRun: false }]]);
+    expect(await all()).toBe(file);
+  });
+
+  it("lead back into former batches, in a dry run too", async () => {
+    const file = many(BATCH + 100, (at) => person(at + 1, at === 0 ? undefined : at));
+    const tried = await root.ndjson(people, file, { dryRun: true });
+    expect(tried.body.data).toEqual([{ imported: 0, checked: BATCH + 100, dryRun: true }]);
+    expect((await root.ndjson(people, file)).status).toBe(200);
+    const { body } = await admin.get(`/${people}/${BATCH + 1}`, { fields: "boss" });
+    expect(body.data[0].boss).toEqual({ id: BATCH });
+  });
+
+  it("to none of them are refused, and nothing of the batch stays", async () => {
+    const file = person(1) + person(2, 99) + person(3, 1);
+    for (const query of [{}, { dryRun: true }]) {
+      const answer = await root.ndjson(people, file, query);
+      const messages = [`boss: there is no "${people}" record with the id 99`];
+      expect([answer.status, details(answer).rejected]).toEqual([400, [{ line: 2, messages }]]);
+    }
+    expect(await valuesOf(admin, people, "id")).toEqual([]);
+  });
+
+  it("can't be made by ids that the caller may not bring", async () => {
+    const role: string = (await admin.get("/svc_role", { filter: { name: "clerk" } })).body.data[0].id;
+    for (const action of ["read", "create"])
+      await make(admin, "svc_permission", { role, table: people, action });
+    const answer = await ann.ndjson(people, person(1) + person(2, 1));
+    const messages = [`boss: there is no "${people}" record with the id 1`];
+    expect([answer.status, details(answer).rejected]).toEqual([400, [{ line: 2, messages }]]);
+  });
+});
+
 describe("a dry run", () => {
   it("writes nothing and tells every bad line, in whatever batch", async () => {
     await make(admin, items, { name: "there" });
