@@ -1,6 +1,7 @@
 // What a client wants changed + the definition as it is -> the whole definition the client wants, as JSON.
 import { isArray, isObject, type Json, type JsonObject } from "../json.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
+import { renamedKeys } from "./renamed-keys.js";
 
 type Member = ColumnDefinition | RelationDefinition;
 
@@ -21,8 +22,9 @@ export function mergeDefinition(existing: TableDefinition, patch: JsonObject): J
     relations: mergeMembers(existing.relations, given.relations),
   };
   merged.relations = leadToNewName(merged.relations ?? [], existing.name, merged.name ?? null);
+  const names = newNames(existing, merged);
   for (const key of ["uniques", "indexes"] as const)
-    if (given[key] === undefined) merged[key] = renamedKeys(existing, existing[key], merged);
+    if (given[key] === undefined) merged[key] = renamedKeys(existing[key], names);
   return merged;
 }
 
@@ -49,24 +51,6 @@ function leadToNewName(relations: Json, formerName: string, name: Json): Json {
   return relations.map((each) =>
     isObject(each) && each.table === formerName ? { ...each, table: name } : each,
   );
-}
-
-/** Uniques and indexes follow their members' new names, and go with members that are removed. */
-function renamedKeys(
-  existing: TableDefinition,
-  keys: readonly (readonly string[])[],
-  merged: JsonObject,
-): Json {
-  const names = newNames(existing, merged);
-  const rename = (name: string): string | undefined => {
-    const bare = name.replace(/^-/, "");
-    const renamed = names.has(bare) ? names.get(bare) : bare;
-    return renamed === undefined ? undefined : name.slice(0, name.length - bare.length) + renamed;
-  };
-  return keys.flatMap((key) => {
-    const renamed = key.map(rename);
-    return renamed.includes(undefined) ? [] : [renamed.filter((name) => name !== undefined)];
-  });
 }
 
 /** Former name -> new name, undefined for a member that is removed. */

@@ -1,6 +1,7 @@
 // Brings back what one change took away, on top of whatever was changed since.
 import { same } from "./changes.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
+import { renamedKeys } from "./renamed-keys.js";
 
 type Member = ColumnDefinition | RelationDefinition;
 
@@ -17,6 +18,12 @@ export function revertChange(
   const relations = revertMembers(now.relations, before.relations, after.relations);
   const pick = <Value>(then: Value, later: Value, current: Value): Value =>
     same(later, current) ? then : current;
+  // By the names that their members have in the end: a member that was renamed since leaves them as they are.
+  const keys = (of: (table: TableDefinition) => readonly (readonly string[])[]) => {
+    const inTheEnd = (table: TableDefinition) =>
+      renamedKeys(of(table), namesIn(table, [...columns, ...relations]));
+    return pick(inTheEnd(before), inTheEnd(after), inTheEnd(now));
+  };
   const fields = { ...now.storage.fields };
   for (const former of [...before.columns, ...before.relations]) {
     const { id } = former;
@@ -38,14 +45,20 @@ export function revertChange(
     changes: pick(before.changes === true, after.changes === true, now.changes === true),
     history: pick(before.history === true, after.history === true, now.history === true),
     ...{ columns, relations },
-    uniques: pick(before.uniques, after.uniques, now.uniques),
-    indexes: pick(before.indexes, after.indexes, now.indexes),
+    uniques: keys((each) => each.uniques),
+    indexes: keys((each) => each.indexes),
     storage: {
       ...{ collection: now.storage.collection, fields },
       ...(now.storage.adopted === undefined ? {} : { adopted: now.storage.adopted }),
       ...(retired.length === 0 ? {} : { retired }),
     },
   };
+}
+
+/** What the members of a table are called among others of the same ids. */
+function namesIn(table: TableDefinition, members: readonly Member[]): Map<string, string | undefined> {
+  const byId = new Map(members.map(({ id, name }) => [id, name]));
+  return new Map([...table.columns, ...table.relations].map(({ id, name }) => [name, byId.get(id)]));
 }
 
 function memberOf({ columns, relations }: TableDefinition, id: string): Member | undefined {

@@ -84,13 +84,13 @@ export function planRemoval(deps: PlanDeps, definitions: readonly TableDefinitio
 /**
  * Plans `POST /svc_table/{id}/undo`.
  * @param change the last change of the table that can be undone
- * @throws AppError 409 or 422 when something else stands in its place now
+ * @throws AppError 409 when something else stands in its place now
  */
 export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[], change: Change): Plan {
   const existing = definitions.find((each) => each.id === change.table);
   const wanted = beforeChange(definitions, existing, change);
   const others = definitions.filter((each) => each.id !== change.table);
-  const after = checked(deps, others, wanted, definitionJson(wanted), false);
+  const after = fittingNow(() => checked(deps, others, wanted, definitionJson(wanted), false));
   requireOwnCollection(buildCatalog(0, others, deps.systemTables), after);
   const fills =
     existing === undefined ? [] : restoringFills(existing, after, [...others, ...deps.systemTables]);
@@ -99,6 +99,16 @@ export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[]
       ? [restoration(after)]
       : diff(existing, after).steps.map((step) => ({ ...step, risks: [] }));
   return complete(deps, definitions, { existing, after, steps, fills, undoes: change });
+}
+
+/** A former table was right by itself: whatever is wrong with it now conflicts with what was changed since. */
+function fittingNow(check: () => TableDefinition): TableDefinition {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "SCHEMA_ERROR") throw error;
+    throw new AppError("CONFLICT", { message: error.messages, cause: error });
+  }
 }
 
 /** The table without the change. @throws AppError 409 when a relation would come back whose target is gone */

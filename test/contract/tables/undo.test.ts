@@ -373,6 +373,38 @@ describe("undo", () => {
     expect((await undo(made.id)).status).toBe(409);
   });
 
+  it("brings uniques and indexes back by the names that their members have now", async () => {
+    const [a, b] = [
+      { name: "a", type: "string" },
+      { name: "b", type: "string" },
+    ];
+    const made = await table({ columns: [a, b], uniques: [["a", "b"]], indexes: [["-b", "a"]] }, [
+      { a: "x", b: "y" },
+    ]);
+    const kept = made.columns[1];
+    await patchConfirmed(admin, made.id, { columns: [{ id: kept.id }] });
+    const renamed = await admin.patch(`/svc_table/${made.id}`, { columns: [{ id: kept.id, name: "c" }] });
+    expect([renamed.status, renamed.body.data[0].uniques]).toEqual([200, []]);
+    const back = await undone(made.id);
+    expect([back.uniques, back.indexes]).toEqual([[["a", "c"]], [["-c", "a"]]]);
+    const { status, body } = await admin.post(`/${made.name}`, { a: "x", c: "y" });
+    expect([status, body.error.details]).toEqual([409, { fields: ["a", "c"] }]);
+  });
+
+  it("of a column whose name another has by now is 409 that says so, and works once it is free", async () => {
+    const made = await table(TEXT, [{ a: "x" }]);
+    await patchConfirmed(admin, made.id, { columns: [] });
+    const next = await admin.patch(`/svc_table/${made.id}`, { columns: [{ name: "a", type: "int" }] });
+    const { status, body } = await undo(made.id);
+    expect([status, body.error.code, body.message]).toEqual([
+      ...[409, "CONFLICT", [expect.stringMatching(/"a"/)]],
+    ]);
+    const columns = [{ id: next.body.data[0].columns[0].id, name: "b" }];
+    await admin.patch(`/svc_table/${made.id}`, { columns });
+    await undone(made.id);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
+  });
+
   it("is refused where values have become equal since: 409 with some of them, nothing changed", async () => {
     const made = await table({ columns: [{ name: "a", type: "string", unique: true }] }, [
       { a: "1" },
