@@ -96,7 +96,7 @@ export async function transform(
     const image = sharp(source, { limitInputPixels: MAX_PIXELS, failOn: "error" })
       .timeout({ seconds: TIME_LIMIT_SECONDS })
       .autoOrient()
-      .resize({ ...sizeOf(wish), fit: wish.fit, withoutEnlargement: true });
+      .resize({ ...sizeOf(wish), fit: wish.fit, withoutEnlargement: true, background: NOTHING });
     const bytes = await encoded(image, format, wish.quality)
       .toBuffer()
       .catch((cause: unknown) => {
@@ -105,6 +105,9 @@ export async function transform(
     return { bytes, mimetype: `image/${format}` };
   });
 }
+
+/** Around a picture that is to fill more than it covers; black where the format knows no transparency. */
+const NOTHING = { r: 0, g: 0, b: 0, alpha: 0 };
 
 function sizeOf({ width, height }: Transform): { width?: number; height?: number } {
   return { ...(width === undefined ? {} : { width }), ...(height === undefined ? {} : { height }) };

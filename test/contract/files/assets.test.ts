@@ -307,6 +307,18 @@ describe("pictures", () => {
     ]);
   });
 
+  test.each([
+    ["png", [0, 0, 0, 0]],
+    ["webp", [0, 0, 0, 0]],
+    ["jpeg", [0, 0, 0, 255]],
+  ])("fit=contain puts it on an empty ground of the asked size: %s", async (format, corner) => {
+    const { bytes } = await get(`${path}?width=500&height=500&fit=contain&format=${format}`);
+    const { data, info } = await sharp(bytes).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+    expect([info.width, info.height, [...data.subarray(0, 4)]]).toEqual([500, 500, corner]);
+    const opaque = data.filter((value, at) => at % 4 === 3 && value === 255).length;
+    expect(opaque).toBe(format === "jpeg" ? 500 * 500 : 400 * 200);
+  });
+
   test("quality changes the size", async () => {
     const noise = await sharp({
       create: {
