@@ -5,7 +5,7 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
 import { isObject, type JsonObject } from "../json.js";
-import { readFlag, readParameters } from "../query/parameters.js";
+import { readCall, readParameters } from "../query/parameters.js";
 import { withoutMaxLimit } from "../records/deps.js";
 import { list } from "../records/list.js";
 import { remove } from "../records/remove.js";
@@ -50,8 +50,8 @@ export function fileRoutes(deps: FileDeps): Router {
     .all(onlyMethods("GET", "HEAD"));
   const folder = router.route(`/${folders}/:id`);
   folder.delete(async (request, response) => {
-    readParameters(searchOf(request), [], ["recursive"]);
-    const follows = readFlag(searchOf(request), "recursive") ? insideFolders(deps) : undefined;
+    const { isOn } = readCall(searchOf(request), [], ["recursive"]);
+    const follows = isOn("recursive") ? insideFolders(deps) : undefined;
     const expected = expectedVersions(request.get("If-Match"));
     await remove(deps, principalOf(request), folders, String(request.params.id), { expected, follows });
     respond(response, 200);
@@ -83,8 +83,7 @@ function insideFolders({ fileTables: { files, folders } }: FileDeps): Follow {
 }
 
 async function answerTree(deps: FileDeps, request: Request, response: Response): Promise<void> {
-  readParameters(searchOf(request), []);
-  const flat = readFlag(searchOf(request), "flat");
+  const { isOn } = readCall(searchOf(request), [], ["flat"]);
   const parameters = readParameters("limit=0", ["limit"]);
   const { records } = await list(
     withoutMaxLimit(deps),
@@ -94,5 +93,5 @@ async function answerTree(deps: FileDeps, request: Request, response: Response):
   );
   const folders: JsonObject[] = [];
   for await (const some of records) folders.push(...some.filter(isObject));
-  respond(response, 200, flat ? flatFolders(folders) : folderTree(folders));
+  respond(response, 200, isOn("flat") ? flatFolders(folders) : folderTree(folders));
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import fc from "fast-check";
 import { json, refusalOf } from "./library-fixture.js";
-import { parametersOfBody, readParameters } from "./parameters.js";
+import { type OwnName, parametersOfBody, readCall, readParameters } from "./parameters.js";
 
 describe("parameters of an address", () => {
   it.each<[search: string, parameters: object]>([
@@ -46,13 +46,31 @@ describe("parameters of an address", () => {
     expect(refusalOf(() => readParameters("filter[a]=1", ["fields"]))).toBe(
       "filter: does not apply to this call",
     );
-    expect(refusalOf(() => readParameters("dryRun=true"))).toBe("dryRun: does not apply to this call");
-    const recursive = refusalOf(() => readParameters("recursive=false", [], ["permanent"]));
-    expect(recursive).toBe("recursive: does not apply to this call");
-    expect(refusalOf(() => readParameters("dryRun[]=true", [], ["dryRun"]))).toBe(
-      "dryRun: does not apply to this call",
+  });
+
+  it.each<[search: string, own: readonly OwnName[], message: string]>([
+    ["dryRun=true", [], "dryRun: does not apply to this call"],
+    ["recursive=false", ["permanent"], "recursive: does not apply to this call"],
+    ["flat[x]=true", [], "flat: does not apply to this call"],
+    ["confirm=x", ["from"], "confirm: does not apply to this call"],
+    ["dryRun=true&dryRun=true", ["dryRun"], "dryRun: is given twice"],
+    ["from=1&from=2", ["from"], "from: is given twice"],
+    ["dryRun=yes", ["dryRun"], "dryRun: must be true or false"],
+    ["dryRun=", ["dryRun"], "dryRun: must be true or false"],
+    ["dryRun[]=true", ["dryRun"], "dryRun[]: only filter has a bracket form"],
+  ])("refuses %s where %j applies", (search, own, message) => {
+    expect(refusalOf(() => readCall(search, [], own))).toBe(message);
+  });
+
+  it("takes switches, which are off unless they are named, and words", () => {
+    const { parameters, isOn, textOf } = readCall(
+      "dryRun=true&flat=false&from=7&other=x",
+      [],
+      ["dryRun", "flat", "permanent", "from", "confirm"],
     );
-    expect(readParameters("dryRun=true", [], ["dryRun"])).toEqual({ filterFromText: false });
+    expect(parameters).toEqual({ filterFromText: false });
+    expect([isOn("dryRun"), isOn("flat"), isOn("permanent")]).toEqual([true, false, false]);
+    expect([textOf("from"), textOf("confirm")]).toEqual(["7", undefined]);
   });
 
   it("answers any text with parameters or a refusal", () => {

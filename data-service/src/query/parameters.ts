@@ -20,9 +20,20 @@ export const PARAMETERS = [
 ] as const;
 export type ParameterName = (typeof PARAMETERS)[number];
 
-/** What changes the meaning of a write; taken where a call says so, and refused everywhere else. */
-const SWITCHES = ["dryRun", "permanent", "recursive"] as const;
+/** What a call is told besides a query: taken where it says so, and refused everywhere else. */
+const SWITCHES = ["dryRun", "permanent", "recursive", "flat"] as const;
+const WORDS = ["confirm", "from"] as const;
 export type SwitchName = (typeof SWITCHES)[number];
+export type OwnName = SwitchName | (typeof WORDS)[number];
+
+/** What the address of a call says. */
+export interface Call<Own extends OwnName> {
+  readonly parameters: Parameters;
+  /** A switch is off unless it is named. */
+  isOn(name: Own & SwitchName): boolean;
+  /** As it was given. */
+  textOf(name: Own): string | undefined;
+}
 
 /** The parameters as the client gave them: text of the address, or JSON of a QUERY body. */
 export interface Parameters {
@@ -42,53 +53,57 @@ export interface Parameters {
   readonly deleted?: Json;
 }
 
-/**
- * A switch of a call that is not part of the query language, off unless it is named.
- * @param search the raw text behind `?`
- * @throws AppError 400 for anything but true and false, and for several
- */
-export function readFlag(search: string, name: SwitchName | "flat"): boolean {
-  const [value = "false", ...more] = new URLSearchParams(search).getAll(name);
-  if (more.length === 0 && (value === "true" || value === "false")) return value === "true";
-  throw refuse(name, "must be true or false");
-}
-
 const JSON_PARAMETERS: readonly ParameterName[] = ["filter", "deep", "aggregate"];
 
 /**
  * Reads the parameters of an address.
  * @param search the raw text behind `?`, undecoded
  * @param allowed the parameters that apply to this call; our other ones are refused, foreign ones ignored
- * @param switches those that apply; read with `readFlag`
  * @throws AppError 400 naming the parameter
  */
-export function readParameters(
+export function readParameters(search: string, allowed: readonly ParameterName[] = PARAMETERS): Parameters {
+  return readCall(search, allowed, []).parameters;
+}
+
+/**
+ * Reads the address of a call that takes more than a query.
+ * @param own what it takes besides `allowed`
+ * @throws AppError 400 naming the parameter
+ */
+export function readCall<Own extends OwnName>(
   search: string,
-  allowed: readonly ParameterName[] = PARAMETERS,
-  switches: readonly SwitchName[] = [],
-): Parameters {
-  const values = new Map<ParameterName, string>();
+  allowed: readonly ParameterName[],
+  own: readonly Own[],
+): Call<Own> {
+  const values = new Map<ParameterName | OwnName, string>();
   const brackets: [key: string, value: string][] = [];
+  const applying: readonly string[] = [...allowed, ...own];
   for (const pair of search.split("&")) {
     if (pair === "") continue;
     const [key, value] = decodePair(pair);
     const bracket = key.indexOf("[");
-    const text = bracket < 0 ? key : key.slice(0, bracket);
-    refuseSwitch(text, bracket < 0 ? switches : []);
-    const name = parameterName(text);
+    const name = nameOf(bracket < 0 ? key : key.slice(0, bracket));
     if (name === undefined) continue;
-    if (!allowed.includes(name)) throw refuse(name, "does not apply to this call");
+    // Ignored, it would have made a delete of what was meant as a look.
+    if (!applying.includes(name)) throw refuse(name, "does not apply to this call");
     if (bracket >= 0) brackets.push([key, value]);
     else if (values.has(name)) throw refuse(name, "is given twice");
     else values.set(name, value);
   }
-  return assemble(values, brackets);
+  for (const name of SWITCHES) requireSwitch(name, values.get(name));
+  return {
+    parameters: assemble(values, brackets),
+    isOn: (name) => values.get(name) === "true",
+    textOf: (name) => values.get(name),
+  };
 }
 
-/** Ignored, it would have made a delete of what was meant as a look. */
-function refuseSwitch(text: string, allowed: readonly SwitchName[]): void {
-  const found = SWITCHES.find((each) => each === text);
-  if (found !== undefined && !allowed.includes(found)) throw refuse(found, "does not apply to this call");
+function requireSwitch(name: SwitchName, value = "false"): void {
+  if (value !== "true" && value !== "false") throw refuse(name, "must be true or false");
+}
+
+function nameOf(text: string): ParameterName | OwnName | undefined {
+  return [...PARAMETERS, ...SWITCHES, ...WORDS].find((each) => each === text);
 }
 
 function parameterName(text: string): ParameterName | undefined {
@@ -111,12 +126,13 @@ function decodeText(text: string): string {
 }
 
 function assemble(
-  values: ReadonlyMap<ParameterName, string>,
+  values: ReadonlyMap<ParameterName | OwnName, string>,
   brackets: readonly [string, string][],
 ): Parameters {
   const parameters: Record<string, Json> = {};
-  for (const [name, text] of values) {
-    parameters[name] = JSON_PARAMETERS.includes(name) ? parseJson(name, text) : text;
+  for (const name of PARAMETERS) {
+    const text = values.get(name);
+    if (text !== undefined) parameters[name] = JSON_PARAMETERS.includes(name) ? parseJson(name, text) : text;
   }
   if (brackets.length === 0) return { ...parameters, filterFromText: false };
   const stray = brackets.find(([key]) => !key.startsWith("filter["));

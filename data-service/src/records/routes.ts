@@ -10,11 +10,10 @@ import { respond, respondWithFile, respondWithList } from "../http/respond.js";
 import type { Json } from "../json.js";
 import {
   PARAMETERS,
-  type ParameterName,
+  type Parameters,
   parametersOfBody,
-  readFlag,
+  readCall,
   readParameters,
-  type SwitchName,
 } from "../query/parameters.js";
 import { exportText, FILE_TYPES } from "../transfer/write-export.js";
 import { create } from "./create.js";
@@ -45,13 +44,15 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     QUERY: (request, response) => answerList(deps, request, response, "body"),
     POST: (request, response) => answerPost(deps, request, response),
     PATCH: async (request, response) => {
-      const wanted = manyOf(request, ["filter"], ["dryRun"]);
+      const { parameters, isOn } = readCall(searchOf(request), ["filter"], ["dryRun"]);
+      const wanted = manyOf(request, parameters, isOn("dryRun"));
       respondWithMany(response, await updateMany(deps, wanted, body(request)));
     },
     DELETE: async (request, response) => {
-      const wanted = manyOf(request, ["filter", "deleted"], ["dryRun", "permanent"]);
-      const permanent = readFlag(searchOf(request), "permanent");
-      respondWithMany(response, await removeMany(deps, wanted, permanent));
+      const own = ["dryRun", "permanent"] as const;
+      const { parameters, isOn } = readCall(searchOf(request), ["filter", "deleted"], own);
+      const wanted = manyOf(request, parameters, isOn("dryRun"));
+      respondWithMany(response, await removeMany(deps, wanted, isOn("permanent")));
     },
   };
   const member: Methods = {
@@ -71,10 +72,8 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
       );
     },
     DELETE: async (request, response) => {
-      const search = searchOf(request);
-      readParameters(search, [], ["permanent"]);
+      const permanent = readCall(searchOf(request), [], ["permanent"]).isOn("permanent");
       const expected = expectedVersions(request.get("If-Match"));
-      const permanent = readFlag(search, "permanent");
       await remove(deps, principalOf(request), ...names(request), { expected, permanent });
       respond(response, 200);
     },
@@ -161,14 +160,7 @@ async function answerPost(deps: RecordDeps, request: Request, response: Response
 }
 
 /** @throws AppError 400 */
-function manyOf(
-  request: Request,
-  names: readonly ParameterName[],
-  switches: readonly SwitchName[],
-): ManyRequest {
-  const search = searchOf(request);
-  const parameters = readParameters(search, names, switches);
-  const dryRun = readFlag(search, "dryRun");
+function manyOf(request: Request, parameters: Parameters, dryRun: boolean): ManyRequest {
   if (request.get("If-Match") !== undefined)
     throw new AppError("BAD_REQUEST", "If-Match: speaks of one record; leave it out of changes of many.");
   const table = String(request.params.table);

@@ -5,7 +5,7 @@ import { type Request, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
 import type { Action } from "../permission/rule.js";
-import { readParameters } from "../query/parameters.js";
+import { readCall } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable, parseId } from "../records/find-table.js";
 import { readEach, readShaped, recordShape } from "../records/read-one.js";
@@ -33,7 +33,7 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
       [name]: {
         ...{ PATCH: null, DELETE: null },
         POST: async (request, response) => {
-          const { table, shape } = await wish(deps, request, "create");
+          const { table, shape } = await wish(deps, request, "create", []);
           const id = await queue(() => createTable(deps, body(request)));
           const made = await readEach(deps, shape, [parseId(table, id)]);
           respondCreated(
@@ -49,16 +49,15 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
       [name]: {
         PATCH: async (request, response) => {
           refuseIfMatch(request);
-          const confirmed = confirmation(request);
-          const change = (id: string) => changeTable(deps, id, body(request), confirmed);
-          await answerChange(deps, request, response, change);
+          const change = (id: string, confirmed?: string) => changeTable(deps, id, body(request), confirmed);
+          await answerChange(deps, request, response, ["confirm"], change);
         },
         DELETE: async (request, response) => {
           const began = performance.now();
           refuseIfMatch(request);
-          await wish(deps, request, "delete");
+          const { confirmed } = await wish(deps, request, "delete", ["confirm"]);
           const id = String(request.params.id).toLowerCase();
-          const isDone = await within(await deleteTable(deps, id, confirmation(request)), deps, began);
+          const isDone = await within(await deleteTable(deps, id, confirmed), deps, began);
           respond(response, isDone ? 200 : 202);
         },
       },
@@ -78,7 +77,7 @@ export function schemaRoutes(deps: Deps): Router {
   router
     .route(`/${deps.systemTablePrefix}table/:id/undo`)
     .post(async (request, response) => {
-      await answerChange(deps, request, response, (id) => undoChange(deps, id));
+      await answerChange(deps, request, response, [], (id) => undoChange(deps, id));
     })
     .all(onlyMethods("POST"));
   return router;
@@ -89,29 +88,31 @@ async function answerChange(
   deps: Deps,
   request: Request,
   response: Response,
-  change: (id: string) => Promise<Started>,
+  own: readonly "confirm"[],
+  change: (id: string, confirmed?: string) => Promise<Started>,
 ): Promise<void> {
   const began = performance.now();
-  const { table, shape } = await wish(deps, request, "update");
+  const { table, shape, confirmed } = await wish(deps, request, "update", own);
   const id = parseId(table, String(request.params.id));
-  const isDone = await within(await change(String(request.params.id).toLowerCase()), deps, began);
+  const started = await change(String(request.params.id).toLowerCase(), confirmed);
+  const isDone = await within(started, deps, began);
   respond(response, isDone ? 200 : 202, await readShaped(deps, shape, [id]));
 }
 
-/** The table of tables and the shape of the answer, for those who may do this. */
-async function wish(deps: Deps, request: Request, action: Action) {
+/**
+ * The table of tables and the shape of the answer, for those who may do this; and the hash that the client confirms a
+ * destructive change with.
+ */
+async function wish(deps: Deps, request: Request, action: Action, own: readonly "confirm"[]) {
   const rights = await deps.rights(principalOf(request));
-  const parameters = readParameters(searchOf(request), action === "delete" ? [] : ["fields"]);
+  const allowed = action === "delete" ? [] : (["fields"] as const);
+  const { parameters, textOf } = readCall(searchOf(request), allowed, own);
   return deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, `${deps.systemTablePrefix}table`);
     rights.require(catalog, table, action);
-    return { table, shape: recordShape(deps, rights, table, catalog, parameters) };
+    const shape = recordShape(deps, rights, table, catalog, parameters);
+    return { table, shape, confirmed: textOf("confirm") };
   });
-}
-
-/** The hash that the client confirms a destructive change with. */
-function confirmation(request: Request): string | undefined {
-  return new URLSearchParams(searchOf(request)).get("confirm") ?? undefined;
 }
 
 /** Waits for an accepted change, but not for ever. @param began when the request came @returns whether it is done */

@@ -6,7 +6,7 @@ import { withoutBodyDeadline } from "@portico/shared/server";
 import { type Request, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
-import { readFlag, readParameters } from "../query/parameters.js";
+import { readCall } from "../query/parameters.js";
 import { refuse } from "../query/refuse.js";
 import type { RecordDeps } from "../records/deps.js";
 import { searchOf } from "../records/routes.js";
@@ -78,14 +78,10 @@ function formatOf(request: Request): ImportRequest["format"] {
 
 /** @throws AppError 400 for parameters of other calls, and for values that make no sense */
 function optionsOf(search: string): Pick<ImportRequest, "dryRun" | "from"> {
-  readParameters(search, [], ["dryRun"]);
-  const given = new URLSearchParams(search);
-  for (const name of ["dryRun", "from"])
-    if (given.getAll(name).length > 1) throw refuse(name, "is given twice");
-  const dryRun = readFlag(search, "dryRun");
-  const from = given.get("from") ?? "1";
+  const { isOn, textOf } = readCall(search, [], ["dryRun", "from"]);
+  const from = textOf("from") ?? "1";
   if (!/^[1-9]\d{0,14}$/.test(from)) throw refuse("from", "must be the number of a line, from 1");
-  return { dryRun, from: Number(from) };
+  return { dryRun: isOn("dryRun"), from: Number(from) };
 }
 
 /** The body as it comes. The request itself is left alone, so that it can still be answered. */

@@ -239,6 +239,17 @@ describe("GET /svc_folder/tree", () => {
     expect((await ann.get("/svc_folder/tree?flat=maybe")).status).toBe(400);
   });
 
+  test.each([
+    ["/svc_folder/tree", "limit=1", "limit"],
+    ["/svc_folder/tree", "recursive=true", "recursive"],
+    ["/svc_folder", "flat=true", "flat"],
+    ["/svc_folder", "from=2", "from"],
+    ["/svc_folder", "confirm=x", "confirm"],
+  ])("GET %s?%s is 400: it is for other calls", async (path, search, name) => {
+    const { status, body } = await ann.get(`${path}?${search}`);
+    expect([status, body.message]).toEqual([400, `${name}: does not apply to this call`]);
+  });
+
   test("shows what the caller may see; whose parent is hidden stands at the top", async () => {
     const [role] = (await admin.post("/svc_role", { name: "leaves" })).body.data;
     const filter = { name: { _in: ["A", "Leaf"] } };
