@@ -1,16 +1,19 @@
 // `npm run example:spa` and `npm run example:ssr`: Portico and one example, until Ctrl-C.
+import { fileURLToPath } from "node:url";
 import { launch, loadSettings, SERVICES } from "../scripts/launch.mjs";
 import { runScript, SetupError, setUp } from "../scripts/setup.mjs";
 
+/** @param {string} path */
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const SSR_PORT = process.env.SSR_PORT ?? "4000";
 
 /** What each example adds to `npm start`: settings, and services that start after the gateway. */
 const EXAMPLES = {
-  spa: { env: { STATIC_DIR: new URL("spa/", import.meta.url).pathname }, services: [] },
+  spa: { env: { STATIC_DIR: here("spa/") }, services: [] },
   ssr: {
-    // The one setting that an app on another origin needs.
-    env: { ALLOWED_ORIGINS: `http://chat.localhost:${SSR_PORT}`, SSR_PORT },
-    services: [{ name: "ssr example", script: new URL("ssr/server.mjs", import.meta.url).pathname }],
+    // All that an app on another origin needs: its name, and trust in what it says of its clients' addresses.
+    env: { ALLOWED_ORIGINS: `http://chat.localhost:${SSR_PORT}`, TRUST_PROXY: "loopback", SSR_PORT },
+    services: [{ name: "ssr example", script: here("ssr/server.mjs") }],
   },
 };
 

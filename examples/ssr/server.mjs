@@ -35,7 +35,7 @@ function proxy(request, response) {
   const { method = "GET", headers } = request;
   const upstream = ask(new URL(path, API_URL), {
     method,
-    headers: { ...headers, host: new URL(API_URL).host },
+    headers: { ...headers, ...forwardedFor(request), host: new URL(API_URL).host },
   });
   upstream.on("response", (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers);
@@ -43,6 +43,14 @@ function proxy(request, response) {
   });
   upstream.on("error", () => response.writeHead(502).end("The API can not be reached."));
   request.pipe(upstream);
+}
+
+/**
+ * Whom this is for, in place of whatever the browser says of itself: limits and the audit log go by the address.
+ * @param {Request} request
+ */
+function forwardedFor({ socket }) {
+  return { "x-forwarded-for": socket.remoteAddress ?? "" };
 }
 
 /**
@@ -58,7 +66,7 @@ async function callApi(request, response, path, init = {}) {
     const value = request.headers[name];
     return typeof value === "string" ? [[name, value]] : [];
   });
-  const headers = { ...Object.fromEntries(passed), "Content-Type": "application/json" };
+  const headers = { ...Object.fromEntries(passed), ...forwardedFor(request), "Content-Type": "application/json" };
   const answer = await fetch(`${API_URL}/api${path}`, { redirect: "manual", ...init, headers });
   const cookies = answer.headers.getSetCookie();
   if (cookies.length > 0) response.setHeader("Set-Cookie", cookies);

@@ -3,6 +3,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { RequestHandler, Response } from "express";
 import { unavailable } from "./app-error.js";
 import type { EnvReader } from "./env.js";
+import { isEventStream } from "./event-stream.js";
 import { hasBody } from "./has-body.js";
 import { type Waiting, WaitingRequests } from "./waiting-requests.js";
 
@@ -51,11 +52,16 @@ export interface ShedOptions {
 export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions): RequestHandler {
   const delayMs = limits.maxEventLoopDelayMs > 0 ? watchEventLoop() : () => 0;
   const waiting = new WaitingRequests<Response>();
-  setInterval(() => waiting.endWhere((each) => each.headersSent, performance.now()), LOOK_MS).unref();
-  let inFlight = 0;
+  const inFlight = new Set<Response>();
+  const hasBegun = (response: Response): boolean => {
+    // Whoever listens asks for nothing more; how many may is another limit.
+    if (isEventStream(response)) inFlight.delete(response);
+    return response.headersSent;
+  };
+  setInterval(() => waiting.endWhere(hasBegun, performance.now()), LOOK_MS).unref();
   return (request, response, next) => {
     const why = decideOverload(limits, {
-      inFlight,
+      inFlight: inFlight.size,
       delayMs: delayMs(),
       waiting: waiting.look(performance.now()),
     });
@@ -63,13 +69,15 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
       onShed(why);
       throw unavailable("The service is overloaded; try again in a moment.", RETRY_AFTER_SECONDS);
     }
-    inFlight += 1;
+    inFlight.add(response);
     response.once("close", () => {
-      inFlight -= 1;
+      inFlight.delete(response);
       waiting.end(response, response.headersSent, performance.now());
     });
     const count = (): void => waiting.begin(response, performance.now());
-    const wait = queued.has(request.path) ? () => ifStillOpen(response, QUEUED_MS, count) : count;
+    // A trailing slash means nothing.
+    const isQueued = queued.has(request.path.replace(/\/$/, ""));
+    const wait = isQueued ? () => ifStillOpen(response, QUEUED_MS, count) : count;
     // A body takes as long as its sender takes.
     if (hasBody(request.headers)) request.once("end", wait);
     else wait();

@@ -4,6 +4,7 @@
 import type { RequestListener } from "node:http";
 import type { Request, RequestHandler } from "express";
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { isEventStream } from "./event-stream.js";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
@@ -32,7 +33,7 @@ export function measureRequests(registry: Registry, routeOf: (request: Request) 
   });
   const duration = new Histogram({
     name: "portico_http_request_duration_seconds",
-    help: "Requests by method, route pattern and status class; aborted = the answer did not reach its end.",
+    help: "Requests but for streams of events, by method, route pattern and status class; aborted = cut off.",
     labelNames: ["method", "route", "status"],
     buckets: LATENCY_BUCKETS,
     registers,
@@ -43,6 +44,8 @@ export function measureRequests(registry: Registry, routeOf: (request: Request) 
     inFlight.inc();
     response.once("close", () => {
       inFlight.dec();
+      // How long somebody listened says nothing of us, and leaving is how they end it.
+      if (isEventStream(response)) return;
       const status = response.writableFinished ? statusClass(response.statusCode) : "aborted";
       duration.observe({ method, route: routeOf(request), status }, (performance.now() - started) / 1000);
     });

@@ -1,6 +1,7 @@
 // Health and metrics of both services: for their operator, in few words, and without a series a client could make.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, apiOf, asAdmin } from "../support/api.js";
 import { freePort } from "../support/free-port.js";
@@ -97,6 +98,28 @@ describe("requests", () => {
     for (const side of ["data", "gateway"] as const) {
       const labels = JSON.stringify(after[side].map((sample) => sample.labels));
       for (const text of [id, "made-up", "secret", "posts"]) expect(labels).not.toContain(text);
+    }
+  });
+
+  it("that are streams of events are in flight while they last, and no failures when their clients leave", async () => {
+    const { body } = await admin.post("/svc_table", { name: "notes", changes: true });
+    expect(body.message).toBe("Success");
+    const before = { data: await ofData(), gateway: await ofGateway() };
+    const { body: login } = await apiOf(`${stack.appUrl}/api`).post("/auth/login", stack.admin);
+    const leave = new AbortController();
+    const headers = { Authorization: `Bearer ${login.accessToken}` };
+    const stream = await fetch(`${stack.appUrl}/api/notes/changes`, { headers, signal: leave.signal });
+    expect([stream.status, stream.headers.get("x-accel-buffering")]).toEqual([200, "no"]);
+    const inFlight = async (look: typeof ofData) => total(await look(), "portico_http_requests_in_flight");
+    for (const look of [ofData, ofGateway]) while ((await inFlight(look)) !== 1) await delay(20);
+    leave.abort();
+    for (const [side, look] of [
+      ["data", ofData],
+      ["gateway", ofGateway],
+    ] as const) {
+      while ((await inFlight(look)) > 0) await delay(20);
+      const aborted = (samples: readonly Sample[]) => total(samples, REQUESTS, { status: "aborted" });
+      expect(aborted(await look())).toBe(aborted(before[side]));
     }
   });
 

@@ -39,6 +39,20 @@ describe("the gateway", () => {
     expect((await rig.call("/api/posts")).status).toBe(200);
   });
 
+  it("does not count those who only listen for events, however long they do", async () => {
+    rig = await startRig({ MAX_IN_FLIGHT: "2" });
+    rig.upstream.on("GET /posts/changes", (_arrived, response) => {
+      response.writeHead(200, { "Content-Type": "text/event-stream" }).write("event: ready\n\n");
+    });
+    const leave = new AbortController();
+    for (let at = 0; at < 5; at += 1) {
+      const stream = await rig.call("/api/posts/changes", { signal: leave.signal });
+      expect(stream.status).toBe(200);
+      await until(async () => (await rig.call("/api/posts")).status === 200);
+    }
+    leave.abort();
+  });
+
   it("takes none while its event loop is far behind, and again afterwards", async () => {
     rig = await startRig({ MAX_EVENT_LOOP_DELAY_MS: "30" });
     let busy = true;

@@ -26,7 +26,11 @@ export class EventStream {
   open(): void {
     this.#response
       .status(200)
-      .set({ "Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform" })
+      .set({
+        ...{ "Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform" },
+        // Proxies like nginx would hold events back until they fill a buffer.
+        "X-Accel-Buffering": "no",
+      })
       .flushHeaders();
     this.#response.write(`retry: ${RETRY_MS}\n\n`);
   }

@@ -20,6 +20,7 @@ const ALLOWED = [
   "retry-after",
   "vary",
   "www-authenticate",
+  "x-accel-buffering",
 ];
 
 /** A relative address below `/api/`; `//host` and full addresses could lead away. */

@@ -1,0 +1,8 @@
+// Answers that have no end of their own: streams of events (WHATWG HTML, section 9.2), open for as long as somebody listens.
+import type { Response } from "express";
+
+/** Has such an answer begun? */
+export function isEventStream(response: Response): boolean {
+  if (!response.headersSent) return false;
+  return String(response.getHeader("Content-Type") ?? "").startsWith("text/event-stream");
+}
