@@ -79,8 +79,11 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
 
 const EXPRESS_CODES: Readonly<Record<number, ErrorCode>> = {
   400: "BAD_REQUEST",
+  404: "NOT_FOUND",
+  412: "PRECONDITION_FAILED",
   413: "PAYLOAD_TOO_LARGE",
   415: "UNSUPPORTED_MEDIA_TYPE",
+  416: "RANGE_NOT_SATISFIABLE",
 };
 
 /** Express and its parsers throw errors with a `status`; of these only the status is believed. */

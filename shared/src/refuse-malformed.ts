@@ -1,18 +1,60 @@
-// Answers what never becomes a request: bytes the parser refuses, and CONNECT.
+// Answers what never becomes a request for a handler: bytes the parser refuses, CONNECT, targets that are no path.
 import { randomUUID } from "node:crypto";
-import { type Server, STATUS_CODES } from "node:http";
+import {
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError } from "./app-error.js";
 import { errorBody } from "./envelope.js";
 
+/** How long a connection that Node looks after no more may stay once it is answered. */
+const LINGER_MS = 2_000;
+
 /** Gives the server's own refusals the error body of contract section 2. */
 export function refuseMalformed(server: Server): void {
   server.on("connect", (_request, socket) => {
+    letGo(socket);
     answer(socket, new AppError("METHOD_NOT_ALLOWED", "CONNECT is not served."), "CONNECT");
+  });
+  server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
+    refuse(request, response, "Expect: only 100-continue is known.");
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     answer(socket, new AppError("BAD_REQUEST", problemOf(error)), "");
   });
+}
+
+/** Express finds no path in some targets that the parser lets pass, and would then answer by itself. */
+export function onlyPaths(handler: RequestListener): RequestListener {
+  return (request, response) => {
+    const { url = "" } = request;
+    if (url.startsWith("/") || url === "*") handler(request, response);
+    else refuse(request, response, "The request target must be a path.");
+  };
+}
+
+function refuse({ method = "" }: IncomingMessage, response: ServerResponse, message: string): void {
+  const correlationId = randomUUID();
+  const error = new AppError("BAD_REQUEST", message);
+  response.writeHead(error.status, {
+    "Content-Type": "application/json; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Correlation-ID": correlationId,
+    Connection: "close",
+  });
+  response.end(JSON.stringify(errorBody(error, { path: "", method, correlationId }, new Date())));
+}
+
+/** Node hands the connection of a CONNECT over as it is: without listeners for its errors, without time limits. */
+function letGo(socket: Duplex): void {
+  socket.on("error", () => socket.destroy());
+  const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.once("close", () => clearTimeout(cut)).resume();
 }
 
 function problemOf(error: NodeJS.ErrnoException): string {

@@ -10,6 +10,7 @@ import {
 import type { Socket } from "node:net";
 import { ConfigError } from "./env.js";
 import { hasBody } from "./has-body.js";
+import { onlyPaths } from "./refuse-malformed.js";
 
 /** Slow request heads are cut after this. */
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -60,7 +61,7 @@ export async function listen(
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: 2_000,
     },
-    handler,
+    onlyPaths(handler),
   );
   const inFlight = new Set<ServerResponse>();
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
@@ -148,7 +149,11 @@ async function stop(
   for (const response of inFlight) if (!response.headersSent) response.setHeader("Connection", "close");
   // Browsers open connections in advance; Node calls one idle only after its first request.
   for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
-  const deadline = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS);
+  // All of them: Node forgets those that it has handed over.
+  const cutAll = (): void => {
+    for (const socket of connections) socket.destroy();
+  };
+  const deadline = setTimeout(cutAll, STOP_TIMEOUT_MS);
   // Answers whose head was out already end on a kept-alive connection, which would stay open for a minute.
   const sweep = setInterval(() => server.closeIdleConnections(), STOP_SWEEP_MS);
   await new Promise<void>((resolve) => {

@@ -1,12 +1,12 @@
 // The gateway as its operator sees it: health, logs, a clean stop, clear refusals to start, pages.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openSocket, sendRaw, statuses } from "./support/raw-http.js";
 import { cookies, type Rig, readError, startRig } from "./support/rig.js";
 import { accessToken } from "./support/tokens.js";
@@ -176,20 +176,24 @@ describe("the process", () => {
 
 describe("a single-page app in STATIC_DIR", () => {
   let rig: Rig;
-  let directory: string;
-  afterAll(async () => {
-    await rig.stop();
-    await rm(directory, { recursive: true });
-  });
-
-  it("is served with its history, and never in place of the API or an asset", async () => {
-    directory = await mkdtemp(join(tmpdir(), "portico-app-"));
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "portico-app-"));
+    // Build tools put it into folders of such names.
+    const directory = join(folder, ".output");
+    await mkdir(directory);
     await writeFile(join(directory, "index.html"), "<title>app</title>");
     await writeFile(join(directory, "main-B4x9f_2a.js"), "1");
     await writeFile(join(directory, ".env"), "SECRET=1");
     rig = await startRig({ STATIC_DIR: directory });
-    const page = { headers: { Accept: "text/html,*/*" } };
+  });
+  afterAll(async () => {
+    await rig.stop();
+    await rm(folder, { recursive: true });
+  });
+  const page = { headers: { Accept: "text/html,*/*" } };
 
+  it("is served with its history, and never in place of the API or an asset", async () => {
     for (const path of ["/", "/orders/7", "/index.html"]) {
       const response = await rig.call(path, page);
       expect([path, response.status, await response.text()]).toEqual([path, 200, "<title>app</title>"]);
@@ -210,5 +214,15 @@ describe("a single-page app in STATIC_DIR", () => {
     const etag = (await rig.call("/")).headers.get("etag");
     const again = await sendRaw(rig.url, `GET / HTTP/1.1\r\nHost: a\r\nIf-None-Match: ${etag}\r\n\r\n`);
     expect(statuses(again)).toEqual([304]);
+  });
+
+  it.each([
+    ["/", { Range: "bytes=99999999-" }, 416, "RANGE_NOT_SATISFIABLE"],
+    ["/", { "If-Match": '"other"' }, 412, "PRECONDITION_FAILED"],
+    ["/orders/7", { "If-Match": '"other"' }, 412, "PRECONDITION_FAILED"],
+    ["/api/docs", { "If-Unmodified-Since": "Thu, 01 Jan 1970 00:00:00 GMT" }, 412, "PRECONDITION_FAILED"],
+  ])("and what Portico serves besides: %s with %j is %d", async (path, headers, status, code) => {
+    const response = await rig.call(path, { headers: { ...page.headers, ...headers } });
+    expect([response.status, (await readError(response)).error.code]).toEqual([status, code]);
   });
 });

@@ -1,6 +1,8 @@
 // Request lines and framing that must never reach the data service, over raw sockets.
+import { once } from "node:events";
+import { connect } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import { sendRaw, statuses } from "./support/raw-http.js";
+import { openSocket, sendRaw, statuses } from "./support/raw-http.js";
 import { type Rig, startRig } from "./support/rig.js";
 
 let rig: Rig;
@@ -18,6 +20,8 @@ describe("request targets that lead astray", () => {
     "//evil.com/x",
     "//evil.com/api/me",
     "http://evil.com/api/me",
+    "http://%@a/",
+    "http://[a/",
     "/\\evil.com",
     "/api/\\evil.com",
     "/api/..%2f..%2fadmin",
@@ -121,6 +125,37 @@ describe("request lines and framing", () => {
     expect(answer).toMatch(/\r\nAllow: GET, /);
     expect(answer).toContain('"code":"METHOD_NOT_ALLOWED"');
     expect(rig.upstream.heads).toEqual([]);
+  });
+
+  it("an expectation that nobody knows is refused with 400", async () => {
+    const answer = await sendRaw(
+      rig.url,
+      request("GET /api/me HTTP/1.1", "Expect: foo", "Connection: close"),
+    );
+    expect(statuses(answer)).toEqual([400]);
+    expect(answer).toContain('"code":"BAD_REQUEST"');
+  });
+
+  it("whoever asks for a tunnel, is refused and resets the connection, ends nothing else", async () => {
+    for (let at = 0; at < 5; at += 1) {
+      const socket = await openSocket(rig.url);
+      socket.write(request("CONNECT evil.com:443 HTTP/1.1"));
+      const [answer] = await once(socket, "data");
+      expect(statuses(String(answer))).toEqual([405]);
+      socket.resetAndDestroy();
+    }
+    expect((await rig.call("/healthz")).status).toBe(200);
+  });
+
+  it("whoever asks for a tunnel, is refused and stays, does not keep the gateway from stopping", async () => {
+    const own = await startRig();
+    const { hostname, port } = new URL(own.url);
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    socket.write(request("CONNECT evil.com:443 HTTP/1.1"));
+    await once(socket, "data");
+    // Without an end this would wait for ever.
+    await own.stop();
+    socket.destroy();
   });
 
   it("answers what is no HTTP at all with the error body", async () => {

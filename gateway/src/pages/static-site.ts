@@ -1,5 +1,4 @@
 // Everything outside the API: the built-in start page, or the single-page app of STATIC_DIR.
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { APP_CONTENT_SECURITY_POLICY } from "../http/security-headers.js";
@@ -15,7 +14,7 @@ const RESERVED = /^\/(api|assets)(\/|$)/;
 /** The handlers, in order. @param appDir STATIC_DIR; the start page when undefined */
 export function staticSite(appDir: string | undefined): readonly RequestHandler[] {
   if (appDir === undefined) return [files(START_PAGE_DIR)];
-  return [appPolicy, files(appDir), historyFallback(join(appDir, "index.html"))];
+  return [appPolicy, files(appDir), historyFallback(appDir)];
 }
 
 const appPolicy: RequestHandler = (request, response, next) => {
@@ -34,10 +33,12 @@ function setCaching(response: Response, path: string): void {
 }
 
 /** An address inside the app, opened directly, is the app. */
-function historyFallback(indexFile: string): RequestHandler {
+function historyFallback(appDir: string): RequestHandler {
   return (request, response, next) => {
     if (!isNavigation(request)) return next();
-    response.set({ "Cache-Control": "no-cache", Vary: "Accept" }).sendFile(indexFile);
+    response
+      .set({ "Cache-Control": "no-cache", Vary: "Accept" })
+      .sendFile("index.html", { root: appDir, cacheControl: false });
   };
 }
 

@@ -1,4 +1,5 @@
 // The client behind a request, as the gateway states it to the data service.
+import { isIP } from "node:net";
 import { contextOf } from "@portico/shared/http-context";
 import type { Request } from "express";
 import type { Caller } from "../upstream/auth-client.js";
@@ -12,7 +13,17 @@ export function callerOf(request: Request): Caller {
   };
 }
 
-/** A dual-stack socket shows IPv4 clients as `::ffff:1.2.3.4`; one client must have one spelling. */
-export function clientAddress(request: Request): string | undefined {
-  return request.ip?.replace(/^::ffff:(?=\d+\.)/, "");
+/** Undefined where a trusted proxy names none. */
+export function clientAddress({ ip }: Request): string | undefined {
+  return ip === undefined ? undefined : plainAddress(ip);
+}
+
+/**
+ * One client must have one spelling: a dual-stack socket shows IPv4 clients as `::ffff:1.2.3.4`, and some proxies add the
+ * port, which is another one with every connection.
+ */
+export function plainAddress(text: string): string | undefined {
+  const [, bracketed = text] = /^\[(.*)\](?::\d+)?$/.exec(text) ?? [];
+  const address = bracketed.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1").replace(/^::ffff:(?=\d+\.)/i, "");
+  return isIP(address) === 0 ? undefined : address;
 }
