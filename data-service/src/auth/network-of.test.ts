@@ -11,6 +11,7 @@ describe("an address counts for", () => {
     ["its /64 without the zone", "fe80::1%eth0", "fe80:0:0:0::/64"],
     ["loopback", "::1", "0:0:0:0::/64"],
     ["the unknown, without one", null, "unknown"],
+    ["the unknown, when it is none", "203.0.113.7:51234", "unknown"],
   ])("%s", (_name, address, network) => {
     expect(networkOf(address)).toBe(network);
   });

@@ -1,5 +1,5 @@
 // Client address -> the network it counts for: an IPv4 address, or the /64 that one IPv6 customer gets.
-import { isIPv6 } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 
 const GROUPS_OF_64_BITS = 4;
 
@@ -9,6 +9,7 @@ export function networkOf(address: string | null): string {
   const bare = address.replace(/%.*$/, "");
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1];
   if (mapped !== undefined) return mapped;
+  if (isIP(bare) === 0) return "unknown";
   if (!isIPv6(bare)) return bare;
   // WHATWG URLs write IPv6 in one way: lower case, no leading zeros, no dotted tail (RFC 5952).
   const canonical = new URL(`http://[${bare}]`).hostname.slice(1, -1);

@@ -1,6 +1,7 @@
 // /{table}/changes and /{table}/{id}/history. `changes` is the id of no record, whatever the type of its ids.
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
+import { networkOf } from "../auth/network-of.js";
 import { principalOf } from "../http/authenticate.js";
 import { respondWithList } from "../http/respond.js";
 import type { Principal } from "../principal.js";
@@ -23,7 +24,7 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
       const principal = principalOf(request);
       const follower = {
         principal,
-        caller: principal.kind === "user" ? principal.userId : (request.ip ?? ""),
+        caller: principal.kind === "user" ? principal.userId : networkOf(request.ip ?? null),
         present: () => deps.present(request),
         table: String(request.params.table),
         parameters: readParameters(searchOf(request), ["fields", "filter", "deep"]),
