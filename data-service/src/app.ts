@@ -3,7 +3,13 @@ import { errorHandler, notFound, requestContext } from "@portico/shared/http-con
 import { shedLoad } from "@portico/shared/load-shedding";
 import { matchedRoute, metricsPage } from "@portico/shared/metrics";
 import { watchRequests } from "@portico/shared/watch-requests";
-import express, { type ErrorRequestHandler, type Express, type RequestHandler, Router } from "express";
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  Router,
+} from "express";
 import { apiTokenRoutes } from "./auth/api-token-routes.js";
 import { keyRoutes } from "./auth/key-routes.js";
 import { authRoutes } from "./auth/routes.js";
@@ -54,7 +60,8 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(deps.authenticate);
   if (deps.freeSpace !== undefined) app.use(requireFreeSpace(deps.freeSpace));
   const users = `${prefix}user`;
-  const imports = importRoutes(records, config);
+  const present = (request: Request) => presentPrincipal(auth, request);
+  const imports = importRoutes(records, config, present);
   app.use(
     unlessUsersTable(prefix, [
       ...[apiTokenRoutes(auth), keyRoutes(auth)],
@@ -67,7 +74,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
     ]),
   );
   app.use(imports);
-  app.use(changesRoutes({ ...records, present: (request) => presentPrincipal(auth, request) }));
+  app.use(changesRoutes({ ...records, present }));
   const own = [schemaHandlers(records), userHandlers({ ...records, audit: auth.audit }, users)];
   app.use(recordRoutes(records, config.bodyMaxBytes, together(own)));
   app.use(notFound);

@@ -1,6 +1,7 @@
 // GET /{table}/changes: tells one caller what happens to the records of a table, until one of the two goes away.
 import { AppError, isClientError, unavailable } from "@portico/shared/app-error";
 import type { Response } from "express";
+import { LOOK_AT_CALLER_MS } from "../http/lasting-caller.js";
 import type { Feed } from "../journal/feed.js";
 import type { Position } from "../mongo/journal-store.js";
 import type { Principal } from "../principal.js";
@@ -33,8 +34,6 @@ export interface Follower {
   readonly lastEventId: string | undefined;
 }
 
-/** Role changes and ended sessions hold everywhere within 5 s (section 3). */
-const LOOK_AT_CALLER_MS = 3_500;
 /** Streams of one process: each costs a look at its session every few seconds, and a question a change. */
 const MOST_STREAMS = 1_000;
 /** Nobody takes them all. */

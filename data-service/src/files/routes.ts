@@ -8,6 +8,7 @@ import { isObject, type JsonObject } from "../json.js";
 import { readCall, readParameters } from "../query/parameters.js";
 import { withoutMaxLimit } from "../records/deps.js";
 import { list } from "../records/list.js";
+import { refuseOnceKey } from "../records/once.js";
 import { remove } from "../records/remove.js";
 import { respondCreated, respondWithRecord, searchOf } from "../records/routes.js";
 import { expectedVersions } from "../records/version.js";
@@ -32,6 +33,7 @@ export function fileRoutes(deps: FileDeps): Router {
     .post(unlessOverridden, async (request, response) => {
       if (!isMultipart(request))
         throw new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the file as multipart/form-data.");
+      refuseOnceKey(request.get("Idempotency-Key"));
       const { records, ids } = await upload(deps, exchangeOf(request, response));
       respondCreated(response, files, records, ids);
     })

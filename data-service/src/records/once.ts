@@ -67,6 +67,15 @@ const MOST_LEVELS = 200;
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
+ * Where what is asked can't be told from another request by its digest, a key that did nothing would be believed in.
+ * @throws AppError 400
+ */
+export function refuseOnceKey(header: string | undefined): void {
+  if (header !== undefined)
+    throw new AppError("BAD_REQUEST", "Idempotency-Key: is for records in JSON; leave it out here.");
+}
+
+/**
  * Reads the header.
  * @param asked all that makes the request what it is
  * @returns undefined without the header

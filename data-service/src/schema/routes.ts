@@ -8,6 +8,7 @@ import type { Action } from "../permission/rule.js";
 import { readCall } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable, parseId } from "../records/find-table.js";
+import { refuseOnceKey } from "../records/once.js";
 import { readEach, readShaped, recordShape } from "../records/read-one.js";
 import { body, type OwnHandlers, respondCreated, searchOf } from "../records/routes.js";
 import type { ChangeDeps } from "./change-deps.js";
@@ -33,6 +34,7 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
       [name]: {
         ...{ PATCH: null, DELETE: null },
         POST: async (request, response) => {
+          refuseOnceKey(request.get("Idempotency-Key"));
           const { table, shape } = await wish(deps, request, "create", []);
           const id = await queue(() => createTable(deps, body(request)));
           const made = await readEach(deps, shape, [parseId(table, id)]);

@@ -3,8 +3,8 @@
 // A batch is all or none. The first one with a problem ends the import: what came before it stays, and the answer says
 // on which line to go on. A dry run goes on to the end, or to a hundred bad lines, and writes nothing.
 import { AppError } from "@portico/shared/app-error";
+import type { LastingCaller } from "../http/lasting-caller.js";
 import { asRefusal } from "../mongo/driver-errors.js";
-import type { Principal } from "../principal.js";
 import { createBatch } from "../records/create.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
@@ -23,7 +23,7 @@ const BATCH_CHARACTERS = 4 * 1024 * 1024;
 const MOST_REJECTED = 100;
 
 export interface ImportRequest {
-  readonly principal: Principal;
+  readonly caller: LastingCaller;
   readonly table: string;
   readonly format: "csv" | "ndjson";
   readonly source: AsyncIterable<Uint8Array>;
@@ -58,6 +58,7 @@ export async function importRecords(deps: RecordDeps, request: ImportRequest): P
   try {
     for await (const batch of batchesOf(rowsOf(deps, request), request.from)) {
       progress.next = batch[0]?.line ?? progress.next;
+      await requireImportable(deps, request);
       await takeBatch(deps, request, batch, progress);
       const isOver = request.dryRun
         ? progress.rejected.length >= MOST_REJECTED
@@ -71,9 +72,9 @@ export async function importRecords(deps: RecordDeps, request: ImportRequest): P
   return { imported: progress.imported, checked: progress.checked, dryRun: request.dryRun };
 }
 
-/** Refuses before anything is read. The records of Portico's own tables are made by calls that do more than write. */
+/** Refuses before anything is read, and again before each batch: rights may end meanwhile. The records of Portico's own tables are made by calls that do more than write. */
 async function requireImportable(deps: RecordDeps, request: ImportRequest): Promise<void> {
-  const rights = await deps.rights(request.principal);
+  const rights = await deps.rights(await request.caller.now());
   await deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, request.table);
     rights.require(catalog, table, "create");
@@ -85,7 +86,9 @@ async function requireImportable(deps: RecordDeps, request: ImportRequest): Prom
 function rowsOf(deps: RecordDeps, request: ImportRequest): AsyncIterable<Row> {
   const { source, maxRowBytes } = request;
   if (request.format === "ndjson") return ndjsonRows(source, maxRowBytes);
-  return csvRows(source, maxRowBytes, (names) => bindHeader(deps, request, names));
+  return csvRows(source, maxRowBytes, async (names) =>
+    bindHeader(deps, { principal: await request.caller.now(), table: request.table }, names),
+  );
 }
 
 /** Rows from the named line on, in batches of bounded size. */
@@ -119,17 +122,26 @@ async function takeBatch(
       progress.next = (batch.at(-1)?.line ?? progress.next) + 1;
       return;
     }
-    progress.rejected.push(...(await examine(deps, request, batch, new Map())));
+    progress.rejected.push(...(await examineNow(deps, request, batch, new Map())));
     // It was refused and nothing is wrong with it now: somebody else was in the way, and has gone.
     if (progress.rejected.length === 0) progress.rejected.push(someLineOf(batch, refusal));
   } else {
     const bad = batch.filter(({ problems }) => problems.length > 0);
     const readable = batch.filter(({ problems }) => problems.length === 0);
     const seen = request.dryRun ? progress.seen : new Map();
-    const rejected = await examine(deps, request, readable, seen);
+    const rejected = await examineNow(deps, request, readable, seen);
     const unread = bad.map(({ line, problems }) => ({ line, messages: problems }));
     progress.rejected.push(...inOrder([...unread, ...rejected]));
   }
+}
+
+async function examineNow(
+  deps: RecordDeps,
+  { caller, table }: ImportRequest,
+  rows: readonly Row[],
+  seen: SeenValues,
+): Promise<Rejected[]> {
+  return examine(deps, { principal: await caller.now(), table }, rows, seen);
 }
 
 /** For a refusal that none of the lines earns by itself, or any more. */
@@ -142,9 +154,10 @@ function someLineOf(batch: readonly Row[], refusal: AppError): Rejected {
 /** @returns why the batch was refused @throws what is not about its records */
 async function writeBatch(
   deps: RecordDeps,
-  { principal, table }: ImportRequest,
+  { caller, table }: ImportRequest,
   batch: readonly Row[],
 ): Promise<AppError | undefined> {
+  const principal = await caller.now();
   try {
     await createBatch(deps, principal, table, batch.map(bodyOf));
     return undefined;

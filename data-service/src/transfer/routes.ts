@@ -5,10 +5,13 @@ import { onlyMethods } from "@portico/shared/only-methods";
 import { withoutBodyDeadline } from "@portico/shared/server";
 import { type Request, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
+import { LastingCaller } from "../http/lasting-caller.js";
 import { respond } from "../http/respond.js";
+import type { Principal } from "../principal.js";
 import { readCall } from "../query/parameters.js";
 import { refuse } from "../query/refuse.js";
 import type { RecordDeps } from "../records/deps.js";
+import { refuseOnceKey } from "../records/once.js";
 import { searchOf } from "../records/routes.js";
 import { type ImportRequest, importRecords } from "./import-records.js";
 
@@ -28,11 +31,14 @@ export interface ImportLimits {
   readonly bodyMaxBytes: number;
 }
 
-export function importRoutes(deps: RecordDeps, limits: ImportLimits): Router {
+/** Who a request comes from by now; undefined when the session or token has ended. */
+type Present = (request: Request) => Promise<Principal | undefined>;
+
+export function importRoutes(deps: RecordDeps, limits: ImportLimits, present: Present): Router {
   const router = Router({ caseSensitive: true });
   router
     .route("/:table/import")
-    .post((request, response) => answerImport(deps, limits, request, response))
+    .post((request, response) => answerImport(deps, limits, present, request, response))
     .all(onlyMethods("POST"));
   return router;
 }
@@ -40,17 +46,20 @@ export function importRoutes(deps: RecordDeps, limits: ImportLimits): Router {
 async function answerImport(
   deps: RecordDeps,
   limits: ImportLimits,
+  present: Present,
   request: Request,
   response: Response,
 ): Promise<void> {
   const table = String(request.params.table);
   const format = formatOf(request);
+  refuseOnceKey(request.get("Idempotency-Key"));
   const options = optionsOf(searchOf(request));
   const announced = Number(request.headers["content-length"] ?? 0);
   if (announced > limits.importMaxBytes) throw tooLarge(limits.importMaxBytes);
   withoutBodyDeadline(request);
   const source = bytesOf(request, limits.importMaxBytes);
-  const asked = { principal: principalOf(request), table, format, source, ...options };
+  const caller = new LastingCaller(principalOf(request), () => present(request));
+  const asked = { caller, table, format, source, ...options };
   try {
     const result = await importRecords(deps, { ...asked, maxRowBytes: limits.bodyMaxBytes });
     respond(response, 200, [{ ...result }]);

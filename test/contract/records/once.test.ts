@@ -118,6 +118,26 @@ describe("a create with an Idempotency-Key", () => {
     expect(await count("bad key")).toBe(0);
   });
 
+  it.each([
+    ["/svc_table", "application/json", JSON.stringify({ name: "with_a_key" })],
+    ["/orders/import", "application/x-ndjson", '{"item":"imported"}\n'],
+    [
+      "/svc_file",
+      "multipart/form-data; boundary=x",
+      '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\na\r\n--x--\r\n',
+    ],
+  ])("is refused where it would do nothing: POST %s", async (path, type, body) => {
+    const headers = { "Content-Type": type, "Idempotency-Key": randomUUID() };
+    const answer = await admin.send("POST", path, { body, headers });
+    expect([answer.status, answer.body.message]).toEqual([
+      400,
+      "Idempotency-Key: is for records in JSON; leave it out here.",
+    ]);
+    expect((await admin.get("/svc_table", { filter: { name: "with_a_key" } })).body.data).toEqual([]);
+    expect((await admin.get("/svc_file")).body.data).toEqual([]);
+    expect(await count("imported")).toBe(0);
+  });
+
   it("refuses a body that is nested too deep to be told from another", async () => {
     const { status } = await admin.send("POST", "/orders", {
       body: `{"item":${"[".repeat(5_000)}${"]".repeat(5_000)}}`,

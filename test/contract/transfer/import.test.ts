@@ -517,6 +517,38 @@ describe("the request", () => {
   });
 });
 
+describe("an import whose caller may no more", () => {
+  const EVE = { email: "eve@example.com", password: "eve's password" };
+
+  it.each([
+    ["has been deactivated", 401, (user: string) => admin.patch(`/svc_user/${user}`, { isActive: false })],
+    ["has lost the role", 403, (user: string) => admin.patch(`/svc_user/${user}`, { role: null })],
+  ])("%s ends soon with %d, and says how much is there", async (what, status, takeAway) => {
+    const role: string = (await make(admin, "svc_role", { name: what })).id;
+    await make(admin, "svc_permission", { role, table: items, action: "create" });
+    const { id } = await make(admin, "svc_user", { ...EVE, email: `${status}@example.com`, role });
+    const eve = await filesOf(stack, { ...EVE, email: `${status}@example.com` });
+    const text = new TextEncoder();
+    let sent = 0;
+    let isOver = false;
+    const stream = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        if (isOver || sent === 50) return controller.close();
+        if (sent === 1) await takeAway(id);
+        if (sent > 0) await delay(200);
+        const lines = many(BATCH, (at) => `n${sent * BATCH + at}\n`);
+        controller.enqueue(text.encode(sent === 0 ? `name\n${lines}` : lines));
+        sent += 1;
+      },
+    });
+    const answer = await eve.csv(items, stream);
+    isOver = true;
+    expect(answer.status).toBe(status);
+    expect(details(answer)).toMatchObject({ imported: (await names()).length, dryRun: false });
+    expect(sent).toBeLessThan(50);
+  });
+});
+
 describe("a client that goes away", () => {
   it("leaves whole batches, and the log says how many records", async () => {
     const gone = new AbortController();

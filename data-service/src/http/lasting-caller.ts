@@ -1,0 +1,31 @@
+// The caller of a request that lasts: sessions end and rights change while it goes on, and hold within seconds.
+import { AppError } from "@portico/shared/app-error";
+import type { Principal } from "../principal.js";
+
+/** Role changes and ended sessions hold everywhere within 5 s (contract, section 3). */
+export const LOOK_AT_CALLER_MS = 3_500;
+
+export class LastingCaller {
+  #principal: Principal;
+  #lookedAt = performance.now();
+  readonly #present: () => Promise<Principal | undefined>;
+
+  /**
+   * @param principal as the request began
+   * @param present who it is by now; undefined when the session or token has ended
+   */
+  constructor(principal: Principal, present: () => Promise<Principal | undefined>) {
+    this.#principal = principal;
+    this.#present = present;
+  }
+
+  /** Who it is, as of a few seconds ago at most. @throws AppError 401 when nobody any more */
+  async now(): Promise<Principal> {
+    if (performance.now() - this.#lookedAt < LOOK_AT_CALLER_MS) return this.#principal;
+    const principal = await this.#present();
+    if (principal === undefined) throw new AppError("INVALID_TOKEN", "Your session has ended.");
+    this.#principal = principal;
+    this.#lookedAt = performance.now();
+    return principal;
+  }
+}
