@@ -18,7 +18,9 @@ async function collectionOf(
 ) {
   const rows = database.db.collection<Row>(name);
   await rows.createIndex({ name: 1 }, { unique: true });
-  await rows.insertMany([1, 2, 3, 4, 5].map((_id) => ({ _id, name: `row ${_id}`, changes: 0 })));
+  await rows.insertMany(
+    [1, 2, 3, 4, 5].map((_id) => ({ _id, name: `row ${_id}`, changes: 0, made: new Date(0) })),
+  );
   const asked: string[] = [];
   const watched = new Proxy(database.db.collection<BsonDocument>(name), {
     get(target, method: keyof Collection<BsonDocument>) {
@@ -42,12 +44,11 @@ async function collectionOf(
 }
 
 const at = new Date();
-const stamp = { at };
-const counted = { $inc: { changes: 1 }, $set: stamp };
+const counted = { $inc: { changes: 1 }, $set: { at } };
 const change = (id: IdChange["id"], update: IdChange["change"] = counted): IdChange => ({
   id,
   change: update,
-  stamp,
+  proof: { $or: [{ at }, { made: { $lt: at } }] },
 });
 
 describe("changes made in the same turn", () => {
@@ -101,9 +102,16 @@ describe("changes made in the same turn", () => {
   it("are not taken for made where others have come and gone meanwhile", async () => {
     const { makeAll } = await collectionOf("passing", async (rows) => {
       await rows.deleteOne({ _id: 2 });
-      await rows.insertOne({ _id: 9, name: "row 9", changes: 0 });
+      await rows.insertOne({ _id: 9, name: "row 9", changes: 0, made: new Date() });
     });
     expect(await makeAll([change(9), change(2), change(3)])).toEqual([false, false, true]);
+  });
+
+  it("are made once, also where somebody else has changed the document since", async () => {
+    const { makeAll } = await collectionOf("changed", (rows) =>
+      rows.updateOne({ _id: 1 }, { $set: { at: new Date(0) } }),
+    );
+    expect(await makeAll([change(1), change(9), change(3)])).toEqual([true, false, true]);
   });
 
   it("are made once, whatever the text of an id is", async () => {

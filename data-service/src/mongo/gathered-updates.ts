@@ -19,8 +19,8 @@ const MOST_COLLECTIONS = 500;
 export interface IdChange {
   readonly id: Stored;
   readonly change: UpdateFilter<BsonDocument>;
-  /** What nobody else is likely to have written: a document that has it was changed by this change. */
-  readonly stamp: Document;
+  /** What a document satisfies that was there when the change was made, whoever changed it since. */
+  readonly proof: Document;
 }
 
 type Loader = DataLoader<IdChange, boolean>;
@@ -63,9 +63,9 @@ export class GatheredUpdates {
     return changes.map((each) => made.has(each));
   }
 
-  /** False also when others have changed the document since: such a change is made twice. */
-  async #wasMade(collection: Collection<BsonDocument>, { id, stamp }: IdChange): Promise<boolean> {
-    const which: Document = { _id: id, ...stamp };
+  /** What was not refused was made, if its document was there. False where it went or came at that moment. */
+  async #wasMade(collection: Collection<BsonDocument>, { id, proof }: IdChange): Promise<boolean> {
+    const which: Document = { _id: id, ...proof };
     const options = { projection: { _id: 1 }, maxTimeMS: this.#timeoutMs };
     return (await collection.findOne(which, options)) !== null;
   }

@@ -268,11 +268,11 @@ export class RecordStore {
   }
 
   async #updateTogether(table: Table, id: Stored, change: Change): Promise<boolean> {
-    const { field } = table.updatedAt;
-    const at = change.$set?.[field];
+    const { createdAt, updatedAt } = table;
+    const at = change.$set?.[updatedAt.field];
     if (!(at instanceof Date)) return false;
-    const wanted = { id, change, stamp: { [field]: at } };
-    return this.#refusing(table, () => this.#updates.make(this.#collection(table), wanted));
+    const proof = { $or: [{ [updatedAt.field]: at }, { [createdAt.field]: { $lt: at } }] };
+    return this.#refusing(table, () => this.#updates.make(this.#collection(table), { id, change, proof }));
   }
 
   /** @returns how many documents are different now */
