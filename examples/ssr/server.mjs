@@ -66,7 +66,11 @@ async function callApi(request, response, path, init = {}) {
     const value = request.headers[name];
     return typeof value === "string" ? [[name, value]] : [];
   });
-  const headers = { ...Object.fromEntries(passed), ...forwardedFor(request), "Content-Type": "application/json" };
+  const headers = {
+    ...Object.fromEntries(passed),
+    ...forwardedFor(request),
+    "Content-Type": "application/json",
+  };
   const answer = await fetch(`${API_URL}/api${path}`, { redirect: "manual", ...init, headers });
   const cookies = answer.headers.getSetCookie();
   if (cookies.length > 0) response.setHeader("Set-Cookie", cookies);

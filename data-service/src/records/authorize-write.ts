@@ -96,8 +96,8 @@ export async function chooseUpdate(
   return undefined;
 }
 
-/** The condition under which a record may be deleted. @returns undefined when the rules do not match it */
-export async function judgeDelete(
+/** The condition under which a record stays among these rows. @returns undefined when it is not among them */
+export async function judgeRows(
   deps: Pick<RecordDeps, "store">,
   table: Table,
   id: Stored,

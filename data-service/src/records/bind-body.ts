@@ -11,7 +11,7 @@ import type { Alternative } from "./authorize-write.js";
 import { checkBody, unknownMember } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { type RecordShape, recordShape } from "./read-one.js";
-import { Violations } from "./violations.js";
+import { inList, type PathOf, Violations } from "./violations.js";
 import { planWrite, type Stamp, stamped, tablesWritten } from "./write-plan.js";
 
 /** Records one POST may create. */
@@ -93,14 +93,18 @@ function writableBy({ presets, members }: WriteGrant): (member: Column | Relatio
   return (member) => preset.has(member.name) || members(member);
 }
 
-/** Checks a single body, or each of a list with its position before the field. */
-export function checkBulk<Checked>(body: Json, check: (body: Json) => Checked): Checked[] {
+/** Checks a single body, or each of a list with its place in the request before the field. */
+export function checkBulk<Checked>(
+  body: Json,
+  check: (body: Json) => Checked,
+  pathOf: PathOf = inList,
+): Checked[] {
   if (!isArray(body)) return [check(body)];
   if (body.length === 0 || body.length > MAX_BULK) {
     throw new AppError("VALIDATION_ERROR", { message: [`body: must have 1 to ${MAX_BULK} records`] });
   }
   const violations = new Violations();
-  const checked = body.flatMap((each, at) => violations.collect(`[${at}].`, () => [check(each)]) ?? []);
+  const checked = body.flatMap((each, at) => violations.collect(pathOf(at), () => [check(each)]) ?? []);
   violations.refuseAny();
   return checked;
 }

@@ -16,9 +16,10 @@ import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { type OnceKey, once } from "./once.js";
 import { asRead, type RecordShape, type Written } from "./read-one.js";
-import { type Made, type PathOf, requireLinked, runCreate } from "./run-write.js";
+import { type Made, requireLinked, runCreate } from "./run-write.js";
 import type { UndoLog } from "./undo.js";
 import type { Versioned } from "./version.js";
+import { alone, inList, type PathOf } from "./violations.js";
 import type { Stamp, WritePlan } from "./write-plan.js";
 import { bringsRecords, checkTree, makeTrees, type TreeMaker } from "./write-tree.js";
 
@@ -73,9 +74,8 @@ async function createSettled(
   return { records, ids: ids.map((id) => idText(table, id)) };
 }
 
-/** As `checkBulk` names the records of a body. */
 function pathIn(body: Json | readonly Json[]): PathOf {
-  return isArray(body) ? (at) => `[${at}].` : () => "";
+  return isArray(body) ? inList : alone;
 }
 
 /** Makes the records of one request, with the writes and the log of the request. */
@@ -133,9 +133,9 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
     mostAtOnce: MAX_BULK,
     check: (table, body) =>
       void alternativesFor(openWrite(deps, rights, catalog, table, "create", PLAIN), body),
-    async make(table, bodies, log) {
-      const bound = await bindCreates(deps, rights, table.name, bodies, { parameters: PLAIN });
-      const { ids } = await runCreate(deps, table, await judgeCreates(deps, bound), log);
+    async make(table, bodies, log, pathOf) {
+      const bound = await bindCreates(deps, rights, table.name, bodies, { parameters: PLAIN, pathOf });
+      const { ids } = await runCreate(deps, table, await judgeCreates(deps, bound), log, pathOf);
       deps.ruleHooks.afterChange(table);
       return ids.map((id) => COLUMN_TYPES[table.idColumn.type].toJson(id));
     },
@@ -158,7 +158,7 @@ async function createTrees(
     return tree;
   });
   const { ids } = await allOrNone(deps, key, false, async (_writing, log) => {
-    const made = await makeTrees(maker, table, bodies, log);
+    const made = await makeTrees(maker, table, bodies, log, pathIn(body));
     return { ids: made.map((id) => parseId(table, String(id))), documents: undefined };
   });
   return { records: await answerOf(deps, context.shape, ids), ids: ids.map((id) => idText(table, id)) };
@@ -180,6 +180,8 @@ interface BindOptions {
   /** Root brings ids and times: see WriteView. */
   readonly isImport?: boolean;
   readonly stamp?: Stamp | undefined;
+  /** Where in the request each of a list stands. */
+  readonly pathOf?: PathOf;
 }
 
 /** Checks a body, or each of a list. */
@@ -188,12 +190,12 @@ async function bindCreates(
   rights: Rights,
   tableName: string,
   body: Json,
-  { parameters, stamp, isImport = false }: BindOptions,
+  { parameters, stamp, isImport = false, pathOf }: BindOptions,
 ): Promise<BoundCreates> {
   return deps.catalogs.decide((now) => {
     const opened = openWrite(deps, rights, now, findTable(now, tableName), "create", parameters);
     const context = { ...opened, stamp, keepsGenerated: isImport && rights.isRoot };
-    const bodies = checkBulk(body, (each) => alternativesFor(context, each));
+    const bodies = checkBulk(body, (each) => alternativesFor(context, each), pathOf);
     return { ...context, rights, given: isArray(body) ? body : [body], bodies };
   });
 }

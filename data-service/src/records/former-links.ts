@@ -48,12 +48,14 @@ export async function withUnseen(
   const guard: Document = {};
   for (const { relation, target, ids, visible } of partial) {
     const { field } = relation.link;
-    // What was just read goes back as it was.
-    const list = (before?.[field] ?? null) as Stored[] | null;
-    guard[field] = list === null ? { $exists: false } : { $eq: list };
-    const seen = await store.existing(target, list ?? [], matchStages([visible], new Names()));
+    // What was just read goes back as it was; other programs may have put a single id in the place of a list.
+    const stored = (before?.[field] ?? null) as Stored | Stored[] | null;
+    // Absent as well as null.
+    guard[field] = { $eq: stored };
+    const list = Array.isArray(stored) ? stored : stored === null ? [] : [stored];
+    const seen = await store.existing(target, list, matchStages([visible], new Names()));
     const chosen = new Set(ids.map((each) => idText(target, each)));
-    const unseen = (list ?? []).filter((each) => {
+    const unseen = list.filter((each) => {
       const text = idText(target, each);
       return !seen.has(text) && !chosen.has(text);
     });

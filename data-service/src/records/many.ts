@@ -11,7 +11,7 @@ import { refuse } from "../query/refuse.js";
 import { type RecordDeps, withoutMaxLimit } from "./deps.js";
 import { parseId } from "./find-table.js";
 import { list, listQuery } from "./list.js";
-import { remove } from "./remove.js";
+import { checkRemove, remove } from "./remove.js";
 import { NoLongerMatching, type StillMatching, stillMatching } from "./still-matching.js";
 import { checkUpdate, update } from "./update.js";
 
@@ -43,12 +43,13 @@ export async function updateMany(deps: RecordDeps, request: ManyRequest, body: J
   });
 }
 
-/** @param permanent see remove. @throws AppError 400 for a missing filter, before anything is deleted; the first record's refusal */
+/** @param permanent see remove. @throws AppError 400, 401, 403 before anything is deleted; the first record's refusal */
 export async function removeMany(deps: RecordDeps, request: ManyRequest, permanent: boolean): Promise<Many> {
   const { principal, table, parameters } = request;
   requireFilter(request, "deletes");
   if (parameters.deleted !== undefined && !permanent)
     throw refuse("deleted", "these are deleted already; permanent=true removes them for good");
+  await checkRemove(deps, principal, table, permanent);
   return forEach(deps, request, "deleted", (id, guard) =>
     remove(deps, principal, table, id, { permanent, guard }),
   );

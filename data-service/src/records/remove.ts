@@ -1,6 +1,6 @@
 // DELETE of records, with all that `onDelete` asks for.
 import { AppError } from "@portico/shared/app-error";
-import type { Table } from "../catalog/catalog.js";
+import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
@@ -10,7 +10,7 @@ import { type Document, Names } from "../query/lower/document.js";
 import { requireSettled } from "../schema/write-gate.js";
 import { actingFor } from "./acting-for.js";
 import { requireKept } from "./asked-rows.js";
-import { anyRow, judgeDelete, notAllowed } from "./authorize-write.js";
+import { anyRow, judgeRows, notAllowed } from "./authorize-write.js";
 import { PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
@@ -53,8 +53,7 @@ async function removeSettled(
   // What links here must be known in full: another instance may have made a table with such a link a moment ago.
   const catalog = await deps.catalogs.refresh();
   const table = findTable(catalog, tableName);
-  rights.require(catalog, table, "delete");
-  if (permanent) requirePermanent(rights, table);
+  requireRight(rights, catalog, table, permanent);
   requireSettled(catalog, tablesDeletedFrom(catalog, table));
   const id = parseId(table, idText);
   const state = permanent ? "all" : "living";
@@ -69,13 +68,31 @@ async function removeSettled(
     shape.view.relation(owner, relation.name, "show") !== undefined;
   const reach = follows === undefined ? { permanent, mayKnow } : { permanent, mayKnow, follows, mayTake };
   await whileOthersChange(deps, table, id, async () => {
-    const judged = await judgeDelete(deps, table, id, rowsOf(table));
+    const judged = await judgeRows(deps, table, id, rowsOf(table));
     if (judged === undefined) throw notAllowed(table, "delete", await isVisible(deps, shape, id));
     await requireVersion(deps, shape, id, expected);
     const condition = all([judged, atVersion(expected), (await guard?.(id)) ?? {}]);
     return runDelete(deps, catalog, table, id, condition, reach);
   });
   deps.ruleHooks.afterChange(table);
+}
+
+/** Refuses a delete that could reach no record. @throws AppError 400, 401, 403, 404 */
+export async function checkRemove(
+  deps: RecordDeps,
+  principal: Principal,
+  tableName: string,
+  permanent: boolean,
+): Promise<void> {
+  const rights = await deps.rights(principal);
+  await deps.catalogs.decide((catalog) =>
+    requireRight(rights, catalog, findTable(catalog, tableName), permanent),
+  );
+}
+
+function requireRight(rights: Rights, catalog: Catalog, table: Table, permanent: boolean): void {
+  rights.require(catalog, table, "delete");
+  if (permanent) requirePermanent(rights, table);
 }
 
 /** What is kept is kept against mistakes, and against those who may delete. @throws AppError 400, 403 */

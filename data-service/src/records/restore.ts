@@ -5,7 +5,7 @@ import { requireSettled } from "../schema/write-gate.js";
 import { actingFor } from "./acting-for.js";
 import { answerOf } from "./answer.js";
 import { requireRestorable } from "./asked-rows.js";
-import { anyRow, judgeDelete, notAllowed } from "./authorize-write.js";
+import { anyRow, judgeRows, notAllowed } from "./authorize-write.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { recordShape } from "./read-one.js";
@@ -38,7 +38,7 @@ export async function restore(
     const shape = recordShape(deps, rights, table, catalog, parameters);
     const rows = anyRow(rights.write(catalog, table, "delete", "all"));
     await whileOthersChange(deps, table, id, async () => {
-      const guard = await judgeDelete(deps, table, id, rows);
+      const guard = await judgeRows(deps, table, id, rows);
       if (guard === undefined) throw notAllowed(table, "restore", await isVisible(deps, shape, id));
       return runRestore(deps, catalog, table, id, guard);
     });

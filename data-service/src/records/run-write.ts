@@ -19,6 +19,7 @@ import { stateCondition } from "./kept.js";
 import { linkable } from "./leaving.js";
 import type { Changed as ChangedStep, Made as MadeStep, UndoLog } from "./undo.js";
 import { atVersion, versionOf } from "./version.js";
+import { alone, type PathOf } from "./violations.js";
 import { all } from "./write-guard.js";
 import type { OwnFields, WritePlan } from "./write-plan.js";
 
@@ -253,11 +254,6 @@ async function storedFields(deps: RecordDeps, table: Table, { set, columns }: Ow
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Where in a request a plan stands, by its position: what violations begin with. */
-export type PathOf = (at: number) => string;
-
-const alone: PathOf = () => "";
-
 interface LinkedBesides {
   readonly pathOf?: PathOf;
   /** Records that need not be there yet. */
@@ -319,6 +315,7 @@ function isHolding(relation: Relation | undefined): boolean {
 /**
  * Links that lie in other documents: first the new ones are set, then the former ones let go. A second writer of the
  * same set may let go of ours in between, so they are set once more: two at once may leave both sets, never neither.
+ * Links that are required are never let go: whoever links since that was looked at stays.
  */
 async function linkForeign(
   { store, writes }: Pick<RecordDeps, "store" | "writes">,
@@ -331,7 +328,8 @@ async function linkForeign(
   for (const linkSet of sets) {
     const { relation, target, ids } = linkSet;
     const { field, list } = relation.link;
-    const former = await formerLinks({ store }, id, linkSet);
+    const isRequired = owningRelation(linkSet)?.required === true;
+    const former = isRequired ? NOBODY : await formerLinks({ store }, id, linkSet);
     const chosen = { _id: { $in: [...ids] } };
     const gaining = { $and: [chosen, { [field]: { $ne: id } }] };
     const [gained, lost] = [
@@ -354,6 +352,8 @@ async function linkForeign(
     }
   }
 }
+
+const NOBODY: Document = { _id: { $in: [] } };
 
 /** Records that satisfy a condition, with their links. */
 async function linksOf(

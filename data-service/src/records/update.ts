@@ -18,7 +18,7 @@ import { shownFields } from "./read-one.js";
 import { runUpdate } from "./run-write.js";
 import type { UndoLog } from "./undo.js";
 import { atVersion, type Expected, type Versioned } from "./version.js";
-import { all, isVisible, requireVersion, whileOthersChange } from "./write-guard.js";
+import { all, isVisible, requireChangeable, requireVersion, whileOthersChange } from "./write-guard.js";
 import type { Stamp } from "./write-plan.js";
 import { checkTree, makeForChange } from "./write-tree.js";
 
@@ -52,7 +52,9 @@ export async function update(
     const { maker, table } = tree;
     const context = openWrite(deps, rights, maker.catalog, table, "update", parameters);
     checkTree(maker, table, body, (flat) => void alternativesFor(context, flat));
-    const id = COLUMN_TYPES[table.idColumn.type].toJson(parseId(table, idText));
+    const stored = parseId(table, idText);
+    await requireChangeable(deps, context, stored, besides.expected);
+    const id = COLUMN_TYPES[table.idColumn.type].toJson(stored);
     const writing = { ...deps, writes: deps.writesUnderNote };
     return deps.unfinished.wholly(async (log) =>
       whole(await makeForChange(maker, table, body, id, log), writing, log),

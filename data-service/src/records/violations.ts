@@ -1,6 +1,14 @@
 // What is wrong with a body, collected so that one answer tells all of it.
 import { AppError } from "@portico/shared/app-error";
 
+/** Where in a request a body stands, by its position: what violations in it begin with. */
+export type PathOf = (at: number) => string;
+
+/** The only body. */
+export const alone: PathOf = () => "";
+/** One of a list. */
+export const inList: PathOf = (at) => `[${at}].`;
+
 export class Violations {
   readonly #messages: string[] = [];
 

@@ -5,8 +5,8 @@ import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { Principal } from "../principal.js";
 import type { Document } from "../query/lower/document.js";
-import { anyRow, judgeDelete, notAllowed } from "./authorize-write.js";
-import { PLAIN } from "./bind-body.js";
+import { anyRow, judgeRows, notAllowed } from "./authorize-write.js";
+import { type BodyContext, PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
 import { decided } from "./leaving.js";
@@ -64,6 +64,22 @@ export async function isVisible(deps: RecordDeps, shape: RecordShape, id: Stored
 }
 
 /**
+ * Refuses a change that could not be made, before anything else is made for it.
+ * @throws AppError 403, 404, 412
+ */
+export async function requireChangeable(
+  deps: RecordDeps,
+  { table, shape, grants }: BodyContext,
+  id: Stored,
+  expected: Expected,
+): Promise<void> {
+  if ((await judgeRows(deps, table, id, anyRow(grants))) === undefined)
+    throw notAllowed(table, "update", await isVisible(deps, shape, id));
+  if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
+  await requireVersion(deps, shape, id, expected);
+}
+
+/**
  * Lets a request pass that may change or delete this record by some rule: before its body is read.
  * @param member only rules that let this member be written count
  * @throws AppError 401, 403, 404
@@ -84,7 +100,7 @@ export async function requireRecord(
   const column = table.columns.get(member);
   const grants = rights.write(catalog, table, action);
   const fitting = grants.filter((grant) => column === undefined || grant.members(column));
-  if ((await judgeDelete(deps, table, id, anyRow(fitting))) === undefined) {
+  if ((await judgeRows(deps, table, id, anyRow(fitting))) === undefined) {
     const shape = recordShape(deps, rights, table, catalog, PLAIN);
     throw notAllowed(table, action, await isVisible(deps, shape, id));
   }

@@ -7,7 +7,7 @@ import type { Json, JsonObject } from "../json.js";
 import { owningRelation } from "./check-body.js";
 import { type Nested, nestedIn, withIds } from "./nested.js";
 import type { UndoLog } from "./undo.js";
-import { Violations } from "./violations.js";
+import { type PathOf, Violations } from "./violations.js";
 
 /** Nested records of one body. */
 const MOST = 1_000;
@@ -22,7 +22,7 @@ export interface TreeMaker {
   /** Refuses bodies with nested records taken out of them, before anything is written. @throws AppError */
   check(table: Table, body: JsonObject): void;
   /** Creates records, all or none, and notes how to take them back. @returns their ids in JSON */
-  make(table: Table, bodies: readonly JsonObject[], log: UndoLog): Promise<readonly Json[]>;
+  make(table: Table, bodies: readonly JsonObject[], log: UndoLog, pathOf: PathOf): Promise<readonly Json[]>;
 }
 
 /** True when some record brings others along. */
@@ -69,11 +69,13 @@ function standIn(nested: Nested, around: Table, catalog: Catalog): JsonObject {
   return linked(flat(body, target, catalog), nested, someId(around));
 }
 
-/** A body with ids that stand for its nested records. */
+/** A body with ids that stand for its nested records; of those that come later it still names the relation. */
 function flat(body: JsonObject, table: Table, catalog: Catalog): JsonObject {
   const nested = nestedIn(body, table, catalog);
   const ids = nested.filter(comesFirst).map(({ path, target }): [string, Json] => [path, someId(target)]);
-  return withIds(body, nested, new Map(ids));
+  const later = nested.filter((each) => !comesFirst(each));
+  const names = later.map(({ relation }): [string, Json] => [relation.name, relation.many ? [] : null]);
+  return { ...Object.fromEntries(names), ...withIds(body, nested, new Map(ids)) };
 }
 
 function someId({ idColumn: { type } }: Table): Json {
@@ -98,18 +100,34 @@ function linked(body: JsonObject, { relation, target }: Nested, id: Json): JsonO
   return { ...body, [owning.name]: owning.many ? [id] : id };
 }
 
-/** Creates records with all that they bring along, level by level. @returns their ids, in the order of the bodies */
+/** A nested record, and what violations in it begin with. */
+interface Placed extends Nested {
+  readonly prefix: string;
+}
+
+function placed(nested: readonly Nested[], prefix: string): Placed[] {
+  return nested.map((each) => ({ ...each, prefix: `${prefix}${each.path}.` }));
+}
+
+/**
+ * Creates records with all that they bring along, level by level.
+ * @param pathOf where in the request each body stands
+ * @returns their ids, in the order of the bodies
+ */
 export async function makeTrees(
   maker: TreeMaker,
   table: Table,
   bodies: readonly JsonObject[],
   log: UndoLog,
+  pathOf: PathOf,
 ): Promise<readonly Json[]> {
-  const trees = bodies.map((body) => ({ body, nested: nestedIn(body, table, maker.catalog) }));
+  const trees = bodies.map((body, at) => {
+    return { body, nested: placed(nestedIn(body, table, maker.catalog), pathOf(at)) };
+  });
   const first = trees.flatMap(({ nested }) => nested.filter(comesFirst));
   const made = await makeNested(maker, first, log);
   const prepared = trees.map(({ body, nested }) => withIds(body, nested, idsByPath(nested, made)));
-  const ids = await maker.make(table, prepared, log);
+  const ids = await maker.make(table, prepared, log, pathOf);
   const after = trees.flatMap(({ nested }, at) => {
     const around = ids[at] ?? null;
     const later = nested.filter((each) => !comesFirst(each));
@@ -122,7 +140,7 @@ export async function makeTrees(
 /** Creates nested records, those of one table together, with all that they bring along. @returns their ids */
 async function makeNested(
   maker: TreeMaker,
-  all: readonly Nested[],
+  all: readonly Placed[],
   log: UndoLog,
 ): Promise<ReadonlyMap<Nested, Json>> {
   const ids = new Map<Nested, Json>();
@@ -131,7 +149,7 @@ async function makeNested(
     for (let at = 0; at < ofTarget.length; at += maker.mostAtOnce) {
       const some = ofTarget.slice(at, at + maker.mostAtOnce);
       const bodies = some.map(({ body }) => body);
-      const made = await makeTrees(maker, target, bodies, log);
+      const made = await makeTrees(maker, target, bodies, log, (index) => some[index]?.prefix ?? "");
       for (const [index, each] of some.entries()) ids.set(each, made[index] ?? null);
     }
   }
@@ -158,11 +176,11 @@ export async function makeForChange(
   id: Json,
   log: UndoLog,
 ): Promise<JsonObject> {
-  const nested = nestedIn(body, table, maker.catalog);
+  const nested = placed(nestedIn(body, table, maker.catalog), "");
   // A one-to-one link can only be set once the former one is let go, which the change itself does; one that is required
   // is never let go.
   const waits = (each: Nested) => each.relation.exclusive && owningRelation(each)?.required !== true;
-  const bodyOf = (each: Nested) => (waits(each) ? each.body : linked(each.body, each, id));
+  const bodyOf = (each: Placed) => (waits(each) ? each.body : linked(each.body, each, id));
   const linkedTo = nested.map((each) => ({ ...each, body: bodyOf(each) }));
   const made = await makeNested(maker, linkedTo, log);
   return withIds(body, nested, idsByPath(linkedTo, made));

@@ -128,6 +128,16 @@ describe("a change of many", () => {
     expect(await valuesOf(admin, "tasks", "done", { title: "task 1", done: true })).toEqual([]);
   });
 
+  it("is refused to those who may change no record at all, also where none matches", async () => {
+    await make(admin, "svc_permission", { role, table: "tasks", action: "read" });
+    const nobody = { filter: { title: "nobody" } };
+    for (const query of [nobody, FIRST, { ...FIRST, dryRun: "true" }]) {
+      expect((await change(ann, { done: true }, query)).status).toBe(403);
+      expect((await remove(ann, query)).status).toBe(403);
+    }
+    expect((await remove(admin, { ...nobody, permanent: "true" })).status).toBe(400);
+  });
+
   it("of records that are seen and may not be changed is refused", async () => {
     await make(admin, "svc_permission", { role, table: "tasks", action: "read" });
     const own = { filter: { title: "task 0" } };

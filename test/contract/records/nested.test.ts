@@ -192,6 +192,20 @@ describe("a create with records inside", () => {
     expect(await counts()).toEqual([0, 0, 0, 0, 0, 1]);
   });
 
+  it("says where in the request a link to an unknown record stands", async () => {
+    const lost = "0190163d-8694-739b-aea5-966c26f8ad91";
+    const post = (...tags: string[]) => ({ title: "x", tags });
+    const { status, body } = await admin.post("/authors", [
+      { name: "a" },
+      { name: "b", posts: [post(), post(lost)] },
+    ]);
+    const reason = `there is no "tags" record with the id ${lost}`;
+    expect([status, body.message]).toEqual([400, [`[1].posts[1].tags: ${reason}`]]);
+    const answer = await admin.post("/posts", [POST, { ...POST, author: { name: "Bob" }, tags: [lost] }]);
+    expect([answer.status, answer.body.message]).toEqual([400, [`[1].tags: ${reason}`]]);
+    expect(await counts()).toEqual([0, 0, 0, 0, 0, 0]);
+  });
+
   it("may be nested seven levels deep and no deeper", async () => {
     let body: Row = { title: "deepest" };
     for (let level = 0; level < 8; level += 1)
@@ -250,6 +264,18 @@ describe("a change with records inside", () => {
     expect(all.data).toEqual([{ motto: "first", author: { id: author.id } }]);
   });
 
+  it("of a record that is not there, or has changed, says so and makes nothing", async () => {
+    const post = await make(admin, "posts", POST);
+    const before = await counts();
+    const body = JSON.stringify({ comments: [{ text: "x" }] });
+    const headers = { "Content-Type": "application/json" };
+    const missing = await admin.send("PATCH", "/posts/000000000000000000000000", { body, headers });
+    const stale = { ...headers, "If-Match": '"7-x"' };
+    const moved = await admin.send("PATCH", `/posts/${post.id}`, { body, headers: stale });
+    expect([missing.status, moved.status]).toEqual([404, 412]);
+    expect(await counts()).toEqual(before);
+  });
+
   it("that is refused makes nothing", async () => {
     const post = await make(admin, "posts", POST);
     const before = await counts();
@@ -276,5 +302,20 @@ describe("records inside a body", () => {
     expect((await ann.post("/posts", { title: "x", author: { name: "Bob" } })).status).toBe(201);
     const hidden = await ann.post("/posts", { title: "x", author: { name: "Zoe" }, tags: [{ name: "x" }] });
     expect([hidden.status, hidden.body.message]).toEqual([400, ["tags: unknown field"]]);
+  });
+
+  it("are unknown where they link from a table without rules, or by a relation that the rule does not name", async () => {
+    const rule = (parts: Row) => make(admin, "svc_permission", { role, ...parts });
+    for (const table of ["authors", "posts"]) await rule({ table, action: "read" });
+    const { id } = await rule({ table: "authors", action: "create", fields: "name" });
+    const create = () => ann.post("/authors", { name: "Eve", posts: [{ title: "x" }] });
+    const unknown = [400, ["posts: unknown field"]];
+    await rule({ table: "posts", action: "create" });
+    const unnamed = await create();
+    expect([unnamed.status, unnamed.body.message]).toEqual(unknown);
+    await admin.patch(`/svc_permission/${id}`, { fields: "name,posts" });
+    expect((await create()).status).toBe(201);
+    const starred = await ann.post("/authors", { name: "Zoe", star: { size: 1 } });
+    expect([starred.status, starred.body.message]).toEqual([400, ["star: unknown field"]]);
   });
 });

@@ -35,6 +35,11 @@ describe("writers that meet", () => {
         { name: "birthplace", type: "many-to-one", table: "houses", inverse: "born" },
       ],
     });
+    await api.post("/svc_table", {
+      name: "beds",
+      idType: "int",
+      relations: [{ name: "house", type: "many-to-one", table: "houses", inverse: "beds", required: true }],
+    });
   });
 
   afterAll(async () => {
@@ -94,6 +99,21 @@ describe("writers that meet", () => {
     },
     LONG,
   );
+
+  it("at a set whose links are required: none is let go that was made meanwhile", async () => {
+    for (let round = 0; round < ROUNDS * 4; round += 1) {
+      const [house = 0] = await create("houses", [{}]);
+      const [bed = 0] = await create("beds", [{ house }]);
+      const answers = await Promise.all([
+        ...[1, 2, 3].map(() => api.post("/beds", { house })),
+        api.patch(`/houses/${house}`, { beds: [bed] }),
+        ...[1, 2, 3].map(() => api.post("/beds", { house })),
+      ]);
+      expect([200, 400]).toContain(answers[3]?.status);
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(6);
+      expect((await related(house, "beds")).length).toBe(7);
+    }
+  });
 
   it("of one throne leave a king who was acknowledged", async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
