@@ -11,7 +11,7 @@ import { type DevelopmentCodes, makeDevelopmentCodes } from "./oauth/development
 import { developmentProviders } from "./oauth/development/provider.js";
 import { makeOAuthSettings, type OAuthSettings } from "./oauth/oauth-settings.js";
 import { type Forward, makeForward } from "./proxy/forward.js";
-import { type Refresh, refreshOnce } from "./session/refresh-once.js";
+import { type Borrow, type Refresh, refreshOnce } from "./session/refresh-once.js";
 import { type AuthClient, makeAuthClient } from "./upstream/auth-client.js";
 import { type IdentityClient, makeIdentityClient } from "./upstream/identity-client.js";
 import { makeWatchCall, watchedFetch } from "./upstream/watch-call.js";
@@ -21,6 +21,7 @@ export interface Deps {
   readonly logger: Logger;
   readonly authClient: AuthClient;
   readonly refresh: Refresh;
+  readonly borrow: Borrow;
   readonly forward: Forward;
   readonly identityClient: IdentityClient;
   readonly oauth: OAuthSettings;
@@ -44,18 +45,20 @@ export async function makeDeps(config: Config): Promise<Deps> {
     timeoutMs: limits.authTimeoutMs,
     readyTimeoutMs: limits.readyTimeoutMs,
   });
+  const identityClient = makeIdentityClient({
+    ...{ dataServiceUrl, timeoutMs: limits.authTimeoutMs, clock: systemClock },
+    fetch: watched,
+    assertions: makeAssertions(serviceSecret),
+  });
   return {
     clock: systemClock,
     logger: makeLogger("gateway", logLevel),
     metrics,
     authClient,
     refresh: refreshOnce(authClient.refresh),
+    borrow: refreshOnce(identityClient.borrowAccessToken),
     forward: makeForward({ dataServiceUrl, limits, watch }),
-    identityClient: makeIdentityClient({
-      ...{ dataServiceUrl, timeoutMs: limits.authTimeoutMs, clock: systemClock },
-      fetch: watched,
-      assertions: makeAssertions(serviceSecret),
-    }),
+    identityClient,
     ...makeOAuth(config, serviceSecret),
   };
 }

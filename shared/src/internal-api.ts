@@ -9,6 +9,7 @@ export const INTERNAL_PATHS = {
   takeFlow: "/internal/oauth/take-flow",
   signIn: "/internal/oauth/sign-in",
   redeem: "/internal/oauth/redeem",
+  lendAccessToken: "/internal/auth/lend-access-token",
 } as const;
 
 /** A sign-in that begins. Secrets travel as they are and are stored hashed, but for the verifier. */
@@ -78,6 +79,16 @@ export type RedeemAnswer =
   | { readonly kind: "error"; readonly redirect: string; readonly error: OAuthError }
   | { readonly kind: "refused"; readonly reason: RedeemRefusal };
 
+/** An access token for one call is wanted; the session stays where it is. */
+export interface LendAccessToken {
+  readonly refreshToken: string;
+}
+
+/** Null: the refresh token is worth nothing, or nothing any more. */
+export interface LendAccessTokenAnswer {
+  readonly accessToken: string | null;
+}
+
 /** Reads are undefined for anything that is not exactly the shape. */
 export function readStartFlow(body: unknown): StartFlow | undefined {
   const { provider, redirect, bridgePrefix, state, flowCookie, codeVerifier, isOwnOrigin, accessToken } =
@@ -142,6 +153,16 @@ export function readRedeemAnswer(
   return kind === "session" && pair !== undefined
     ? { kind, redirect, flowCookieHash, tokens: pair }
     : undefined;
+}
+
+export function readLendAccessToken(body: unknown): LendAccessToken | undefined {
+  const { refreshToken } = record(body);
+  return isText(refreshToken) ? { refreshToken } : undefined;
+}
+
+export function readLendAccessTokenAnswer(body: unknown): LendAccessTokenAnswer | undefined {
+  const { accessToken } = record(body);
+  return isTextOrNull(accessToken) ? { accessToken } : undefined;
 }
 
 function isRefusal(value: unknown): value is RedeemRefusal {

@@ -2,6 +2,7 @@
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { APP_URL, cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
 import { accessToken, grants, refusal, session } from "./support/tokens.js";
+import { json } from "./support/upstream.js";
 
 let rig: Rig;
 const rigs: Rig[] = [];
@@ -125,6 +126,61 @@ describe("an access cookie that is missing, malformed or about to expire, with a
     const response = await get({ refreshToken: "svc_rt_1" });
     expect(response.status).toBe(status);
     expect(response.headers.getSetCookie()).toEqual([]);
+  });
+});
+
+describe("a request whose answer waits for a file, with an access cookie about to expire", () => {
+  const BORROW = "POST /internal/auth/lend-access-token";
+  const FILES: [string, string, string][] = [
+    ["POST", "/api/svc_file", "multipart/form-data; boundary=x"],
+    ["PATCH", "/api/svc_file/1", "multipart/form-data; boundary=x"],
+    ["POST", "/api/posts/import", "text/csv"],
+    ["POST", "/api/posts/import", "application/x-ndjson"],
+  ];
+  const send = (method: string, path: string, type: string): Promise<Response> =>
+    rig.call(path, {
+      ...{ method, body: "a file" },
+      headers: {
+        ...{ "Content-Type": type, Origin: APP_URL },
+        Cookie: cookies({ accessToken: accessToken({ expiresIn: -5 }), refreshToken: "svc_rt_1" }),
+      },
+    });
+
+  it.each(FILES)("borrows a token for itself and sets no cookies: %s %s as %s", async (...call) => {
+    rig.upstream.on(BORROW, json(200, { accessToken: FRESH }));
+    const response = await send(...call);
+    expect((await readEcho(response)).headers.authorization).toBe(`Bearer ${FRESH}`);
+    expect(response.headers.getSetCookie()).toEqual([]);
+    expect(rig.upstream.heads).toEqual([BORROW, `${call[0]} ${call[1].slice("/api".length)}`]);
+    const [borrowing] = rig.upstream.arrived;
+    expect(borrowing?.body.toString()).toBe('{"refreshToken":"svc_rt_1"}');
+    expect(borrowing?.headers.authorization).toMatch(/^Bearer [\w-]+\.[\w-]+\.[\w-]+$/);
+  });
+
+  it.each(FILES)("is anonymous when nothing is lent, and the cookies stay: %s %s as %s", async (...call) => {
+    rig.upstream.on(BORROW, json(200, { accessToken: null }));
+    const response = await send(...call);
+    expect((await readEcho(response)).headers.authorization).toBeUndefined();
+    expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  it("is judged by the page of the session it borrowed from", async () => {
+    rig.upstream.on(BORROW, json(200, { accessToken: accessToken({ origin: OTHER_ORIGIN }) }));
+    expect((await send("POST", "/api/posts/import", "text/csv")).status).toBe(403);
+    expect(rig.upstream.heads).toEqual([BORROW]);
+  });
+
+  it("is answered 502 when the data service makes no sense", async () => {
+    rig.upstream.on(BORROW, json(200, {}));
+    const response = await send("POST", "/api/svc_file", "multipart/form-data; boundary=x");
+    expect([response.status, response.headers.getSetCookie()]).toEqual([502, []]);
+  });
+
+  it("refreshes like any other when its body is JSON", async () => {
+    rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+    const response = await send("POST", "/api/svc_file", "application/json");
+    expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);
+    expect(rig.upstream.heads).toEqual(["POST /auth/refresh-token", "POST /svc_file"]);
   });
 });
 

@@ -5,6 +5,7 @@ import { makeLogger } from "@portico/shared/logger";
 import { makeAccessTokens } from "./access-token.js";
 import { memoryAudit, openThrottle } from "./auth-fixture.js";
 import { makeKeyRing } from "./keys.js";
+import { lendAccessToken } from "./lend-access-token.js";
 import { logOut } from "./log-out.js";
 import { type RefreshDeps, refresh } from "./refresh.js";
 import { makeRefreshTokens } from "./refresh-token.js";
@@ -91,6 +92,7 @@ log.warn = (...line: unknown[]) => void warnings.push(line);
 
 const token = (generation: number) => tokens.refresh.write({ sessionId: ID, generation });
 const use = (generation: number) => refresh(deps, { refreshToken: token(generation) }, CLIENT, log);
+const lend = (generation: number) => lendAccessToken(deps, token(generation), CLIENT, log);
 const refused = expect.objectContaining({ code: "INVALID_TOKEN", status: 401 });
 
 describe("refresh", () => {
@@ -184,6 +186,47 @@ describe("refresh", () => {
 
   it("refuses what is not one of our tokens like a revoked one", async () => {
     await expect(refresh(deps, { refreshToken: "svc_pat_abc" }, CLIENT, log)).rejects.toEqual(refused);
+  });
+});
+
+describe("lendAccessToken", () => {
+  it("gives an access token of the session for its whole life, and leaves the session as it is", async () => {
+    const before = stored.get(ID);
+    time += 3600 * SECOND;
+    const lent = (await lend(0)) ?? "";
+    expect(stored.get(ID)).toBe(before);
+    const claims = { userId: before?.userId, sessionId: ID, origin: null };
+    expect(await tokens.access.verify(lent, new Date(time + 899 * SECOND))).toEqual(claims);
+    time += 60 * SECOND;
+    expect((await use(0)).refreshToken).toBe(token(1));
+  });
+
+  it("gives one for the previous token within the grace window, too", async () => {
+    await use(0);
+    time += 30 * SECOND;
+    expect(await lend(0)).toEqual(expect.any(String));
+    expect(stored.get(ID)?.generation).toBe(1);
+  });
+
+  it("revokes the session for a replaced token, as a refresh does", async () => {
+    await use(0);
+    time += 31 * SECOND;
+    expect(await lend(0)).toBeUndefined();
+    expect([stored.size, forgotten]).toEqual([0, [ID]]);
+    expect(warnings).toEqual([
+      [expect.objectContaining({ event: "refresh_token_reuse", sessionId: ID }), "security event"],
+    ]);
+    expect(memory.events).toMatchObject([{ event: "refresh.reuse", details: { generation: "0" } }]);
+  });
+
+  it("gives nothing for a session that is over, an inactive user, or what is no token of ours", async () => {
+    expect(await lendAccessToken(deps, "svc_pat_abc", CLIENT, log)).toBeUndefined();
+    time += DAY;
+    expect(await lend(0)).toBeUndefined();
+    time = START;
+    active = false;
+    expect(await lend(0)).toBeUndefined();
+    expect(stored.size).toBe(0);
   });
 });
 

@@ -1,22 +1,30 @@
 // The calls that only the gateway may make, on a router of their own that the proxy can not reach.
 import { AppError } from "@portico/shared/app-error";
-import { notFound } from "@portico/shared/http-context";
+import { contextOf, notFound } from "@portico/shared/http-context";
 import {
   INTERNAL_PATHS,
+  type LendAccessTokenAnswer,
+  readLendAccessToken,
   readRedeem,
   readSignIn,
   readStartFlow,
   readTakeFlow,
 } from "@portico/shared/internal-api";
+import type { Logger } from "@portico/shared/logger";
 import { type Request, Router } from "express";
 import { clientFacts } from "../auth/client-facts.js";
+import { type LendAccessTokenDeps, lendAccessToken } from "../auth/lend-access-token.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
 import { type RequireAssertionDeps, requireAssertion } from "../http/require-assertion.js";
 import { type FlowDeps, startFlow, takeFlow } from "./flows.js";
 import { type RedeemDeps, redeem } from "./redeem.js";
 import { type SignInDeps, signIn } from "./sign-in.js";
 
-export type InternalRoutesDeps = FlowDeps & SignInDeps & RedeemDeps & RequireAssertionDeps;
+export type InternalRoutesDeps = FlowDeps &
+  SignInDeps &
+  RedeemDeps &
+  LendAccessTokenDeps &
+  RequireAssertionDeps & { readonly logger: Logger };
 
 const BODY_MAX_BYTES = 16 * 1024;
 
@@ -36,6 +44,12 @@ export function internalRoutes(deps: InternalRoutesDeps): Router {
   });
   router.post(INTERNAL_PATHS.redeem, async (request, response) => {
     response.json(await redeem(deps, read(request, readRedeem), clientFacts(request)));
+  });
+  router.post(INTERNAL_PATHS.lendAccessToken, async (request, response) => {
+    const { refreshToken } = read(request, readLendAccessToken);
+    const log = deps.logger.child({ correlationId: contextOf(request).correlationId });
+    const lent = await lendAccessToken(deps, refreshToken, clientFacts(request), log);
+    response.json({ accessToken: lent ?? null } satisfies LendAccessTokenAnswer);
   });
   router.use("/internal", notFound);
   return router;

@@ -28,7 +28,7 @@ export function linkRoute(deps: LinkDeps, provider: Provider): readonly RequestH
 
 async function link(deps: LinkDeps, provider: Provider, request: Request, response: Response): Promise<void> {
   const target = requireReturnTarget(readBody(request.body), deps.pageOrigins);
-  const session = await loadSession(deps, credentialsOf(request), request, response);
+  const session = await loadSession(deps, credentialsOf(request), "refresh", request, response);
   if (session.kind === "anonymous") throw new AppError("UNAUTHORIZED");
   if (session.kind === "cookie") requirePage(request, [session.origin ?? deps.appUrl]);
   const accessToken = session.authorization.replace(/^Bearer +/i, "");

@@ -8,6 +8,7 @@ import { requireBodyType, requirePage } from "../http/page-rule.js";
 import { clientAddress } from "../session/caller.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession, type Session } from "../session/load-session.js";
+import { renewalFor } from "../session/renewal.js";
 import { type ApiCall, ignoresSession, isClosed, isUnsafe, routeKind } from "./api-route.js";
 import { announcesTooMuch, bodyLimit } from "./body-limit.js";
 import { discardBody, tooLarge } from "./exchange.js";
@@ -36,7 +37,7 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
     if (isClosed(call)) return notFound(request, response, next);
     const body = bodyKind(deps, call, request);
     const bodyMaxBytes = checkBodySize(deps, body, request, response);
-    const session = await sessionFor(deps, call, request, response);
+    const session = await sessionFor(deps, call, body, request, response);
     deps.forward(
       {
         pathAndQuery: target.path + target.query,
@@ -80,6 +81,7 @@ function checkBodySize(deps: ProxyDeps, body: RouteKind, request: Request, respo
 async function sessionFor(
   deps: ProxyDeps,
   call: ApiCall,
+  body: RouteKind,
   request: Request,
   response: Response,
 ): Promise<Session> {
@@ -90,7 +92,7 @@ async function sessionFor(
     requirePage(request, deps.pageOrigins);
     requireBodyType(request, routeKind(call, deps.systemTablePrefix));
   }
-  const session = await loadSession(deps, credentials, request, response);
+  const session = await loadSession(deps, credentials, renewalFor(body), request, response);
   if (isJudged && session.kind === "cookie") requirePage(request, [session.origin ?? deps.appUrl]);
   return session;
 }

@@ -7,7 +7,8 @@ import { readAccessClaims } from "./access-claims.js";
 import { callerOf } from "./caller.js";
 import type { Credentials } from "./credentials.js";
 import { decideSession } from "./decide-session.js";
-import type { Refresh } from "./refresh-once.js";
+import type { Borrow, Refresh } from "./refresh-once.js";
+import type { Renewal } from "./renewal.js";
 
 /** Who a request acts for, as far as the gateway knows: it passes tokens on and judges none. */
 export type Session =
@@ -24,16 +25,19 @@ export interface LoadSessionDeps {
   readonly appUrl: string;
   readonly clock: Clock;
   readonly refresh: Refresh;
+  readonly borrow: Borrow;
 }
 
 /**
- * Sets the new cookies on this response when it refreshes, and clears them when the refresh is refused.
+ * Sets the new cookies on this response when it refreshes, and clears them when the refresh is refused. Leaves them
+ * alone when it borrows: by the time of the answer the browser may have newer ones.
  * @throws AppError INVALID_TOKEN for two Authorization headers, BAD_GATEWAY when a refresh is needed and the
  * data service can not be reached; the cookies stay then
  */
 export async function loadSession(
   deps: LoadSessionDeps,
   credentials: Credentials,
+  renewal: Renewal,
   request: Request,
   response: Response,
 ): Promise<Session> {
@@ -45,7 +49,9 @@ export async function loadSession(
     case "use":
       return cookieSession(decision.accessToken, decision.origin);
     case "refresh":
-      return refreshSession(deps, decision.refreshToken, request, response);
+      return renewal === "borrow"
+        ? borrowSession(deps, decision.refreshToken, request)
+        : refreshSession(deps, decision.refreshToken, request, response);
     case "reject":
       throw new AppError("INVALID_TOKEN", {
         message: "Send one Authorization header, not several.",
@@ -70,6 +76,16 @@ async function refreshSession(
   // The browser behind an app that forwards to us lives on that app's origin: its scheme decides the spelling.
   writeSessionCookies(response, origin ?? deps.appUrl, result.tokens, deps.clock.now());
   return cookieSession(accessToken, origin);
+}
+
+async function borrowSession(
+  deps: LoadSessionDeps,
+  refreshToken: string,
+  request: Request,
+): Promise<Session> {
+  const accessToken = await deps.borrow(refreshToken, callerOf(request));
+  if (accessToken === undefined) return { kind: "anonymous" };
+  return cookieSession(accessToken, readAccessClaims(accessToken)?.origin);
 }
 
 function cookieSession(accessToken: string, origin: string | undefined): Session {

@@ -1,14 +1,18 @@
 // Parallel requests with one refresh token share one refresh.
-import type { AuthClient, RefreshResult } from "../upstream/auth-client.js";
+import type { AuthClient, Caller } from "../upstream/auth-client.js";
+import type { IdentityClient } from "../upstream/identity-client.js";
 
 export type Refresh = AuthClient["refresh"];
+export type Borrow = IdentityClient["borrowAccessToken"];
 
 /**
  * Wraps a refresh so that callers who come while one is under way get its result. Nothing is kept
  * afterwards: for later callers, and on other instances, the data service repeats the same successor.
  */
-export function refreshOnce(refresh: Refresh): Refresh {
-  const underway = new Map<string, Promise<RefreshResult>>();
+export function refreshOnce<Result>(
+  refresh: (refreshToken: string, caller: Caller) => Promise<Result>,
+): (refreshToken: string, caller: Caller) => Promise<Result> {
+  const underway = new Map<string, Promise<Result>>();
   return (refreshToken, caller) => {
     const running = underway.get(refreshToken);
     if (running !== undefined) return running;

@@ -1,4 +1,5 @@
-// The gateway's calls in its own name: begin a flow, take it, sign in, redeem. Each carries its own assertion.
+// The gateway's calls in its own name: begin a flow, take it, sign in, redeem, borrow an access token. Each carries its
+// own assertion.
 import type { Assertions } from "@portico/shared/assertion";
 import type { Clock } from "@portico/shared/clock";
 import {
@@ -7,6 +8,7 @@ import {
   type Redeem,
   type RedeemAnswer,
   readFlow,
+  readLendAccessTokenAnswer,
   readRedeemAnswer,
   readSignInAnswer,
   type SignIn,
@@ -24,6 +26,8 @@ export interface IdentityClient {
   takeFlow(wish: TakeFlow, caller: Caller): Promise<Flow | undefined>;
   signIn(signIn: SignIn, caller: Caller): Promise<SignInAnswer>;
   redeem(wish: Redeem, caller: Caller): Promise<RedeemAnswer>;
+  /** An access token that moves its session on by nothing; undefined where a refresh would be refused. */
+  borrowAccessToken(refreshToken: string, caller: Caller): Promise<string | undefined>;
 }
 
 export interface IdentityClientSettings {
@@ -66,6 +70,10 @@ export function makeIdentityClient(settings: IdentityClientSettings): IdentityCl
     async redeem(wish, caller) {
       const answer = await post(INTERNAL_PATHS.redeem, wish, caller);
       return required(readRedeemAnswer(answer.body, readTokenPair), answer);
+    },
+    async borrowAccessToken(refreshToken, caller) {
+      const answer = await post(INTERNAL_PATHS.lendAccessToken, { refreshToken }, caller);
+      return required(readLendAccessTokenAnswer(answer.body), answer).accessToken ?? undefined;
     },
   };
 }

@@ -1,0 +1,77 @@
+// A genuine refresh token -> its session and what its holder may have; a replaced one ends the session.
+import type { Clock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
+import type { Audit } from "./audit.js";
+import { decideRotation } from "./decide-rotation.js";
+import type { ClientFacts } from "./issue-session.js";
+import type { RefreshClaims } from "./refresh-token.js";
+import { isAlive, type Session } from "./session.js";
+import type { SessionCache } from "./session-cache.js";
+
+export interface JudgeRefreshDeps {
+  readonly sessions: {
+    find(sessionId: string): Promise<Session | undefined>;
+    /** @returns what was removed */
+    remove(sessionId: string): Promise<Session | undefined>;
+  };
+  readonly users: { findActive(userId: string): Promise<{ readonly epoch: string } | undefined> };
+  readonly sessionCache: Pick<SessionCache, "forgetSession">;
+  readonly audit: Audit;
+  readonly clock: Clock;
+}
+
+/** The session, and whether the token is its current one or, for a while, the one before (see decide-rotation). */
+export interface JudgedRefresh {
+  readonly session: Session;
+  readonly rotation: "rotate" | "repeat";
+}
+
+/**
+ * Every road on which a refresh token is worth something begins here, so that a copy is found out on each.
+ * @param log carries the request's correlation id
+ * @returns undefined for unknown, expired, revoked and reused tokens alike
+ */
+export async function judgeRefresh(
+  deps: JudgeRefreshDeps,
+  { sessionId, generation }: RefreshClaims,
+  client: ClientFacts,
+  log: Pick<Logger, "warn">,
+): Promise<JudgedRefresh | undefined> {
+  const now = deps.clock.now();
+  const session = await deps.sessions.find(sessionId);
+  const rotation = decideRotation(session, generation, now);
+  if (session === undefined || rotation === "refuse") return undefined;
+  if (rotation === "revoke") {
+    await end(deps, sessionId);
+    log.warn(
+      { event: "refresh_token_reuse", sessionId, userId: session.userId, generation },
+      "security event",
+    );
+    const details = { sessionId, generation: String(generation) };
+    await deps.audit.record({ event: "refresh.reuse", userId: session.userId, details }, client);
+    return undefined;
+  }
+  const user = await deps.users.findActive(session.userId);
+  if (user === undefined || !(await isOfEpoch(deps, session, user, now))) {
+    await end(deps, sessionId);
+    return undefined;
+  }
+  return { session, rotation };
+}
+
+/** Looks again before it says no: the session may have taken part in a new epoch since it was read. */
+async function isOfEpoch(
+  { sessions }: JudgeRefreshDeps,
+  session: Session,
+  user: { readonly epoch: string },
+  now: Date,
+): Promise<boolean> {
+  if (isAlive(session, user, now)) return true;
+  const again = await sessions.find(session.id);
+  return again !== undefined && isAlive(again, user, now);
+}
+
+async function end({ sessions, sessionCache }: JudgeRefreshDeps, sessionId: string): Promise<void> {
+  await sessions.remove(sessionId);
+  sessionCache.forgetSession(sessionId);
+}

@@ -1,0 +1,29 @@
+// Refresh token -> an access token for one call, which leaves the session and its refresh token as they are.
+import type { Logger } from "@portico/shared/logger";
+import type { ClientFacts } from "./issue-session.js";
+import { type JudgeRefreshDeps, judgeRefresh } from "./judge-refresh.js";
+import type { Tokens } from "./token-pair.js";
+
+export interface LendAccessTokenDeps extends JudgeRefreshDeps {
+  readonly tokens: Tokens;
+}
+
+/**
+ * For calls whose answer comes so late that the browser would go on with replaced tokens until then (contract, section
+ * 3.3). Counts as no refresh: a page may send more files in a minute than a session may be refreshed.
+ * @param log carries the request's correlation id
+ * @returns undefined for every token that a refresh would refuse
+ */
+export async function lendAccessToken(
+  deps: LendAccessTokenDeps,
+  refreshToken: string,
+  client: ClientFacts,
+  log: Pick<Logger, "warn">,
+): Promise<string | undefined> {
+  const presented = deps.tokens.refresh.read(refreshToken);
+  const judged = presented && (await judgeRefresh(deps, presented, client, log));
+  if (judged === undefined) return undefined;
+  const { id: sessionId, userId, origin } = judged.session;
+  const issuedAtSeconds = Math.floor(deps.clock.now().getTime() / 1000);
+  return deps.tokens.access.sign({ userId, sessionId, origin }, issuedAtSeconds);
+}
