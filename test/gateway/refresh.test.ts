@@ -165,7 +165,7 @@ describe("a request whose answer waits for a file, with an access cookie about t
   });
 
   it("is judged by the page of the session it borrowed from", async () => {
-    rig.upstream.on(BORROW, json(200, { accessToken: accessToken({ origin: OTHER_ORIGIN }) }));
+    rig.upstream.on(BORROW, json(200, { accessToken: accessToken({ origin: "http://chat.localhost" }) }));
     expect((await send("POST", "/api/posts/import", "text/csv")).status).toBe(403);
     expect(rig.upstream.heads).toEqual([BORROW]);
   });
@@ -195,6 +195,52 @@ describe("an app on another origin that forwards to the gateway", () => {
       ["accessToken", "refreshToken", "expTime"].map((name) => prefix + name),
     );
     expect(set.every((line) => line.includes("; Secure") === (prefix !== ""))).toBe(true);
+  });
+});
+
+describe("plain cookies, which a sibling domain can plant, on https", () => {
+  const SECURE_URL = "https://app.example.com";
+  const HTTP_ORIGIN = "http://shop.localhost:4000";
+  beforeEach(async () => {
+    rig = await startRig({ APP_URL: SECURE_URL, ALLOWED_ORIGINS: HTTP_ORIGIN });
+    rigs.push(rig);
+  });
+
+  it.each([
+    ["names the app's own origin", SECURE_URL],
+    ["names no origin", undefined],
+  ])("count as none when the session %s", async (_which, origin) => {
+    const made = origin === undefined ? {} : { origin };
+    for (const expiresIn of [900, -5]) {
+      const jar = { accessToken: accessToken({ ...made, expiresIn }), refreshToken: "svc_rt_1" };
+      const response = await get(jar);
+      expect((await readEcho(response)).headers.authorization).toBeUndefined();
+      expect(response.headers.getSetCookie()).toEqual([]);
+    }
+    expect(refreshCalls()).toBe(0);
+  });
+
+  it("bring the browser no cookies when the refresh tells that the session is for https", async () => {
+    rig.upstream.on("POST /auth/refresh-token", grants(accessToken({ origin: SECURE_URL }), "svc_rt_2"));
+    rig.upstream.on("POST /internal/auth/lend-access-token", json(200, { accessToken: accessToken() }));
+    const file = { method: "POST", headers: { Cookie: "refreshToken=svc_rt_1", "Content-Type": "text/csv" } };
+    for (const response of [
+      await get({ refreshToken: "svc_rt_1" }),
+      await rig.call("/api/posts/import", { ...file, body: "a" }),
+    ]) {
+      expect((await readEcho(response)).headers.authorization).toBeUndefined();
+      expect(response.headers.getSetCookie()).toEqual([]);
+    }
+  });
+
+  it("serve a session that was made for an app on http", async () => {
+    const token = accessToken({ origin: HTTP_ORIGIN });
+    const echo = await readEcho(await get({ accessToken: token, refreshToken: "svc_rt_1" }));
+    expect(echo.headers.authorization).toBe(`Bearer ${token}`);
+    rig.upstream.on("POST /auth/refresh-token", grants(token, "svc_rt_2"));
+    const refreshed = await get({ refreshToken: "svc_rt_1" });
+    expect((await readEcho(refreshed)).headers.authorization).toBe(`Bearer ${token}`);
+    expect(refreshed.headers.getSetCookie()[1]).toMatch(/^refreshToken=svc_rt_2; /);
   });
 });
 
@@ -250,8 +296,11 @@ describe("an unsafe request that relies on cookies", () => {
       headers: { "Content-Type": "application/json", ...headers },
       body,
     });
-  const jar = (origin?: string): string =>
-    cookies({ accessToken: accessToken(origin === undefined ? {} : { origin }), refreshToken: "svc_rt_1" });
+  const jar = (origin = APP_URL): string => {
+    const prefix = origin.startsWith("https:") ? "__Host-" : "";
+    const token = accessToken({ origin });
+    return cookies({ [`${prefix}accessToken`]: token, [`${prefix}refreshToken`]: "svc_rt_1" });
+  };
 
   it.each([
     ["no browser headers", {}],
@@ -283,7 +332,7 @@ describe("an unsafe request that relies on cookies", () => {
   it("is judged by the refreshed session, not by what an old cookie says", async () => {
     rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
     const forged = accessToken({ expiresIn: -5, origin: OTHER_ORIGIN });
-    const Cookie = cookies({ accessToken: forged, refreshToken: "svc_rt_1" });
+    const Cookie = cookies({ "__Host-accessToken": forged, "__Host-refreshToken": "svc_rt_1" });
     const response = await post({ Cookie, Origin: OTHER_ORIGIN });
     expect(response.status).toBe(403);
     expect(response.headers.getSetCookie()).toHaveLength(3);
@@ -292,8 +341,9 @@ describe("an unsafe request that relies on cookies", () => {
 
   it("passes from the session's own page, though only the refresh tells which that is", async () => {
     rig.upstream.on("POST /auth/refresh-token", grants(accessToken({ origin: OTHER_ORIGIN }), "svc_rt_2"));
-    const response = await post({ Cookie: cookies({ refreshToken: "svc_rt_1" }), Origin: OTHER_ORIGIN });
-    expect(response.status).toBe(200);
+    const Cookie = cookies({ "__Host-refreshToken": "svc_rt_1" });
+    const response = await post({ Cookie, Origin: OTHER_ORIGIN });
+    expect((await readEcho(response)).headers.authorization).toMatch(/^Bearer /);
   });
 
   it("causes no refresh from a foreign page", async () => {

@@ -1,15 +1,15 @@
 import { createRequire } from "node:module";
 import { describe, expect, it } from "@jest/globals";
 import cookieParser from "cookie-parser";
-import { readSessionCookies } from "./session-cookies.js";
+import { isSpellingOf, readSessionCookies, type Spelling } from "./session-cookies.js";
 
 // What cookie-parser uses itself, in the version it uses.
 const { parse } = createRequire(createRequire(import.meta.url).resolve("cookie-parser"))("cookie");
 
 const read = (header: string | undefined) =>
   readSessionCookies(header, cookieParser.JSONCookies(parse(header ?? "")));
-const present = (accessToken?: string, refreshToken?: string) => ({
-  kind: "present",
+const present = (accessToken?: string, refreshToken?: string, spelling: Spelling = "plain") => ({
+  ...{ kind: "present", spelling },
   accessToken,
   refreshToken,
 });
@@ -23,10 +23,10 @@ describe("readSessionCookies", () => {
     ["theme=dark;accessToken=a.b.c;  refreshToken=svc_rt_1; expTime=17", present("a.b.c", "svc_rt_1")],
     ["accessToken=; refreshToken=r", present(undefined, "r")],
     ["expTime=17", present()],
-    ["__Host-accessToken=a; __Host-refreshToken=r", present("a", "r")],
+    ["__Host-accessToken=a; __Host-refreshToken=r", present("a", "r", "prefixed")],
     // A planted plain cookie does not complete a set of prefixed ones.
-    ["__Host-refreshToken=r; accessToken=planted", present(undefined, "r")],
-    ["accessToken=planted; accessToken=planted2; __Host-accessToken=a", present("a")],
+    ["__Host-refreshToken=r; accessToken=planted", present(undefined, "r", "prefixed")],
+    ["accessToken=planted; accessToken=planted2; __Host-accessToken=a", present("a", undefined, "prefixed")],
     ["accessToken=a; accessToken=a", { kind: "unusable" }],
     ["accessToken=a; theme=x; accessToken=b", { kind: "unusable" }],
     ["expTime=1; expTime=2; accessToken=a", { kind: "unusable" }],
@@ -46,5 +46,16 @@ describe("readSessionCookies", () => {
     ["__proto__=x; accessToken=a", present("a")],
   ])("reads %p as %j", (header, expected) => {
     expect(read(header)).toEqual(expected);
+  });
+});
+
+describe("isSpellingOf", () => {
+  it.each<[Spelling, string, boolean]>([
+    ["prefixed", "https://app.example.com", true],
+    ["prefixed", "http://localhost:3000", true],
+    ["plain", "http://localhost:3000", true],
+    ["plain", "https://app.example.com", false],
+  ])("%s cookies for %s: %p", (spelling, origin, expected) => {
+    expect(isSpellingOf(spelling, origin)).toBe(expected);
   });
 });

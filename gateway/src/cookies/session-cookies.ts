@@ -4,6 +4,9 @@ import type { TokenPair } from "@portico/shared/token-pair";
 import type { CookieOptions, Request, Response } from "express";
 import { cookiePairs } from "./cookie-header.js";
 
+/** `__Host-` names for browsers on https, plain ones for those on http. */
+export type Spelling = "prefixed" | "plain";
+
 /** What a request's cookies say about its session. */
 export type SessionCookies =
   | { readonly kind: "none" }
@@ -11,6 +14,7 @@ export type SessionCookies =
   | { readonly kind: "unusable" }
   | {
       readonly kind: "present";
+      readonly spelling: Spelling;
       readonly accessToken: string | undefined;
       readonly refreshToken: string | undefined;
     };
@@ -40,13 +44,22 @@ export function readSessionCookies(header: string | undefined, parsed: unknown):
   if (!isPlain || new Set(ours.map(({ name }) => name)).size < ours.length) return { kind: "unusable" };
   const find = (name: string): string | undefined =>
     ours.find((pair) => pair.name === prefix + name)?.value || undefined;
-  return { kind: "present", accessToken: find("accessToken"), refreshToken: find("refreshToken") };
+  const spelling = prefix === SECURE_PREFIX ? "prefixed" : "plain";
+  return { kind: "present", spelling, accessToken: find("accessToken"), refreshToken: find("refreshToken") };
 }
 
 /** cookie-parser turns a value that begins with `j:` into an object and keeps the first of two: compare. */
 function parsedValue(parsed: unknown, name: string): unknown {
   if (typeof parsed !== "object" || parsed === null) return undefined;
   return Object.getOwnPropertyDescriptor(parsed, name)?.value;
+}
+
+/**
+ * Whether cookies of this spelling can be those of a session for this origin. On https we write no plain ones, but a
+ * sibling domain can plant its own session with them.
+ */
+export function isSpellingOf(spelling: Spelling, origin: string): boolean {
+  return spelling === "prefixed" || !isHttps(origin);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import type { Spelling } from "../cookies/session-cookies.js";
 import type { Credentials } from "./credentials.js";
 import { decideSession } from "./decide-session.js";
 
@@ -11,11 +12,17 @@ function token(expiresIn: number, lifetime = 900, origin?: string): string {
   return `e30.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.sig`;
 }
 
-const withCookies = (accessToken?: string, refreshToken?: string): Credentials => ({
+const [HTTP, HTTPS] = ["http://app.localhost", "https://app.example.com"];
+
+const withCookies = (
+  accessToken?: string,
+  refreshToken?: string,
+  spelling: Spelling = "prefixed",
+): Credentials => ({
   authorization: [],
-  cookies: { kind: "present", accessToken, refreshToken },
+  cookies: { kind: "present", spelling, accessToken, refreshToken },
 });
-const decide = (credentials: Credentials) => decideSession(credentials, NOW).kind;
+const decide = (credentials: Credentials, appUrl = HTTPS) => decideSession(credentials, appUrl, NOW).kind;
 
 describe("decideSession", () => {
   it.each<[string, Credentials, string]>([
@@ -44,8 +51,26 @@ describe("decideSession", () => {
     expect(decide(credentials)).toBe(kind);
   });
 
+  it.each<[string, string, string | undefined, Spelling, string]>([
+    ["the app's own, on https", HTTPS, undefined, "plain", "anonymous"],
+    ["the app's own, on https", HTTPS, undefined, "prefixed", "use"],
+    ["the app's own, on http", HTTP, undefined, "plain", "use"],
+    ["an app on http beside it", HTTPS, HTTP, "plain", "use"],
+    ["an app on https beside one on http", HTTP, HTTPS, "plain", "anonymous"],
+    ["an app on https beside one on http", HTTP, HTTPS, "prefixed", "use"],
+  ])("for %s: %#", (_whose, appUrl, origin, spelling, kind) => {
+    expect(decide(withCookies(token(900, 900, origin), "r", spelling), appUrl)).toBe(kind);
+    const refreshing = kind === "use" ? "refresh" : kind;
+    expect(decide(withCookies(token(-1, 900, origin), "r", spelling), appUrl)).toBe(refreshing);
+  });
+
+  it("leaves plain cookies that name no origin to be judged after the refresh", () => {
+    const decision = decideSession(withCookies(undefined, "r", "plain"), HTTPS, NOW);
+    expect(decision).toEqual({ kind: "refresh", refreshToken: "r", spelling: "plain" });
+  });
+
   it("tells for which origin the session was made", () => {
-    expect(decideSession(withCookies(token(900, 900, "https://a.example")), NOW)).toMatchObject({
+    expect(decideSession(withCookies(token(900, 900, "https://a.example")), HTTPS, NOW)).toMatchObject({
       origin: "https://a.example",
     });
   });

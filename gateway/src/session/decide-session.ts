@@ -1,4 +1,5 @@
 // Decides, from what a request presents, how it goes on: use, refresh, anonymous, or reject. Pure.
+import { isSpellingOf, type Spelling } from "../cookies/session-cookies.js";
 import { type AccessClaims, readAccessClaims } from "./access-claims.js";
 import type { Credentials } from "./credentials.js";
 
@@ -6,25 +7,30 @@ export type SessionDecision =
   /** The header is the caller's own business: forwarded as it is, cookies ignored. */
   | { readonly kind: "bearer"; readonly authorization: string }
   | { readonly kind: "use"; readonly accessToken: string; readonly origin: string | undefined }
-  | { readonly kind: "refresh"; readonly refreshToken: string }
+  /** Only the refresh tells for which origin the session is: its cookies' spelling is to be judged by that. */
+  | { readonly kind: "refresh"; readonly refreshToken: string; readonly spelling: Spelling }
   | { readonly kind: "anonymous" }
   /** Two Authorization headers contradict each other. */
   | { readonly kind: "reject" };
 
 const EXPIRY_MARGIN_MS = 30_000;
 
-/** Contract 3.2 (Bearer) and 3.3 (cookies). */
-export function decideSession(credentials: Credentials, now: Date): SessionDecision {
+/**
+ * Contract 3.2 (Bearer) and 3.3 (cookies).
+ * @param appUrl the origin of sessions that name none
+ */
+export function decideSession(credentials: Credentials, appUrl: string, now: Date): SessionDecision {
   const [authorization, ...others] = credentials.authorization;
   if (others.length > 0) return { kind: "reject" };
   if (authorization !== undefined) return { kind: "bearer", authorization };
   if (credentials.cookies.kind !== "present") return { kind: "anonymous" };
-  const { accessToken, refreshToken } = credentials.cookies;
+  const { accessToken, refreshToken, spelling } = credentials.cookies;
   const claims = accessToken === undefined ? undefined : readAccessClaims(accessToken);
+  if (claims !== undefined && !isSpellingOf(spelling, claims.origin ?? appUrl)) return { kind: "anonymous" };
   const left = claims === undefined ? 0 : claims.expiresAtMs - now.getTime();
   const margin = claims === undefined || refreshToken === undefined ? 0 : expiryMargin(claims);
   if (accessToken !== undefined && left > margin) return { kind: "use", accessToken, origin: claims?.origin };
-  return refreshToken === undefined ? { kind: "anonymous" } : { kind: "refresh", refreshToken };
+  return refreshToken === undefined ? { kind: "anonymous" } : { kind: "refresh", refreshToken, spelling };
 }
 
 /**

@@ -2,11 +2,16 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Request, Response } from "express";
-import { clearSessionCookies, writeSessionCookies } from "../cookies/session-cookies.js";
+import {
+  clearSessionCookies,
+  isSpellingOf,
+  type Spelling,
+  writeSessionCookies,
+} from "../cookies/session-cookies.js";
 import { readAccessClaims } from "./access-claims.js";
 import { callerOf } from "./caller.js";
 import type { Credentials } from "./credentials.js";
-import { decideSession } from "./decide-session.js";
+import { decideSession, type SessionDecision } from "./decide-session.js";
 import type { Borrow, Refresh } from "./refresh-once.js";
 import type { Renewal } from "./renewal.js";
 
@@ -41,7 +46,7 @@ export async function loadSession(
   request: Request,
   response: Response,
 ): Promise<Session> {
-  const decision = decideSession(credentials, deps.clock.now());
+  const decision = decideSession(credentials, deps.appUrl, deps.clock.now());
   switch (decision.kind) {
     case "bearer":
     case "anonymous":
@@ -50,8 +55,8 @@ export async function loadSession(
       return cookieSession(decision.accessToken, decision.origin);
     case "refresh":
       return renewal === "borrow"
-        ? borrowSession(deps, decision.refreshToken, request)
-        : refreshSession(deps, decision.refreshToken, request, response);
+        ? borrowSession(deps, decision, request)
+        : refreshSession(deps, decision, request, response);
     case "reject":
       throw new AppError("INVALID_TOKEN", {
         message: "Send one Authorization header, not several.",
@@ -60,9 +65,11 @@ export async function loadSession(
   }
 }
 
+type Refreshing = Extract<SessionDecision, { kind: "refresh" }>;
+
 async function refreshSession(
   deps: LoadSessionDeps,
-  refreshToken: string,
+  { refreshToken, spelling }: Refreshing,
   request: Request,
   response: Response,
 ): Promise<Session> {
@@ -71,21 +78,29 @@ async function refreshSession(
     clearSessionCookies(request, response, deps.appUrl);
     return { kind: "anonymous" };
   }
-  const { accessToken } = result.tokens;
-  const origin = readAccessClaims(accessToken)?.origin;
-  // The browser behind an app that forwards to us lives on that app's origin: its scheme decides the spelling.
-  writeSessionCookies(response, origin ?? deps.appUrl, result.tokens, deps.clock.now());
-  return cookieSession(accessToken, origin);
+  const session = sessionOf(deps, result.tokens.accessToken, spelling);
+  if (session.kind === "cookie") {
+    // The browser behind an app that forwards to us lives on that app's origin: its scheme decides the spelling.
+    writeSessionCookies(response, session.origin ?? deps.appUrl, result.tokens, deps.clock.now());
+  }
+  return session;
 }
 
 async function borrowSession(
   deps: LoadSessionDeps,
-  refreshToken: string,
+  { refreshToken, spelling }: Refreshing,
   request: Request,
 ): Promise<Session> {
   const accessToken = await deps.borrow(refreshToken, callerOf(request));
-  if (accessToken === undefined) return { kind: "anonymous" };
-  return cookieSession(accessToken, readAccessClaims(accessToken)?.origin);
+  return accessToken === undefined ? { kind: "anonymous" } : sessionOf(deps, accessToken, spelling);
+}
+
+/** Anonymous when these cookies can't be those of the session: somebody planted them. */
+function sessionOf({ appUrl }: LoadSessionDeps, accessToken: string, spelling: Spelling): Session {
+  const origin = readAccessClaims(accessToken)?.origin;
+  return isSpellingOf(spelling, origin ?? appUrl)
+    ? cookieSession(accessToken, origin)
+    : { kind: "anonymous" };
 }
 
 function cookieSession(accessToken: string, origin: string | undefined): Session {

@@ -4,7 +4,7 @@ import { MongoClient } from "mongodb";
 import { type Api, apiOf, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { atOnce, makeTable, tally } from "../records/make.js";
-import { Browser, isClearing, setCookies } from "./jar.js";
+import { Browser, type HeaderLines, isClearing, setCookies } from "./jar.js";
 
 const TTL_SECONDS = 2;
 const NAMES = ["accessToken", "refreshToken", "expTime"];
@@ -64,24 +64,54 @@ describe("each Set-Cookie line", () => {
     await jar.logIn(stack.admin);
     expect(jar.cookieHeader.length).toBeLessThan(2048);
   });
+});
 
-  it("has the prefix __Host- and Secure when the app lives on https", async () => {
-    const secure = await startStack({
-      env: { APP_URL: "https://app.example.com" },
-      ...{ mongodbUrl: stack.mongodbUrl, dataDir: stack.dataDir },
-    }).catch((error: unknown) => {
-      throw new Error(`no stack for https: ${error}`);
-    });
-    try {
-      const api = apiOf(`${secure.gateway.url}/api`);
-      const lines = setCookies(await api.post("/login", stack.admin));
-      expect(lines.map(({ name }) => name)).toEqual(NAMES.map((name) => `__Host-${name}`));
-      for (const { attributes } of lines) expect(attributes).toMatchObject({ secure: "", path: "/" });
-      for (const { attributes } of lines) expect(attributes).not.toHaveProperty("domain");
-    } finally {
-      await secure.gateway.stop();
-      await secure.dataService.stop();
-    }
+describe("an app on https", () => {
+  const [HTTPS_APP, HTTP_APP] = ["https://app.example.com", "http://shop.localhost:4000"];
+  let secure: Stack;
+
+  beforeAll(async () => {
+    const env = { APP_URL: HTTPS_APP, ALLOWED_ORIGINS: HTTP_APP };
+    secure = await startStack({ env, mongodbUrl: stack.mongodbUrl, dataDir: stack.dataDir });
+  });
+
+  // Not the whole stack: its database is the other one's.
+  afterAll(async () => {
+    await secure?.gateway.stop();
+    await secure?.dataService.stop();
+  });
+
+  it("has cookies with the prefix __Host- and Secure", async () => {
+    const lines = setCookies(await new Browser(secure).logIn(stack.admin));
+    expect(lines.map(({ name }) => name)).toEqual(NAMES.map((name) => `__Host-${name}`));
+    for (const { attributes } of lines) expect(attributes).toMatchObject({ secure: "", path: "/" });
+    for (const { attributes } of lines) expect(attributes).not.toHaveProperty("domain");
+  });
+
+  it.each<[string, HeaderLines]>([
+    ["by a program", {}],
+    ["on its page", { Origin: HTTPS_APP }],
+  ])(
+    "lets nobody be signed in by plain cookies that a sibling planted, of a session begun %s",
+    async (_by, headers) => {
+      const attacker = new Browser(secure);
+      await attacker.logIn(stack.admin, headers);
+      const { "__Host-accessToken": accessToken, "__Host-refreshToken": refreshToken } = attacker.cookies;
+      for (const planted of [{ accessToken, refreshToken }, { accessToken }, { refreshToken }]) {
+        const answer = await Browser.with(secure, planted).get("/me");
+        expect([answer.status, setCookies(answer)]).toEqual([401, []]);
+      }
+    },
+  );
+
+  it("takes the plain cookies of a session that was made for an app on http, and refreshes them", async () => {
+    const shopper = new Browser(secure);
+    await shopper.logIn(stack.admin, { Origin: HTTP_APP });
+    expect(Object.keys(shopper.cookies)).toEqual(NAMES);
+    expect((await shopper.get("/me")).status).toBe(200);
+    const later = Browser.with(secure, { refreshToken: shopper.cookies.refreshToken });
+    expect((await later.get("/me")).status).toBe(200);
+    expect(Object.keys(later.cookies).sort()).toEqual([...NAMES].sort());
   });
 });
 
