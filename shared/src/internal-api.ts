@@ -36,6 +36,12 @@ export interface TakeFlow {
   readonly flowCookies: readonly string[];
 }
 
+/** Whose account a provider is connected to, and the session that began it: it must live until the end. */
+export interface LinkWish {
+  readonly userId: string;
+  readonly sessionId: string;
+}
+
 /** A flow that was taken: it exists no more. */
 export interface Flow {
   readonly redirect: string;
@@ -43,12 +49,12 @@ export interface Flow {
   readonly codeVerifier: string;
   readonly flowCookieHash: string;
   readonly isOwnOrigin: boolean;
-  /** The user who connects a provider; null for a sign-in. */
-  readonly linkUserId: string | null;
+  /** Null for a sign-in. */
+  readonly link: LinkWish | null;
 }
 
 export interface SignIn {
-  readonly flow: Pick<Flow, "redirect" | "flowCookieHash" | "isOwnOrigin" | "linkUserId">;
+  readonly flow: Pick<Flow, "redirect" | "flowCookieHash" | "isOwnOrigin" | "link">;
   readonly identity: Identity;
 }
 
@@ -106,22 +112,23 @@ export function readTakeFlow(body: unknown): TakeFlow | undefined {
 }
 
 export function readFlow(body: unknown): Flow | undefined {
-  const { redirect, bridgePrefix, codeVerifier, flowCookieHash, isOwnOrigin, linkUserId } = record(body);
+  const { redirect, bridgePrefix, codeVerifier, flowCookieHash, isOwnOrigin, ...rest } = record(body);
+  const link = readLinkWish(rest.link);
   if (!isText(redirect) || !isText(bridgePrefix) || !isText(codeVerifier)) return undefined;
-  if (!isText(flowCookieHash) || typeof isOwnOrigin !== "boolean" || !isTextOrNull(linkUserId))
-    return undefined;
-  return { redirect, bridgePrefix, codeVerifier, flowCookieHash, isOwnOrigin, linkUserId };
+  if (!isText(flowCookieHash) || typeof isOwnOrigin !== "boolean" || link === undefined) return undefined;
+  return { redirect, bridgePrefix, codeVerifier, flowCookieHash, isOwnOrigin, link };
 }
 
 export function readSignIn(body: unknown): SignIn | undefined {
   const { flow, identity } = record(body);
-  const { redirect, flowCookieHash, isOwnOrigin, linkUserId } = record(flow);
+  const { redirect, flowCookieHash, isOwnOrigin, ...rest } = record(flow);
+  const link = readLinkWish(rest.link);
   const { provider, subject, email, emailVerified, name } = record(identity);
   if (!isText(redirect) || !isText(flowCookieHash) || typeof isOwnOrigin !== "boolean") return undefined;
-  if (!isTextOrNull(linkUserId) || !isProvider(provider) || !isText(subject)) return undefined;
+  if (link === undefined || !isProvider(provider) || !isText(subject)) return undefined;
   if (!isTextOrNull(email) || typeof emailVerified !== "boolean" || !isTextOrNull(name)) return undefined;
   return {
-    flow: { redirect, flowCookieHash, isOwnOrigin, linkUserId },
+    flow: { redirect, flowCookieHash, isOwnOrigin, link },
     identity: { provider, subject, email, emailVerified, name },
   };
 }
@@ -163,6 +170,12 @@ export function readLendAccessToken(body: unknown): LendAccessToken | undefined 
 export function readLendAccessTokenAnswer(body: unknown): LendAccessTokenAnswer | undefined {
   const { accessToken } = record(body);
   return isTextOrNull(accessToken) ? { accessToken } : undefined;
+}
+
+function readLinkWish(value: unknown): LinkWish | null | undefined {
+  if (value === null) return null;
+  const { userId, sessionId } = record(value);
+  return isText(userId) && isText(sessionId) ? { userId, sessionId } : undefined;
 }
 
 function isRefusal(value: unknown): value is RedeemRefusal {

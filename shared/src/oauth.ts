@@ -23,6 +23,8 @@ export const OAUTH_ERRORS = [
   "account_disabled",
   /** Connecting: this provider account signs in somebody else. */
   "account_in_use",
+  /** Connecting: the session that began it has ended. */
+  "session_ended",
 ] as const;
 
 export type OAuthError = (typeof OAUTH_ERRORS)[number];

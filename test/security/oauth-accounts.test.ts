@@ -13,7 +13,7 @@ import {
   startOAuthSystem,
 } from "../oauth/support/system.js";
 import type { Step, Traveller } from "../oauth/support/traveller.js";
-import { type Api, apiOf, asAdmin } from "../support/api.js";
+import { type Api, apiOf, asAdmin, signIn } from "../support/api.js";
 
 let system: OAuthSystem;
 let api: string;
@@ -69,6 +69,14 @@ const startLink = (
 const linked = async (traveller = browser): Promise<{ id: string; provider: string; email: string }[]> =>
   json(await traveller.go(`${api}/me/oauth-accounts`)).data;
 
+/** Ends all sessions of a user but the one that asks. */
+async function endOthers(user: Api): Promise<void> {
+  const sessions: { id: string; current: boolean }[] = (await user.get("/me/sessions")).body.data;
+  const others = sessions.filter(({ current }) => !current);
+  expect(others.length).toBeGreaterThan(0);
+  for (const { id } of others) expect((await user.delete(`/me/sessions/${id}`)).status).toBe(200);
+}
+
 describe("B1 an account whose address was never proved", () => {
   it("goes to the one who proves it: the old password, sessions and providers are worth nothing", async () => {
     const attacker = await logIn(system.traveller());
@@ -90,6 +98,24 @@ describe("B1 an account whose address was never proved", () => {
     system.providers.profiles.facebook = attackers;
     const again = await signInOnApp(system.traveller(), system.stack, "facebook");
     expect(again.end).toBe(`${system.stack.appUrl}/after?error=email_in_use`);
+  });
+
+  it.each([
+    ["at the provider", isCallback],
+    ["back from there", isBridge],
+  ])("is closed to a provider that somebody was connecting before, who was %s", async (_name, stopBefore) => {
+    const [attackers, owners] = [newPeople(`attacker${count}`), newPeople(`ann${count}`)];
+    become(system.providers, attackers);
+    const attacker = await logIn(system.traveller());
+    const { url } = json(await startLink(attacker, "github"));
+    const { end } = await attacker.travel(url, stopBefore);
+    await users().updateOne({ _id: new ObjectId(userId) }, { $set: { emailUnproven: true } });
+
+    become(system.providers, owners);
+    await signInOnApp(browser, system.stack, "google");
+    become(system.providers, attackers);
+    expect((await attacker.travel(end)).last.status).toBe(400);
+    expect((await linked()).map(({ provider }) => provider)).toEqual(["google"]);
   });
 
   it("is what a provider makes that has not verified it, and its owner gets it back", async () => {
@@ -215,6 +241,30 @@ describe("B4 connecting a provider", () => {
     const { url } = json(await startLink(own, "github"));
     const { end, last: callback } = await victim.travel(url);
     expect([callback.status, isCallback(end)]).toEqual([400, true]);
+  });
+
+  it.each<[string, (owner: Api) => Promise<unknown>]>([
+    ["a log-out", () => browser.go(`${api}/logout`, { method: "POST", headers: ownPage() })],
+    ["its end from another session", endOthers],
+    ["a password change", (owner) => owner.patch("/me", { password: "new password", currentPassword: password })],
+    ["a password set by root", () => admin.patch(`/svc_user/${userId}`, { password: "set by root" })],
+  ])("is over with the session that began it: after %s", async (_name, end) => {
+    const owner = await signIn(api, { email, password });
+    await logIn();
+    const waiting: string[] = [];
+    for (const [provider, stopBefore] of [
+      ["github", isCallback],
+      ["facebook", isBridge],
+    ] as const) {
+      const { url } = json(await startLink(browser, provider));
+      waiting.push((await browser.travel(url, stopBefore)).end);
+    }
+    await end(owner);
+    for (const url of waiting) {
+      expect((await browser.travel(url)).end).toBe(`${system.stack.appUrl}/settings?error=session_ended`);
+    }
+    const accounts = system.mongo.db().collection("_oauth_accounts");
+    expect(await accounts.countDocuments({ userId: new ObjectId(userId) })).toBe(0);
   });
 
   it("that signs in somebody else is account_in_use, and stays theirs", async () => {

@@ -72,6 +72,16 @@ export function makeSessionCache(deps: SessionCacheDeps): SessionCache {
   };
 }
 
+/** The same, read now: for what must not rest on what was so five seconds ago. */
+export function findAnew(
+  cache: Pick<SessionCache, "find" | "forgetSession">,
+  sessionId: string,
+  userId: string,
+): Promise<LiveSession | undefined> {
+  cache.forgetSession(sessionId);
+  return cache.find(sessionId, userId);
+}
+
 async function read(
   { sessions, users, clock }: SessionCacheDeps,
   sessionId: string,

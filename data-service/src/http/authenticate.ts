@@ -6,7 +6,7 @@ import type { Request, RequestHandler } from "express";
 import type { AccessTokens } from "../auth/access-token.js";
 import { looksLikeApiToken } from "../auth/api-token.js";
 import type { ApiTokenCache } from "../auth/api-token-cache.js";
-import type { SessionCache } from "../auth/session-cache.js";
+import { findAnew, type SessionCache } from "../auth/session-cache.js";
 import { ANONYMOUS, type Principal, requireSignedIn, type SignedIn } from "../principal.js";
 
 export interface AuthenticateDeps {
@@ -75,8 +75,7 @@ export async function presentPrincipal(deps: PresentDeps, request: Request): Pro
       throw error;
     });
   }
-  deps.sessionCache.forgetSession(sessionId);
-  const live = await deps.sessionCache.find(sessionId, userId);
+  const live = await findAnew(deps.sessionCache, sessionId, userId);
   return live && { ...principal, roleId: live.roleId, isRootAdmin: live.isRootAdmin };
 }
 

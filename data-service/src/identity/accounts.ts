@@ -43,6 +43,8 @@ export interface LinkedAccounts {
   find(identity: Identity): Promise<LinkedAccount | undefined>;
   /** @param replacing the user the row names now; undefined when there is no row */
   link(identity: Identity, userId: string, replacing: string | undefined, now: Date): Promise<boolean>;
+  /** Undoes a link to this user that was made a moment ago. */
+  takeBack(identity: Identity, userId: string): Promise<void>;
   /** Writes down which id the new user will have, before there is one. */
   reserve(identity: Identity, userId: string, replacing: string | undefined, now: Date): Promise<boolean>;
   /** The user that was being made is there. */

@@ -1,7 +1,7 @@
 // A sign-in on its way: begun here, and taken exactly once when the provider sends the browser back.
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
-import type { Flow, StartFlow, TakeFlow } from "@portico/shared/internal-api";
+import type { Flow, LinkWish, StartFlow, TakeFlow } from "@portico/shared/internal-api";
 import type { Provider } from "@portico/shared/oauth";
 import { secretHash } from "@portico/shared/secret-hash";
 import type { AccessTokens } from "../auth/access-token.js";
@@ -49,10 +49,10 @@ export async function startFlow(deps: FlowDeps, wish: StartFlow, address: string
   if (deps.oauthStartsPerMinute > 0) await deps.throttle.admitOAuthStart(address, deps.oauthStartsPerMinute);
   const now = deps.clock.now();
   const { provider, redirect, bridgePrefix, codeVerifier, isOwnOrigin, accessToken } = wish;
-  const linkUserId = accessToken === null ? null : await freshUser(deps, accessToken, now);
+  const link = accessToken === null ? null : await freshSession(deps, accessToken, now);
   await deps.flows.insert(
     {
-      ...{ provider, redirect, bridgePrefix, codeVerifier, isOwnOrigin, linkUserId },
+      ...{ provider, redirect, bridgePrefix, codeVerifier, isOwnOrigin, link },
       stateHash: secretHash(wish.state),
       flowCookieHash: secretHash(wish.flowCookie),
       expiresAt: new Date(now.getTime() + FLOW_MS),
@@ -61,12 +61,12 @@ export async function startFlow(deps: FlowDeps, wish: StartFlow, address: string
   );
 }
 
-async function freshUser(deps: FlowDeps, accessToken: string, now: Date): Promise<string> {
+async function freshSession(deps: FlowDeps, accessToken: string, now: Date): Promise<LinkWish> {
   const { userId, sessionId } = await deps.tokens.access.verify(accessToken, now);
   const live = await deps.sessionCache.find(sessionId, userId);
   const session = live === undefined ? undefined : await deps.sessions.find(sessionId);
   if (session === undefined) throw new AppError("INVALID_TOKEN");
-  if (now.getTime() - session.createdAt.getTime() <= FRESH_MS) return userId;
+  if (now.getTime() - session.createdAt.getTime() <= FRESH_MS) return { userId, sessionId };
   throw new AppError("FORBIDDEN", {
     message: "Connecting a provider needs a sign-in at most 15 minutes old; sign in again and repeat.",
     details: { reason: "sign_in_too_old" },

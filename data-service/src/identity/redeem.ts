@@ -4,17 +4,18 @@ import type { OAuthError } from "@portico/shared/oauth";
 import { secretHash } from "@portico/shared/secret-hash";
 import type { Audit } from "../auth/audit.js";
 import { type ClientFacts, type IssueSessionDeps, issueSession } from "../auth/issue-session.js";
+import { type WhileSignedInDeps, whileSignedIn } from "../auth/while-signed-in.js";
 import type { IdentityUsers, LinkedAccounts } from "./accounts.js";
 import type { BridgeCode } from "./sign-in.js";
 
-export interface RedeemDeps extends IssueSessionDeps {
+export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps {
   readonly codes: {
     /** One write: undefined, and nothing spent, unless all of it matches. */
     take(wanted: CodeWish): Promise<BridgeCode | undefined>;
     /** Without spending it. */
     find(codeHash: string, now: Date): Promise<BridgeCode | undefined>;
   };
-  readonly accounts: Pick<LinkedAccounts, "find" | "link">;
+  readonly accounts: Pick<LinkedAccounts, "find" | "link" | "takeBack">;
   readonly identityUsers: Pick<IdentityUsers, "find">;
   readonly audit: Audit;
 }
@@ -37,7 +38,10 @@ export async function redeem(deps: RedeemDeps, wish: Redeem, client: ClientFacts
   const code = await deps.codes.take({ codeHash, flowCookieHashes, requireFlowCookie, redirect, now });
   if (code === undefined) return refuse(deps, codeHash, wish, client, now);
   const forOrigin = { ...client, origin: new URL(code.redirect).origin };
-  return code.purpose === "link" ? connect(deps, code, forOrigin) : openSession(deps, code, forOrigin);
+  const { linkSessionId: sessionId } = code;
+  return sessionId === null
+    ? openSession(deps, code, forOrigin)
+    : connect(deps, code, sessionId, forOrigin);
 }
 
 /** Says why, which spends nothing: the owner of the code can still come with the right cookie. */
@@ -71,24 +75,44 @@ async function openSession(deps: RedeemDeps, code: BridgeCode, client: ClientFac
   return { kind: "session", redirect, flowCookieHash: code.flowCookieHash, tokens };
 }
 
-async function connect(deps: RedeemDeps, code: BridgeCode, client: ClientFacts): Promise<RedeemAnswer> {
+async function connect(
+  deps: RedeemDeps,
+  code: BridgeCode,
+  sessionId: string,
+  client: ClientFacts,
+): Promise<RedeemAnswer> {
   const { userId, redirect, identity } = code;
   if (!(await deps.identityUsers.find(userId))?.isActive) {
     return failed(deps, code, "account_disabled", client);
   }
-  const account = await deps.accounts.find(identity);
-  if (account?.userId !== userId) {
-    const other = account === undefined ? undefined : await deps.identityUsers.find(account.userId);
-    // A lost race means that somebody else has just taken it.
-    const isFree =
-      other === undefined && (await deps.accounts.link(identity, userId, account?.userId, deps.clock.now()));
-    if (!isFree) return failed(deps, code, "account_in_use", client);
-    await deps.audit.record(
-      { event: "oauth.link", userId, details: { provider: identity.provider } },
-      client,
-    );
+  const outcome = await whileSignedIn(
+    deps,
+    { userId, sessionId },
+    () => attach(deps, code),
+    async (done) => {
+      if (done === "connected") await deps.accounts.takeBack(identity, userId);
+    },
+  );
+  if (outcome === undefined) return failed(deps, code, "session_ended", client);
+  if (outcome === "in use") return failed(deps, code, "account_in_use", client);
+  if (outcome === "connected") {
+    const details = { provider: identity.provider };
+    await deps.audit.record({ event: "oauth.link", userId, details }, client);
   }
   return { kind: "linked", redirect, flowCookieHash: code.flowCookieHash };
+}
+
+async function attach(
+  { accounts, identityUsers, clock }: RedeemDeps,
+  { identity, userId }: BridgeCode,
+): Promise<"connected" | "as before" | "in use"> {
+  const account = await accounts.find(identity);
+  if (account?.userId === userId) return "as before";
+  const other = account === undefined ? undefined : await identityUsers.find(account.userId);
+  // A lost race means that somebody else has just taken it.
+  const isFree =
+    other === undefined && (await accounts.link(identity, userId, account?.userId, clock.now()));
+  return isFree ? "connected" : "in use";
 }
 
 async function failed(

@@ -20,7 +20,8 @@ export interface BridgeCode {
   /** The user to sign in, or the user to whom the identity is to be connected. */
   readonly userId: string;
   readonly identity: Identity;
-  readonly purpose: "sign-in" | "link";
+  /** The session that connects the identity; null for a sign-in. */
+  readonly linkSessionId: string | null;
   readonly expiresAt: Date;
 }
 
@@ -39,7 +40,10 @@ export async function signIn(
   { flow, identity }: SignIn,
   client: ClientFacts,
 ): Promise<SignInAnswer> {
-  if (flow.linkUserId !== null) return { code: await mint(deps, flow, identity, flow.linkUserId, "link") };
+  if (flow.link !== null) {
+    const { userId, sessionId } = flow.link;
+    return { code: await mint(deps, flow, identity, userId, sessionId) };
+  }
   const found = await findUser(deps, identity);
   const details = { provider: identity.provider };
   if (found.kind === "refused") {
@@ -48,7 +52,7 @@ export async function signIn(
   }
   const { userId, how } = found;
   if (how === "link") await deps.audit.record({ event: "oauth.link", userId, details }, client);
-  return { code: await mint(deps, flow, identity, userId, "sign-in") };
+  return { code: await mint(deps, flow, identity, userId, null) };
 }
 
 async function mint(
@@ -56,7 +60,7 @@ async function mint(
   { redirect, flowCookieHash, isOwnOrigin }: SignIn["flow"],
   identity: Identity,
   userId: string,
-  purpose: BridgeCode["purpose"],
+  linkSessionId: string | null,
 ): Promise<string> {
   const code = randomBytes(32).toString("base64url");
   const now = clock.now();
@@ -69,7 +73,7 @@ async function mint(
       isOwnOrigin,
       userId,
       identity,
-      purpose,
+      linkSessionId,
       expiresAt,
     },
     now,

@@ -139,6 +139,9 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
       return account === null ? undefined : toAccount(account);
     },
     link: (identity, userId, replacing, createdAt) => put(identity, userId, replacing, { createdAt }),
+    async takeBack(identity, userId) {
+      await accounts.deleteOne({ ...keyOf(identity), userId: ObjectId.createFromHexString(userId) });
+    },
     reserve: (identity, userId, replacing, createdAt) =>
       put(identity, userId, replacing, { createdAt, pending: true }),
     async confirm(identity) {
@@ -209,6 +212,7 @@ function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
       const change = { $unset: { passwordHash: "" as const }, $set: newSessionEpoch() };
       await users.updateOne({ _id, emailUnproven: true }, change);
       await accountCollection(db).deleteMany({ userId: _id });
+      await flowCollection(db).deleteMany({ "link.userId": userId });
       await codeCollection(db).deleteMany({ userId });
       await db.collection("_sessions").deleteMany({ userId: _id });
       await apiTokenCollection(db).deleteMany({ userId: _id });
@@ -231,7 +235,11 @@ export async function ensureIdentityIndexes(db: Db): Promise<void> {
       { key: { provider: 1, subject: 1 }, unique: true },
       { key: { userId: 1 } },
     ]),
-    flowCollection(db).createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 }),
+    flowCollection(db).createIndexes([
+      { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+      // Sign-ins, most of all flows, name no user.
+      { key: { "link.userId": 1 }, sparse: true },
+    ]),
     codeCollection(db).createIndexes([
       { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
       { key: { userId: 1 } },

@@ -1,0 +1,33 @@
+// What outlives the session that made it (an API token, a connected provider) is made only while that session lives.
+import { findAnew, type SessionCache } from "./session-cache.js";
+
+export interface WhileSignedInDeps {
+  readonly sessionCache: Pick<SessionCache, "find" | "forgetSession">;
+}
+
+/** The session that makes something, and its user. */
+export interface Maker {
+  readonly userId: string;
+  readonly sessionId: string;
+}
+
+/**
+ * Asks the database before and once more after. Who takes an account over ends its sessions first and clears away what
+ * was made for it then: what is made too late to be cleared away meets a session that has ended.
+ * @param takeBack undoes what was made
+ * @returns undefined when the session has ended; then nothing is left of it
+ */
+export async function whileSignedIn<Made extends NonNullable<unknown>>(
+  { sessionCache }: WhileSignedInDeps,
+  { userId, sessionId }: Maker,
+  make: () => Promise<Made>,
+  takeBack: (made: Made) => Promise<unknown>,
+): Promise<Made | undefined> {
+  const isSignedIn = async (): Promise<boolean> =>
+    (await findAnew(sessionCache, sessionId, userId)) !== undefined;
+  if (!(await isSignedIn())) return undefined;
+  const made = await make();
+  if (await isSignedIn()) return made;
+  await takeBack(made);
+  return undefined;
+}
