@@ -16,6 +16,9 @@ export interface SignedIn {
   readonly isRootAdmin: boolean;
 }
 
+/** A user with a live session. */
+export type SessionUser = SignedIn & { readonly sessionId: string };
+
 export type Principal = { readonly kind: "anonymous" } | SignedIn;
 
 export const ANONYMOUS: Principal = { kind: "anonymous" };

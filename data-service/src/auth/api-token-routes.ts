@@ -25,8 +25,7 @@ export function apiTokenRoutes(deps: ApiTokensDeps): Router {
       respond(response, 200, await listApiTokens(deps, sessionUserOf(request).userId));
     })
     .post(...jsonBody(BODY_MAX_BYTES), async (request, response) => {
-      const { userId } = sessionUserOf(request);
-      const token = await makeApiToken(deps, userId, bodyOf(request), auditFacts(request));
+      const token = await makeApiToken(deps, sessionUserOf(request), bodyOf(request), auditFacts(request));
       response.location(`/api/auth/api-tokens/${token.id}`);
       respond(response, 201, [token]);
     })

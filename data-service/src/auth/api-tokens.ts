@@ -7,8 +7,9 @@ import type { ApiTokenCache } from "./api-token-cache.js";
 import type { Audit } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
 import type { ClientFacts } from "./issue-session.js";
+import { type Maker, type WhileSignedInDeps, whileSignedIn } from "./while-signed-in.js";
 
-export interface ApiTokensDeps {
+export interface ApiTokensDeps extends WhileSignedInDeps {
   readonly apiTokens: {
     insert(token: Omit<ApiToken, "id">, hash: string): Promise<ApiToken>;
     listOf(userId: string): Promise<ApiToken[]>;
@@ -25,20 +26,32 @@ const NEVER = "never";
 /** ISO 8601 with an offset, as everywhere in the API. */
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 
-/** @returns the token as the API shows it, with its text: the only time anybody sees it */
+/**
+ * The body may have come long after the session was proved, so it is asked about again.
+ * @returns the token as the API shows it, with its text: the only time anybody sees it
+ * @throws AppError 401 when the session has ended meanwhile
+ */
 export async function makeApiToken(
   deps: ApiTokensDeps,
-  userId: string,
+  maker: Maker,
   body: unknown,
   client: ClientFacts,
 ): Promise<JsonObject> {
+  const { userId } = maker;
   const now = deps.clock.now();
   const wish = readBody(body, now);
   const text = makeApiTokenText();
-  const token = await deps.apiTokens.insert(
-    { userId, ...wish, createdAt: now, lastUsedAt: null },
-    hashOfApiToken(text) ?? "",
+  const token = await whileSignedIn(
+    deps,
+    maker,
+    () =>
+      deps.apiTokens.insert(
+        { userId, ...wish, createdAt: now, lastUsedAt: null },
+        hashOfApiToken(text) ?? "",
+      ),
+    ({ id }) => deps.apiTokens.removeOf(userId, id),
   );
+  if (token === undefined) throw new AppError("INVALID_TOKEN");
   const details = { tokenId: token.id, name: token.name, readOnly: String(token.readOnly) };
   await deps.audit.record({ event: "token.made", userId, details }, client);
   return { ...shown(token), token: text };

@@ -7,7 +7,7 @@ import type { AccessTokens } from "../auth/access-token.js";
 import { looksLikeApiToken } from "../auth/api-token.js";
 import type { ApiTokenCache } from "../auth/api-token-cache.js";
 import { findAnew, type SessionCache } from "../auth/session-cache.js";
-import { ANONYMOUS, type Principal, requireSignedIn, type SignedIn } from "../principal.js";
+import { ANONYMOUS, type Principal, requireSignedIn, type SessionUser, type SignedIn } from "../principal.js";
 
 export interface AuthenticateDeps {
   readonly accessTokens: Pick<AccessTokens, "verify">;
@@ -84,9 +84,10 @@ export async function presentPrincipal(deps: PresentDeps, request: Request): Pro
  * tokens: a leaked one must not be able to make more of its kind, or to take the account over.
  * @throws AppError 401 for anonymous callers, 403 for API tokens
  */
-export function sessionUserOf(request: Request): SignedIn {
+export function sessionUserOf(request: Request): SessionUser {
   const user = signedInUserOf(request);
-  if (user.apiToken === undefined) return user;
+  const { sessionId } = user;
+  if (sessionId !== undefined) return { ...user, sessionId };
   throw new AppError("FORBIDDEN", "An API token can't be used here; sign in instead.");
 }
 

@@ -1,8 +1,11 @@
 // Contract 3.2: API tokens, which work directly as Bearer tokens.
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
+import { openSocket, statuses } from "../../gateway/support/raw-http.js";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
+import { until } from "../../support/process-facts.js";
 import { allowAll } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row } from "../records/make.js";
@@ -92,6 +95,41 @@ describe("POST /auth/api-tokens", () => {
     const body = { name: "ci", expiresAt: "never" };
     expect((await browser.post("/auth/api-tokens", body, { Origin: "https://evil.com" })).status).toBe(403);
     expect((await browser.post("/auth/api-tokens", body)).status).toBe(201);
+  });
+});
+
+describe("a session that ends while the body of POST /auth/api-tokens is held back", () => {
+  const cid = { email: "cid@example.com", password: "cid's password" };
+  const body = JSON.stringify({ name: "late", expiresAt: "never" });
+
+  /** How often the data service has looked for a session. */
+  async function lookups(): Promise<number> {
+    const text = await (await fetch(`${stack.dataUrl}/metrics`)).text();
+    return Number(/portico_cache_lookups_total\{cache="sessions"\} (\d+)/.exec(text)?.[1]);
+  }
+
+  it("makes no token any more, wherever it was ended", async () => {
+    const { id } = await make(admin, "svc_user", cid);
+    const { accessToken } = (await apiOf(base).post("/auth/login", cid)).body;
+    // From here on the session is remembered for a while, as it would be for one that is busy.
+    expect((await using(accessToken, stack.dataUrl).get("/me")).status).toBe(200);
+    const before = await lookups();
+    const socket = await openSocket(stack.dataUrl);
+    socket.write(
+      [
+        ...["POST /auth/api-tokens HTTP/1.1", "Host: localhost", `Authorization: Bearer ${accessToken}`],
+        ...["Content-Type: application/json", `Content-Length: ${body.length}`, "", ""],
+      ].join("\r\n"),
+    );
+    await until(lookups, (seen) => seen > before, 10_000);
+    expect((await using(accessToken, `${twin.appUrl}/api`).post("/auth/logout", {})).status).toBe(200);
+    const answered = once(socket, "data");
+    socket.write(body);
+    const [answer] = await answered;
+    socket.destroy();
+    expect(statuses(String(answer))).toEqual([401]);
+    const userId = ObjectId.createFromHexString(id);
+    expect(await database.db().collection("_api_tokens").countDocuments({ userId })).toBe(0);
   });
 });
 
