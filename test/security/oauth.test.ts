@@ -458,6 +458,23 @@ describe("with OAUTH_REQUIRE_FLOW_COOKIE=false", () => {
     expect(refused(await browser.go(end))).toEqual(REFUSED);
   });
 
+  it("A24 connecting a provider still needs the cookie of the browser that began", async () => {
+    const attacker = lax.traveller();
+    await signInOnChat(attacker, "google");
+    const beginning = await attacker.go(`${CHAT}/portal/auth/github/link`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Origin: CHAT },
+      body: JSON.stringify({ redirect: `${CHAT}/after`, cookieBridgePrefix: "/portal" }),
+    });
+    become(lax.providers, newPeople("victim"));
+    const { end } = await lax.traveller().travel(JSON.parse(beginning.text).url, isBridge);
+    const answer = await lax.traveller().go(end);
+    expect(refused(answer)).toEqual(REFUSED);
+    expect(errorOf(answer).details).toEqual({ reason: "flow_cookie_missing" });
+    const accounts = await attacker.go(`${CHAT}/portal/me/oauth-accounts`);
+    expect(JSON.parse(accounts.text).data).toHaveLength(1);
+  });
+
   it("A24 a sign-in on the app's own origin still needs its cookie", async () => {
     const browser = lax.traveller();
     const { end } = await signInOnApp(browser, lax.stack, "google", isBridge);

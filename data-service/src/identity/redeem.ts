@@ -23,7 +23,7 @@ export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps {
 export interface CodeWish {
   readonly codeHash: string;
   readonly flowCookieHashes: readonly string[];
-  /** False lets a code without its cookie pass where the flow returns to another origin. */
+  /** False lets a sign-in's code without its cookie pass where the flow returns to another origin. */
   readonly requireFlowCookie: boolean;
   /** The return address it must have; null when the request names none. */
   readonly redirect: string | null;

@@ -88,12 +88,14 @@ function makeCodes(codes: Collection<CodeDocument>): IdentityStore["codes"] {
     },
     async take({ codeHash, flowCookieHashes, requireFlowCookie, redirect, now }) {
       const byCookie: Filter<CodeDocument> = { flowCookieHash: { $in: [...flowCookieHashes] } };
+      // Without its cookie a link could be begun by one person and finished by another, who would connect themselves.
+      const withoutCookie: Filter<CodeDocument> = { isOwnOrigin: false, linkSessionId: null };
       return toCode(
         await codes.findOneAndDelete({
           _id: { $eq: codeHash },
           expiresAt: { $gt: now },
           ...(redirect === null ? {} : { redirect: { $eq: redirect } }),
-          $or: requireFlowCookie ? [byCookie] : [byCookie, { isOwnOrigin: false }],
+          $or: requireFlowCookie ? [byCookie] : [byCookie, withoutCookie],
         }),
       );
     },
