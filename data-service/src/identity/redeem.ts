@@ -3,7 +3,9 @@ import type { Redeem, RedeemAnswer, RedeemRefusal } from "@portico/shared/intern
 import type { OAuthError } from "@portico/shared/oauth";
 import { secretHash } from "@portico/shared/secret-hash";
 import type { Audit } from "../auth/audit.js";
+import type { RecordOnceAMinute } from "../auth/audit-once-a-minute.js";
 import { type ClientFacts, type IssueSessionDeps, issueSession } from "../auth/issue-session.js";
+import { networkOf } from "../auth/network-of.js";
 import { type WhileSignedInDeps, whileSignedIn } from "../auth/while-signed-in.js";
 import type { IdentityUsers, LinkedAccounts } from "./accounts.js";
 import type { BridgeCode } from "./sign-in.js";
@@ -18,6 +20,8 @@ export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps {
   readonly accounts: Pick<LinkedAccounts, "find" | "link" | "takeBack">;
   readonly identityUsers: Pick<IdentityUsers, "find">;
   readonly audit: Audit;
+  /** For refusals, which cost a client nothing: anybody can make up codes. */
+  readonly auditOnceAMinute: RecordOnceAMinute;
 }
 
 export interface CodeWish {
@@ -56,7 +60,8 @@ async function refuse(
   const reason = refusalReason(code, redirect);
   const event = reason === "unknown" ? "bridge.replay" : "oauth.refused";
   const userId = code === undefined ? {} : { userId: code.userId };
-  await deps.audit.record({ event, ...userId, details: { reason } }, client);
+  const same = `${networkOf(client.address)} ${reason} ${code?.userId}`;
+  await deps.auditOnceAMinute(same, { event, ...userId, details: { reason } }, client);
   return { kind: "refused", reason };
 }
 

@@ -88,7 +88,7 @@ function makeCodes(codes: Collection<CodeDocument>): IdentityStore["codes"] {
     },
     async take({ codeHash, flowCookieHashes, requireFlowCookie, redirect, now }) {
       const byCookie: Filter<CodeDocument> = { flowCookieHash: { $in: [...flowCookieHashes] } };
-      // Without its cookie a link could be begun by one person and finished by another, who would connect themselves.
+      // Never for a link: begun by one person and finished by another, it would lead the other into the first one's account.
       const withoutCookie: Filter<CodeDocument> = { isOwnOrigin: false, linkSessionId: null };
       return toCode(
         await codes.findOneAndDelete({

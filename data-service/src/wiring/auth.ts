@@ -8,6 +8,7 @@ import { makeAccountDigest } from "../auth/account-digest.js";
 import { makeApiTokenCache } from "../auth/api-token-cache.js";
 import type { ApiTokensDeps } from "../auth/api-tokens.js";
 import { makeAudit } from "../auth/audit.js";
+import { auditOnceAMinute } from "../auth/audit-once-a-minute.js";
 import type { KeyRoutesDeps } from "../auth/key-routes.js";
 import { makeKeySealer } from "../auth/key-sealer.js";
 import { makePasswordHasher } from "../auth/password-hasher.js";
@@ -105,6 +106,7 @@ export function makeIdentity(
   return {
     ...makeIdentityStore(db, config.systemTablePrefix),
     ...{ users, sessions, sessionCache, tokens, throttle, clock, audit, logger },
+    auditOnceAMinute: auditOnceAMinute(audit),
     assertions: makeAssertions(secrets.serviceSecret),
     oauthSignup: config.oauthSignup,
     oauthStartsPerMinute: config.oauthStartsPerMinute,

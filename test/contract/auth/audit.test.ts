@@ -17,7 +17,7 @@ let base: string;
 let database: MongoClient;
 
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startStack({ env: { TRUST_PROXY: "loopback" } });
   database = await MongoClient.connect(stack.mongodbUrl);
   admin = await asAdmin(stack);
   adminId = (await admin.get("/me")).body.data[0].id;
@@ -208,6 +208,19 @@ describe("svc_audit", () => {
     expect(await entriesOf(elsewhere)).toEqual([
       expect.objectContaining({ ...common, details: { method: "DELETE", path: `/api/svc_role/${annId}` } }),
     ]);
+  });
+
+  it("tells of a foreign bridge code, and of a loop of them once for each network", async () => {
+    const tryFrom = (address: string, letter: string) =>
+      apiOf(base, { "X-Forwarded-For": address }).get("/auth/set-cookies", { code: letter.repeat(43) });
+    const first = await tryFrom("2001:db8:0:7::1", "a");
+    const loop = [await tryFrom("2001:db8:0:7::1", "a"), await tryFrom("2001:db8:0:7::2", "b")];
+    const other = await tryFrom("203.0.113.7", "a");
+    expect([first, ...loop, other].map(({ status }) => status)).toEqual([400, 400, 400, 400]);
+    const entry = { event: "bridge.replay", userId: null, details: { reason: "unknown" } };
+    expect(await entriesOf(first)).toMatchObject([{ ...entry, address: "2001:db8:0:7::1" }]);
+    expect((await Promise.all(loop.map(entriesOf))).flat()).toEqual([]);
+    expect(await entriesOf(other)).toMatchObject([{ ...entry, address: "203.0.113.7" }]);
   });
 
   it("can't be reached by a relation, which a write could come in by", async () => {

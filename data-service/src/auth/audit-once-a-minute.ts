@@ -1,0 +1,21 @@
+// For what a client can ask in a loop: the same entry is written once a minute, by each instance, or it would fill the log.
+import type { Clock } from "@portico/shared/clock";
+import { agingCache } from "../aging-cache.js";
+import type { Audit, AuditEvent } from "./audit.js";
+import type { ClientFacts } from "./issue-session.js";
+
+const MINUTE_MS = 60_000;
+const MAX_REMEMBERED = 10_000;
+
+/** @param same what makes two of these events the same to a reader of the log */
+export type RecordOnceAMinute = (same: string, event: AuditEvent, client: ClientFacts) => Promise<void>;
+
+export function auditOnceAMinute(audit: Audit, clock?: Clock): RecordOnceAMinute {
+  const written = agingCache<true>({ max: MAX_REMEMBERED, ttlMs: MINUTE_MS, ...(clock && { clock }) });
+  return async (same, event, client) => {
+    const key = `${event.event} ${same}`;
+    if (written.has(key)) return;
+    written.set(key, true);
+    await audit.record(event, client);
+  };
+}
