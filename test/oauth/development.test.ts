@@ -76,6 +76,22 @@ describe("the development provider", () => {
     expect(status).toBe(403);
   });
 
+  it.each([
+    ["X-Forwarded-For", "203.0.113.7"],
+    ["X-Forwarded-For", "127.0.0.1"],
+    ["X-Forwarded-Host", "somebody.ngrok.app"],
+    ["X-Forwarded-Proto", "https"],
+    ["Forwarded", "for=203.0.113.7"],
+    ["Via", "1.1 tunnel"],
+    ["Cf-Connecting-Ip", "203.0.113.7"],
+    ["X-Real-Ip", "203.0.113.7"],
+  ])("serves nobody behind a tunnel that names the app as its host: %s %s", async (name, value) => {
+    const page = await toPage();
+    const shown = await traveller.go(page.href, { headers: { [name]: value } });
+    const sent = await submit(page, {}, { [name]: value });
+    expect([shown.status, sent.status, sent.location]).toEqual([403, 403, null]);
+  });
+
   it("sends nobody to an address that is not our callback", async () => {
     const answer = await submit(await toPage(), { redirect_uri: "https://evil.com/" });
     expect([answer.status, answer.location]).toEqual([400, null]);

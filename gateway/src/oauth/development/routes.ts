@@ -19,6 +19,8 @@ export interface DevelopmentDeps {
 }
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
+/** No browser sends these. */
+const BY_A_PROXY = /^(?:x-forwarded-.+|forwarded|via|x-real-ip|cf-connecting-ip|true-client-ip)$/;
 const MAX_BYTES = 16 * 1024;
 const FIELDS = ["redirect_uri", "state", "code_challenge"];
 
@@ -40,12 +42,20 @@ export function developmentRoutes(deps: DevelopmentDeps): Router {
   return router;
 }
 
-/** By the connection, and by the name in the address: a page elsewhere can point a name of its own at 127.0.0.1. */
+/**
+ * By the connection; by the name in the address, since a page elsewhere can point a name of its own at 127.0.0.1; and by
+ * what proxies add, since a tunnel on this machine brings in the whole internet under any name it likes.
+ */
 function onlyThisMachine(appUrl: string): RequestHandler {
   const { host } = new URL(appUrl);
   return (request, _response, next) => {
-    if (LOOPBACK.test(request.socket.remoteAddress ?? "") && request.headers.host === host) return next();
-    throw new AppError("FORBIDDEN", "The development provider serves only browsers on its own machine.");
+    const { headers, socket } = request;
+    const isDirect = !Object.keys(headers).some((name) => BY_A_PROXY.test(name));
+    if (isDirect && LOOPBACK.test(socket.remoteAddress ?? "") && headers.host === host) return next();
+    throw new AppError(
+      "FORBIDDEN",
+      "The development provider serves only browsers on its own machine, and nothing that comes by a proxy or a tunnel.",
+    );
   };
 }
 
