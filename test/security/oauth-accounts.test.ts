@@ -246,7 +246,10 @@ describe("B4 connecting a provider", () => {
   it.each<[string, (owner: Api) => Promise<unknown>]>([
     ["a log-out", () => browser.go(`${api}/logout`, { method: "POST", headers: ownPage() })],
     ["its end from another session", endOthers],
-    ["a password change", (owner) => owner.patch("/me", { password: "new password", currentPassword: password })],
+    [
+      "a password change",
+      (owner) => owner.patch("/me", { password: "new password", currentPassword: password }),
+    ],
     ["a password set by root", () => admin.patch(`/svc_user/${userId}`, { password: "set by root" })],
   ])("is over with the session that began it: after %s", async (_name, end) => {
     const owner = await signIn(api, { email, password });
@@ -306,6 +309,19 @@ describe("GET and DELETE /me/oauth-accounts", () => {
     expect([answer.status, json(answer)]).toEqual([200, { statusCode: 200, message: "Success" }]);
     expect(await linked()).toEqual([]);
     expect((await remove(account?.id ?? "")).status).toBe(404);
+  });
+
+  it("takes away with it the sign-ins that are under way", async () => {
+    await signInOnApp(browser, system.stack, "google");
+    const late = system.traveller();
+    const { end } = await signInOnApp(late, system.stack, "google", isBridge);
+    const sessions = system.mongo.db().collection("_sessions");
+    const before = await sessions.countDocuments();
+    const [account] = await linked();
+    expect((await remove(account?.id ?? "")).status).toBe(200);
+    const answer = await late.go(end);
+    expect([answer.status, json(answer).error.details]).toEqual([400, { reason: "unknown" }]);
+    expect([answer.headers.getSetCookie(), await sessions.countDocuments()]).toEqual([[], before]);
   });
 
   it("refuses the last way to sign in with 409, also when the last two go at once", async () => {

@@ -39,10 +39,19 @@ export interface SignIn {
 }
 
 export async function issueSession(
-  { sessions, users, tokens, clock }: IssueSessionDeps,
+  deps: IssueSessionDeps,
+  signIn: SignIn,
+  client: ClientFacts,
+): Promise<TokenPair> {
+  return tokenPair(deps.tokens, await startSession(deps, signIn, client));
+}
+
+/** For who must look at something else before anybody gets the tokens. */
+export async function startSession(
+  { sessions, users, clock }: Omit<IssueSessionDeps, "tokens">,
   { userId, remember, provider, epoch }: SignIn,
   { origin, userAgent, address }: ClientFacts,
-): Promise<TokenPair> {
+): Promise<Session> {
   const now = clock.now();
   const session: Session = {
     id: randomBytes(16).toString("base64url"),
@@ -60,5 +69,5 @@ export async function issueSession(
     address,
   };
   await sessions.insert(session);
-  return tokenPair(tokens, session);
+  return session;
 }

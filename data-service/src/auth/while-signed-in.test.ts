@@ -35,7 +35,9 @@ beforeEach(() => {
 const cache = () =>
   makeSessionCache({
     sessions: { find: async (id) => stored.get(id) },
-    users: { findActive: async (id) => (id === ANN ? { roleId: null, isRootAdmin: false, epoch } : undefined) },
+    users: {
+      findActive: async (id) => (id === ANN ? { roleId: null, isRootAdmin: false, epoch } : undefined),
+    },
     clock,
   });
 

@@ -4,13 +4,15 @@ import type { OAuthError } from "@portico/shared/oauth";
 import { secretHash } from "@portico/shared/secret-hash";
 import type { Audit } from "../auth/audit.js";
 import type { RecordOnceAMinute } from "../auth/audit-once-a-minute.js";
-import { type ClientFacts, type IssueSessionDeps, issueSession } from "../auth/issue-session.js";
+import { type ClientFacts, type IssueSessionDeps, startSession } from "../auth/issue-session.js";
 import { networkOf } from "../auth/network-of.js";
+import { tokenPair } from "../auth/token-pair.js";
 import { type WhileSignedInDeps, whileSignedIn } from "../auth/while-signed-in.js";
 import type { IdentityUsers, LinkedAccounts } from "./accounts.js";
 import type { BridgeCode } from "./sign-in.js";
 
 export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps {
+  readonly sessions: IssueSessionDeps["sessions"] & { remove(sessionId: string): Promise<unknown> };
   readonly codes: {
     /** One write: undefined, and nothing spent, unless all of it matches. */
     take(wanted: CodeWish): Promise<BridgeCode | undefined>;
@@ -40,24 +42,22 @@ export async function redeem(deps: RedeemDeps, wish: Redeem, client: ClientFacts
   const flowCookieHashes = wish.flowCookies.map(secretHash);
   const now = deps.clock.now();
   const code = await deps.codes.take({ codeHash, flowCookieHashes, requireFlowCookie, redirect, now });
-  if (code === undefined) return refuse(deps, codeHash, wish, client, now);
+  if (code === undefined) {
+    // Says why, which spends nothing: the owner of the code can still come with the right cookie.
+    const known = await deps.codes.find(codeHash, now);
+    return refuse(deps, refusalReason(known, redirect), known, client);
+  }
   const forOrigin = { ...client, origin: new URL(code.redirect).origin };
   const { linkSessionId: sessionId } = code;
-  return sessionId === null
-    ? openSession(deps, code, forOrigin)
-    : connect(deps, code, sessionId, forOrigin);
+  return sessionId === null ? openSession(deps, code, forOrigin) : connect(deps, code, sessionId, forOrigin);
 }
 
-/** Says why, which spends nothing: the owner of the code can still come with the right cookie. */
 async function refuse(
   deps: RedeemDeps,
-  codeHash: string,
-  { redirect }: Redeem,
+  reason: RedeemRefusal,
+  code: BridgeCode | undefined,
   client: ClientFacts,
-  now: Date,
 ): Promise<RedeemAnswer> {
-  const code = await deps.codes.find(codeHash, now);
-  const reason = refusalReason(code, redirect);
   const event = reason === "unknown" ? "bridge.replay" : "oauth.refused";
   const userId = code === undefined ? {} : { userId: code.userId };
   const same = `${networkOf(client.address)} ${reason} ${code?.userId}`;
@@ -75,8 +75,15 @@ async function openSession(deps: RedeemDeps, code: BridgeCode, client: ClientFac
   const user = await deps.identityUsers.find(userId);
   if (!user?.isActive) return failed(deps, code, "account_disabled", client);
   const { provider } = identity;
-  const tokens = await issueSession(deps, { userId, remember: true, provider }, client);
+  const session = await startSession(deps, { userId, remember: true, provider }, client);
+  // An account that is taken over loses its providers first and its sessions then: one that is made too late to be ended
+  // finds its provider gone.
+  if ((await deps.accounts.find(identity))?.userId !== userId) {
+    await deps.sessions.remove(session.id);
+    return refuse(deps, "unknown", code, client);
+  }
   await deps.audit.record({ event: "oauth.sign-in", userId, details: { provider } }, client);
+  const tokens = await tokenPair(deps.tokens, session);
   return { kind: "session", redirect, flowCookieHash: code.flowCookieHash, tokens };
 }
 
@@ -115,8 +122,7 @@ async function attach(
   if (account?.userId === userId) return "as before";
   const other = account === undefined ? undefined : await identityUsers.find(account.userId);
   // A lost race means that somebody else has just taken it.
-  const isFree =
-    other === undefined && (await accounts.link(identity, userId, account?.userId, clock.now()));
+  const isFree = other === undefined && (await accounts.link(identity, userId, account?.userId, clock.now()));
   return isFree ? "connected" : "in use";
 }
 

@@ -210,7 +210,8 @@ function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
     },
     async takeOver(userId) {
       const _id = ObjectId.createFromHexString(userId);
-      // The new epoch ends every session of whoever had the account before.
+      // The order is part of it: the new epoch ends every session of whoever had the account before, and what they made goes
+      // after that (auth/while-signed-in); a session that a provider opens meanwhile goes after the provider (identity/redeem).
       const change = { $unset: { passwordHash: "" as const }, $set: newSessionEpoch() };
       await users.updateOne({ _id, emailUnproven: true }, change);
       await accountCollection(db).deleteMany({ userId: _id });
