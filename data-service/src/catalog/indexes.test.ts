@@ -83,6 +83,17 @@ describe("the indexes of a table", () => {
       { columns: [{ name: "day", type: "date" }], indexes: [["-day"], ["-day"]] },
       ["-day _id", ...TIMES],
     ],
+    [
+      "two whose keys read alike",
+      {
+        uniques: [["a", "b"]],
+        columns: [
+          ...["a", "b"].map((name) => ({ name, type: "string" })),
+          { name: "a_1_b", type: "string", unique: true },
+        ],
+      },
+      [...TIMES, "unique a_1_b where a_1_b", "unique a b where a b"],
+    ],
     ["a singleton", { singleton: true }, [...TIMES, "unique _only"]],
   ])("%s", (_what, body, indexes) => {
     expect(shown(body)).toEqual(indexes);

@@ -134,12 +134,17 @@ function fieldOf(table: Table, name: string): string {
   return field;
 }
 
+/** What MongoDB tells indexes apart by. Not their names: `a_1_b_1` is that of `a, b` and of a field called `a_1_b`. */
+export function keyIdentity(key: readonly (readonly [field: string, direction: unknown])[]): string {
+  return JSON.stringify(key);
+}
+
 /** The same keys twice would be refused by MongoDB; a unique one serves for both. */
 function withoutRepeats(specs: readonly IndexSpec[]): IndexSpec[] {
   const byKey = new Map<string, IndexSpec>();
   for (const spec of specs) {
-    const name = spec.key.map((part) => part.join("_")).join("_");
-    if (byKey.get(name)?.unique !== true) byKey.set(name, spec);
+    const identity = keyIdentity(spec.key);
+    if (byKey.get(identity)?.unique !== true) byKey.set(identity, spec);
   }
   return [...byKey.values()];
 }

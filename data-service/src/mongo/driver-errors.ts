@@ -114,11 +114,13 @@ function duplicateFields(error: MongoServerError, table: Table): string[] {
   // An error of `insertMany` names the index only, inside its text: by its keys and directions, `shelf_1_place_1`.
   const name = / index: (\S+) dup key/.exec(error.message)?.[1];
   if (name === "_id_") return ["_id"];
-  const nameOf = ({ key }: IndexSpec): string => key.flat().join("_");
-  const index = indexesOf(table).find((spec) => nameOf(spec) === name);
-  if (index !== undefined) return index.key.map(([field]) => field);
-  // An index that was there before the table goes by whatever name; its first field stands before its first value.
   const field = / dup key: \{ (.+?): /.exec(error.message)?.[1];
+  // Where an index of that name was there already, ours says whose it is; and two may have the same name by their keys.
+  const nameOf = ({ key }: IndexSpec): string => key.flat().join("_");
+  const named = indexesOf(table).filter((spec) => nameOf(spec) === name?.replace(/^portico_/, ""));
+  const index = named.find(({ key }) => key[0]?.[0] === field) ?? named[0];
+  if (index !== undefined) return index.key.map(([each]) => each);
+  // An index that was there before the table goes by whatever name; its first field stands before its first value.
   return field === undefined ? [] : [field];
 }
 

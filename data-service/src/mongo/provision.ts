@@ -1,7 +1,8 @@
 // Makes a table's collection and indexes; running it again changes nothing.
 import { type Collection, type Db, type IndexDescriptionInfo, MongoServerError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
-import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
+import { freeField } from "../catalog/fields.js";
+import { type IndexSpec, indexesOf, keyIdentity } from "../catalog/indexes.js";
 import { shardById } from "./sharding.js";
 
 const NAMESPACE_EXISTS = 48;
@@ -19,9 +20,12 @@ export async function provisionTable(db: Db, table: Table): Promise<void> {
 export async function ensureIndexes(collection: Collection, specs: readonly IndexSpec[]): Promise<void> {
   const existing = await collection.indexes();
   const missing = specs.filter((spec) => !existing.some((index) => serves(index, spec)));
+  const taken = new Set(existing.map(({ name }) => name ?? ""));
   const named = missing.map((spec) => {
-    const isTaken = existing.some(({ name }) => name === indexName(spec));
-    return { ...driverIndex(spec), ...(isTaken ? { name: `portico_${indexName(spec)}` } : {}) };
+    const usual = indexName(spec);
+    const name = taken.has(usual) ? freeField(`portico_${usual}`, taken) : usual;
+    taken.add(name);
+    return { ...driverIndex(spec), ...(name === usual ? {} : { name }) };
   });
   if (named.length > 0) await collection.createIndexes(named);
 }
@@ -49,7 +53,7 @@ export function comparesPlainly({ collation }: IndexDescriptionInfo): boolean {
 }
 
 function hasKey({ key }: IndexDescriptionInfo, spec: IndexSpec): boolean {
-  return Object.entries(key).flat().join(" ") === spec.key.flat().join(" ");
+  return keyIdentity(Object.entries(key)) === keyIdentity(spec.key);
 }
 
 function sameOptions(index: IndexDescriptionInfo, spec: IndexSpec): boolean {
@@ -69,7 +73,7 @@ export async function makeCollection(db: Db, name: string): Promise<void> {
 }
 
 /** The name MongoDB gives an index by its keys; the same for the same index at every start. */
-export function indexName({ key }: IndexSpec): string {
+function indexName({ key }: IndexSpec): string {
   return key.flat().join("_");
 }
 

@@ -2,7 +2,7 @@
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Relation, Table } from "../catalog/catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
-import type { IndexSpec } from "../catalog/indexes.js";
+import { type IndexSpec, keyIdentity } from "../catalog/indexes.js";
 import type { Holder } from "../mongo/catalog-store.js";
 import type { Change } from "../mongo/change-store.js";
 import type { Report } from "../mongo/table-data.js";
@@ -45,9 +45,8 @@ async function followRules(deps: ChangeDeps, change: Change): Promise<void> {
   await deps.rules.follow({ ...change, at: deps.clock.now() }, (rule) => followNames(rule, before, after));
 }
 
-/** MongoDB tells indexes apart by their keys. */
 export function sameKeys(a: IndexSpec, b: IndexSpec): boolean {
-  return a.key.flat().join(" ") === b.key.flat().join(" ");
+  return keyIdentity(a.key) === keyIdentity(b.key);
 }
 
 /** Not one whose name the new definition uses for another index. */

@@ -16,12 +16,11 @@ import {
 } from "../catalog/changes.js";
 import { checkDefinition } from "../catalog/check-definition.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
-import { type IndexSpec, indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
+import { type IndexSpec, indexesOf, keyIdentity, MAX_INDEXES } from "../catalog/indexes.js";
 import { definitionJson, mergeDefinition } from "../catalog/merge-definition.js";
 import { revertChange } from "../catalog/revert-change.js";
 import { isObject, type Json, kindOf } from "../json.js";
 import type { Change } from "../mongo/change-store.js";
-import { indexName } from "../mongo/provision.js";
 import { newlyDerived } from "./newly-derived.js";
 
 /** A change of one table, ready to be made. */
@@ -308,7 +307,7 @@ export function indexChanges({ before, after }: Pick<Plan, "before" | "after">):
   readonly build: readonly IndexSpec[];
   readonly drop: readonly IndexSpec[];
 } {
-  const key = (spec: IndexSpec): string => `${indexName(spec)} ${spec.unique} ${spec.absent ?? ""}`;
+  const key = (spec: IndexSpec): string => `${keyIdentity(spec.key)} ${spec.unique} ${spec.absent ?? ""}`;
   const [former, wanted] = [before, after].map((table) => (table === undefined ? [] : indexesOf(table)));
   const without = (list: readonly IndexSpec[] = [], other: readonly IndexSpec[] = []): IndexSpec[] => {
     const known = new Set(other.map(key));
