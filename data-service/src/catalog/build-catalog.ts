@@ -10,6 +10,8 @@ export interface SystemTableDefinition extends TableDefinition {
   readonly secrets: readonly string[];
   /** See Table. */
   readonly journal?: boolean;
+  /** See Table. */
+  readonly ownCreate?: boolean;
   readonly uniquesWithNull?: readonly (readonly string[])[];
   /** Names of relations that the service alone writes. */
   readonly readOnlyRelations?: readonly string[];
@@ -37,12 +39,12 @@ export function buildCatalog(
 
 function buildSystemTable(definition: SystemTableDefinition, all: readonly TableDefinition[]): Table {
   const table = buildTable(definition, all, definition.secrets);
-  const { journal = false, uniquesWithNull = [], readOnlyRelations = [] } = definition;
+  const { journal = false, ownCreate = false, uniquesWithNull = [], readOnlyRelations = [] } = definition;
   const relations = [...table.relations].map(([name, relation]): [string, Relation] => [
     name,
     readOnlyRelations.includes(name) ? { ...relation, readOnly: true } : relation,
   ]);
-  return { ...table, journal, uniquesWithNull, relations: new Map(relations) };
+  return { ...table, journal, ownCreate, uniquesWithNull, relations: new Map(relations) };
 }
 
 function buildTable(

@@ -104,6 +104,8 @@ export interface Table {
   readonly system: boolean;
   /** Written by the service alone: no request makes, changes or deletes its records, and nothing links to them. */
   readonly journal?: boolean;
+  /** Its records are made by calls of their own: no body brings new ones along. */
+  readonly ownCreate?: boolean;
   readonly idColumn: Column;
   /** When a record was made and last changed, as far as that is known. */
   readonly createdAt: Column;

@@ -480,7 +480,7 @@ function checkRelation(
   reader.knows(memberKeys(RELATION_KEYS, context));
   const name = checkMemberName(reader);
   const type = reader.choice("type", RELATION_TYPES);
-  const table = checkTarget(reader, ownName, context.catalog);
+  const table = checkTarget(reader, ownName, context);
   const inverse = reader.text("inverse") ?? null;
   const inverseProblem = inverse === null ? undefined : memberNameProblem(inverse);
   if (inverseProblem !== undefined) reader.problem("inverse", inverseProblem);
@@ -526,9 +526,11 @@ function checkOnDelete(reader: Reader, list: boolean, required: boolean): OnDele
   return onDelete;
 }
 
-function checkTarget(reader: Reader, ownName: string, catalog: Catalog): string {
+function checkTarget(reader: Reader, ownName: string, { catalog, systemPrefix }: DefinitionContext): string {
   const table = reader.text("table") ?? "";
-  if (catalog.tables.get(table)?.journal) reader.problem("table", `nothing can link to "${table}"`);
+  // A record of the table of tables is a definition, which nothing but the making and changing of a table may write.
+  const isClosed = table === `${systemPrefix}table` || catalog.tables.get(table)?.journal === true;
+  if (isClosed) reader.problem("table", `nothing can link to "${table}"`);
   if (table === "" || (table !== ownName && !catalog.tables.has(table))) {
     reader.problem(
       "table",

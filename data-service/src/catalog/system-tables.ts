@@ -31,17 +31,18 @@ function systemTable(
     secrets?: string[];
     indexes?: string[][];
     journal?: boolean;
+    ownCreate?: boolean;
     uniquesWithNull?: string[][];
     readOnlyRelations?: string[];
   },
 ): SystemTableDefinition {
   const { columns, relations = [], fields = {}, secrets = [], indexes = [], journal = false } = parts;
-  const { uniquesWithNull = [], readOnlyRelations = [] } = parts;
+  const { ownCreate = false, uniquesWithNull = [], readOnlyRelations = [] } = parts;
   const columnFields = columns.map((each): [string, string] => [each.id, each.name]);
   const relationFields = relations.map((each): [string, string] => [each.id, `${each.name}Id`]);
   return {
     ...{ id: name, name, description: null, singleton: false, idType: "objectId", uniques: [], indexes },
-    ...{ columns, relations, secrets, journal, uniquesWithNull, readOnlyRelations },
+    ...{ columns, relations, secrets, journal, ownCreate, uniquesWithNull, readOnlyRelations },
     storage: {
       collection: name,
       fields: { ...Object.fromEntries([...columnFields, ...relationFields]), ...fields },
@@ -68,6 +69,7 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
         column("indexes", "json"),
         column("change", "json", { readOnly: true }),
       ],
+      ownCreate: true,
     }),
     systemTable(`${prefix}role`, {
       columns: [column("name", "string", { required: true, unique: true }), column("description", "text")],
@@ -156,6 +158,7 @@ function fileTables(prefix: string): SystemTableDefinition[] {
       ],
       relations: [{ ...folder, inverse: "files" }, toOne("uploadedBy", `${prefix}user`)],
       readOnlyRelations: ["uploadedBy"],
+      ownCreate: true,
     }),
   ];
 }

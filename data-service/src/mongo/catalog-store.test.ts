@@ -64,6 +64,26 @@ describe("a table that is being made", () => {
   });
 });
 
+describe("what lies among the definitions and is none", () => {
+  const stranger = { name: "a", createdAt: new Date(), updatedAt: new Date() };
+
+  it("is no table, and keeps no name from one", async () => {
+    await db.collection("svc_table").createIndex({ name: 1 }, { unique: true });
+    await db.collection("svc_table").insertOne({ ...stranger });
+    expect(await names()).toEqual([]);
+    const a = await reserved("a");
+    expect(await store.publish(a, 0)).toBe(true);
+    expect(await store.load()).toEqual([a]);
+  });
+
+  it("is not read as a part of one", async () => {
+    const a = await reserved("a");
+    await store.publish(a, 0);
+    await db.collection("svc_table").updateOne({ name: "a" }, { $set: { _n_x: 1, _v_x: 2 } });
+    expect(await store.load()).toEqual([a]);
+  });
+});
+
 describe("publishing", () => {
   it("lets one of twenty at the same moment win", async () => {
     const all = await Promise.all(Array.from({ length: 20 }, (_, at) => reserved(`t${at}`)));

@@ -130,6 +130,7 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
     const reserved = await making.findOne({ _id: name, "table._id": id });
     if (reserved === null) return;
     const { _id, ...definition } = reserved.table;
+    await makeRoom(tables, definition.name);
     const { upsertedCount } = await tables.updateOne({ _id }, { $setOnInsert: definition }, { upsert: true });
     // Whoever was slow here may come after the table was deleted again.
     const removed =
@@ -144,7 +145,7 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
     },
     async load() {
       await settle();
-      const ready = await tables.find().sort({ _id: 1 }).toArray();
+      const ready = await tables.find(IS_DEFINITION).sort({ _id: 1 }).toArray();
       return ready.map(toDefinition);
     },
     async interrupted() {
@@ -265,6 +266,7 @@ async function settleChange(
   for (const { id: table, ...definition } of change.after) {
     const _id = ObjectId.createFromHexString(table);
     const now = { ...definition, revision: version, updatedAt: change.at };
+    await makeRoom(tables, definition.name);
     const { matchedCount } = await tables.updateOne({ _id, ...older }, { $set: now });
     const isBack = change.before.every((each) => each.id !== table);
     // A table that was deleted comes back; its id tells when it was made.
@@ -301,14 +303,24 @@ async function advance(
   return result.modifiedCount === 1;
 }
 
+/** Every definition says where its data lies; whatever else was put into the collection is no table. */
+const IS_DEFINITION = { "storage.collection": { $exists: true } } as const;
+
+/** What is no definition must not keep a name from a table: names are unique. */
+async function makeRoom(tables: Collection<TableDocument>, name: string): Promise<void> {
+  await tables.deleteMany({ name, $nor: [IS_DEFINITION] });
+}
+
+/** Of a document only what belongs to a definition: other fields must not get into the next one. */
 function toDefinition(document: TableDocument): TableDefinition {
-  const {
-    _id,
-    createdAt: _created,
-    updatedAt: _updated,
-    revision: _revision,
-    change: _change,
-    ...definition
-  } = document;
-  return { id: _id.toHexString(), ...definition };
+  const { _id, name, description, singleton, changes, history, softDelete, shardKey, idType } = document;
+  const { columns, relations, uniques, indexes, storage } = document;
+  return {
+    ...{ id: _id.toHexString(), name, description, singleton },
+    ...(changes === undefined ? {} : { changes }),
+    ...(history === undefined ? {} : { history }),
+    ...(softDelete === undefined ? {} : { softDelete }),
+    ...(shardKey === undefined ? {} : { shardKey }),
+    ...{ idType, columns, relations, uniques, indexes, storage },
+  };
 }

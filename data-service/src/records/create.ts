@@ -1,4 +1,5 @@
 // POST of records: check everything, write all or none, answer with the records as they are now.
+import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { isArray, type Json } from "../json.js";
@@ -131,8 +132,11 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
     catalog,
     maxDepth: deps.limits.maxDepth,
     mostAtOnce: MAX_BULK,
-    check: (table, body) =>
-      void alternativesFor(openWrite(deps, rights, catalog, table, "create", PLAIN), body),
+    check(table, body) {
+      const context = openWrite(deps, rights, catalog, table, "create", PLAIN);
+      requireCommonCreate(table);
+      alternativesFor(context, body);
+    },
     async make(table, bodies, log, pathOf) {
       const bound = await bindCreates(deps, rights, table.name, bodies, { parameters: PLAIN, pathOf });
       const { ids } = await runCreate(deps, table, await judgeCreates(deps, bound), log, pathOf);
@@ -140,6 +144,13 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
       return ids.map((id) => COLUMN_TYPES[table.idColumn.type].toJson(id));
     },
   };
+}
+
+/** A file without bytes, or a table without a collection, would be neither. @throws AppError VALIDATION_ERROR */
+function requireCommonCreate({ name, ownCreate }: Table): void {
+  if (ownCreate !== true) return;
+  const message = [`id: is required: a new record of "${name}" is made by a call of its own`];
+  throw new AppError("VALIDATION_ERROR", { message });
 }
 
 /** Creates records and those that they bring along, all or none. */

@@ -290,6 +290,29 @@ describe("a change with records inside", () => {
 });
 
 describe("records inside a body", () => {
+  it("are made as everywhere: users with a password that is hashed, and files by their upload alone", async () => {
+    await makeTable(admin, {
+      name: "teams",
+      relations: [
+        { name: "head", type: "many-to-one", table: "svc_user" },
+        { name: "logo", type: "many-to-one", table: "svc_file" },
+      ],
+    });
+    const eve = { email: "Eve@Example.com", password: "eve's password" };
+    expect((await admin.post("/teams", { head: { ...eve, password: "short" } })).body.message).toEqual([
+      expect.stringMatching(/^head\.password: /),
+    ]);
+    const team = await make(admin, "teams", { head: eve });
+    expect((await (await signIn(`${stack.appUrl}/api`, eve)).get("/me")).status).toBe(200);
+    const needsId = ['logo.id: is required: a new record of "svc_file" is made by a call of its own'];
+    for (const { status, body } of [
+      await admin.post("/teams", { logo: { filename: "x" } }),
+      await admin.patch(`/teams/${team.id}`, { logo: { filename: "x" } }),
+    ])
+      expect([status, body.message]).toEqual([400, needsId]);
+    expect((await admin.get("/svc_file")).body.data).toEqual([]);
+  });
+
   it("are made by the rules for their tables, columns and values included", async () => {
     const rule = (parts: Row) => make(admin, "svc_permission", { role, ...parts });
     for (const table of ["posts", "comments", "authors"]) await rule({ table, action: "read" });

@@ -212,6 +212,8 @@ describe("a relation", () => {
   it.each([
     ["to a table that does not exist", { table: "nowhere" }, "table"],
     ["without a table", { table: null }, "table"],
+    ["to the table of tables", { table: "svc_table" }, "table"],
+    ["to the audit log", { table: "svc_audit" }, "table"],
     ["of an unknown type", { type: "one-to-many" }, "type"],
     ["with an unknown onDelete", { onDelete: "EXPLODE" }, "onDelete"],
     ["that is required and set null", { required: true, onDelete: "SET NULL" }, "onDelete"],
