@@ -2,6 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { JsonObject } from "../json.js";
 import { catalog } from "../query/library-fixture.js";
 import { checkDefinition } from "./check-definition.js";
+import type { TableDefinition } from "./definition.js";
 
 function check(body: JsonObject) {
   let ids = 0;
@@ -102,6 +103,45 @@ describe("a definition", () => {
   it("takes values as a bare list of options", () => {
     expect(check(column({ type: "enum", options: ["a", "b"] }))).toMatchObject({
       definition: { columns: [{ options: { values: ["a", "b"] } }] },
+    });
+  });
+});
+
+describe("a member's id", () => {
+  const A = "a".repeat(24);
+  const B = "b".repeat(24);
+  const existing: TableDefinition = {
+    ...{ id: "t", name: "t", description: null, singleton: false, idType: "objectId" },
+    columns: [
+      {
+        ...{ id: A, name: "a", type: "string", required: false, unique: false, hidden: false },
+        ...{ readOnly: false, encrypted: false, searchable: false, description: null },
+      },
+    ],
+    relations: [
+      {
+        ...{ id: B, name: "b", type: "many-to-one", table: "authors", inverse: null, required: false },
+        ...{ onDelete: "SET NULL", counted: false, description: null },
+      },
+    ],
+    ...{ uniques: [], indexes: [], storage: { collection: "t", fields: { [A]: "a", [B]: "bId" } } },
+  };
+
+  it.each([false, true])("stays with its kind (from a schema file: %s)", (ownIds) => {
+    const ids = ["new", "newer"].values();
+    const newId = (): string => ids.next().value ?? "none";
+    const context = { catalog, systemPrefix: "svc_", newId, existing, ownIds };
+    const swapped = {
+      name: "t",
+      columns: [{ id: B, name: "a", type: "string" }],
+      relations: [{ id: A, name: "b", type: "many-to-one", table: "authors" }],
+    };
+    expect(checkDefinition(swapped, context)).toEqual({
+      ok: false,
+      problems: [
+        "columns[0].id: there is no such member; leave the id out for a new one",
+        "relations[0].id: there is no such member; leave the id out for a new one",
+      ],
     });
   });
 });
@@ -254,6 +294,10 @@ describe("a definition that makes no sense is refused with the place and the rea
     [relation({ table: "t", inverse: "r" }), 'relations[0].inverse: "t" has a "r" already'],
     [{ ...column({}), uniques: ["c"] }, "uniques[0]: must be a list of 1 to 16 names"],
     [{ ...column({}), uniques: [[]] }, "uniques[0]: must be a list of 1 to 16 names"],
+    [{ ...column({}), uniques: [[["c"]]] }, "uniques[0]: must be a list of 1 to 16 names"],
+    [{ ...column({}), indexes: [["c", { toString: 1 }]] }, "indexes[0]: must be a list of 1 to 16 names"],
+    [{ name: "t", uniques: [["id"]] }, 'uniques[0]: "id" alone is unique and indexed in every table'],
+    [{ name: "t", indexes: [["-id"]] }, 'indexes[0]: "id" alone is unique and indexed in every table'],
     [{ ...column({}), uniques: [["cc"]] }, 'uniques[0]: "cc" can\'t be used here; did you mean "c"?'],
     [{ ...column({}), uniques: [["-c"]] }, 'uniques[0]: "-c" can\'t be used here; did you mean "c"?'],
     [{ ...column({}), uniques: [["c", "c"]] }, "uniques[0]: names a member more than once"],

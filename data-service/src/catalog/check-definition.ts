@@ -201,13 +201,17 @@ function checkTableName(reader: Reader, { systemPrefix }: DefinitionContext): st
   return name;
 }
 
+type MemberKind = "columns" | "relations";
+
 /** A member's id: its own when the table has it already, or when it may bring one along. */
-function memberId(reader: Reader, { existing, ownIds, newId }: DefinitionContext): string {
+function memberId(reader: Reader, kind: MemberKind, { existing, ownIds, newId }: DefinitionContext): string {
   const given = reader.raw("id");
   if (given === undefined) return newId();
-  const known = existing === undefined ? [] : [...existing.columns, ...existing.relations];
-  if (known.some((each) => each.id === given)) return String(given);
-  if (ownIds && typeof given === "string" && OWN_ID.test(given)) return given;
+  const has = (other: MemberKind): boolean => existing?.[other].some(({ id }) => id === given) === true;
+  if (has(kind)) return String(given);
+  // The field of a column holds values, that of a relation ids: neither can go on as the other.
+  const isOthers = has(kind === "columns" ? "relations" : "columns");
+  if (ownIds && typeof given === "string" && OWN_ID.test(given) && !isOthers) return given;
   reader.problem("id", "there is no such member; leave the id out for a new one");
   return newId();
 }
@@ -311,7 +315,7 @@ function checkColumn(
   const options = checkOptions(reader, type);
   const rules = checkRules(reader, type);
   const column = {
-    id: memberId(reader, context),
+    id: memberId(reader, "columns", context),
     ...{ name, type, required: reader.flag("required"), unique: reader.flag("unique") },
     ...{
       hidden: reader.flag("hidden"),
@@ -490,7 +494,7 @@ function checkRelation(
     reader.problem("required", "a many-to-many relation can't be required");
   const onDelete = checkOnDelete(reader, type === "many-to-many", required);
   return {
-    ...{ id: memberId(reader, context), name, type, table, inverse, required, onDelete },
+    ...{ id: memberId(reader, "relations", context), name, type, table, inverse, required, onDelete },
     counted: checkCounted(reader, type, inverse),
     description: reader.text("description") ?? null,
   };
@@ -594,10 +598,12 @@ function checkKeys(
     ...relations.filter((each) => each.type !== "many-to-many").map((each) => each.name),
   ]);
   return reader.list(key).flatMap((entry, at) => {
-    const names = isArray(entry) ? entry.map(String) : [];
+    const names = namesIn(entry);
     if (names.length === 0 || names.length > 16)
       reader.problem(`${key}[${at}]`, "must be a list of 1 to 16 names");
     const bares = names.map((name) => bareName(name, key));
+    if (bares.length === 1 && bares[0] === "id")
+      reader.problem(`${key}[${at}]`, '"id" alone is unique and indexed in every table');
     if (new Set(bares).size < bares.length) reader.problem(`${key}[${at}]`, "names a member more than once");
     if (columns.filter((each) => each.type === "enumList" && bares.includes(each.name)).length > 1)
       reader.problem(`${key}[${at}]`, "can hold one enumList column at most");
@@ -607,6 +613,13 @@ function checkKeys(
     }
     return [names];
   });
+}
+
+/** Nothing where not every entry is a name. */
+function namesIn(entry: Json): string[] {
+  const given = isArray(entry) ? entry : [];
+  const names = given.filter((each) => typeof each === "string");
+  return names.length < given.length ? [] : names;
 }
 
 /** A list can't be unique together with anything, and what is sealed or untyped has no order. */

@@ -486,6 +486,19 @@ describe("refused", () => {
       expect(text).toContain(`${path}: `);
   });
 
+  it("a column in the place of a relation, and the other way round", async () => {
+    const relations = [{ name: "r", type: "many-to-one", table: "people" }];
+    const made = await table({ ...TEXT, relations });
+    const [column, relation] = [made.columns[0], made.relations[0]];
+    const asColumn = { columns: [column, { id: relation.id, name: "taken", type: "string" }], relations: [] };
+    await unprocessable(made.id, asColumn, "columns[1].id");
+    const asRelation = {
+      columns: [],
+      relations: [relation, { ...relations[0], id: column.id, name: "taken" }],
+    };
+    await unprocessable(made.id, asRelation, "relations[1].id");
+  });
+
   it("a taken name: 409", async () => {
     const [one, other] = [await table(TEXT), await table(TEXT)];
     const { status, body } = await patch(one.id, { name: other.name });

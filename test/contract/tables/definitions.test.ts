@@ -208,6 +208,41 @@ describe("a column", () => {
   });
 });
 
+describe("uniques and indexes", () => {
+  it.each([
+    ["a unique id", { uniques: [["id"]] }, "uniques[0]"],
+    ["an index on the id alone, backwards too", { indexes: [["-id"]] }, "indexes[0]"],
+    ["an object", { uniques: [[{ toString: 1 }]] }, "uniques[0]"],
+    ["a list in the place of a name", { indexes: [[["a"]]] }, "indexes[0]"],
+  ])("of %s are refused in a new table and in a change, and nothing is made", async (_name, keys, path) => {
+    const columns = [{ name: "a", type: "string" }];
+    expectProblems(await define({ name: "never_made", columns, ...keys }), path);
+    expect((await admin.get("/never_made")).status).toBe(404);
+    const [{ id }] = (await admin.get("/svc_table", { filter: { name: "authors" } })).body.data;
+    expectProblems(await admin.patch(`/svc_table/${id}`, keys), path);
+  });
+
+  it("with keys that read alike are two: a pair, and a column whose name is the pair's", async () => {
+    const columns = [
+      ...["a", "b"].map((name) => ({ name, type: "string" })),
+      { name: "a_1_b", type: "string", unique: true },
+    ];
+    const { status, body } = await define({ name: "alike", columns, uniques: [["a", "b"]] });
+    expect([status, body.message]).toEqual([201, "Success"]);
+    const first = { a: "x", b: "y", a_1_b: "z" };
+    expect((await admin.post("/alike", first)).status).toBe(201);
+    const refused = [
+      { ...first, a_1_b: "other" },
+      [{ ...first, a: "other" }],
+      [{ ...first, a_1_b: "other" }],
+    ];
+    const fields = await Promise.all(
+      refused.map(async (each) => (await admin.post("/alike", each)).body.error?.details?.fields),
+    );
+    expect(fields).toEqual([["a", "b"], ["a_1_b"], ["a", "b"]]);
+  });
+});
+
 describe("a relation", () => {
   it.each([
     ["to a table that does not exist", { table: "nowhere" }, "table"],
