@@ -114,6 +114,36 @@ describe("SCHEMA_FILE", () => {
     });
   });
 
+  it.each([[["articles", "posts"]], [["posts", "articles"]]])(
+    "renames a table by its id and makes a new one of its former name, listed as %j",
+    async (order) => {
+      const columns = [{ name: "title", type: "string" }];
+      await write([{ name: "posts", columns }]);
+      const [{ id }] = await startAnd(async (admin) => {
+        await admin.post("/posts", { title: "kept" });
+        return tables(admin);
+      });
+      const file: Record<string, object> = {
+        articles: { id, name: "articles", columns },
+        posts: {
+          ...{ name: "posts", columns: [{ name: "text", type: "text" }] },
+          relations: [{ name: "article", type: "many-to-one", table: "articles" }],
+        },
+      };
+      await write(order.map((name) => file[name]));
+      const made = await startAnd(async (admin) => {
+        expect((await admin.get("/articles", { fields: "id,title" })).body.data).toMatchObject([
+          { title: "kept" },
+        ]);
+        expect((await admin.get("/posts", { fields: "text,article" })).body.data).toEqual([]);
+        return tables(admin);
+      });
+      expect(made.find(({ name }: { name: string }) => name === "articles").id).toBe(id);
+      expect(await startAnd(tables)).toEqual(made);
+    },
+    60_000,
+  );
+
   it("stops the start where data would be lost, with the list, and nothing is changed", async () => {
     await write(LIBRARY);
     const before = await startAnd(async (admin) => {

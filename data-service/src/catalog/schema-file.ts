@@ -29,9 +29,14 @@ export function readSchemaFile(text: string): { tables: readonly FileTable[]; pr
     return [];
   });
   const names = tables.map(({ name }) => name);
-  for (const name of new Set(names.filter((each, at) => names.indexOf(each) !== at)))
-    problems.push(`tables: "${name}" is there more than once`);
+  const ids = tables.flatMap(({ id }) => id ?? []);
+  for (const twice of [...repeated(names), ...repeated(ids)])
+    problems.push(`tables: "${twice}" is there more than once`);
   return { tables, problems };
+}
+
+function repeated(list: readonly string[]): ReadonlySet<string> {
+  return new Set(list.filter((each, at) => list.indexOf(each) !== at));
 }
 
 function parse(text: string): Json | undefined {
@@ -43,12 +48,20 @@ function parse(text: string): Json | undefined {
   }
 }
 
-/** The table that a file's table describes: by its id, else by its name. */
+/**
+ * The table that a file's table describes: by its id, else by its name, unless another table of the file is that one by
+ * its id.
+ */
 export function matchTable(
   { id, name }: FileTable,
+  file: readonly FileTable[],
   definitions: readonly TableDefinition[],
 ): TableDefinition | undefined {
-  return definitions.find((each) => each.id === id) ?? definitions.find((each) => each.name === name);
+  const claimed = new Set(file.map((each) => each.id));
+  return (
+    definitions.find((each) => each.id === id) ??
+    definitions.find((each) => each.name === name && !claimed.has(each.id))
+  );
 }
 
 const COLUMN_KEYS = [
@@ -148,7 +161,8 @@ function short(json: JsonObject): JsonObject {
     (value === false && FLAGS.includes(key)) ||
     (key === "idType" && value === "objectId") ||
     (key === "onDelete" && value === "SET NULL") ||
-    (isArray(value) && value.length === 0);
+    // The default of a column may well be an empty list.
+    (isArray(value) && value.length === 0 && key !== "default");
   const kept = Object.entries(json).filter((entry) => !isDefault(entry));
   return Object.fromEntries(
     kept.map(([key, value]) => {

@@ -9,6 +9,7 @@ import type { ChangeDeps } from "./change-deps.js";
 import { changeTable } from "./change-table.js";
 import { createTable, type SchemaDeps } from "./create-table.js";
 import { type Plan, planChange } from "./plan-change.js";
+import type { Started } from "./run-change.js";
 
 /** How long a table that another instance is making is waited for. */
 const PATIENCE_MS = 15_000;
@@ -31,11 +32,12 @@ export async function compareFile(
   tables: readonly FileTable[],
 ): Promise<TableDifference[]> {
   const stored = await deps.catalogStore.load();
-  const fresh = tables.filter((each) => matchTable(each, stored) === undefined).map(stubOf);
+  const fresh = tables.filter((each) => matchTable(each, tables, stored) === undefined).map(stubOf);
   let definitions: readonly TableDefinition[] = [...stored, ...fresh];
   const differences: TableDifference[] = [];
-  for (const table of tables) {
-    const existing = matchTable(table, definitions);
+  const first = givingWay(tables, stored);
+  for (const table of [...first, ...tables.filter((each) => !first.includes(each))]) {
+    const existing = matchTable(table, tables, definitions);
     if (existing === undefined) throw new Error(`no table "${table.name}"`);
     const isNew = fresh.some(({ id }) => id === existing.id);
     const { plan, ...found } = await differenceOf(deps, definitions, existing, table, isNew);
@@ -44,6 +46,15 @@ export async function compareFile(
     if (plan !== undefined) definitions = replaced(definitions, plan);
   }
   return differences;
+}
+
+/** Tables of the file that are to be renamed, and whose name of now a new one takes: they go before it. */
+function givingWay(tables: readonly FileTable[], stored: readonly TableDefinition[]): readonly FileTable[] {
+  const fresh = tables.filter((each) => matchTable(each, tables, stored) === undefined);
+  return tables.filter((table) => {
+    const existing = matchTable(table, tables, stored);
+    return existing?.name !== table.name && fresh.some(({ name }) => name === existing?.name);
+  });
 }
 
 async function differenceOf(
@@ -91,7 +102,7 @@ function replaced(definitions: readonly TableDefinition[], plan: Plan): TableDef
 }
 
 /** A new table before it has any members: relations of the others may lead to it already. */
-function stubOf({ name, json }: FileTable): TableDefinition {
+export function stubOf({ name, json }: FileTable): TableDefinition {
   return {
     ...{ id: new ObjectId().toHexString(), name, description: null, singleton: false, idType: "objectId" },
     ...{ columns: [], relations: [], uniques: [], indexes: [], storage: stubStorage(name, json) },
@@ -120,15 +131,37 @@ export async function applyFile(
     ({ problems, confirmable }) => problems.length > 0 && !(confirmed && confirmable),
   );
   if (stops) return differences;
-  for (const table of tables) await ensureThere(deps, table);
-  for (const table of tables) await changeToFile(deps, table, confirmed);
+  for (const table of givingWay(tables, await deps.catalogStore.load())) await rename(deps, tables, table);
+  for (const table of tables) await ensureThere(deps, tables, table);
+  for (const table of tables) await changeToFile(deps, tables, table, confirmed);
   return differences.map((each) => ({ ...each, problems: [] }));
 }
 
+async function rename(deps: ChangeDeps, tables: readonly FileTable[], table: FileTable): Promise<void> {
+  const { id } = await existingOf(deps, tables, table);
+  await (await changeTable(deps, id, { name: table.name }, undefined, true)).done;
+}
+
+/** @throws AppError 409 */
+export async function existingOf(
+  deps: ChangeDeps,
+  tables: readonly FileTable[],
+  table: FileTable,
+): Promise<TableDefinition> {
+  const existing = matchTable(table, tables, await deps.catalogStore.load());
+  if (existing === undefined)
+    throw new AppError("CONFLICT", `The table "${table.name}" was removed meanwhile.`);
+  return existing;
+}
+
 /** Another instance may apply the same file at this moment: a table that it is making is waited for. */
-async function ensureThere(deps: ChangeDeps & SchemaDeps, table: FileTable): Promise<void> {
+async function ensureThere(
+  deps: ChangeDeps & SchemaDeps,
+  tables: readonly FileTable[],
+  table: FileTable,
+): Promise<void> {
   const began = performance.now();
-  while (matchTable(table, await deps.catalogStore.load()) === undefined) {
+  while (matchTable(table, tables, await deps.catalogStore.load()) === undefined) {
     const refusal = await createBare(deps, table);
     if (refusal === undefined) return;
     if (performance.now() - began > PATIENCE_MS) throw refusal;
@@ -137,7 +170,7 @@ async function ensureThere(deps: ChangeDeps & SchemaDeps, table: FileTable): Pro
 }
 
 /** @returns why not, when the name is taken or reserved */
-async function createBare(
+export async function createBare(
   deps: ChangeDeps & SchemaDeps,
   { name, id, json }: FileTable,
 ): Promise<AppError | undefined> {
@@ -154,18 +187,28 @@ async function createBare(
   }
 }
 
-async function changeToFile(deps: ChangeDeps, table: FileTable, confirmed: boolean): Promise<void> {
-  const existing = matchTable(table, await deps.catalogStore.load());
-  if (existing === undefined)
-    throw new AppError("CONFLICT", `The table "${table.name}" was removed meanwhile.`);
+/** @param confirmed also at a cost that can be confirmed */
+export async function changeToFile(
+  deps: ChangeDeps,
+  tables: readonly FileTable[],
+  table: FileTable,
+  confirmed: boolean,
+): Promise<void> {
+  const existing = await existingOf(deps, tables, table);
   const body = changeBody(table, existing);
-  const change = async (hash: string | undefined): Promise<void> =>
-    (await changeTable(deps, existing.id, body, hash, true)).done;
+  await confirming(confirmed, (hash) => changeTable(deps, existing.id, body, hash, true));
+}
+
+/** Makes a change to its end; where `confirmed`, also at a cost that can be confirmed. */
+export async function confirming(
+  confirmed: boolean,
+  change: (hash: string | undefined) => Promise<Started>,
+): Promise<void> {
   try {
-    await change(undefined);
+    await (await change(undefined)).done;
   } catch (error) {
     const hash = error instanceof AppError ? error.details?.confirmHash : undefined;
     if (!confirmed || typeof hash !== "string") throw error;
-    await change(hash);
+    await (await change(hash)).done;
   }
 }
