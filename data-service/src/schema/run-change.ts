@@ -4,7 +4,7 @@ import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import type { Table } from "../catalog/catalog.js";
 import { spreadsRecords, switchesWrites } from "../catalog/changes.js";
-import type { TableDefinition } from "../catalog/definition.js";
+import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { Holder } from "../mongo/catalog-store.js";
 import type { Change } from "../mongo/change-store.js";
@@ -127,32 +127,57 @@ async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Order):
 }
 
 /**
- * Records that were written while a required column was gone have no value for it: it comes back optional then.
- * Nothing of this can happen to a change that is not an undo, whose costs were confirmed.
+ * Records that were written while a required column was gone have no value for it, and those whose link led to a record
+ * that was deleted meanwhile lose it: it comes back optional then. Nothing of this can happen to a change that is not an
+ * undo, whose costs were confirmed.
  */
 async function withoutUnmetNeeds(deps: ChangeDeps, plan: Plan): Promise<Plan> {
   const [own] = plan.definitions;
-  const { before } = plan;
-  if (plan.undoes === undefined || before === undefined || own?.to === undefined) return plan;
-  const { to } = own;
-  const restores = plan.fills.filter((each) => each.kind === "restore" || each.kind === "restoreLinks");
-  const unmet = async <Member extends { readonly id: string; readonly required: boolean }>(
+  if (plan.undoes === undefined || own?.to === undefined) return plan;
+  const { from, to } = own;
+  const whereUnmet = async <Member extends Needing>(
     member: Member,
-  ) => {
+    isUnmet: (member: Member, field: string) => Promise<boolean>,
+  ): Promise<Member> => {
     const field = to.storage.fields[member.id];
-    const isBack = field !== undefined && own.from?.storage.fields[member.id] !== field;
-    if (!member.required || !isBack) return member;
-    const restore = restores.find((each) => each.to === field);
-    const isUnmet =
-      restore === undefined
-        ? (await deps.data.withField(before, field, false)).records > 0
-        : await leavesGaps(deps, plan, before, restore);
-    return isUnmet ? { ...member, required: false } : member;
+    const isBack = field !== undefined && from?.storage.fields[member.id] !== field;
+    return member.required && isBack && (await isUnmet(member, field))
+      ? { ...member, required: false }
+      : member;
   };
-  const columns = await Promise.all(to.columns.map(unmet));
-  const relations = await Promise.all(to.relations.map(unmet));
+  const lacks = (_member: Needing, field: string) => leavesSomeWithout(deps, plan, field);
+  const lacksLinks = async (relation: RelationDefinition, field: string) =>
+    (await lacks(relation, field)) || losesLinks(deps, plan, to, { relation, field });
+  const columns = await Promise.all(to.columns.map((each) => whereUnmet(each, lacks)));
+  const relations = await Promise.all(to.relations.map((each) => whereUnmet(each, lacksLinks)));
   const [, ...others] = plan.definitions;
   return { ...plan, definitions: [{ ...own, to: { ...to, columns, relations } }, ...others] };
+}
+
+type Needing = Pick<RelationDefinition, "id" | "required">;
+
+/** Of a table that comes back the records are as they were, and so are those that did without a value. */
+async function leavesSomeWithout(deps: ChangeDeps, plan: Plan, field: string): Promise<boolean> {
+  const { before, fills } = plan;
+  if (before === undefined) return false;
+  const restores = fills.filter((each) => each.kind === "restore" || each.kind === "restoreLinks");
+  const restore = restores.find((each) => each.to === field);
+  return restore === undefined
+    ? (await deps.data.withField(before, field, false)).records > 0
+    : leavesGaps(deps, plan, before, restore);
+}
+
+/** Links that lead nowhere are taken out once the change is in use, but for those of adopted documents. */
+async function losesLinks(
+  deps: ChangeDeps,
+  { after }: Plan,
+  to: TableDefinition,
+  { relation, field }: { readonly relation: RelationDefinition; readonly field: string },
+): Promise<boolean> {
+  if (after === undefined || to.storage.adopted === true) return false;
+  const { tables } = await deps.catalogs.refresh();
+  const target = relation.table === to.name ? after.collection : tables.get(relation.table)?.collection;
+  return target !== undefined && (await deps.data.lostLinks(after, field, target)).length > 0;
 }
 
 /** Numbers of children that begin to be kept must not be asked before all of them are counted. */

@@ -219,6 +219,32 @@ describe("undo", () => {
     ]);
   });
 
+  it.each(["changed", "deleted"])(
+    "of a %s table brings a required relation back as optional where a record it led to was deleted",
+    async (how) => {
+      const people = await table(TEXT, [{ a: "Ann" }, { a: "Bob" }]);
+      const [ann, bob] = (await admin.get(`/${people.name}`)).body.data;
+      const owner = { type: "many-to-one", table: people.name, required: true };
+      const made = await table({
+        relations: [
+          { ...owner, name: "owner" },
+          { ...owner, name: "keeper" },
+        ],
+      });
+      await make(admin, made.name, { owner: ann.id, keeper: bob.id });
+      if (how === "deleted") await deleteConfirmed(made.id);
+      else await patchConfirmed(admin, made.id, { relations: [] });
+      expect((await admin.delete(`/${people.name}/${ann.id}`)).status).toBe(200);
+      const { relations } = await undone(made.id);
+      expect(relations.map(({ name, required }: Row) => [name, required])).toEqual([
+        ["owner", false],
+        ["keeper", true],
+      ]);
+      const { body } = await admin.get(`/${made.name}`, { fields: "owner,keeper" });
+      expect(body.data).toEqual([{ owner: null, keeper: { id: bob.id } }]);
+    },
+  );
+
   it("leaves links alone that no relation brought back, also those that lead nowhere", async () => {
     const people = await table(TEXT);
     const fans = { name: "fans", type: "many-to-many", table: people.name };
