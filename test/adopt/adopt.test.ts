@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Document, MongoClient } from "mongodb";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Collection, type Document, MongoClient, ObjectId } from "mongodb";
 import { type Api, signIn } from "../support/api.js";
 import { startEngine, stopEngine } from "../support/engine-of-run.js";
 import { fileOf } from "../support/run-state.js";
@@ -425,6 +425,75 @@ describe("a database of ten collections as other programs leave them", () => {
     const kept = { name: "kept", type: "string" };
     expect((await admin.patch(`/svc_table/${id}`, { columns: [...columns, kept] })).status).toBe(200);
     expect(await data("/plain", { fields: "title,kept" })).toEqual([{ title: "One", kept: "before" }]);
+  });
+
+  describe("given a table by hand", () => {
+    const owner = { name: "owner", type: "many-to-one", table: "owners", inverse: "things" };
+    const byHand = (definition: object) => admin.post("/svc_table", { name: "by_hand", ...definition });
+    const documents = (): Collection<Document> => client.db().collection<Document>("by_hand");
+    let ownerId: ObjectId;
+    beforeAll(async () => {
+      await admin.post("/svc_table", { name: "owners" });
+    });
+    beforeEach(async () => {
+      await documents().deleteMany({});
+      ownerId = new ObjectId((await admin.post("/owners", {})).body.data[0].id);
+      await documents().insertMany([
+        { ownerId, title: "same", tags: ["red"] },
+        { ownerId, title: "same", tags: ["red", "blue"] },
+      ]);
+    });
+    afterEach(async () => {
+      for (const { id } of await data("/svc_table", { filter: { name: "by_hand" } })) {
+        const refused = await admin.delete(`/svc_table/${id}`);
+        const { confirmHash } = refused.body.error.details;
+        expect((await admin.delete(`/svc_table/${id}?confirm=${confirmHash}`)).status).toBe(200);
+        await client.db().collection("_changes").deleteMany({ table: id });
+      }
+    });
+
+    it("counts the documents, gives them defaults, and lets be what misses a required value", async () => {
+      const made = await byHand({
+        columns: [
+          { name: "title", type: "string" },
+          { name: "stars", type: "int", default: 3 },
+          { name: "needed", type: "string", required: true },
+        ],
+        relations: [{ ...owner, counted: true }],
+      });
+      expect([made.status, made.body.message]).toEqual([201, "Success"]);
+      const record = { title: "same", stars: 3, needed: null };
+      expect(await data("/by_hand", { fields: "title,stars,needed" })).toEqual([record, record]);
+      const withoutThings = { id: String(ownerId), things: { _is_null: true } };
+      expect(await data("/owners", { filter: withoutThings })).toEqual([]);
+    });
+
+    it.each<[string, object, number, string]>([
+      ["softDelete", { softDelete: true }, 422, "softDelete: "],
+      ["a second record of a singleton", { singleton: true }, 422, "singleton: "],
+      [
+        "values that are not unique",
+        { columns: [{ name: "title", type: "string", unique: true }] },
+        409,
+        "columns.title: 2 of the records share their value",
+      ],
+      [
+        "members of lists that are not unique",
+        { columns: [{ name: "tags", type: "string", unique: true }] },
+        409,
+        "tags: ",
+      ],
+    ])("refuses %s, and leaves no table behind", async (_what, definition, status, sentence) => {
+      const refused = await byHand(definition);
+      expect([refused.status, [refused.body.message].flat().join("\n")]).toEqual([
+        status,
+        expect.stringContaining(sentence),
+      ]);
+      expect((await admin.get("/by_hand")).status).toBe(404);
+      const again = await byHand({ columns: [{ name: "title", type: "string" }] });
+      expect(again.status).toBe(201);
+      expect(await data("/by_hand", { fields: "title" })).toEqual([{ title: "same" }, { title: "same" }]);
+    });
   });
 });
 

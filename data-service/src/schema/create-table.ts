@@ -49,6 +49,13 @@ export async function createTable(deps: SchemaDeps, body: Json, ownIds = false):
   return definition.id;
 }
 
+/** A new table's definition when documents of others lie under its name, else undefined. @throws AppError 409, 422 */
+export async function adoptedBy(deps: SchemaDeps, body: Json): Promise<TableDefinition | undefined> {
+  const catalog = await deps.catalogs.refresh();
+  const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, false));
+  return definition.storage.adopted === true ? definition : undefined;
+}
+
 /** A table that was renamed or deleted keeps its collection, so a new one of its former name lies elsewhere. */
 async function withOwnCollection(
   deps: SchemaDeps,

@@ -13,7 +13,8 @@ import { readEach, readShaped, recordShape } from "../records/read-one.js";
 import { body, type OwnHandlers, respondCreated, searchOf } from "../records/routes.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { changeTable, deleteTable, undoChange } from "./change-table.js";
-import { createTable, type SchemaDeps } from "./create-table.js";
+import type { SchemaDeps } from "./create-table.js";
+import { makeTable } from "./make-table.js";
 import { oneAtATime } from "./one-at-a-time.js";
 import type { Started } from "./run-change.js";
 
@@ -36,7 +37,7 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
         POST: async (request, response) => {
           refuseOnceKey(request.get("Idempotency-Key"));
           const { table, shape } = await wish(deps, request, "create", []);
-          const id = await queue(() => createTable(deps, body(request)));
+          const id = await queue(() => makeTable(deps, body(request)));
           const made = await readEach(deps, shape, [parseId(table, id)]);
           respondCreated(
             response,

@@ -1,0 +1,53 @@
+// POST /svc_table. A table of a name under which documents lie already is made as a schema file makes one that adopts
+// them: bare first, then changed, so that the documents are asked, counted and completed like the records of any change.
+import { changeBody } from "../catalog/schema-file.js";
+import { isObject, type Json } from "../json.js";
+import { changeToFile, confirming, createBare, existingOf, stubOf } from "./apply-file.js";
+import { costsOf, requireAllowed } from "./ask-data.js";
+import type { ChangeDeps } from "./change-deps.js";
+import { deleteTable } from "./change-table.js";
+import { adoptedBy, createTable, type SchemaDeps } from "./create-table.js";
+import { planChange } from "./plan-change.js";
+
+type Deps = ChangeDeps & SchemaDeps;
+
+/**
+ * Makes a table and returns its id once it is usable.
+ * @throws AppError 422 with every problem of the definition, 409 for a taken name, or where the documents are against it
+ */
+export async function makeTable(deps: Deps, body: Json): Promise<string> {
+  const definition = await adoptedBy(deps, body);
+  if (definition === undefined || !isObject(body)) return createTable(deps, body);
+  const { name, idType, storage } = definition;
+  const table = { name, id: undefined, json: { ...body, storage: { collection: storage.collection } } };
+  const stub = { ...stubOf(table), idType };
+  const plan = planChange(
+    deps,
+    [...(await deps.catalogStore.load()), stub],
+    stub.id,
+    changeBody(table, stub),
+    true,
+  );
+  // Documents that miss a value are taken as they are: there were no rules for them.
+  const costs = (await costsOf(deps, plan)).filter(({ confirmed }) => confirmed !== "kept");
+  requireAllowed(plan, costs, undefined);
+  const refusal = await createBare(deps, table);
+  if (refusal !== undefined) throw refusal;
+  const { id } = await existingOf(deps, [table], table);
+  try {
+    await changeToFile(deps, [table], table, true);
+    return id;
+  } catch (error) {
+    await takeBack(deps, id).catch((failure: unknown) =>
+      deps.logger.error({ err: failure, table: name }, "a table without members was left behind"),
+    );
+    throw error;
+  }
+}
+
+/** Documents may be against it that were not asked about. The bare table goes without a trace, for it showed nothing. */
+async function takeBack(deps: Deps, id: string): Promise<void> {
+  await confirming(true, (hash) => deleteTable(deps, id, hash));
+  const change = await deps.changes.lastUndoable(id, new Date(0));
+  if (change !== undefined) await deps.changes.forget(change.id);
+}
