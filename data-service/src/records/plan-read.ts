@@ -20,6 +20,7 @@ import {
   searchesOf,
   withCandidates,
 } from "../query/plan/candidates.js";
+import { KeyRoom } from "../query/plan/key-room.js";
 import { keyText } from "../query/plan/key-text.js";
 import { answered, askedTruth, distinctKeyQuestion, KEY, keyQuestion } from "../query/plan/resolve.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
@@ -88,7 +89,7 @@ async function makePlan(deps: PlanDeps, asked: AuthorizedQuery): Promise<Plan> {
   };
   const { maxKeys } = deps.thresholds;
   const [resolved, rarest] = await Promise.all([
-    resolve({ ask, maxKeys }, root.filter, true),
+    resolve({ ask, maxKeys, room: new KeyRoom() }, root.filter, true),
     findRarest(ask, root.table, root.filter),
   ]);
   const whichAreThere: Asking["whichAreThere"] = async (table, ids) => {
@@ -208,7 +209,10 @@ async function findRarest(ask: Ask, table: Table, filter: AuthorizedPredicate): 
 
 interface Resolver {
   readonly ask: Ask;
+  /** Of one relation. */
   readonly maxKeys: number;
+  /** For those of all relations. */
+  readonly room: KeyRoom;
 }
 
 /** Replaces relations by their keys, innermost first, where the keys are few. @param wanted see lower/condition */
@@ -238,17 +242,19 @@ async function resolveRelated(
   predicate: AuthorizedRelated,
   wanted: boolean,
 ): Promise<AuthorizedPredicate> {
-  const { ask, maxKeys } = resolver;
+  const { ask, maxKeys, room } = resolver;
   const where = await resolve(resolver, predicate.where, askedTruth(predicate, wanted));
   const inner = { ...predicate, where };
   const { target, visible } = predicate;
   const read = { table: target, predicates: [visible, where], sort: [] };
+  const stand = (keys: readonly Stored[]): AuthorizedPredicate =>
+    room.takes(keys) ? answered(inner, wanted, keys) : inner;
   const documents = await ask(target, keyQuestion(inner, wanted, maxKeys), { read });
   const keys = documents.flatMap(keysOf);
-  if (documents.length <= maxKeys) return answered(inner, wanted, keys);
+  if (documents.length <= maxKeys) return stand(keys);
   if (!repeats(keys)) return inner;
   const distinct = await ask(target, distinctKeyQuestion(inner, wanted, maxKeys));
-  return distinct.length > maxKeys ? inner : answered(inner, wanted, distinct.flatMap(keysOf));
+  return distinct.length > maxKeys ? inner : stand(distinct.flatMap(keysOf));
 }
 
 /** Children that crowd at a few parents: then all of their parents may still be few. */
@@ -256,7 +262,7 @@ function repeats(keys: readonly Stored[]): boolean {
   return new Set(keys.map(String)).size * CROWD <= keys.length;
 }
 
-/** A child of a many-to-many relation names several parents. */
+/** Another program may have written a list where one key should be. */
 function keysOf(document: StoredRecord): Stored[] {
   const key = document[KEY];
   if (key === null || key === undefined) return [];

@@ -15,7 +15,10 @@ define({ name: "authors", columns: [{ name: "name", type: "string" }] });
 define({
   name: "posts",
   columns: [],
-  relations: [{ name: "author", type: "many-to-one", table: "authors", inverse: "posts" }],
+  relations: [
+    { name: "author", type: "many-to-one", table: "authors", inverse: "posts" },
+    { name: "readers", type: "many-to-many", table: "authors", inverse: "read" },
+  ],
 });
 const { tables } = buildCatalog(1, definitions, []);
 
@@ -61,6 +64,21 @@ describe("the question for a relation's keys", () => {
     expect(keyQuestion(related("authors", "posts"), false, 2).at(-1)).toEqual({
       $project: { _id: 0, key: "$authorId" },
     });
+  });
+
+  test("counts keys, not records, where a record holds a list of them", () => {
+    expect(keyQuestion(related("authors", "read"), true, 2)).toEqual([
+      { $unwind: "$readersIds" },
+      { $limit: 3 },
+      { $project: { _id: 0, key: "$readersIds" } },
+    ]);
+  });
+
+  test("asks for ids where the list lies in the record itself", () => {
+    expect(keyQuestion(related("posts", "readers"), true, 2)[0]).toEqual({
+      $match: { name: { $eq: "Ann" } },
+    });
+    expect(keyQuestion(related("posts", "readers"), true, 2)).toHaveLength(3);
   });
 });
 

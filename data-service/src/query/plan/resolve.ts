@@ -8,7 +8,7 @@ import { matchStages } from "../lower/condition.js";
 import { Names, type Stage } from "../lower/document.js";
 import { withCandidates } from "./candidates.js";
 
-/** The field of a question's documents that holds a key, or a list of keys. */
+/** The field of a question's documents that holds a key. */
 export const KEY = "key";
 
 /**
@@ -21,11 +21,11 @@ export function askedTruth(predicate: AuthorizedRelated, wanted: boolean): boole
 
 /**
  * The pipeline on the target's collection whose documents hold the keys under `key`.
- * @param maxKeys one more is asked for, to tell "all" from "too many"
+ * @param maxKeys one more is asked for, to tell "all" from "too many": keys, of which one record may have any number
  */
 export function keyQuestion(predicate: AuthorizedRelated, wanted: boolean, maxKeys: number): Stage[] {
   return [
-    ...matching(predicate, wanted),
+    ...eachKey(predicate, wanted),
     { $limit: maxKeys + 1 },
     { $project: { _id: 0, [KEY]: `$${keyField(predicate)}` } },
   ];
@@ -33,14 +33,19 @@ export function keyQuestion(predicate: AuthorizedRelated, wanted: boolean, maxKe
 
 /** The same question without repetitions: it reads everything that matches before it answers. */
 export function distinctKeyQuestion(predicate: AuthorizedRelated, wanted: boolean, maxKeys: number): Stage[] {
-  const field = `$${keyField(predicate)}`;
   return [
-    ...matching(predicate, wanted),
-    ...(predicate.relation.link.list ? [{ $unwind: field }] : []),
-    { $group: { _id: field } },
+    ...eachKey(predicate, wanted),
+    { $group: { _id: `$${keyField(predicate)}` } },
     { $limit: maxKeys + 1 },
     { $project: { _id: 0, [KEY]: "$_id" } },
   ];
+}
+
+/** A document for each key: a list of links that lies in the target has many. */
+function eachKey(predicate: AuthorizedRelated, wanted: boolean): Stage[] {
+  const { on, list } = predicate.relation.link;
+  const apart = on === "target" && list ? [{ $unwind: `$${keyField(predicate)}` }] : [];
+  return [...matching(predicate, wanted), ...apart];
 }
 
 function matching(predicate: AuthorizedRelated, wanted: boolean): Stage[] {

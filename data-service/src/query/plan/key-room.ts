@@ -1,0 +1,22 @@
+// How much the keys of all relations of one query may weigh: they stand in one command, of which MongoDB takes 16 MB.
+import { calculateObjectSize } from "bson";
+import type { Stored } from "../../catalog/column-types.js";
+
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/** The room for the keys of one query. */
+export class KeyRoom {
+  #left: number;
+
+  constructor(bytes = MOST_BYTES) {
+    this.#left = bytes;
+  }
+
+  /** @returns false when the keys find no room any more: then the relation has to be joined */
+  takes(keys: readonly Stored[]): boolean {
+    const bytes = calculateObjectSize({ keys });
+    if (bytes > this.#left) return false;
+    this.#left -= bytes;
+    return true;
+  }
+}
