@@ -141,6 +141,21 @@ describe("the pipeline of a list", () => {
     ["_min(reviews.stars)", 1, "$min"],
   ])("%s puts records without a value last in both directions", (sort, direction, extreme) => {
     const [join, value, missing, order] = list({ fields: "id", sort });
+  it("ranks parents before it reads them, and leaves out those that are gone by then", () => {
+    const query = queryOf({ fields: "title", sort: "-_count(reviews)", limit: 3 });
+    expect(lowerList(query, { ranked: true }).slice(-4)).toEqual([
+      { $limit: 3 },
+      {
+        $lookup: {
+          ...{ from: "books", localField: "_id", foreignField: "_id", as: "record" },
+          pipeline: [{ $project: { _id: 1, title: 1 } }],
+        },
+      },
+      { $unwind: "$record" },
+      { $replaceRoot: { newRoot: "$record" } },
+    ]);
+  });
+
     expect(join).toMatchObject({
       $lookup: { from: "reviews", pipeline: [{ $group: { _id: null, value: { [extreme]: "$stars" } } }] },
     });

@@ -30,7 +30,9 @@ export function lowerList(query: AuthorizedQuery, ranking: Ranking = NO_RANKING)
     ...rankStages(root, rules, names, parents),
     ...cut(root),
     { $lookup: { ...self, pipeline: shown, as: "record" } },
-    { $replaceRoot: { newRoot: { $first: "$record" } } },
+    // One that was deleted since it was ranked is left out, as it is in every other list.
+    { $unwind: "$record" },
+    { $replaceRoot: { newRoot: "$record" } },
   ];
 }
 
