@@ -179,6 +179,38 @@ describe("variables in rules", () => {
     expect(rowsOf({ title: { _not_in: ["$user.name"] } }, user(false))).toEqual(UNKNOWN);
   });
 
+  const reviews = (where: JsonObject) => ({ reviews: where });
+  it.each<[why: string, filter: JsonObject]>([
+    ["by id", { tags: "$user.name" }],
+    ["beside other conditions", reviews({ text: "$user.name", stars: { _gt: 3 } })],
+    ["negated inside", reviews({ _not: { text: "$user.name" } })],
+    ["one of several that can't be true", reviews({ _or: [{ text: "$user.name" }, { stars: { _in: [] } }] })],
+    ["through a to-one relation", reviews({ book: { title: "$user.name" } })],
+    ["through two to-many relations", { tags: { books: { title: "$user.name" } } }],
+    ["negated between two to-many relations", { tags: { _not: { books: { title: "$user.name" } } } }],
+    ["through to-one and to-many relations", reviews({ book: { tags: { label: "$user.name" } } })],
+  ])("without a value leave a to-many relation unknown: %s", (_why, filter) => {
+    expect(rowsOf(filter, user(false))).toEqual(UNKNOWN);
+    expect(rowsOf({ _not: filter }, user(false))).toEqual({ kind: "not", of: UNKNOWN });
+    expect(rowsOf(filter, user(false), { name: USER_ID })).toMatchObject({ kind: "related" });
+  });
+
+  it("without a value leave it true by what else a record satisfies, and never false", () => {
+    const filter = reviews({ _or: [{ text: "$user.name" }, { stars: 5 }] });
+    expect(rowsOf(filter, user(false))).toMatchObject({ kind: "or", of: [{ kind: "related" }, UNKNOWN] });
+    const absent = reviews({ _or: [{ text: "$user.name" }, { book: {} }] });
+    expect(rowsOf(absent, user(false))).toMatchObject({ kind: "or", of: [{ kind: "related" }, UNKNOWN] });
+    const nested = { tags: { _not: { books: filter } } };
+    expect(rowsOf(nested, user(false))).toEqual(UNKNOWN);
+  });
+
+  it.each<[why: string, filter: JsonObject]>([
+    ["false", reviews({ text: "$user.name", stars: { _in: [] } })],
+    ["true", reviews({ _or: [{ text: "$user.name" }, {}] })],
+  ])("without a value change nothing where all else has decided: %s", (_why, filter) => {
+    expect(rowsOf(filter, user(false))).toMatchObject({ kind: "related" });
+  });
+
   it("are only texts in a client's filter", () => {
     expect(rowsOf({ title: "$users" }, user(false))).toMatchObject({ test: { value: "$users" } });
   });

@@ -5,6 +5,7 @@ import { isArray, isObject, type Json, kindOf } from "../json.js";
 import type { ReadView } from "../permission/read-view.js";
 import { isVariable, type Variables, variablesIn } from "../permission/variables.js";
 import { ALWAYS, type Predicate, UNKNOWN } from "./ast.js";
+import { canBe, isLeftOpen } from "./left-open.js";
 import { LIMITS } from "./limits.js";
 import { bindOperator, OPERATORS, operandFromText } from "./operators.js";
 import { type Path, refuse, unknownField } from "./refuse.js";
@@ -164,7 +165,17 @@ function bindRelation(relation: Relation, target: Table, json: Json, scope: Scop
   // Asking whether there is a record at all costs a join too.
   if (scope.budget.comparisons === countedBefore) countComparison(scope, path);
   if (conditions.length === 0 && outside.length > 0) return all(outside);
-  return all([...outside, { kind: "related", relation, target, where: all(conditions) }]);
+  return all([...outside, related(relation, target, all(conditions))]);
+}
+
+/**
+ * A to-many relation is two-valued as long as its condition is about nothing but records. What a variable without a value
+ * leaves open in it stays open: then the relation is true by records that satisfy the rest, and never false.
+ */
+function related(relation: Relation, target: Table, where: Predicate): Predicate {
+  const found: Predicate = { kind: "related", relation, target, where };
+  if (!relation.many || !isLeftOpen(where)) return found;
+  return canBe(where, true) ? { kind: "or", of: [found, UNKNOWN] } : UNKNOWN;
 }
 
 function isConstant({ kind }: Predicate): boolean {

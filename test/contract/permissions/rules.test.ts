@@ -82,6 +82,35 @@ describe("without a rule", () => {
 });
 
 describe("rules for reading", () => {
+  it("with a variable that has no value let no row through by the negation of a to-many relation", async () => {
+    await makeTable(admin, {
+      name: "places",
+      columns: [{ name: "title", type: "string" }],
+      relations: [
+        { name: "banned", type: "many-to-many", table: "svc_user", inverse: "bannedFrom" },
+        { name: "parts", type: "many-to-many", table: "places", inverse: "wholes" },
+      ],
+    });
+    const open = await make(admin, "places", { title: "open" });
+    await make(admin, "places", { title: "closed", banned: [annId], parts: [open.id] });
+    const seen = async (api: Api, filter: unknown): Promise<string[]> => {
+      const { id } = await rule({ table: "places", role: null, filter });
+      const answer = await api.get("/places");
+      await admin.delete(`/svc_permission/${id}`);
+      return titles(answer);
+    };
+    const isBanned = { banned: "$user.id" };
+    expect(await seen(ann, { _not: isBanned })).toEqual(["open"]);
+    expect(await seen(anyone, { _not: isBanned })).toEqual([]);
+    expect(await seen(anyone, isBanned)).toEqual([]);
+    expect(await seen(anyone, { parts: { _not: isBanned } })).toEqual([]);
+    expect(await seen(ann, { parts: { _not: isBanned } })).toEqual(["closed"]);
+    const orOpen = { parts: { _or: [isBanned, { title: "open" }] } };
+    expect(await seen(anyone, orOpen)).toEqual(["closed"]);
+    expect(await seen(anyone, { _not: orOpen })).toEqual([]);
+    expect(await seen(ann, { _not: orOpen })).toEqual(["open"]);
+  });
+
   it("for everyone hold for anonymous callers and for users", async () => {
     await rule({ role: null, filter: { status: "open" } });
     expect(titles(await anyone.get("/notes"))).toEqual(["a", "b"]);

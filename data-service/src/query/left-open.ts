@@ -1,0 +1,56 @@
+// What a variable without a value does to the conditions around it. Pure.
+import type { Predicate } from "./ast.js";
+
+/** Does it hang on something unknown, whatever the records are like? Only the variables of rules leave anything so. */
+export function isLeftOpen(predicate: Predicate): boolean {
+  switch (predicate.kind) {
+    case "unknown":
+      return true;
+    case "not":
+      return isLeftOpen(predicate.of);
+    case "related":
+      return isLeftOpen(predicate.where);
+    case "and":
+    case "or": {
+      const deciding = predicate.kind === "or";
+      return predicate.of.some(isLeftOpen) && !predicate.of.some((each) => isAlways(each, deciding));
+    }
+    default:
+      return false;
+  }
+}
+
+/** Is this its truth for every record there could be? */
+function isAlways(predicate: Predicate, truth: boolean): boolean {
+  return has(predicate, truth, false);
+}
+
+/** Is there a record that could give it this truth? */
+export function canBe(predicate: Predicate, truth: boolean): boolean {
+  return has(predicate, truth, true);
+}
+
+/** @param byRecord what to answer for whatever depends on the record */
+function has(predicate: Predicate, truth: boolean, byRecord: boolean): boolean {
+  switch (predicate.kind) {
+    case "always":
+      return truth;
+    case "never":
+      return !truth;
+    case "unknown":
+      return false;
+    case "not":
+      return has(predicate.of, !truth, byRecord);
+    case "and":
+    case "or": {
+      const needsAll = (predicate.kind === "and") === truth;
+      const each = (part: Predicate): boolean => has(part, truth, byRecord);
+      return needsAll ? predicate.of.every(each) : predicate.of.some(each);
+    }
+    case "related":
+      // Without related records a to-many relation is false, and a to-one relation neither true nor false.
+      return byRecord && ((predicate.relation.many && !truth) || has(predicate.where, truth, true));
+    default:
+      return byRecord;
+  }
+}
