@@ -69,6 +69,21 @@ describe("pages of records by their latest child", () => {
     expect(await pages(sort, limit)).toEqual(expected(kind).slice(0, Math.floor(60 / limit) * limit));
   });
 
+  test.each([
+    ["the page can be named beforehand", "-_max(comments.number)"],
+    ["something else than the id orders those alike", "-_max(comments.number),title"],
+  ])("shows all children of each, a few records at a time, where %s", async (_why, sort) => {
+    const query = { sort, limit: "35", page: "1", fields: "id" };
+    const deep = { comments: { fields: "number", limit: 0 } };
+    const [bare, whole] = [await root.get("/posts", query), await root.get("/posts", { ...query, deep })];
+    const shown: { id: string; comments: unknown[] }[] = whole.body.data;
+    expect(shown.map(({ id }) => id)).toEqual(bare.body.data.map(({ id }: { id: string }) => id));
+    const posts = Array.from({ length: COMMENTS }, (_, at) => ids[postOf(at)]);
+    const counts = shown.map(({ id }) => posts.filter((post) => post === id).length);
+    expect(shown.map(({ comments }) => comments.length)).toEqual(counts);
+    expect(shown).toHaveLength(35);
+  });
+
   test("is read from a few children and the page, not from all of them", async () => {
     const query = { sort: "-_max(comments.number)", fields: "id", limit: "5", explain: "true" };
     const [plan] = (await root.get("/posts", query)).body.data;
@@ -87,5 +102,9 @@ describe("pages of records by their latest child", () => {
     await client.close();
     expect(deletedCount).toBe(gone.size);
     expect(await pages("-_max(comments.number)", 10)).toEqual(expected("max", gone).slice(0, 60));
+    const deep = { comments: { fields: "id", limit: 0 } };
+    const query = { sort: "-_max(comments.number)", limit: "40", fields: "id", deep };
+    const { body } = await root.get("/posts", query);
+    expect(body.data.map(({ id }: { id: string }) => id)).toEqual(expected("max", gone).slice(0, 40));
   });
 });

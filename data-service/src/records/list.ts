@@ -1,5 +1,6 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 
+import type { Stored } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Json, JsonObject } from "../json.js";
 import { type Principal, requireRoot } from "../principal.js";
@@ -8,7 +9,14 @@ import { authorizeRead } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
 import { lowerAggregate, shapeAggregate } from "../query/lower/aggregate.js";
 import type { Stage } from "../query/lower/document.js";
-import { lowerList, NO_RANKING, ownFields, type Ranking, readsTogether } from "../query/lower/read.js";
+import {
+  lowerList,
+  mostRecords,
+  NO_RANKING,
+  ownFields,
+  type Ranking,
+  readsTogether,
+} from "../query/lower/read.js";
 import type { Parameters } from "../query/parameters.js";
 import { keyText } from "../query/plan/key-text.js";
 import { type StoredRecord, shaper } from "../query/shape.js";
@@ -23,6 +31,7 @@ import { planKind } from "./plan-kind.js";
 import { type Plan, planRead, type Question, rankAfterAll } from "./plan-read.js";
 import { withRelated } from "./related.js";
 import { Remembered } from "./remembered.js";
+import { addJoined } from "./seen-queries.js";
 
 export interface ListAnswer {
   /** Records as they arrive from the database, some at a time. */
@@ -35,7 +44,7 @@ export interface ListAnswer {
 
 const known = new Remembered<AuthorizedQuery>();
 
-/** Above this many, records of a named number are streamed as well. */
+/** Above this many, a list is streamed: nobody holds all records of one that has more. */
 const STREAM_FROM = 1_000;
 
 /** Answers a list request. Counts are known before the first record is handed over. */
@@ -92,29 +101,32 @@ async function runList(
   const { root } = query;
   const shape = shaper(root, deps.sealer.unseal);
   const related: Question[] = [];
-  const note = (returned: number, documents: readonly StoredRecord[]): void => {
+  const joined = new Map<string, number>();
+  const note = (returned: number, run: Ranking): void => {
     const milliseconds = deps.clock.now().getTime() - started;
-    const pipeline = pipelineOf(query, ranking);
-    deps.seenQueries.note({ plan, pipeline, returned, documents, related, milliseconds });
+    const pipeline = pipelineOf(query, run);
+    deps.seenQueries.note({ plan, pipeline, returned, joined, related, milliseconds });
   };
-  if (root.limit === 0 || (root.limit > STREAM_FROM && ranking.parents === undefined)) {
-    const stream = deps.store.stream(root.table, pipelineOf(query, ranking));
-    const whole = (documents: readonly StoredRecord[]) =>
-      withRelated(deps, root, documents, { rules: query.rules });
-    return shaped(stream, whole, shape, (count) => note(count, []));
+  const whole = async (documents: readonly StoredRecord[], until?: number) => {
+    const all = await withRelated(deps, root, documents, {
+      rules: query.rules,
+      // Of a relation that was asked for in parts, one part says enough.
+      note: (question) => void (related.some((each) => isSame(each, question)) || related.push(question)),
+      ...(until === undefined ? {} : { until }),
+    });
+    addJoined(joined, root, all);
+    return all;
+  };
+  if (mostRecords(root) > STREAM_FROM) {
+    const run = await streamedRanking(deps, query, ranking);
+    return shaped(streamOf(deps, query, run), whole, shape, (count) => note(count, run));
   }
   const until = performance.now() + deps.store.timeoutMs;
   const documents = await readPage(deps, query, ranking);
   const short = ranking.parents !== undefined && documents.length < root.limit;
-  const rows = short ? await readAfterAll(deps, plan) : documents;
-  const whole = await withRelated(deps, root, rows, {
-    rules: query.rules,
-    // Of a relation that was asked for in parts, one part says enough.
-    note: (question) => void (related.some((each) => isSame(each, question)) || related.push(question)),
-    until,
-  });
-  note(documents.length, short ? documents : whole);
-  return inParts(whole, shape);
+  const rows = await whole(short ? await readAfterAll(deps, plan) : documents, until);
+  note(documents.length, ranking);
+  return inParts(rows, shape);
 }
 
 function isSame(one: Question, other: Question): boolean {
@@ -145,6 +157,36 @@ async function readAfterAll(deps: RecordDeps, plan: Plan): Promise<readonly Stor
   const rows = await readPage(deps, query, ranking);
   const isFull = ranking.parents === undefined || rows.length === query.root.limit;
   return isFull ? rows : readPage(deps, query, { ranked: true });
+}
+
+/**
+ * How to rank a list that is streamed. Whether parents that were named fill its page has to be known before the first of
+ * them is on the way.
+ */
+async function streamedRanking(deps: RecordDeps, query: AuthorizedQuery, ranking: Ranking): Promise<Ranking> {
+  if (ranking.parents === undefined) return ranking;
+  const ids = { ...query, root: { ...query.root, columns: [], children: [], masks: [] } };
+  const page = await readPage(deps, ids, ranking);
+  const isFull = page.length === query.root.limit;
+  // Of ids that only the database can compare, only it can restore the order.
+  if (!isFull || page.some(({ _id }) => keyText(_id) === undefined)) return { ranked: true };
+  // Ids come from the same database and go back into it.
+  return { ranked: true, parents: page.map(({ _id }) => _id as Stored), isPage: true };
+}
+
+/** Parents of a page that are read at once, with all that is joined to them. */
+const PARENTS_AT_ONCE = 10;
+
+async function* streamOf(
+  deps: RecordDeps,
+  query: AuthorizedQuery,
+  ranking: Ranking,
+): AsyncGenerator<readonly StoredRecord[]> {
+  const { parents } = ranking;
+  if (parents === undefined) return yield* deps.store.stream(query.root.table, pipelineOf(query, ranking));
+  for (let at = 0; at < parents.length; at += PARENTS_AT_ONCE) {
+    yield await readPage(deps, query, { ...ranking, parents: parents.slice(at, at + PARENTS_AT_ONCE) });
+  }
 }
 
 const pipelines = new WeakMap<AuthorizedQuery, Stage[]>();

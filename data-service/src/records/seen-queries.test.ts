@@ -23,7 +23,7 @@ function answered(
     plan,
     pipeline: lowerList(query),
     returned: 3,
-    documents: [{}, {}, {}],
+    joined: new Map(),
     related: [],
     milliseconds,
   };

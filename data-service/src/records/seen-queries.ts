@@ -52,8 +52,8 @@ export interface AnsweredList {
   readonly plan: Plan;
   readonly pipeline: Stage[];
   readonly returned: number;
-  /** What was returned, unless it was streamed. */
-  readonly documents: readonly StoredRecord[];
+  /** See addJoined. */
+  readonly joined: ReadonlyMap<string, number>;
   /** What was asked for related records that are not joined. */
   readonly related: readonly Question[];
   readonly milliseconds: number;
@@ -103,8 +103,7 @@ export class SeenQueries {
       returned: answered.returned + root.skip,
       examined: (report) => examinedOf(report) - joined.reduce((sum, as) => sum + examinedBy(report, as), 0),
     };
-    const isJoined = !plan.ranking.ranked && answered.documents.length === answered.returned;
-    const samples = isJoined ? [own, ...children] : [own];
+    const samples = plan.ranking.ranked ? [own] : [own, ...children];
     this.#explain({ table: root.table, pipeline: answered.pipeline, samples }, milliseconds);
   }
 
@@ -119,13 +118,11 @@ export class SeenQueries {
     this.#explain({ table, pipeline, samples: [sample] }, milliseconds);
   }
 
-  #seeChildren(root: AuthorizedNode, { documents }: AnsweredList): Sample[] {
-    const children = joinedChildren(root);
-    const joined = joinedRecords(children, documents);
-    return children.map((child): Sample => {
+  #seeChildren(root: AuthorizedNode, { joined, returned }: AnsweredList): Sample[] {
+    return joinedChildren(root).map((child): Sample => {
       const as = childField(child);
       const entry = this.#see(child.node, () => childRead(child));
-      const answered = (joined.get(as) ?? 0) + child.node.skip * documents.length;
+      const answered = (joined.get(as) ?? 0) + child.node.skip * returned;
       return {
         ...{ entry, table: child.node.table, returned: answered },
         examined: (report) => examinedBy(report, as),
@@ -217,7 +214,17 @@ function examinedBy(report: ExecutionReport, as: string): number {
   return join === undefined ? 0 : examinedOf(join);
 }
 
-/** How many related records the answer holds, by the field their join puts them in; those inside them count along. */
+/** Adds how many related records are joined to some of the answer's, by the field their join puts them in. */
+export function addJoined(
+  joined: Map<string, number>,
+  root: AuthorizedNode,
+  documents: readonly StoredRecord[],
+): void {
+  for (const [field, count] of joinedRecords(joinedChildren(root), documents))
+    joined.set(field, (joined.get(field) ?? 0) + count);
+}
+
+/** How many related records the documents hold, by the field their join puts them in; those inside them count along. */
 function joinedRecords(
   children: AuthorizedNode["children"],
   documents: readonly StoredRecord[],

@@ -8,6 +8,8 @@ import { type Stack, startStack } from "../../support/stack.js";
 
 const ROWS = 60_000;
 const ROW_BYTES = 1_000;
+/** Records that the rows belong to, in equal parts. */
+const HEADS = 200;
 const MEBIBYTE = 1024 * 1024;
 /** What two services and four socket buffers may hold between the cursor and a client that does not read. */
 const MOST_UNDER_WAY = 24 * MEBIBYTE;
@@ -21,12 +23,21 @@ describe("limit=0", () => {
   beforeAll(async () => {
     stack = await startStack();
     const root = await asAdmin(stack);
-    await root.post("/svc_table", { name: "rows", idType: "int", columns: [{ name: "text", type: "text" }] });
+    await root.post("/svc_table", { name: "heads", idType: "int", columns: [] });
+    await root.post("/svc_table", {
+      name: "rows",
+      idType: "int",
+      columns: [{ name: "text", type: "text" }],
+      relations: [{ name: "head", type: "many-to-one", table: "heads", inverse: "rows" }],
+    });
     client = await MongoClient.connect(stack.mongodbUrl);
+    const heads = client.db().collection<{ _id: number }>("heads");
+    await heads.insertMany(Array.from({ length: HEADS }, (_, at) => ({ _id: at })));
     const text = "x".repeat(ROW_BYTES);
-    const rows = client.db().collection<{ _id: number; text: string }>("rows");
+    const rows = client.db().collection<{ _id: number; text: string; headId: number }>("rows");
+    const row = (at: number) => ({ _id: at, text, headId: at % HEADS });
     for (let at = 0; at < ROWS; at += 5_000)
-      await rows.insertMany(Array.from({ length: 5_000 }, (_, more) => ({ _id: at + more, text })));
+      await rows.insertMany(Array.from({ length: 5_000 }, (_, more) => row(at + more)));
     const { body } = await root.post("/auth/login", stack.admin);
     authorization = `Bearer ${body.accessToken}`;
   }, 60_000);
@@ -38,8 +49,8 @@ describe("limit=0", () => {
     await stack?.stop();
   });
 
-  async function ask(): Promise<SlowReader> {
-    const url = `${stack.appUrl}/api/rows?limit=0&fields=text`;
+  async function ask(path = "rows?limit=0&fields=text"): Promise<SlowReader> {
+    const url = `${stack.appUrl}/api/${path}`;
     reader = await readSlowly(url, { Authorization: authorization });
     return reader;
   }
@@ -73,6 +84,14 @@ describe("limit=0", () => {
     expect(await fetchedAtRest()).toBeGreaterThan(fetched);
     expect(await slow.readAll()).toBeGreaterThan(ROWS * ROW_BYTES);
     expect(await openCursors(client)).toEqual([]);
+  });
+
+  test("of related records makes a stream of a list of few", async () => {
+    const deep = JSON.stringify({ rows: { fields: "text", limit: 0 } });
+    const slow = await ask(`heads?limit=${HEADS}&fields=id&deep=${encodeURIComponent(deep)}`);
+    await slow.readTo(MEBIBYTE);
+    expect(await fetchedAtRest()).toBeLessThan(HEADS);
+    expect(await slow.readAll()).toBeGreaterThan(ROWS * ROW_BYTES);
   });
 
   test("ends in the database when the client goes away, whether it was reading or not", async () => {

@@ -8,7 +8,7 @@ import type { Parameters } from "../parameters.js";
 import { lowerAggregate, shapeAggregate } from "./aggregate.js";
 import { countsAll, lowerCount } from "./count.js";
 import type { Stage } from "./document.js";
-import { lowerList, lowerTogether, type Together } from "./read.js";
+import { lowerList, lowerTogether, mostRecords, type Together } from "./read.js";
 
 type Given = Omit<Parameters, "filterFromText">;
 
@@ -29,6 +29,22 @@ function together({ root, rules }: AuthorizedQuery, question: Together): Stage[]
   if (child === undefined) throw new Error("no relation");
   return lowerTogether(child, question, rules);
 }
+
+describe("how many records a list may have to hold", () => {
+  it.each<[given: Given, most: number]>([
+    [{ limit: 1000 }, 1000],
+    [{ limit: 0 }, Number.POSITIVE_INFINITY],
+    [{ limit: 20, fields: "author.name,author.mentor.name" }, 20],
+    [{ limit: 20, deep: { reviews: { limit: 30 }, tags: {} } }, 600],
+    [{ limit: 20, deep: { reviews: { limit: 0 } } }, Number.POSITIVE_INFINITY],
+    [
+      { limit: 20, deep: { author: { deep: { books: { limit: 5, deep: { reviews: { limit: 7 } } } } } } },
+      700,
+    ],
+  ])("%j", (given, most) => {
+    expect(mostRecords(queryOf(given).root)).toBe(most);
+  });
+});
 
 describe("the pipeline of a list", () => {
   it("matches, sorts, cuts and shows", () => {
@@ -102,6 +118,21 @@ describe("the pipeline of a list", () => {
     ]);
   });
 
+  it("ranks parents before it reads them, and leaves out those that are gone by then", () => {
+    const query = queryOf({ fields: "title", sort: "-_count(reviews)", limit: 3 });
+    expect(lowerList(query, { ranked: true }).slice(-4)).toEqual([
+      { $limit: 3 },
+      {
+        $lookup: {
+          ...{ from: "books", localField: "_id", foreignField: "_id", as: "record" },
+          pipeline: [{ $project: { _id: 1, title: 1 } }],
+        },
+      },
+      { $unwind: "$record" },
+      { $replaceRoot: { newRoot: "$record" } },
+    ]);
+  });
+
   it("fetches what a to-one chain sorts by", () => {
     expect(list({ fields: "id", sort: "author.mentor.name" }).slice(0, 3)).toEqual([
       {
@@ -141,21 +172,6 @@ describe("the pipeline of a list", () => {
     ["_min(reviews.stars)", 1, "$min"],
   ])("%s puts records without a value last in both directions", (sort, direction, extreme) => {
     const [join, value, missing, order] = list({ fields: "id", sort });
-  it("ranks parents before it reads them, and leaves out those that are gone by then", () => {
-    const query = queryOf({ fields: "title", sort: "-_count(reviews)", limit: 3 });
-    expect(lowerList(query, { ranked: true }).slice(-4)).toEqual([
-      { $limit: 3 },
-      {
-        $lookup: {
-          ...{ from: "books", localField: "_id", foreignField: "_id", as: "record" },
-          pipeline: [{ $project: { _id: 1, title: 1 } }],
-        },
-      },
-      { $unwind: "$record" },
-      { $replaceRoot: { newRoot: "$record" } },
-    ]);
-  });
-
     expect(join).toMatchObject({
       $lookup: { from: "reviews", pipeline: [{ $group: { _id: null, value: { [extreme]: "$stars" } } }] },
     });

@@ -22,7 +22,13 @@ export function lowerList(query: AuthorizedQuery, ranking: Ranking = NO_RANKING)
   const { root, rules } = query;
   const { parents, isPage = false } = ranking;
   const shown = output(root, rules, names, { together: readsTogether(root) });
-  if (parents !== undefined && isPage) return [{ $match: { _id: { $in: [...parents] } } }, ...shown];
+  if (parents !== undefined && isPage) {
+    return [
+      { $match: { _id: { $in: [...parents] } } },
+      ...matchStages([root.rule, root.filter], names),
+      ...shown,
+    ];
+  }
   if (!ranking.ranked) return [...sortedMatches(root, rules, names), ...cut(root), ...shown];
   const self = { from: root.table.collection, localField: "_id", foreignField: "_id" };
   return [
@@ -155,6 +161,15 @@ function output(node: AuthorizedNode, rules: Rules, names: Names, options: Outpu
 /** @param together whether relations are read for many parents together, where they can be */
 export function isJoined(child: Child, together = false): boolean {
   return !isKeyOnly(child) && !(together && isTogether(child));
+}
+
+/**
+ * How many records of one kind a list may have to hold: its own, times those that each shows of a to-many relation, and so
+ * on. Infinity where nothing bounds them.
+ */
+export function mostRecords({ limit, children }: Pick<AuthorizedNode, "limit" | "children">): number {
+  const inside = children.filter((child) => !isKeyOnly(child)).map(({ node }) => mostRecords(node));
+  return (limit === 0 ? Number.POSITIVE_INFINITY : limit) * Math.max(1, ...inside);
 }
 
 /** For one record or two, joins cost no more than a query for each relation. */
