@@ -122,6 +122,22 @@ describe("fields and deep", () => {
       { deep: { author: { deep: { mentor: { filter: { mentor: { mentor: {} } } } } } } },
       "deep.author.deep.mentor.filter.mentor.mentor: goes through more than 1 relations",
     ],
+    [{ fields: "-author,author.mentor.mentor.mentor.name" }, 'fields: "mentor" lies deeper than 3 relations'],
+    [{ fields: "-author,author.nope" }, 'fields: unknown field "nope" on "authors"'],
+    [{ fields: "-author,-author.nope" }, 'fields: unknown field "nope" on "authors"'],
+    [{ fields: "-author,author.mentor.nope" }, 'fields: unknown field "nope" on "authors"'],
+    [
+      { fields: "author.nope", deep: { author: { fields: "name" } } },
+      'fields: unknown field "nope" on "authors"',
+    ],
+    [
+      { fields: "-author,author.mentor.nope", deep: { author: { fields: "name" } } },
+      'fields: unknown field "nope" on "authors"',
+    ],
+    [
+      { deep: { author: { fields: "mentor.nope", deep: { mentor: { fields: "name" } } } } },
+      'deep.author.fields: unknown field "nope" on "authors"',
+    ],
     [{ fields: "title.x" }, 'fields: "title" of "books" is a column, not a relation'],
     [{ fields: "autor.name" }, 'fields: unknown field "autor" on "books"; did you mean "author"?'],
     [{ deep: 5 }, "deep: must be an object keyed by relation, not a number"],
@@ -137,6 +153,19 @@ describe("fields and deep", () => {
     ],
   ])("%j is refused", (given, message) => {
     expect(refusalOf(() => bind(given))).toBe(message);
+  });
+
+  it("show ids of to-one relations that nobody named at the greatest depth too, and nothing deeper", () => {
+    const at = (maxDepth: number, given: Given): string =>
+      members(bind({ fields: "title", ...given }, { maxDepth }).root);
+    expect(at(1, { deep: { author: {} } })).toBe(`title author{${AUTHOR}}`);
+    expect(at(1, { fields: "author.*" })).toBe(`author{${AUTHOR}}`);
+    expect(at(0, { fields: "*" })).toBe(`${ALL} author{id}`);
+    for (const fields of ["author.mentor", "author.*,author.mentor", "author.mentor.id"])
+      expect(refusalOf(() => at(1, { fields }))).toBe('fields: "mentor" lies deeper than 1 relations');
+    expect(refusalOf(() => at(1, { deep: { author: { deep: { mentor: {} } } } }))).toBe(
+      'deep.author.deep.mentor: "mentor" lies deeper than 1 relations',
+    );
   });
 
   it("shape a single record, and nothing else does", () => {

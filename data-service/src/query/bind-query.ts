@@ -89,8 +89,8 @@ function bindSelection(
   const { table } = scope;
   const settings = deepSettings(deep, scope, at.deep);
   const columns = selectColumns(fields, scope, at.fields);
-  const children = selectRelations(fields, settings, scope, at.fields).map(({ relation, target, inner }) =>
-    bindChild(relation, target, inner, settings.get(relation.name), scope, at),
+  const children = selectRelations(fields, settings, scope, at).map((selected) =>
+    bindChild(selected, settings.get(selected.relation.name), scope, at),
   );
   return { table, rule: null, columns, children };
 }
@@ -127,26 +127,35 @@ function checkName(name: string, { view, table }: Scope, path: Path): void {
 }
 
 interface SelectedRelation extends Step {
-  /** The scope of its own names; "id" = only the id object; undefined = everything. */
-  readonly inner: FieldScope | "id" | undefined;
+  /**
+   * The scope of its own names; "id" = only the id object, "implied" = the same of one that nobody named;
+   * undefined = everything.
+   */
+  readonly inner: FieldScope | "id" | "implied" | undefined;
 }
 
 function selectRelations(
   fields: FieldScope | undefined,
   deep: ReadonlyMap<string, unknown>,
   scope: Scope,
-  path: Path,
+  at: Places,
 ): SelectedRelation[] {
   const { view, table } = scope;
+  const path = at.fields;
   for (const name of fields?.nested.keys() ?? []) requireRelation(name, scope, path, "show");
   const excludes = fields !== undefined && fields.excluded.size > 0;
   const wanted = new Map<string, SelectedRelation["inner"]>();
-  if (takesAll(fields)) for (const { relation } of view.visibleToOne(table)) wanted.set(relation.name, "id");
+  if (takesAll(fields))
+    for (const { relation } of view.visibleToOne(table)) wanted.set(relation.name, "implied");
   if (!excludes)
     for (const name of fields?.names ?? []) if (view.relation(table, name, "show")) wanted.set(name, "id");
   const asked = new Set(wanted.keys());
   for (const [name, inner] of fields?.nested ?? []) wanted.set(name, inner);
-  for (const name of fields?.excluded ?? []) wanted.delete(name);
+  for (const name of fields?.excluded ?? []) {
+    const dropped = deep.has(name) ? undefined : fields?.nested.get(name);
+    if (dropped !== undefined) checkDropped(dropped, requireRelation(name, scope, path, "show"), scope, at);
+    wanted.delete(name);
+  }
   // deep loads a relation whatever `fields` says.
   for (const name of deep.keys()) {
     const named = !excludes && fields?.names.has(name);
@@ -200,9 +209,7 @@ function checkDeepSetting(setting: Json, relation: Relation, path: Path): DeepSe
 }
 
 function bindChild(
-  relation: Relation,
-  target: Table,
-  inner: SelectedRelation["inner"],
+  { relation, target, inner }: SelectedRelation,
   given: DeepSetting | undefined,
   scope: Scope,
   at: Places,
@@ -210,17 +217,15 @@ function bindChild(
   const places = { fields: at.fields, deep: `${at.deep}.${relation.name}.deep` };
   const here = `${at.deep}.${relation.name}`;
   const below: Scope = { ...scope, table: target, depth: scope.depth + 1 };
-  if (below.depth > scope.limits.maxDepth) {
-    throw refuse(
-      given === undefined ? at.fields : here,
-      `"${relation.name}" lies deeper than ${scope.limits.maxDepth} relations`,
-    );
-  }
+  // What nobody has named is no depth: its id is part of what the record itself shows.
+  if (inner !== "implied") requireDepth(relation, below, given === undefined ? at.fields : here);
   const setting = given ?? {};
+  const replaced = setting.fields !== undefined && typeof inner === "object" ? inner : undefined;
+  if (replaced !== undefined) checkDropped(replaced, { relation, target }, scope, at);
   const own = setting.fields === undefined ? inner : parseFields(setting.fields, `${here}.fields`);
   const ownPlaces = setting.fields === undefined ? places : { ...places, fields: `${here}.fields` };
   const shape =
-    own === "id"
+    own === "id" || own === "implied"
       ? idOnly(target, setting.deep, below, ownPlaces)
       : bindSelection(own, setting.deep, below, ownPlaces);
   const filter = { view: scope.view, maxDepth: scope.limits.maxDepth - below.depth, fromText: false };
@@ -237,6 +242,17 @@ function bindChild(
       ...paging,
     },
   };
+}
+
+function requireDepth({ name }: Relation, { depth, limits }: Scope, path: Path): void {
+  if (depth > limits.maxDepth) throw refuse(path, `"${name}" lies deeper than ${limits.maxDepth} relations`);
+}
+
+/** Names that something else leaves without effect have to be right all the same. */
+function checkDropped(fields: FieldScope, { relation, target }: Step, scope: Scope, at: Places): void {
+  const below: Scope = { ...scope, table: target, depth: scope.depth + 1 };
+  requireDepth(relation, below, at.fields);
+  bindSelection(fields, undefined, below, at);
 }
 
 /** `{"id":…}`, with whatever deep loads below it. */

@@ -203,6 +203,7 @@ describe("fields", () => {
     ["-nope", 'fields: unknown field "nope" on "books"'],
     ["author.nme", 'fields: unknown field "nme" on "authors"; did you mean "name"?'],
     ["-author.nme", 'fields: unknown field "nme" on "authors"; did you mean "name"?'],
+    ["-author,author.nope", 'fields: unknown field "nope" on "authors"'],
     ["reviews.critic.nope", 'fields: unknown field "nope" on "authors"'],
     ["autor.name", 'fields: unknown field "autor" on "books"; did you mean "author"?'],
     ["title.length", 'fields: "title" of "books" is a column, not a relation'],
@@ -416,6 +417,21 @@ describe("deep", () => {
     [{ __proto__: null, constructor: {} }, 'deep.constructor: unknown field "constructor" on "books"'],
   ])("%j is refused", async (deep, message) => {
     expect(await library.refusal("books", { deep })).toBe(message);
+  });
+
+  it("does not hide a wrong name that it replaces", async () => {
+    const query = { fields: "author.nope", deep: { author: { fields: "name" } } };
+    expect(await library.refusal("books", query)).toBe('fields: unknown field "nope" on "authors"');
+  });
+
+  it("shows at its greatest depth what it shows elsewhere", async () => {
+    const nest = (levels: number): unknown => (levels === 0 ? {} : { mentor: { deep: nest(levels - 1) } });
+    const deepest = `${"mentor.".repeat(7)}*`;
+    expect(await library.rows("authors", { fields: "name", deep: nest(7) })).toHaveLength(4);
+    expect(await library.rows("authors", { fields: deepest })).toHaveLength(4);
+    expect(await library.refusal("authors", { fields: `${deepest},${"mentor.".repeat(7)}mentor` })).toBe(
+      'fields: "mentor" lies deeper than 7 relations',
+    );
   });
 
   it("goes down seven relations and not eight", async () => {
