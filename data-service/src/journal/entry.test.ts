@@ -3,7 +3,16 @@ import { Binary, calculateObjectSize, ObjectId } from "bson";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
 import { systemTables } from "../catalog/system-tables.js";
-import { CHANGE_FIELD, type Entry, fitted, imageOf, lastChangeOf, markOf, unchangedSince } from "./entry.js";
+import {
+  CHANGE_FIELD,
+  type Entry,
+  fitted,
+  imageOf,
+  lastChangeOf,
+  markOf,
+  timeAfter,
+  unchangedSince,
+} from "./entry.js";
 
 const column = (name: string, more: object = {}) => ({
   ...{ id: name, name, type: "string" as const, required: false, unique: false, hidden: false },
@@ -40,10 +49,19 @@ describe("the image of a record", () => {
 
 describe("the last change of a record", () => {
   it("is what a write has put into it", () => {
-    const change = { id: new ObjectId(), revision: 4 };
+    const change = { id: new ObjectId(), revision: 4, at: new Date() };
     const document = { [CHANGE_FIELD]: markOf(change) };
     expect(lastChangeOf(document)).toEqual(change);
     expect(unchangedSince(document)).toEqual({ [`${CHANGE_FIELD}.e`]: change.id });
+  });
+
+  it("is not later than the next one, whichever clock that is made by", () => {
+    const [early, late] = [new Date(1_000), new Date(2_000)];
+    const last = { id: new ObjectId(), revision: 4 };
+    expect(timeAfter({ ...last, at: late }, early)).toEqual(late);
+    expect(timeAfter({ ...last, at: early }, late)).toEqual(late);
+    expect(timeAfter(lastChangeOf({ [CHANGE_FIELD]: { e: last.id, n: 4 } }), early)).toEqual(early);
+    expect(timeAfter(undefined, early)).toEqual(early);
   });
 
   it("is none while no journal was kept, and that is a condition too", () => {

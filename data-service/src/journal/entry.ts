@@ -47,18 +47,26 @@ export interface Entry extends Omit<Pending, "instance"> {
 export interface LastChange {
   readonly id: ObjectId;
   readonly revision: number;
+  /** Unknown of changes that former versions made. */
+  readonly at?: Date;
 }
 
 /** The last change that a record names; undefined while its table kept no journal. */
 export function lastChangeOf(document: StoredRecord): LastChange | undefined {
   const mark = document[CHANGE_FIELD];
   if (typeof mark !== "object" || mark === null || !("e" in mark) || !("n" in mark)) return undefined;
-  return { id: new ObjectId(String(mark.e)), revision: Number(mark.n) };
+  const at = "t" in mark && mark.t instanceof Date ? { at: mark.t } : {};
+  return { id: new ObjectId(String(mark.e)), revision: Number(mark.n), ...at };
 }
 
 /** What a write puts into the record to name its change. */
-export function markOf({ id, revision }: Pick<Pending, "id" | "revision">): Document {
-  return { e: id, n: revision };
+export function markOf({ id, revision, at }: Pick<Pending, "id" | "revision" | "at">): Document {
+  return { e: id, n: revision, t: at };
+}
+
+/** When the change after the last one is made: not before it, whatever the clock of another instance says. */
+export function timeAfter(last: LastChange | undefined, now: Date): Date {
+  return last?.at !== undefined && last.at > now ? last.at : now;
 }
 
 /** The condition for a record that nobody has changed since it was read. */

@@ -24,6 +24,7 @@ import {
   lastChangeOf,
   markOf,
   type Pending,
+  timeAfter,
   unchangedSince,
 } from "./entry.js";
 import { sameValue } from "./history-entry.js";
@@ -274,11 +275,12 @@ export class JournaledStore {
   #pending(table: Table, kind: ChangeKind, document: StoredRecord): Pending {
     const { instance, now, actor } = this.#deps;
     const isNew = kind === "created";
-    const last = lastChangeOf(document);
+    const last = isNew ? undefined : lastChangeOf(document);
+    const at = timeAfter(last, now());
     return {
-      ...{ id: new ObjectId(), table: table.id, kind, instance, at: now(), by: actor.userId },
+      ...{ id: new ObjectId(), table: table.id, kind, instance, at, by: actor.userId },
       record: document._id as Stored,
-      revision: isNew ? 1 : (last?.revision ?? 0) + 1,
+      revision: (last?.revision ?? 0) + 1,
       ...(isNew ? {} : { before: imageOf(table, document) }),
       ...(kind === "deleted" ? { previous: last?.id ?? null } : {}),
     };

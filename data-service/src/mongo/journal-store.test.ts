@@ -61,4 +61,15 @@ describe("the journal", () => {
     const lives = [new ObjectId(), new ObjectId()].map((previous) => entry({ kind: "deleted", previous }));
     expect(await store.append(lives)).toEqual(lives);
   });
+
+  it("keeps the index by which a history is read newest first, and no former one", async () => {
+    const former = { table: 1, record: 1, revision: -1 } as const;
+    await db.collection("_history").createIndex(former);
+    await Promise.all([store.ensureIndexes(), instance().ensureIndexes()]);
+    const indexes = await db.collection("_history").indexes();
+    expect(indexes.map(({ key }) => key)).toEqual([
+      { _id: 1 },
+      { table: 1, record: 1, at: -1, revision: -1, _id: -1 },
+    ]);
+  });
 });

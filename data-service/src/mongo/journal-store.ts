@@ -42,6 +42,10 @@ const MOST_BYTES = 4 * 1024 * 1024;
 
 /** An index of former versions, by which an id was deleted once for all its lives. */
 const ONCE_FOR_ALL = "table_1_record_1";
+/** Another one, of the history by revisions: they begin anew with a record that comes back with its id. */
+const BY_REVISION = "table_1_record_1_revision_-1";
+/** The latest life of a record first, and in it the latest change. */
+const NEWEST_FIRST = { at: -1, revision: -1, _id: -1 } as const;
 const INDEX_NOT_FOUND = 27;
 
 export class JournalStore {
@@ -81,9 +85,10 @@ export class JournalStore {
       { table: 1, record: 1, previous: 1 },
       { unique: true, partialFilterExpression: { kind: "deleted" } },
     );
-    await this.#dropIndex(ONCE_FOR_ALL);
+    await dropIndex(this.#journal, ONCE_FOR_ALL);
     await this.#journal.createIndex({ at: 1 });
-    await this.#history.createIndex({ table: 1, record: 1, revision: -1 });
+    await this.#history.createIndex({ table: 1, record: 1, ...NEWEST_FIRST });
+    await dropIndex(this.#history, BY_REVISION);
     this.#durable = await this.#lastNumber();
   }
 
@@ -205,11 +210,7 @@ export class JournalStore {
     record: Stored,
     page: { readonly skip: number; readonly limit: number },
   ): AsyncGenerator<HistoryEntry> {
-    const cursor = this.#history
-      .find({ table, record })
-      .sort({ revision: -1, _id: -1 })
-      .skip(page.skip)
-      .limit(page.limit);
+    const cursor = this.#history.find({ table, record }).sort(NEWEST_FIRST).skip(page.skip).limit(page.limit);
     try {
       for await (const { _id, ...entry } of cursor) yield { id: _id, ...entry };
     } finally {
@@ -265,13 +266,13 @@ export class JournalStore {
   async #has(which: Document): Promise<boolean> {
     return (await this.#journal.findOne(which, { projection: { _id: 1 } })) !== null;
   }
+}
 
-  async #dropIndex(name: string): Promise<void> {
-    await this.#journal.dropIndex(name).catch((error: unknown) => {
-      const isMissing = error instanceof MongoServerError && error.code === INDEX_NOT_FOUND;
-      if (!isMissing) throw error;
-    });
-  }
+async function dropIndex(collection: Pick<Collection, "dropIndex">, name: string): Promise<void> {
+  await collection.dropIndex(name).catch((error: unknown) => {
+    const isMissing = error instanceof MongoServerError && error.code === INDEX_NOT_FOUND;
+    if (!isMissing) throw error;
+  });
 }
 
 function toPending({ _id, ...rest }: PendingDocument): Pending {

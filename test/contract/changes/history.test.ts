@@ -135,6 +135,23 @@ describe("the history of a record", () => {
     ]);
   });
 
+  it("tells of the latest life first of a record that was brought back with its id, page by page", async () => {
+    const book = await make("/books", { title: "a" });
+    for (const title of ["b", "c"]) await admin.patch(`/books/${book}`, { title });
+    await admin.delete(`/books/${book}`);
+    const files = await filesOf(stack, stack.admin);
+    expect((await files.csv("books", `id,title\n${book},d\n`)).status).toBe(200);
+    await admin.patch(`/books/${book}`, { title: "e" });
+    const of = async (page: number, limit: number): Promise<unknown[]> => {
+      const query = { limit: String(limit), page: String(page) };
+      const { body } = await admin.get(`/books/${book}/history`, query);
+      return body.data.map(({ changes }: { changes: { title: { to: string | null } } }) => changes.title.to);
+    };
+    const newestFirst = ["e", "d", null, "c", "b", "a"];
+    expect(await of(1, 10)).toEqual(newestFirst);
+    expect([...(await of(1, 4)), ...(await of(2, 4))]).toEqual(newestFirst);
+  });
+
   it("tells of what the deletion of another record does", async () => {
     const shelf = await make("/shelves", { name: "low" });
     const book = await make("/books", { title: "on it", shelf });
