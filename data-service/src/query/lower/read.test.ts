@@ -1,14 +1,15 @@
 import { describe, expect, it } from "@jest/globals";
 import { ReadView } from "../../permission/read-view.js";
-import type { AuthorizedPredicate, AuthorizedQuery } from "../ast.js";
+import type { AuthorizedPredicate, AuthorizedQuery, SortKey } from "../ast.js";
 import { authorizeRead } from "../authorize-read.js";
 import { bindQuery } from "../bind-query.js";
 import { catalog, column, rootView, table } from "../library-fixture.js";
 import type { Parameters } from "../parameters.js";
 import { lowerAggregate, shapeAggregate } from "./aggregate.js";
 import { countsAll, lowerCount } from "./count.js";
-import type { Stage } from "./document.js";
+import { Names, type Stage } from "./document.js";
 import { lowerList, lowerTogether, mostRecords, type Together } from "./read.js";
+import { lowerSort } from "./sort.js";
 
 type Given = Omit<Parameters, "filterFromText">;
 
@@ -29,6 +30,28 @@ function together({ root, rules }: AuthorizedQuery, question: Together): Stage[]
   if (child === undefined) throw new Error("no relation");
   return lowerTogether(child, question, rules);
 }
+
+describe("the order of a list", () => {
+  it("keeps its keys in their places, whatever adopted fields are called", () => {
+    const key = (field: string, descending: boolean): SortKey => ({
+      ...{ kind: "column", path: [], column: { ...column("books.pages"), field }, descending },
+    });
+    const { rules } = queryOf({});
+    const keys = [key("title", false), key("2020", true), key("_id", false)];
+    const { joins, sort } = lowerSort(keys, rules, new Names());
+    expect(joins).toEqual([{ $set: { __1: "$2020" } }]);
+    expect(Object.entries(sort)).toEqual([
+      ["title", 1],
+      ["__1", -1],
+      ["_id", 1],
+    ]);
+    const two = lowerSort([key("2020", true), key("1999", false)], rules, new Names());
+    expect(Object.entries(two.sort)).toEqual([
+      ["2020", -1],
+      ["__1", 1],
+    ]);
+  });
+});
 
 describe("how many records a list may have to hold", () => {
   it.each<[given: Given, most: number]>([

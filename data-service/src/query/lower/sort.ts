@@ -19,18 +19,29 @@ interface Part {
 
 /** Lowers all keys of one list. @param rules row rules of the tables that keys go through */
 export function lowerSort(keys: readonly SortKey[], rules: Rules, names: Names): LoweredSort {
-  const parts = keys.map((key) => lowerKey(key, rules, names));
+  const parts = keys.map((key, at) => lowerKey(key, rules, names, at === 0));
   return {
     joins: parts.flatMap((part) => part.joins),
     sort: Object.fromEntries(parts.flatMap((part) => part.keys)),
   };
 }
 
-function lowerKey(key: SortKey, rules: Rules, names: Names): Part {
+function lowerKey(key: SortKey, rules: Rules, names: Names, isFirst: boolean): Part {
   const direction = key.descending ? -1 : 1;
+  if (key.kind === "column" && key.path.length === 0 && !isFirst && NUMBER.test(key.column.field))
+    return lowerNumberKey(key.column.field, direction, names);
   if (key.kind === "column") return lowerColumnKey(key, direction, rules, names);
   if (key.kind === "count") return lowerCountKey(key.step, direction, rules, names);
   return lowerExtremeKey(key, direction, rules, names);
+}
+
+/** Members of an object that are called like numbers come before all others, in whatever order they were put in. */
+const NUMBER = /^\d+$/;
+
+/** An adopted field may be called so; under another name it keeps its place among the keys. */
+function lowerNumberKey(field: string, direction: 1 | -1, names: Names): Part {
+  const value = names.next();
+  return { joins: [{ $set: { [value]: `$${field}` } }], keys: [[value, direction]] };
 }
 
 function lowerColumnKey(
