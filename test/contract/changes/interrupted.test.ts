@@ -53,21 +53,27 @@ async function make(title: string): Promise<Stored> {
   return found;
 }
 
-/** Says that a change is about to be made, by an instance that has died long ago. @returns its id */
-async function announce(kind: string, letter: Pick<Stored, "_id"> & Partial<Stored>): Promise<ObjectId> {
+const longAgo = (): Date => new Date(Date.now() - 60_000);
+
+/** Says that a change is about to be made, by an instance that has died. @returns its id */
+async function announce(
+  kind: string,
+  letter: Pick<Stored, "_id"> & Partial<Stored>,
+  at = longAgo(),
+): Promise<ObjectId> {
   const _id = new ObjectId();
   const { _change: _mark, ...before } = letter;
   await db.collection("_journal_pending").insertOne({
     ...{ _id, table, record: letter._id, kind, by: null, instance: "dead" },
-    ...{ revision: (letter._change?.n ?? 0) + 1, at: new Date(Date.now() - 60_000) },
+    ...{ revision: (letter._change?.n ?? 0) + 1, at },
     ...(kind === "created" ? {} : { before }),
     ...(kind === "deleted" ? { previous: letter._change?.e ?? null } : {}),
   });
   return _id;
 }
 
-async function write(letter: Stored, title: string): Promise<void> {
-  const e = await announce("updated", letter);
+async function write(letter: Stored, title: string, at = longAgo()): Promise<void> {
+  const e = await announce("updated", letter, at);
   await letters().updateOne(
     { _id: letter._id },
     { $set: { title, _change: { e, n: letter._change.n + 1 } } },
@@ -87,7 +93,7 @@ async function nothingAnnounced(): Promise<void> {
 describe("a write that was made and not told", () => {
   it("is told before the next change of its record", async () => {
     const letter = await make("a");
-    await write(letter, "b");
+    await write(letter, "b", new Date());
     expect((await admin.patch(`/letters/${letter._id}`, { title: "c" })).status).toBe(200);
     await source.first(3, ...CHANGES);
     expect(told()).toEqual([`created ${letter._id} 1`, `updated ${letter._id} 2`, `updated ${letter._id} 3`]);
