@@ -30,7 +30,7 @@ async function link(deps: LinkDeps, provider: Provider, request: Request, respon
   const target = requireReturnTarget(readBody(request.body), deps.pageOrigins);
   const session = await loadSession(deps, credentialsOf(request), "refresh", request, response);
   if (session.kind === "anonymous") throw new AppError("UNAUTHORIZED");
-  if (session.kind === "cookie") requirePage(request, [session.origin ?? deps.appUrl]);
+  if (session.kind === "cookie") requirePage(request, [session.origin]);
   const accessToken = session.authorization.replace(/^Bearer +/i, "");
   const url = await begin(deps, provider, target, accessToken, request, response);
   response.json({ statusCode: 200, message: "Success", url });

@@ -93,7 +93,7 @@ async function sessionFor(
     requireBodyType(request, routeKind(call, deps.systemTablePrefix));
   }
   const session = await loadSession(deps, credentials, renewalFor(body), request, response);
-  if (isJudged && session.kind === "cookie") requirePage(request, [session.origin ?? deps.appUrl]);
+  if (isJudged && session.kind === "cookie") requirePage(request, [session.origin]);
   return session;
 }
 

@@ -22,8 +22,8 @@ export type Session =
   | {
       readonly kind: "cookie";
       readonly authorization: string;
-      /** The web origin the session was made for. */
-      readonly origin: string | undefined;
+      /** The web origin the session was made for; APP_URL's for one that names none. */
+      readonly origin: string;
     };
 
 export interface LoadSessionDeps {
@@ -52,7 +52,7 @@ export async function loadSession(
     case "anonymous":
       return decision;
     case "use":
-      return cookieSession(decision.accessToken, decision.origin);
+      return cookieSession(decision.accessToken, decision.origin ?? deps.appUrl);
     case "refresh":
       return renewal === "borrow"
         ? borrowSession(deps, decision, request)
@@ -81,7 +81,7 @@ async function refreshSession(
   const session = sessionOf(deps, result.tokens.accessToken, spelling);
   if (session.kind === "cookie") {
     // The browser behind an app that forwards to us lives on that app's origin: its scheme decides the spelling.
-    writeSessionCookies(response, session.origin ?? deps.appUrl, result.tokens, deps.clock.now());
+    writeSessionCookies(response, session.origin, result.tokens, deps.clock.now());
   }
   return session;
 }
@@ -97,12 +97,10 @@ async function borrowSession(
 
 /** Anonymous when these cookies can't be those of the session: somebody planted them. */
 function sessionOf({ appUrl }: LoadSessionDeps, accessToken: string, spelling: Spelling): Session {
-  const origin = readAccessClaims(accessToken)?.origin;
-  return isSpellingOf(spelling, origin ?? appUrl)
-    ? cookieSession(accessToken, origin)
-    : { kind: "anonymous" };
+  const origin = readAccessClaims(accessToken)?.origin ?? appUrl;
+  return isSpellingOf(spelling, origin) ? cookieSession(accessToken, origin) : { kind: "anonymous" };
 }
 
-function cookieSession(accessToken: string, origin: string | undefined): Session {
+function cookieSession(accessToken: string, origin: string): Session {
   return { kind: "cookie", authorization: `Bearer ${accessToken}`, origin };
 }
