@@ -26,6 +26,8 @@ const WORDS = ["confirm", "from"] as const;
 export type SwitchName = (typeof SWITCHES)[number];
 export type OwnName = SwitchName | (typeof WORDS)[number];
 
+const NAMES = [...PARAMETERS, ...SWITCHES, ...WORDS];
+
 /** What the address of a call says. */
 export interface Call<Own extends OwnName> {
   readonly parameters: Parameters;
@@ -103,7 +105,7 @@ function requireSwitch(name: SwitchName, value = "false"): void {
 }
 
 function nameOf(text: string): ParameterName | OwnName | undefined {
-  return [...PARAMETERS, ...SWITCHES, ...WORDS].find((each) => each === text);
+  return NAMES.find((each) => each === text);
 }
 
 function parameterName(text: string): ParameterName | undefined {

@@ -75,7 +75,7 @@ async function createSettled(
   return { records, ids: ids.map((id) => idText(table, id)) };
 }
 
-function pathIn(body: Json | readonly Json[]): PathOf {
+function pathIn(body: Json): PathOf {
   return isArray(body) ? inList : alone;
 }
 

@@ -15,7 +15,8 @@ export interface Rejected {
   readonly messages: readonly string[];
 }
 
-interface Target {
+/** Who writes records, and where. */
+export interface Target {
   readonly principal: Principal;
   readonly table: string;
 }

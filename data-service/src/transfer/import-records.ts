@@ -9,7 +9,15 @@ import { createBatch } from "../records/create.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
 import { bindHeader } from "./bind-header.js";
-import { bodyOf, examine, inOrder, isAboutRecords, messagesOf, type Rejected } from "./examine.js";
+import {
+  bodyOf,
+  examine,
+  inOrder,
+  isAboutRecords,
+  messagesOf,
+  type Rejected,
+  type Target,
+} from "./examine.js";
 import type { SeenValues } from "./find-taken.js";
 import { csvRows } from "./read-csv.js";
 import { ndjsonRows } from "./read-ndjson.js";
@@ -53,13 +61,12 @@ interface Progress {
 
 /** @throws AppError 400 with the bad lines; any refusal says in `details` how much is imported */
 export async function importRecords(deps: RecordDeps, request: ImportRequest): Promise<Imported> {
-  await requireImportable(deps, request);
+  await importTarget(deps, request);
   const progress: Progress = { imported: 0, checked: 0, next: request.from, rejected: [], seen: new Map() };
   try {
     for await (const batch of batchesOf(rowsOf(deps, request), request.from)) {
       progress.next = batch[0]?.line ?? progress.next;
-      await requireImportable(deps, request);
-      await takeBatch(deps, request, batch, progress);
+      await takeBatch(deps, request, await importTarget(deps, request), batch, progress);
       const isOver = request.dryRun
         ? progress.rejected.length >= MOST_REJECTED
         : progress.rejected.length > 0;
@@ -72,15 +79,20 @@ export async function importRecords(deps: RecordDeps, request: ImportRequest): P
   return { imported: progress.imported, checked: progress.checked, dryRun: request.dryRun };
 }
 
-/** Refuses before anything is read, and again before each batch: rights may end meanwhile. The records of Portico's own tables are made by calls that do more than write. */
-async function requireImportable(deps: RecordDeps, request: ImportRequest): Promise<void> {
-  const rights = await deps.rights(await request.caller.now());
+/**
+ * Asked before anything is read, and again before each batch: rights may end meanwhile. The records of Portico's own
+ * tables are made by calls that do more than write.
+ */
+async function importTarget(deps: RecordDeps, { caller, table: name }: ImportRequest): Promise<Target> {
+  const principal = await caller.now();
+  const rights = await deps.rights(principal);
   await deps.catalogs.decide((catalog) => {
-    const table = findTable(catalog, request.table);
+    const table = findTable(catalog, name);
     rights.require(catalog, table, "create");
     if (table.system)
       throw new AppError("BAD_REQUEST", `"${table.name}" is a table of Portico itself and takes no import.`);
   });
+  return { principal, table: name };
 }
 
 function rowsOf(deps: RecordDeps, request: ImportRequest): AsyncIterable<Row> {
@@ -109,39 +121,31 @@ async function* batchesOf(rows: AsyncIterable<Row>, from: number): AsyncGenerato
 
 async function takeBatch(
   deps: RecordDeps,
-  request: ImportRequest,
+  { dryRun }: ImportRequest,
+  target: Target,
   batch: readonly Row[],
   progress: Progress,
 ): Promise<void> {
   progress.checked += batch.length;
   const isReadable = batch.every(({ problems }) => problems.length === 0);
-  if (!request.dryRun && isReadable) {
-    const refusal = await writeBatch(deps, request, batch);
+  if (!dryRun && isReadable) {
+    const refusal = await writeBatch(deps, target, batch);
     if (refusal === undefined) {
       progress.imported += batch.length;
       progress.next = (batch.at(-1)?.line ?? progress.next) + 1;
       return;
     }
-    progress.rejected.push(...(await examineNow(deps, request, batch, new Map())));
+    progress.rejected.push(...(await examine(deps, target, batch, new Map())));
     // It was refused and nothing is wrong with it now: somebody else was in the way, and has gone.
     if (progress.rejected.length === 0) progress.rejected.push(someLineOf(batch, refusal));
   } else {
     const bad = batch.filter(({ problems }) => problems.length > 0);
     const readable = batch.filter(({ problems }) => problems.length === 0);
-    const seen = request.dryRun ? progress.seen : new Map();
-    const rejected = await examineNow(deps, request, readable, seen);
+    const seen = dryRun ? progress.seen : new Map();
+    const rejected = await examine(deps, target, readable, seen);
     const unread = bad.map(({ line, problems }) => ({ line, messages: problems }));
     progress.rejected.push(...inOrder([...unread, ...rejected]));
   }
-}
-
-async function examineNow(
-  deps: RecordDeps,
-  { caller, table }: ImportRequest,
-  rows: readonly Row[],
-  seen: SeenValues,
-): Promise<Rejected[]> {
-  return examine(deps, { principal: await caller.now(), table }, rows, seen);
 }
 
 /** For a refusal that none of the lines earns by itself, or any more. */
@@ -154,10 +158,9 @@ function someLineOf(batch: readonly Row[], refusal: AppError): Rejected {
 /** @returns why the batch was refused @throws what is not about its records */
 async function writeBatch(
   deps: RecordDeps,
-  { caller, table }: ImportRequest,
+  { principal, table }: Target,
   batch: readonly Row[],
 ): Promise<AppError | undefined> {
-  const principal = await caller.now();
   try {
     await createBatch(deps, principal, table, batch.map(bodyOf));
     return undefined;
