@@ -1,11 +1,20 @@
-// The first line of a CSV file -> columns of the table, or everything that is wrong with it.
+// The first line of a CSV file -> columns of the table, or what is wrong with it.
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Principal } from "../principal.js";
 import { unknownMembers } from "../records/bind-body.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
-import { importColumn } from "./csv-columns.js";
+import { type ImportColumn, importColumn } from "./csv-columns.js";
 import type { Header } from "./read-csv.js";
+import { MOST_MESSAGES } from "./rows.js";
+
+/** What a header can name. */
+interface Writable {
+  readonly table: Table;
+  readonly catalog: Catalog;
+  /** What is wrong with a member's name; undefined when the caller may write it. */
+  readonly problemOf: (name: string) => string | undefined;
+}
 
 /** Looks header cells up among what the caller may write. */
 export async function bindHeader(
@@ -18,31 +27,37 @@ export async function bindHeader(
   const catalog = await deps.catalogs.refresh();
   const table = findTable(catalog, tableName);
   const grants = rights.write(catalog, table, "create");
-  const problemOf = (name: string): string | undefined => unknownMembers([name], table, grants).get(name);
-  const problems = headers.flatMap((header, at) => {
-    if (header === "") return [`column ${at + 1} has no name`];
-    const member = memberOf(header, table, catalog);
-    const earlier = headers.slice(0, at).map((each) => memberOf(each, table, catalog));
-    const problem = insideProblem(header, table, problemOf) ?? problemOf(member);
-    if (problem !== undefined) return [`${member}: ${problem}`];
-    return earlier.includes(member) ? [`${member}: is named twice`] : [];
-  });
-  const columns = headers.map((header) => importColumn(header, table, catalog));
-  const found = columns.filter((column) => column !== undefined);
-  return problems.length > 0 || found.length < headers.length ? { problems } : { columns: found };
+  const problemOf = (name: string) => unknownMembers([name], table, grants).get(name);
+  return readHeader(headers, { table, catalog, problemOf });
 }
 
-/** What the header sets: `author.id` the relation `author`; what is no column of ours stands for itself. */
-function memberOf(header: string, table: Table, catalog: Catalog): string {
-  return importColumn(header, table, catalog)?.name ?? header;
+/**
+ * Ends at MOST_MESSAGES problems. A table has few members and none may come twice, so that is soon, however many cells a
+ * header has.
+ */
+function readHeader(headers: readonly string[], writable: Writable): Header {
+  const columns = new Map<string, ImportColumn>();
+  const problems: string[] = [];
+  for (const [at, header] of headers.entries()) {
+    const column = importColumn(header, writable.table, writable.catalog);
+    // What is no column of ours stands for itself.
+    const member = column?.name ?? header;
+    const problem = columns.has(member) ? "is named twice" : cellProblem(header, member, writable);
+    if (header === "") problems.push(`column ${at + 1} has no name`);
+    else if (column === undefined || problem !== undefined)
+      problems.push(`${member}: ${problem ?? "unknown field"}`);
+    else columns.set(member, column);
+    if (problems.length === MOST_MESSAGES) break;
+  }
+  return problems.length > 0 ? { problems } : { columns: [...columns.values()] };
+}
+
+function cellProblem(header: string, member: string, writable: Writable): string | undefined {
+  return insideProblem(header, writable) ?? writable.problemOf(member);
 }
 
 /** `author.name`, where `author` is a relation the caller knows: an export has it, and nothing can take it. */
-function insideProblem(
-  header: string,
-  table: Table,
-  problemOf: (name: string) => string | undefined,
-): string | undefined {
+function insideProblem(header: string, { table, problemOf }: Writable): string | undefined {
   const [name = "", inner] = header.split(".");
   if (inner === undefined || !table.relations.has(name) || problemOf(name) !== undefined) return undefined;
   if (inner === "id" && header.split(".").length === 2 && table.relations.get(name)?.many === false)

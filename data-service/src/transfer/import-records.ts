@@ -21,7 +21,7 @@ import {
 import type { SeenValues } from "./find-taken.js";
 import { csvRows } from "./read-csv.js";
 import { ndjsonRows } from "./read-ndjson.js";
-import type { Row } from "./rows.js";
+import { MOST_MESSAGES, type Row } from "./rows.js";
 
 /** Enough to make a round trip cheap, few enough that a bad line costs little of what comes before it. */
 const BATCH_RECORDS = 500;
@@ -172,7 +172,7 @@ async function writeBatch(
 
 function refusalOf(request: ImportRequest, progress: Progress): AppError {
   const rejected = progress.rejected.slice(0, MOST_REJECTED);
-  const lines = rejected.map(({ line, messages }) => ({ line, messages: messages.slice(0, 20) }));
+  const lines = rejected.map(({ line, messages }) => ({ line, messages: messages.slice(0, MOST_MESSAGES) }));
   return new AppError("VALIDATION_ERROR", {
     message: lines.flatMap(({ line, messages }) => messages.map((message) => `line ${line}: ${message}`)),
     details: { ...stateOf(request, progress), rejected: lines },

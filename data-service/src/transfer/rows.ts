@@ -14,6 +14,9 @@ export interface Row {
   readonly isLast?: boolean;
 }
 
+/** Messages about one line that an answer tells. */
+export const MOST_MESSAGES = 20;
+
 /** A row that ends the reading. */
 export function unreadable(line: number, problem: string): Row {
   return { line, size: 0, body: undefined, problems: [problem], isLast: true };

@@ -166,6 +166,19 @@ describe("an import of CSV", () => {
   });
 
   it.each([
+    ["one name again and again", "name,".repeat(12_000), "name: is named twice"],
+    ["names that nobody knows", many(9_000, (at) => `x${at},`), "x0: unknown field"],
+    ["no names at all", ",".repeat(60_000), "column 1 has no name"],
+  ])("refuses a very long header at once, telling twenty problems of it: %s", async (_what, line, first) => {
+    const start = performance.now();
+    const answer = await root.csv(items, line);
+    expect(performance.now() - start).toBeLessThan(3_000);
+    expect(answer.status).toBe(400);
+    const [{ messages }] = details(answer).rejected;
+    expect([messages.length, messages[0]]).toEqual([20, first]);
+  });
+
+  it.each([
     ["name,count\na\n", 2, "has 1 cells, and the first line names 2 columns"],
     ["name,count\na,1,2\n", 2, "has 3 cells, and the first line names 2 columns"],
     ["name,count\na,1\nb,x\n", 3, 'count: must be a whole number, not "x"'],
