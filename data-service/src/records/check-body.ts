@@ -46,6 +46,9 @@ export interface CheckedBody {
 /** Ids one body may link through one relation. */
 const MAX_LINKS = 10_000;
 
+/** Unknown names of one body that are compared with all known ones, to suggest one of them. */
+const MOST_SUGGESTIONS = 20;
+
 type Mode = "create" | "update";
 
 /** Collects violations, each beginning with the field's name. */
@@ -88,6 +91,7 @@ function checkMembers(
     return { values, links };
   }
   const given = new Set(Object.keys(body));
+  let unknown = 0;
   for (const [name, json] of Object.entries(body)) {
     const column = table.columns.get(name);
     const relation = table.relations.get(name);
@@ -100,7 +104,10 @@ function checkMembers(
     } else if (relation !== undefined && view.mayWrite(relation)) {
       const set = checkLinks(relation, targetOf(catalog, relation), json, report);
       if (set !== undefined) links.push(set);
-    } else report(name, unknownMember(name, table, view));
+    } else {
+      unknown += 1;
+      report(name, unknown > MOST_SUGGESTIONS ? UNKNOWN : unknownMember(name, table, view));
+    }
   }
   if (mode === "create") fillIn(table, new Set([...given, ...(view.stamped ?? [])]), values, report);
   return { values, links };
@@ -118,8 +125,10 @@ function noObject(body: Json): string {
 
 /** The one text for members that do not exist and those the caller may not write. */
 export function unknownMember(name: string, table: Table, view: WriteView): string {
-  return `unknown field${suggestion(name, writableNames(table, view))}`;
+  return UNKNOWN + suggestion(name, writableNames(table, view));
 }
+
+const UNKNOWN = "unknown field";
 
 function writableNames(table: Table, view: WriteView): string[] {
   const columns = [...table.columns.values()].filter((column) => !column.generated && view.mayWrite(column));

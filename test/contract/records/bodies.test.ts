@@ -195,6 +195,19 @@ describe("a body for a new record", () => {
     );
   });
 
+  it("is told it of twenty names at most, so that very many cost little", async () => {
+    const letters = [..."abcdeghijklmnoqrstuvwxyz"];
+    const names = letters.map((letter) => `staf${letter}`);
+    const [status, , messages] = await problemsOf({
+      name: "Ann",
+      ...Object.fromEntries(names.map((each) => [each, 1])),
+    });
+    expect(status).toBe(400);
+    expect(messages).toEqual(
+      names.map((each, at) => `${each}: unknown field${at < 20 ? '; did you mean "staff"?' : ""}`),
+    );
+  });
+
   it.each(["bossId", "boss_id", "_id", "__v", "_version", "constructor", "__proto__", "name.first", "$name"])(
     "may not name %s, which is no field",
     async (name) => {
