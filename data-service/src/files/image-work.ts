@@ -5,11 +5,17 @@ import type { Sharp } from "sharp";
 import { makeTurns } from "../turns.js";
 import type { Transform } from "./image-parameters.js";
 
-/** Types that pictures are made from. SVG is not one: rendering it would follow its links. */
+/** Types that pictures are made from. SVG is not one: it is a program, which runs as long as it likes. */
 const FORMAT_OF: Readonly<Record<string, "jpeg" | "png" | "webp" | "avif" | "gif">> = {
   ...{ "image/jpeg": "jpeg", "image/png": "png", "image/webp": "webp", "image/avif": "avif" },
   "image/gif": "gif",
 };
+
+/**
+ * Who may read bytes: libvips chooses by what they look like to it, which need not be what `sniff` has found. All other
+ * loaders are blocked, those for SVG above all.
+ */
+const LOADERS = ["Jpeg", "Png", "Webp", "Heif", "Nsgif"].map((kind) => `VipsForeignLoad${kind}Buffer`);
 
 /** A picture is worked on in memory: beyond these it is stored and sent, but not transformed. */
 export const MAX_SOURCE_BYTES = 32 * 1024 * 1024;
@@ -32,6 +38,8 @@ function sharpOrNone(): Promise<Library | undefined> {
       // One picture, one thread; nothing is kept between two of them.
       sharp.concurrency(1);
       sharp.cache(false);
+      sharp.block({ operation: ["VipsForeignLoad"] });
+      sharp.unblock({ operation: LOADERS });
       return sharp;
     },
     () => {
@@ -60,20 +68,29 @@ export function isTransformable(mimetype: string): boolean {
   return mimetype in FORMAT_OF;
 }
 
-/** The size as it is shown, turned as EXIF says; `none` when it can't be read, because it is no picture. */
-export async function measure(load: () => Promise<Buffer>): Promise<ImageSize | "none" | "unknown"> {
+/** The size as it is shown, turned as EXIF says; `none` when it can't be read as its type, because it is no picture. */
+export async function measure(
+  load: () => Promise<Buffer>,
+  mimetype: string,
+): Promise<ImageSize | "none" | "unknown"> {
   const sharp = await sharpOrNone();
   if (sharp === undefined) return "unknown";
   return measureInTurn(async () => {
     const bytes = await load();
     try {
       // Only the head is read, so the number of pixels does no harm here.
-      const { autoOrient } = await sharp(bytes, { limitInputPixels: false }).metadata();
+      const { autoOrient, format } = await sharp(bytes, { limitInputPixels: false }).metadata();
+      if (typeReadAs(format) !== mimetype) return "none";
       return { width: autoOrient.width, height: autoOrient.height };
     } catch {
       return "none";
     }
   });
+}
+
+/** By the names of libvips: AVIF is the only kind of HEIF that is read here. */
+function typeReadAs(format: string): string {
+  return `image/${format === "heif" ? "avif" : format}`;
 }
 
 export interface MadeImage {

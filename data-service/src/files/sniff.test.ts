@@ -27,11 +27,12 @@ describe("sniff", () => {
     expect(await sniff(await sharp({ create }).toFormat(format).toBuffer())).toBe(`image/${format}`);
   });
 
-  it("takes a picture with markup inside for neither", async () => {
-    expect(await sniff(Buffer.from("\xff\xd8\xff\xe0\x00\x10JFIF<script>", "latin1"))).toBe(
-      "application/octet-stream",
-    );
-  });
+  it.each(["\xff\xd8\xff\xe0\x00\x10JFIF<script>", "<!--ftypavif     --><svg:svg xmlns:svg='x'>"])(
+    "takes a picture with markup inside for neither: %j",
+    async (text) => {
+      expect(await sniff(Buffer.from(text, "latin1"))).toBe("application/octet-stream");
+    },
+  );
 
   it("reads UTF-16 by its mark, and a character that the end has cut off", async () => {
     const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from("<script>", "utf16le")]);

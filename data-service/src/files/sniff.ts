@@ -14,8 +14,8 @@ const PROLOG = /^\s*(?:(?:<\?[^>]*\?>|<!--[\s\S]*?-->|<!doctype[^>]*>)\s*)*/i;
 const HTML =
   /<!doctype\s+html|<(?:html|head|body|script|iframe|title|style|link|meta|h[1-6]|div|table|img|a)[\s>/]/i;
 const XML = /^\s*<(?:\?xml|[a-z_][\w.-]*[\s>/:])/i;
-/** In the bytes of a picture it is a trick: a file that is two things at once. */
-const MARKUP_INSIDE = /<(?:script|html|svg|iframe|body)[\s>/]/i;
+/** In the bytes of a picture it is a trick: a file that is two things at once. XML may put a prefix before the name. */
+const MARKUP_INSIDE = /<(?:[\w.-]+:)?(?:script|html|svg|iframe|body)[\s>/]/i;
 
 /** @param head the first bytes, HEAD_BYTES of them if there are so many */
 export async function sniff(head: Buffer): Promise<string> {

@@ -93,7 +93,7 @@ async function contentStamp(deps: FileDeps, file: Received): Promise<Stamp> {
 
 async function sizeOf({ contents }: FileDeps, { key, mimetype, filesize }: Received) {
   if (!isTransformable(mimetype) || filesize > MAX_SOURCE_BYTES) return "unknown";
-  return measure(() => contentBytes(contents.store, key, filesize));
+  return measure(() => contentBytes(contents.store, key, filesize), mimetype);
 }
 
 function uploaderOf(principal: Principal): ObjectId | null {

@@ -357,6 +357,17 @@ describe("pictures", () => {
     expect((await get(`/assets/${drawing}?width=10`)).status).toBe(400);
   });
 
+  test("an SVG is never drawn, whatever it looks like at its beginning: 400", async () => {
+    for (const blanks of [20, 5_000]) {
+      const svg =
+        `<!--ftypavif${" ".repeat(blanks)}--><svg:svg xmlns:svg="http://www.w3.org/2000/svg" width="9" height="9">` +
+        '<svg:rect width="9" height="9"/></svg:svg>';
+      const record = await uploaded(admin, svg, "x.avif", { isPublic: "true" });
+      expect([record.mimetype, record.width]).toEqual(["application/octet-stream", null]);
+      expect((await get(`/assets/${record.id}?width=5&format=png`)).status).toBe(400);
+    }
+  });
+
   test("EXIF turns it: at upload width and height, and in what is made of it", async () => {
     const turned = await sharp(await picture(60, 20, "jpeg"))
       .withMetadata({ orientation: 6 })

@@ -1,0 +1,47 @@
+import { describe, expect, it } from "@jest/globals";
+import sharp from "sharp";
+import type { Transform } from "./image-parameters.js";
+import { measure, transform } from "./image-work.js";
+
+const FORMATS = ["jpeg", "png", "webp", "avif", "gif"] as const;
+const HALF: Transform = { width: 5, height: undefined, fit: "cover", format: "png", quality: undefined };
+
+const picture = (format: (typeof FORMATS)[number] | "tiff"): Promise<Buffer> =>
+  sharp({ create: { width: 10, height: 6, channels: 3, background: "red" } })
+    .toFormat(format)
+    .toBuffer();
+
+/** Markup that file-type takes for a picture, by what its comment says at the fourth byte. */
+const drawing = (type: string): Buffer =>
+  Buffer.from(
+    `<!--ftyp${type}${" ".repeat(5_000)}--><svg:svg xmlns:svg="http://www.w3.org/2000/svg" width="10" height="6">` +
+      '<svg:rect width="9" height="5" fill="red"/></svg:svg>',
+  );
+
+describe("pictures", () => {
+  it.each(FORMATS)("are measured and transformed: %s", async (format) => {
+    const bytes = await picture(format);
+    expect(await measure(async () => bytes, `image/${format}`)).toEqual({ width: 10, height: 6 });
+    const made = await transform(async () => bytes, `image/${format}`, HALF);
+    expect(await sharp(made.bytes).metadata()).toMatchObject({ format: "png", width: 5, height: 3 });
+  });
+
+  it("are none when they are of another kind than they begin like", async () => {
+    const bytes = await picture("png");
+    expect(await measure(async () => bytes, "image/gif")).toBe("none");
+  });
+});
+
+describe.each([
+  ["an SVG in a disguise", async () => drawing("avif")],
+  ["a TIFF", () => picture("tiff")],
+])("%s", (_what, bytes) => {
+  it("is no picture, and nothing draws it", async () => {
+    const load = bytes;
+    expect(await measure(load, "image/avif")).toBe("none");
+    await expect(transform(load, "image/avif", HALF)).rejects.toMatchObject({
+      code: "BAD_REQUEST",
+      messages: "The file is damaged or no picture; it can't be transformed.",
+    });
+  });
+});
