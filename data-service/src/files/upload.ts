@@ -40,6 +40,9 @@ export async function upload(
   });
 }
 
+/** Stands for the content: a rule that lets only a title be changed lets no bytes be replaced. */
+const CONTENT = "filename";
+
 /** Replaces the content of a file. @returns the record */
 export async function replace(
   deps: FileDeps,
@@ -47,8 +50,7 @@ export async function replace(
   { principal, request, response, parameters }: Exchange,
 ): Promise<Versioned> {
   const { files } = deps.fileTables;
-  // `filename` stands for the content: a rule that lets only a title be changed lets no bytes be replaced.
-  const id = await requireRecord(deps, principal, files, "update", idText, "filename");
+  const id = await requireRecord(deps, principal, files, "update", idText, CONTENT);
   const { file, parts } = await receive(deps, request, response);
   return recording(deps, file, async () => {
     const expected = expectedVersions(request.get("If-Match"));
@@ -57,7 +59,7 @@ export async function replace(
     // Of several who replace at once each takes away what it has seen: none is forgotten, none goes too early.
     const guard = async () => ({ [CONTENT_KEY]: { $in: former } });
     return deps.contents.letGo(former, () =>
-      update(deps, principal, files, idText, parts, parameters, { stamp, guard, expected }),
+      update(deps, principal, files, idText, parts, parameters, { stamp, needs: CONTENT, guard, expected }),
     );
   });
 }

@@ -114,6 +114,12 @@ export function anyRow(grants: readonly WriteGrant[]): AuthorizedPredicate {
   return all?.rows ?? { kind: "or", of: grants.map((grant) => grant.rows) };
 }
 
+/** Those of the rules that let this member be written. */
+export function lettingWrite(grants: readonly WriteGrant[], table: Table, member: string): WriteGrant[] {
+  const named = table.columns.get(member) ?? table.relations.get(member);
+  return grants.filter((grant) => named !== undefined && grant.members(named));
+}
+
 /** What the caller may see is refused, what not is not there. */
 export function notAllowed(table: Table, action: string, visible: boolean): AppError {
   if (!visible) return recordNotFound(table);

@@ -8,7 +8,7 @@ import type { Parameters } from "../query/parameters.js";
 import { actingFor } from "./acting-for.js";
 import { answerOf } from "./answer.js";
 import { authorizeForeign } from "./authorize-foreign.js";
-import { chooseUpdate, notAllowed } from "./authorize-write.js";
+import { chooseUpdate, lettingWrite, notAllowed } from "./authorize-write.js";
 import { alternativesFor, openWrite, PLAIN } from "./bind-body.js";
 import { treeOf } from "./create.js";
 import type { RecordDeps } from "./deps.js";
@@ -26,6 +26,8 @@ import { checkTree, makeForChange } from "./write-tree.js";
 export interface UpdateBesides {
   /** What the service writes with it. */
   readonly stamp?: Stamp;
+  /** A member that the stamp changes for the caller: only rules that let it be written count, with their rows and checks. */
+  readonly needs?: string;
   /** It happens only while the record satisfies this; asked anew at each try. */
   readonly guard?: (id: Stored) => Promise<Document>;
   /** If-Match. */
@@ -69,12 +71,13 @@ async function updateSettled(
   idText: string,
   body: Json,
   parameters: Parameters,
-  { stamp, guard, expected }: UpdateBesides,
+  { stamp, needs, guard, expected }: UpdateBesides,
   log: UndoLog | undefined,
 ): Promise<Versioned> {
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
     const opened = openWrite(deps, rights, now, findTable(now, tableName), "update", parameters);
-    const context = { ...opened, stamp };
+    const grants = needs === undefined ? opened.grants : lettingWrite(opened.grants, opened.table, needs);
+    const context = { ...opened, grants, stamp };
     const id = parseId(context.table, idText);
     return { ...context, id, alternatives: alternativesFor(context, body) };
   });

@@ -5,7 +5,7 @@ import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { Principal } from "../principal.js";
 import type { Document } from "../query/lower/document.js";
-import { anyRow, judgeRows, notAllowed } from "./authorize-write.js";
+import { anyRow, judgeRows, lettingWrite, notAllowed } from "./authorize-write.js";
 import { type BodyContext, PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
@@ -97,9 +97,7 @@ export async function requireRecord(
   const table = findTable(catalog, tableName);
   rights.require(catalog, table, action);
   const id = parseId(table, idText);
-  const column = table.columns.get(member);
-  const grants = rights.write(catalog, table, action);
-  const fitting = grants.filter((grant) => column === undefined || grant.members(column));
+  const fitting = lettingWrite(rights.write(catalog, table, action), table, member);
   if ((await judgeRows(deps, table, id, anyRow(fitting))) === undefined) {
     const shape = recordShape(deps, rights, table, catalog, PLAIN);
     throw notAllowed(table, action, await isVisible(deps, shape, id));

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { fileForm, keptIn, picture, upload, uploaded } from "../../support/files.js";
+import { filePart, MULTIPART, multipartBody, sendBody } from "../../support/multipart.js";
+import { until } from "../../support/process-facts.js";
 import { roleFor } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { Browser } from "../auth/jar.js";
@@ -271,6 +273,63 @@ describe("PATCH /svc_file/{id} as multipart", () => {
     expect((await api.patch(`/svc_file/${id}`, { title: "t" })).status).toBe(200);
     expect((await api.send("PATCH", `/svc_file/${id}`, { body: fileForm("new", "n") })).status).toBe(403);
     expect((await bytesOf(`/assets/${id}`)).toString()).toBe("former");
+  });
+
+  describe("by a rule for small files of one's own, beside a rule for all titles", () => {
+    const carl = { email: "carl@example.com", password: "correct horse battery" };
+    const rule = { table: "svc_file", action: "update" };
+    let api: Api;
+    let token: string;
+    beforeAll(async () => {
+      const [role] = (await admin.post("/svc_role", { name: "small files" })).body.data;
+      await admin.post("/svc_permission", [
+        { role: role.id, table: "svc_file", action: "read" },
+        { ...rule, role: role.id, fields: "title,description" },
+        {
+          ...rule,
+          role: role.id,
+          fields: "filename",
+          filter: { title: "his" },
+          check: { filesize: { _lte: 100 } },
+        },
+      ]);
+      await admin.post("/svc_user", { ...carl, role: role.id });
+      api = await signIn(`${stack.appUrl}/api`, carl);
+      token = (await apiOf(`${stack.appUrl}/api`).post("/auth/login", carl)).body.accessToken;
+    });
+
+    test("the check is asked about the new content, and one rule has to allow all of it", async () => {
+      const { id } = await uploaded(admin, "former", "a.txt", { isPublic: "true", title: "his" });
+      const before = await keptIn(database);
+      const send = async (size: number, parts = {}) =>
+        (await api.send("PATCH", `/svc_file/${id}`, { body: fileForm(Buffer.alloc(size), "n", parts) }))
+          .status;
+      expect(await send(500)).toBe(403);
+      expect(await send(500, { description: "d" })).toBe(400);
+      expect(await send(50, { description: "d" })).toBe(400);
+      expect((await bytesOf(`/assets/${id}`)).toString()).toBe("former");
+      expect(await keptIn(database)).toEqual(before);
+      expect(await send(50)).toBe(200);
+    });
+
+    test("a file that is theirs no more when the body has come is left as it is: 403", async () => {
+      const { id } = await uploaded(admin, "former", "a.txt", { isPublic: "true", title: "his" });
+      const body = multipartBody([filePart("file", "n.bin", "a/b", Buffer.alloc(90))]);
+      async function* slowly(): AsyncGenerator<Buffer> {
+        yield body.subarray(0, -90);
+        await until(
+          async () => (await keptIn(database)).pending,
+          (pending) => pending > 0,
+          20_000,
+        );
+        await admin.patch(`/svc_file/${id}`, { title: "another's" });
+        yield body.subarray(-90);
+      }
+      const url = `${stack.appUrl}/api/svc_file/${id}`;
+      const headers = { Authorization: `Bearer ${token}`, "Content-Type": MULTIPART };
+      expect((await sendBody("PATCH", url, headers, slowly())).status).toBe(403);
+      expect((await bytesOf(`/assets/${id}`)).toString()).toBe("former");
+    });
   });
 
   test("several at once: one content is left, the others are gone", async () => {
