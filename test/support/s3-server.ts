@@ -17,6 +17,8 @@ export interface S3Server {
   >;
   /** Refuses everything with 503 from now on, or no longer. */
   breakDown(broken: boolean): void;
+  /** What it says with 200 instead of completing an upload in parts; undefined: it completes. */
+  failCompletion(body: string | undefined): void;
   stop(): Promise<void>;
 }
 
@@ -24,6 +26,7 @@ export async function startS3(): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
   const uploads = new Map<string, { key: string; parts: Map<number, Buffer> }>();
   let broken = false;
+  let failure: string | undefined;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece as Buffer);
@@ -53,6 +56,7 @@ export async function startS3(): Promise<S3Server> {
         uploads.get(id)?.parts.set(Number(url.searchParams.get("partNumber")), body);
         return void response.writeHead(200, { ETag: etag(body) }).end();
       case "POST uploadId": {
+        if (failure !== undefined) return void response.end(failure);
         const { parts = new Map<number, Buffer>() } = uploads.get(id) ?? {};
         const sorted = [...parts].toSorted(([a], [b]) => a - b).map(([, part]) => part);
         // All but the last have 5 MiB at least.
@@ -92,6 +96,9 @@ export async function startS3(): Promise<S3Server> {
     breakDown(value) {
       broken = value;
     },
+    failCompletion(body) {
+      failure = body;
+    },
     async stop() {
       server.closeAllConnections();
       server.close();
@@ -100,8 +107,8 @@ export async function startS3(): Promise<S3Server> {
   };
 }
 
-const tag = (name: string, content: string): string => `<${name}>${content}</${name}>`;
-const xml = (name: string, content: string): string => `<?xml version="1.0"?>${tag(name, content)}`;
+export const tag = (name: string, content: string): string => `<${name}>${content}</${name}>`;
+export const xml = (name: string, content: string): string => `<?xml version="1.0"?>${tag(name, content)}`;
 const etag = (bytes: Buffer): string => `"${createHash("md5").update(bytes).digest("hex")}"`;
 
 function sendObject(object: Buffer | undefined, request: IncomingMessage, response: ServerResponse): void {

@@ -35,11 +35,24 @@ async function write(s3: S3mini, key: string, bytes: AsyncIterable<Uint8Array>):
       uploadId ??= await s3.getMultipartUploadId(key, TYPE);
       if (part.length > 0) parts.push(await s3.uploadPart(key, uploadId, part, parts.length + 1));
     }
-    if (uploadId !== undefined) await s3.completeMultipartUpload(key, uploadId, parts);
+    if (uploadId !== undefined) await complete(s3, key, uploadId, parts);
   } catch (error) {
     if (uploadId !== undefined) await s3.abortMultipartUpload(key, uploadId).catch(() => undefined);
     throw error;
   }
+}
+
+/** S3 may answer 200 and say only in the body that it has failed, which the library hands over like any result. */
+async function complete(
+  s3: S3mini,
+  key: string,
+  uploadId: string,
+  parts: Parameters<S3mini["completeMultipartUpload"]>[2],
+): Promise<void> {
+  const result: unknown = await s3.completeMultipartUpload(key, uploadId, parts);
+  if (typeof memberOf(result, "etag") === "string") return;
+  const cause = new Error(`the bucket did not complete ${key}: ${JSON.stringify(result)}`);
+  throw unavailable("The store of files did not take the file; send it again.", 2, cause);
 }
 
 /** The last part may be short, and of an empty file it is the only one. */
@@ -81,9 +94,15 @@ async function refusing<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call();
   } catch (cause) {
-    const isBuckets =
-      cause instanceof S3ServiceError || (cause instanceof Error && cause.name.startsWith("S3"));
-    if (!isBuckets) throw cause;
+    if (!isBuckets(cause)) throw cause;
     throw unavailable("The store of files can not be reached; try again shortly.", 2, cause);
   }
+}
+
+/** Errors of the library: of a kind of its own, or plain ones with its name in front. */
+function isBuckets(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    error instanceof S3ServiceError || error.name.startsWith("S3") || error.message.startsWith("[s3mini] ")
+  );
 }

@@ -7,7 +7,7 @@ import { type Api, apiOf } from "../../support/api.js";
 import { fileForm, keptIn, NOTHING_KEPT, picture, upload, uploaded } from "../../support/files.js";
 import { filePart, multipartBody } from "../../support/multipart.js";
 import { until } from "../../support/process-facts.js";
-import { type S3Server, startS3 } from "../../support/s3-server.js";
+import { type S3Server, startS3, tag, xml } from "../../support/s3-server.js";
 import { type Stack, startStack } from "../../support/stack.js";
 
 const MEBIBYTE = 1024 * 1024;
@@ -102,4 +102,29 @@ describe("files in a bucket", () => {
     await nothingThere();
     expect(await uploadBytes({ appUrl: stack.appUrl, headers }, 1_000)).toMatch(/^[0-9a-f]{24}$/);
   });
+
+  test.each([
+    ["an error", xml("Error", tag("Code", "InternalError"))],
+    ["nothing", ""],
+  ])(
+    "a bucket that answers 200 with %s when a file is complete: 503, and the former content stays",
+    async (_what, body) => {
+      const { id } = await uploaded(admin, "former", "a.txt", { isPublic: "true" });
+      const before = await keptIn(database);
+      s3.failCompletion(body);
+      try {
+        const form = () => fileForm(Buffer.alloc(6 * MEBIBYTE), "large.bin");
+        const made = await admin.send("POST", "/svc_file", { body: form() });
+        const replaced = await admin.send("PATCH", `/svc_file/${id}`, { body: form() });
+        expect([made.status, replaced.status]).toEqual([503, 503]);
+        expect(made.headers.get("retry-after")).toBe("2");
+      } finally {
+        s3.failCompletion(undefined);
+      }
+      expect((await bytesOf(`/assets/${id}`)).toString()).toBe("former");
+      expect([await keptIn(database), s3.uploads.size]).toEqual([before, 0]);
+      // No object of those that failed.
+      expect(s3.objects.size).toBe(before.records);
+    },
+  );
 });
