@@ -75,7 +75,7 @@ function isMultipart(request: Request): boolean {
 
 function exchangeOf(request: Request, response: Response): Exchange {
   const parameters = readParameters(searchOf(request), ["fields", "deep"]);
-  return { principal: principalOf(request), request, response, parameters };
+  return { request, response, parameters };
 }
 
 function insideFolders({ fileTables: { files, folders } }: FileDeps): Follow {

@@ -2,6 +2,7 @@
 
 import { ObjectId } from "bson";
 import type { Request, Response } from "express";
+import { principalOf, renewPrincipal } from "../http/authenticate.js";
 import { CONTENT_AT, CONTENT_KEY } from "../mongo/content-ledger.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
@@ -18,23 +19,20 @@ import { type Received, receive } from "./receive.js";
 import { UNKNOWN_TYPE } from "./sniff.js";
 
 export interface Exchange {
-  readonly principal: Principal;
   readonly request: Request;
   readonly response: Response;
   readonly parameters: Parameters;
 }
 
 /** Nothing is read from a caller who may make no file at all. @returns the record */
-export async function upload(
-  deps: FileDeps,
-  { principal, request, response, parameters }: Exchange,
-): Promise<Created> {
+export async function upload(deps: FileDeps, { request, response, parameters }: Exchange): Promise<Created> {
   const { files } = deps.fileTables;
-  const rights = await deps.rights(principal);
+  const rights = await deps.rights(principalOf(request));
   const catalog = await deps.catalogs.get();
   rights.require(catalog, findTable(catalog, files), "create");
   const { file, parts } = await receive(deps, request, response);
   return recording(deps, file, async () => {
+    const principal = await presentAt(request);
     const stamp = { ...(await contentStamp(deps, file)), uploadedBy: uploaderOf(principal) };
     return create(deps, principal, files, parts, parameters, { stamp });
   });
@@ -47,12 +45,13 @@ const CONTENT = "filename";
 export async function replace(
   deps: FileDeps,
   idText: string,
-  { principal, request, response, parameters }: Exchange,
+  { request, response, parameters }: Exchange,
 ): Promise<Versioned> {
   const { files } = deps.fileTables;
-  const id = await requireRecord(deps, principal, files, "update", idText, CONTENT);
+  const id = await requireRecord(deps, principalOf(request), files, "update", idText, CONTENT);
   const { file, parts } = await receive(deps, request, response);
   return recording(deps, file, async () => {
+    const principal = await presentAt(request);
     const expected = expectedVersions(request.get("If-Match"));
     const stamp = await contentStamp(deps, file);
     const former = await deps.ledger.keysOf([id]);
@@ -62,6 +61,12 @@ export async function replace(
       update(deps, principal, files, idText, parts, parameters, { stamp, needs: CONTENT, guard, expected }),
     );
   });
+}
+
+/** Who sends the file, now that all of it is there. @throws AppError 401 when they have left meanwhile */
+async function presentAt(request: Request): Promise<Principal> {
+  await renewPrincipal(request);
+  return principalOf(request);
 }
 
 /** Runs what makes a record name the content; where that fails, the bytes go. */

@@ -67,6 +67,7 @@ beforeAll(async () => {
       const live = { roleId: ROLE, isRootAdmin: false, epoch: FIRST_EPOCH };
       return { token: { ...token, lastUsedAt: null }, user: live };
     },
+    forget: () => {},
   };
   const check = authenticate({ accessTokens: tokens.access, sessionCache, apiTokenCache, clock });
   const app = express();

@@ -8,36 +8,45 @@ import { looksLikeApiToken } from "../auth/api-token.js";
 import type { ApiTokenCache } from "../auth/api-token-cache.js";
 import { findAnew, type SessionCache } from "../auth/session-cache.js";
 import { ANONYMOUS, type Principal, requireSignedIn, type SessionUser, type SignedIn } from "../principal.js";
+import { LastingCaller } from "./lasting-caller.js";
 
 export interface AuthenticateDeps {
   readonly accessTokens: Pick<AccessTokens, "verify">;
-  readonly sessionCache: Pick<SessionCache, "find">;
-  readonly apiTokenCache: Pick<ApiTokenCache, "find">;
-  readonly clock: Clock;
-}
-
-interface PresentDeps {
   readonly sessionCache: Pick<SessionCache, "find" | "forgetSession">;
   readonly apiTokenCache: Pick<ApiTokenCache, "find" | "forget">;
   readonly clock: Clock;
 }
 
+type PresentDeps = Omit<AuthenticateDeps, "accessTokens">;
+
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
 /** RFC 6750, section 3.1: the same for every bad token. */
 const CHALLENGE = { "WWW-Authenticate": 'Bearer error="invalid_token"' };
 
-const principals = new WeakMap<Request, Principal>();
+/** A body that took longer comes, perhaps, from somebody who has left since its head came. */
+const SLOW_BODY_MS = 1_000;
+
+const callers = new WeakMap<Request, LastingCaller>();
 
 /** Who asks. Throws when `authenticate` has not run: forgetting it must not read as "nobody". */
 export function principalOf(request: Request): Principal {
-  const principal = principals.get(request);
-  if (principal === undefined) throw new Error("authenticate must run before this handler");
-  return principal;
+  const caller = callers.get(request);
+  if (caller === undefined) throw new Error("authenticate must run before this handler");
+  return caller.principal;
+}
+
+/**
+ * Looks at the caller again when the body has taken long. Readers of bodies call it when all of it is there; it does
+ * nothing on routes that ask nobody.
+ * @throws AppError 401 when the session or token has ended meanwhile
+ */
+export async function renewPrincipal(request: Request): Promise<void> {
+  await callers.get(request)?.now();
 }
 
 /** Who was proved before the request was refused. @returns undefined for nobody, or when it came to no proof */
 export function signedInAt(request: Request): SignedIn | undefined {
-  const principal = principals.get(request);
+  const principal = callers.get(request)?.principal;
   return principal?.kind === "user" ? principal : undefined;
 }
 
@@ -50,7 +59,7 @@ export function authenticate(deps: AuthenticateDeps): RequestHandler {
     // `headers` keeps only the first of several; two are a contradiction.
     const presented = request.headersDistinct.authorization;
     const principal = presented === undefined ? ANONYMOUS : await proved(deps, presented);
-    principals.set(request, principal);
+    callers.set(request, new LastingCaller(principal, () => presentPrincipal(deps, request), SLOW_BODY_MS));
     if (principal.kind === "user" && principal.apiToken?.readOnly && !isSafe(request.method)) {
       throw new AppError("FORBIDDEN", `This API token is read-only; it can't be used for ${request.method}.`);
     }

@@ -4,6 +4,7 @@ import { AppError } from "@portico/shared/app-error";
 import { hasBody } from "@portico/shared/has-body";
 import { type Request, type RequestHandler, raw } from "express";
 import type { Json } from "../json.js";
+import { renewPrincipal } from "./authenticate.js";
 
 const JSON_UTF8 = /^application\/(?:[\w.-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 
@@ -30,9 +31,12 @@ const requireJsonType: RequestHandler = (request, _response, next) => {
   next();
 };
 
-const parse: RequestHandler = (request, _response, next) => {
+const parse: RequestHandler = async (request, _response, next) => {
   const body: unknown = request.body;
-  if (Buffer.isBuffer(body) && body.length > 0) bodies.set(request, parseJson(body));
+  if (Buffer.isBuffer(body) && body.length > 0) {
+    await renewPrincipal(request);
+    bodies.set(request, parseJson(body));
+  }
   next();
 };
 

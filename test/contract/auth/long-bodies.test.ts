@@ -1,4 +1,6 @@
-// Contract 3.3: files that take longer to send than a replaced refresh token stays good, over two gateways.
+// Contract 3.1 and 3.3: bodies that take longer to send than their session lives, or than a replaced refresh token stays
+// good, over two gateways.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
@@ -134,5 +136,35 @@ describe("a replaced token", () => {
     expect([await generation(), await reuses()]).toEqual([undefined, before + 1]);
     const again = Browser.with(stack, { refreshToken: owner.cookies.refreshToken });
     expect((await again.get("/me")).status).toBe(401);
+  });
+});
+
+describe("a body that takes longer than its session lives", () => {
+  const file = multipartBody([filePart("file", "x.bin", "application/octet-stream", Buffer.alloc(90_000))]);
+  const json = Buffer.from(JSON.stringify({ name: "x".repeat(90_000) }));
+
+  it.each([
+    ["a file", "POST", "/svc_file", MULTIPART, file],
+    ["another content", "PATCH", "/svc_file/:id", MULTIPART, file],
+    ["a record in JSON", "POST", "/svc_role", "application/json", json],
+  ])("is refused with 401, and nothing is kept: %s", async (_what, method, path, type, body) => {
+    const form = new FormData();
+    form.append("file", new Blob(["former"]), "former.txt");
+    const [{ id }] = (await admin.send("POST", "/svc_file", { body: form })).body.data;
+    const before = await keptIn(database);
+    const { cookieHeader: Cookie } = signedIn;
+    async function* slowly(): AsyncGenerator<Buffer> {
+      yield body.subarray(0, 80_000);
+      await delay(300);
+      expect((await signedIn.post("/logout")).status).toBe(200);
+      await delay(1_500);
+      yield body.subarray(80_000);
+    }
+    const url = `${stack.appUrl}/api${path.replace(":id", id)}`;
+    const headers = { Cookie, "Content-Type": type, Origin: stack.appUrl };
+    const answer = await sendBody(method, url, headers, slowly());
+    expect([answer.status, JSON.parse(answer.body.toString()).error.code]).toEqual([401, "INVALID_TOKEN"]);
+    expect(await keptIn(database)).toEqual(before);
+    expect(await database.db().collection("svc_role").countDocuments({ name: /^x/ })).toBe(0);
   });
 });
