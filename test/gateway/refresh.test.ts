@@ -129,6 +129,134 @@ describe("an access cookie that is missing, malformed or about to expire, with a
   });
 });
 
+describe("a fresh-looking access cookie that the data service believes no more", () => {
+  const STALE = accessToken({ name: "stale", origin: APP_URL });
+  const JAR = { accessToken: STALE, refreshToken: "svc_rt_1" };
+  const CHALLENGE = { "WWW-Authenticate": 'Bearer error="invalid_token"' };
+  const refuseToken = json(401, { error: { code: "INVALID_TOKEN" } }, CHALLENGE);
+  const refuseRefresh = refusal(401, "INVALID_TOKEN", "The token is not valid.");
+
+  /** Believes every token but the stale one. */
+  const believeOthers = (line: string, headers: Record<string, string> = {}): void =>
+    rig.upstream.on(line, (arrived, response, request) => {
+      const { authorization = "none" } = arrived.headers;
+      const answer =
+        authorization === `Bearer ${STALE}` ? refuseToken : json(200, { authorization }, headers);
+      answer(arrived, response, request);
+    });
+  const who = async (response: Response): Promise<string> =>
+    ((await response.json()) as { authorization: string }).authorization;
+  const send = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
+    rig.call(`/api${path}`, {
+      method,
+      headers: { Cookie: cookies(JAR), Origin: APP_URL, ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+  const isCleared = (response: Response): boolean =>
+    response.headers.getSetCookie().filter((line) => /^\w+=; Max-Age=0; /.test(line)).length === 3;
+
+  beforeEach(() => {
+    for (const line of [
+      "GET /posts",
+      "HEAD /posts",
+      "DELETE /posts/1",
+      "POST /posts",
+      "POST /posts/1/restore",
+    ])
+      believeOthers(line, { "Cache-Control": "public, max-age=60", Vary: "Accept" });
+  });
+
+  it.each([
+    ["GET", "/posts"],
+    ["HEAD", "/posts"],
+    ["DELETE", "/posts/1"],
+    ["POST", "/posts/1/restore"],
+  ])(
+    "is cleared when nothing replaces it, and the request goes on as anonymous: %s",
+    async (method, path) => {
+      rig.upstream.on("POST /auth/refresh-token", refuseRefresh);
+      const response = await send(method, path, { "X-Correlation-ID": "mine", "Accept-Language": "de" });
+      expect([response.status, isCleared(response)]).toEqual([200, true]);
+      if (method !== "HEAD") expect(await who(response)).toBe("none");
+      expect(rig.upstream.heads).toEqual([
+        `${method} ${path}`,
+        "POST /auth/refresh-token",
+        `${method} ${path}`,
+      ]);
+      const [first, refresh, second] = rig.upstream.arrived.map(({ headers }) => headers);
+      expect([refresh?.["x-correlation-id"], refresh?.["x-forwarded-for"]]).toEqual(["mine", "127.0.0.1"]);
+      const { authorization: _stale, ...others } = first ?? {};
+      expect(second).toEqual(others);
+    },
+  );
+
+  it("is replaced where the refresh token is good, on that same answer, which no cache may keep", async () => {
+    rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+    const response = await send("GET", "/posts");
+    expect([response.status, await who(response)]).toEqual([200, `Bearer ${FRESH}`]);
+    expect(response.headers.getSetCookie()[1]).toMatch(/^refreshToken=svc_rt_2; /);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("vary")).toContain("Accept");
+    expect(refreshCalls()).toBe(1);
+  });
+
+  it("is cleared where no refresh token is beside it", async () => {
+    const response = await send("GET", "/posts", { Cookie: cookies({ accessToken: STALE }) });
+    expect([response.status, isCleared(response), refreshCalls()]).toEqual([200, true, 0]);
+  });
+
+  it("answers the 401 of a request whose body has gone, with the cookies for the next try", async () => {
+    const type = { "Content-Type": "application/json" };
+    rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
+    const renewed = await send("POST", "/posts", type, "{}");
+    expect([renewed.status, renewed.headers.getSetCookie().length]).toEqual([401, 3]);
+    expect(renewed.headers.getSetCookie()[1]).toMatch(/^refreshToken=svc_rt_2; /);
+    expect((await readError401(renewed)).code).toBe("INVALID_TOKEN");
+    rig.upstream.on("POST /auth/refresh-token", refuseRefresh);
+    const cleared = await send("POST", "/posts", type, "{}");
+    expect([cleared.status, isCleared(cleared)]).toEqual([401, true]);
+    expect(rig.upstream.heads.filter((line) => line === "POST /posts")).toHaveLength(2);
+  });
+
+  it("is asked about once: a second 401 is the answer", async () => {
+    rig.upstream.on("POST /auth/refresh-token", grants(STALE, "svc_rt_2"));
+    expect((await send("GET", "/posts")).status).toBe(401);
+    expect(rig.upstream.heads).toEqual(["GET /posts", "POST /auth/refresh-token", "GET /posts"]);
+  });
+
+  it("stays as it is with a file, whose answer sets and clears no cookies", async () => {
+    rig.upstream.on("POST /posts/import", refuseToken);
+    const response = await send("POST", "/posts/import", { "Content-Type": "text/csv" }, "a");
+    expect([response.status, response.headers.getSetCookie(), refreshCalls()]).toEqual([401, [], 0]);
+  });
+
+  it("stays where the data service can't say what became of the session", async () => {
+    rig.upstream.on("POST /auth/refresh-token", refusal(503, "SERVICE_UNAVAILABLE", "Later."));
+    const response = await send("GET", "/posts");
+    expect([response.status, response.headers.getSetCookie()]).toEqual([503, []]);
+  });
+
+  it("may change something only from the page of the session that replaces it", async () => {
+    const other = accessToken({ origin: "http://chat.localhost" });
+    rig.upstream.on("POST /auth/refresh-token", grants(other, "svc_rt_2"));
+    expect((await send("DELETE", "/posts/1")).status).toBe(403);
+    expect(rig.upstream.heads).toEqual(["DELETE /posts/1", "POST /auth/refresh-token"]);
+  });
+
+  it.each([
+    ["a 401 that says nothing of the token", {}, cookies(JAR)],
+    ["a Bearer header", { Authorization: `Bearer ${STALE}` }, ""],
+  ])("is not what %s is about", async (_what, headers, Cookie) => {
+    rig.upstream.on("GET /me", Cookie === "" ? refuseToken : refusal(401, "INVALID_CREDENTIALS", "Wrong."));
+    const response = await send("GET", "/me", { ...headers, Cookie });
+    expect([response.status, response.headers.getSetCookie(), refreshCalls()]).toEqual([401, [], 0]);
+  });
+});
+
+async function readError401(response: Response): Promise<Record<string, string>> {
+  return ((await response.json()) as { error: Record<string, string> }).error;
+}
+
 describe("a request whose answer waits for a file, with an access cookie about to expire", () => {
   const BORROW = "POST /internal/auth/lend-access-token";
   const FILES: [string, string, string][] = [

@@ -45,15 +45,17 @@ export class Exchange {
 
   /** Whether asking once more can do no harm: nothing was answered, and the socket was an old one. */
   get isRepeatable(): boolean {
-    const { method, headers } = this.#request;
-    const hasNoBody = headers["transfer-encoding"] === undefined && headers["content-length"] === undefined;
-    return (
-      !this.#settled &&
-      !this.#response.destroyed &&
-      (method === "GET" || method === "HEAD") &&
-      hasNoBody &&
-      this.#upstream?.reusedSocket === true
-    );
+    const { method } = this.#request;
+    const isRead = method === "GET" || method === "HEAD";
+    return isRead && this.canSendAgain && this.#upstream?.reusedSocket === true;
+  }
+
+  /** Whether somebody still waits, and no part of a body has gone already. */
+  get canSendAgain(): boolean {
+    const { headers } = this.#request;
+    const hasNoBody =
+      headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0;
+    return hasNoBody && !this.#settled && !this.#response.destroyed;
   }
 
   /** The upstream request has its socket; its body begins to flow after this. */

@@ -5,6 +5,7 @@
 // ways of reporting an error (an event, and `next`) both end in `Exchange.fail`, which acts once.
 import { Agent, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { Agent as TlsAgent } from "node:https";
+import { finished } from "node:stream/promises";
 import type { NextFunction, Request, Response } from "express";
 import { createProxyMiddleware } from "http-proxy-middleware";
 import type { WatchCall } from "../upstream/watch-call.js";
@@ -19,6 +20,8 @@ export interface UpstreamRequest {
   readonly answerTimeoutMs?: number;
   /** Where the body has no deadline. */
   readonly bodyStallMs?: number;
+  /** Asked once if the data service believes the token no more: the headers to ask with instead. */
+  readonly renew?: () => Promise<IncomingHttpHeaders>;
 }
 
 export interface Forward {
@@ -42,6 +45,7 @@ const MAX_IDLE_CONNECTIONS = 64;
 export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): Forward {
   const exchanges = new WeakMap<IncomingMessage, Exchange>();
   const repeated = new WeakSet<Exchange>();
+  const renewals = new WeakMap<Exchange, () => Promise<void>>();
   const streams = new Set<Response>();
   const agent = makeAgent(dataServiceUrl);
 
@@ -55,8 +59,8 @@ export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): For
       (server) => {
         server.on("proxyReq", (upstream, request) => exchanges.get(request)?.sending(upstream));
         server.on("proxyRes", (answer, request) => {
-          if (isEventStream(answer) && request.res !== undefined) keepWhileOpen(streams, request.res);
-          exchanges.get(request)?.answered(answer);
+          const exchange = exchanges.get(request);
+          exchange && receive(exchange, request, answer).catch((error: unknown) => exchange.fail(error));
         });
         // Without a listener the library would throw on an error; a client that left needs no answer.
         server.on("econnreset", () => {});
@@ -73,12 +77,34 @@ export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): For
     if (request.res !== undefined) proxy(request, request.res, fail).catch(fail);
   };
 
+  const sendAgain = (exchange: Exchange, request: Request): void => {
+    // The library listens to both once more, and what it listened with before is still there.
+    for (const emitter of [request, request.res]) emitter?.setMaxListeners(2 * emitter.getMaxListeners());
+    send(exchange, request);
+  };
+
   /** The data service closed an idle connection in the moment we took it again: ask once more on another. */
   const repeatOrFail = (exchange: Exchange, request: Request, error: Error): void => {
     if (exchange.isRepeatable && !repeated.has(exchange)) {
       repeated.add(exchange);
-      send(exchange, request);
+      sendAgain(exchange, request);
     } else exchange.fail(error);
+  };
+
+  /** A token that is believed no more is replaced, once. Whose body has gone already hears of it with the answer. */
+  const receive = async (exchange: Exchange, request: Request, answer: IncomingMessage): Promise<void> => {
+    const renew = refusesToken(answer) ? renewals.get(exchange) : undefined;
+    renewals.delete(exchange);
+    if (renew !== undefined) {
+      // What becomes of this connection by now concerns nobody.
+      exchanges.delete(request);
+      if (exchange.canSendAgain) await finished(answer.resume());
+      await renew();
+      exchanges.set(request, exchange);
+      if (exchange.canSendAgain) return sendAgain(exchange, request);
+    }
+    if (isEventStream(answer) && request.res !== undefined) keepWhileOpen(streams, request.res);
+    exchange.answered(answer);
   };
 
   const forward = (
@@ -91,6 +117,7 @@ export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): For
     // in its `proxyReq` event, would come too late for some of them.
     request.url = upstream.pathAndQuery;
     const call = watch("forward", request.method);
+    const clientHeaders = request.headers;
     request.headers = { ...upstream.headers, ...call.headers };
     const limitsOfCall = {
       ...limits,
@@ -100,6 +127,12 @@ export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): For
     };
     const exchange = new Exchange(request, response, next, limitsOfCall, call.end);
     exchanges.set(request, exchange);
+    const { renew } = upstream;
+    if (renew !== undefined)
+      renewals.set(exchange, async () => {
+        request.headers = clientHeaders;
+        request.headers = { ...(await renew()), ...call.headers };
+      });
     send(exchange, request);
   };
   return Object.assign(forward, {
@@ -109,6 +142,11 @@ export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): For
     },
     close: () => agent.destroy(),
   });
+}
+
+/** So that nothing was done: this is said of a token alone, before anything else is looked at (RFC 6750, section 3.1). */
+function refusesToken({ statusCode, headers }: IncomingMessage): boolean {
+  return statusCode === 401 && headers["www-authenticate"]?.includes('error="invalid_token"') === true;
 }
 
 function isEventStream(answer: IncomingMessage): boolean {

@@ -7,7 +7,7 @@ import { isSpecialBody, type RouteKind } from "../http/media-type.js";
 import { requireBodyType, requirePage } from "../http/page-rule.js";
 import { clientAddress } from "../session/caller.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
-import { type LoadSessionDeps, loadSession, type Session } from "../session/load-session.js";
+import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
 import { renewalFor } from "../session/renewal.js";
 import { type ApiCall, ignoresSession, isClosed, isUnsafe, routeKind } from "./api-route.js";
 import { announcesTooMuch, bodyLimit } from "./body-limit.js";
@@ -37,12 +37,13 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
     if (isClosed(call)) return notFound(request, response, next);
     const body = bodyKind(deps, call, request);
     const bodyMaxBytes = checkBodySize(deps, body, request, response);
-    const session = await sessionFor(deps, call, body, request, response);
+    const { session, renew } = await actingFor(deps, call, body, request, response);
     deps.forward(
       {
         pathAndQuery: target.path + target.query,
         headers: headersFor(addresses, session, request),
         bodyMaxBytes,
+        ...(renew && { renew: async () => headersFor(addresses, await renew(), request) }),
         ...(body === "import" ? importTimes(deps, request) : {}),
       },
       request,
@@ -77,24 +78,37 @@ function checkBodySize(deps: ProxyDeps, body: RouteKind, request: Request, respo
   return limit;
 }
 
+/** Who a request acts for. */
+interface Acting {
+  readonly session: Session;
+  /** Who it acts for if the data service refuses the token that was in a cookie. */
+  readonly renew?: () => Promise<Session>;
+}
+
 /** The page is judged twice: before a refresh, that a foreign page may cause nothing; then by the session. */
-async function sessionFor(
+async function actingFor(
   deps: ProxyDeps,
   call: ApiCall,
   body: RouteKind,
   request: Request,
   response: Response,
-): Promise<Session> {
-  if (ignoresSession(call)) return { kind: "anonymous" };
+): Promise<Acting> {
+  if (ignoresSession(call)) return { session: { kind: "anonymous" } };
   const credentials = credentialsOf(request);
   const isJudged = isUnsafe(call) && reliesOnCookies(credentials);
   if (isJudged) {
     requirePage(request, deps.pageOrigins);
     requireBodyType(request, routeKind(call, deps.systemTablePrefix));
   }
-  const session = await loadSession(deps, credentials, renewalFor(body), request, response);
-  if (isJudged && session.kind === "cookie") requirePage(request, [session.origin]);
-  return session;
+  const judged = (session: Session): Session => {
+    if (isJudged && session.kind === "cookie") requirePage(request, [session.origin]);
+    return session;
+  };
+  const renewal = renewalFor(body);
+  const session = judged(await loadSession(deps, credentials, renewal, request, response));
+  const renewable = session.kind === "cookie" && renewal === "refresh" ? session.renewable : undefined;
+  if (renewable === undefined) return { session };
+  return { session, renew: async () => judged(await renewSession(deps, renewable, request, response)) };
 }
 
 /** What every upstream request says of the two services' addresses. */

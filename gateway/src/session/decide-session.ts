@@ -6,12 +6,18 @@ import type { Credentials } from "./credentials.js";
 export type SessionDecision =
   /** The header is the caller's own business: forwarded as it is, cookies ignored. */
   | { readonly kind: "bearer"; readonly authorization: string }
-  | { readonly kind: "use"; readonly accessToken: string; readonly origin: string | undefined }
+  | ({ readonly kind: "use"; readonly accessToken: string; readonly origin: string | undefined } & Renewable)
   /** Only the refresh tells for which origin the session is: its cookies' spelling is to be judged by that. */
-  | { readonly kind: "refresh"; readonly refreshToken: string; readonly spelling: Spelling }
+  | ({ readonly kind: "refresh"; readonly refreshToken: string } & Renewable)
   | { readonly kind: "anonymous" }
   /** Two Authorization headers contradict each other. */
   | { readonly kind: "reject" };
+
+/** What cookies offer for another access token. */
+export interface Renewable {
+  readonly refreshToken: string | undefined;
+  readonly spelling: Spelling;
+}
 
 const EXPIRY_MARGIN_MS = 30_000;
 
@@ -29,7 +35,8 @@ export function decideSession(credentials: Credentials, appUrl: string, now: Dat
   if (claims !== undefined && !isSpellingOf(spelling, claims.origin ?? appUrl)) return { kind: "anonymous" };
   const left = claims === undefined ? 0 : claims.expiresAtMs - now.getTime();
   const margin = claims === undefined || refreshToken === undefined ? 0 : expiryMargin(claims);
-  if (accessToken !== undefined && left > margin) return { kind: "use", accessToken, origin: claims?.origin };
+  if (accessToken !== undefined && left > margin)
+    return { kind: "use", accessToken, origin: claims?.origin, refreshToken, spelling };
   return refreshToken === undefined ? { kind: "anonymous" } : { kind: "refresh", refreshToken, spelling };
 }
 

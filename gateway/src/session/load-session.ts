@@ -11,7 +11,7 @@ import {
 import { readAccessClaims } from "./access-claims.js";
 import { callerOf } from "./caller.js";
 import type { Credentials } from "./credentials.js";
-import { decideSession, type SessionDecision } from "./decide-session.js";
+import { decideSession, type Renewable } from "./decide-session.js";
 import type { Borrow, Refresh } from "./refresh-once.js";
 import type { Renewal } from "./renewal.js";
 
@@ -24,6 +24,8 @@ export type Session =
       readonly authorization: string;
       /** The web origin the session was made for; APP_URL's for one that names none. */
       readonly origin: string;
+      /** What to renew it with, should the data service refuse its token; undefined for one that is new. */
+      readonly renewable: Renewable | undefined;
     };
 
 export interface LoadSessionDeps {
@@ -52,11 +54,11 @@ export async function loadSession(
     case "anonymous":
       return decision;
     case "use":
-      return cookieSession(decision.accessToken, decision.origin ?? deps.appUrl);
+      return cookieSession(decision.accessToken, decision.origin ?? deps.appUrl, decision);
     case "refresh":
       return renewal === "borrow"
         ? borrowSession(deps, decision, request)
-        : refreshSession(deps, decision, request, response);
+        : renewSession(deps, decision, request, response);
     case "reject":
       throw new AppError("INVALID_TOKEN", {
         message: "Send one Authorization header, not several.",
@@ -65,16 +67,19 @@ export async function loadSession(
   }
 }
 
-type Refreshing = Extract<SessionDecision, { kind: "refresh" }>;
-
-async function refreshSession(
+/**
+ * The session that cookies stand for when their access token is none, or none any more. Sets the new cookies on this
+ * response, or clears those that no session is behind.
+ * @throws AppError when the data service can not be asked; the cookies stay then
+ */
+export async function renewSession(
   deps: LoadSessionDeps,
-  { refreshToken, spelling }: Refreshing,
+  { refreshToken, spelling }: Renewable,
   request: Request,
   response: Response,
 ): Promise<Session> {
-  const result = await deps.refresh(refreshToken, callerOf(request));
-  if (result.kind === "refused") {
+  const result = refreshToken === undefined ? undefined : await deps.refresh(refreshToken, callerOf(request));
+  if (result?.kind !== "session") {
     clearSessionCookies(request, response, deps.appUrl);
     return { kind: "anonymous" };
   }
@@ -88,7 +93,7 @@ async function refreshSession(
 
 async function borrowSession(
   deps: LoadSessionDeps,
-  { refreshToken, spelling }: Refreshing,
+  { refreshToken, spelling }: Renewable & { readonly refreshToken: string },
   request: Request,
 ): Promise<Session> {
   const accessToken = await deps.borrow(refreshToken, callerOf(request));
@@ -101,6 +106,6 @@ function sessionOf({ appUrl }: LoadSessionDeps, accessToken: string, spelling: S
   return isSpellingOf(spelling, origin) ? cookieSession(accessToken, origin) : { kind: "anonymous" };
 }
 
-function cookieSession(accessToken: string, origin: string): Session {
-  return { kind: "cookie", authorization: `Bearer ${accessToken}`, origin };
+function cookieSession(accessToken: string, origin: string, renewable?: Renewable): Session {
+  return { kind: "cookie", authorization: `Bearer ${accessToken}`, origin, renewable };
 }

@@ -230,6 +230,67 @@ describe("a refused refresh", () => {
   });
 });
 
+describe("a session that was ended elsewhere while its access cookie lasts", () => {
+  let lasting: Stack;
+  let ended: Browser;
+
+  beforeAll(async () => {
+    lasting = await startStack({ mongodbUrl: stack.mongodbUrl, dataDir: stack.dataDir });
+    const admin = await asAdmin(lasting);
+    const rule = { role: null, table: "notes", isEnabled: true };
+    for (const action of ["read", "create"])
+      expect((await admin.post("/svc_permission", { ...rule, action })).status).toBe(201);
+  });
+
+  // Not the whole stack: its database is the other one's.
+  afterAll(async () => {
+    await lasting?.gateway.stop();
+    await lasting?.dataService.stop();
+  });
+
+  beforeEach(async () => {
+    [ended, browser] = [new Browser(lasting), new Browser(lasting)];
+    await ended.logIn(lasting.admin);
+    const mine = (await ended.get("/me/sessions")).body.data.find(
+      (each: { current: boolean }) => each.current,
+    );
+    await browser.logIn(lasting.admin);
+    expect((await browser.send("DELETE", `/me/sessions/${mine.id}`)).status).toBe(200);
+  });
+
+  it.each(["/notes", "/me/permissions", "/healthy-or-not"])(
+    "clears the cookies, and asks as anybody may: %s",
+    async (path) => {
+      const visitor = await new Browser(lasting).get(path);
+      const answer = await ended.get(path);
+      const { timestamp: _at, correlationId: _id, ...error } = answer.body.error ?? {};
+      expect([answer.status, answer.body.data]).toEqual([visitor.status, visitor.body.data]);
+      expect(visitor.body.error ?? {}).toMatchObject(error);
+      expect(setCookies(answer).map((line) => [line.name, isClearing(line)])).toEqual(
+        NAMES.map((name) => [name, true]),
+      );
+    },
+  );
+
+  it("is 401 for what is not for visitors, and the cookies are cleared all the same", async () => {
+    const answer = await ended.get("/me");
+    expect([answer.status, answer.body.error.code, ended.cookies]).toEqual([401, "UNAUTHORIZED", {}]);
+  });
+
+  it("is 401 once for a body, and the next try is a visitor's", async () => {
+    const { headers, status, body } = await ended.post("/notes", { text: "late" });
+    expect([status, body.error.code, setCookies({ headers }).every(isClearing)]).toEqual([
+      ...[401, "INVALID_TOKEN", true],
+    ]);
+    expect((await ended.post("/notes", { text: "late" })).status).toBe(201);
+  });
+
+  it("leaves the browser alone whose session goes on", async () => {
+    expect((await browser.get("/me")).status).toBe(200);
+    expect(Object.keys(browser.cookies)).toEqual(NAMES);
+  });
+});
+
 describe("cookies that can't be believed", () => {
   /** Sends this Cookie header as it stands. */
   const withCookie = (header: string): Api => apiOf(`${stack.appUrl}/api`, { Cookie: header });
