@@ -1,7 +1,7 @@
 // What one caller may read, as the only way the query language can look up a name.
 // A name the caller may not know is not found here, so it is refused like one that does not exist.
 //
-// Rules may grant different members for different rows. What every rule grants can be used: filtered, sorted and
+// Rules may grant different members for different rows. What is shown in every row can be used: filtered, sorted and
 // aggregated by. What some rule grants can be shown, in the rows that such a rule matches.
 import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
 import type { AuthorizedPredicate, Mask } from "../query/ast.js";
@@ -89,11 +89,7 @@ export class ReadView {
   /** Which of the members may be seen only in some of the rows, and in which. Empty when all are seen in every row. */
   masks(table: Table, members: readonly (Column | Relation)[]): Mask[] {
     const grants = this.#policy(table)?.grants ?? [];
-    const everywhere = (member: Column | Relation): boolean =>
-      member === table.idColumn ||
-      grants.every((grant) => grant.members(member)) ||
-      grants.some((grant) => grant.rows.kind === "always" && grant.members(member));
-    const partly = members.filter((member) => !everywhere(member));
+    const partly = members.filter((member) => !isShownAlways(table, grants, member));
     if (partly.length === 0) return [];
     return grants.map(({ rows, members: granted }) => ({
       rows,
@@ -106,14 +102,25 @@ export class ReadView {
     if ("secret" in member && member.secret) return false;
     const grants = this.#policy(table)?.grants ?? [];
     if (grants.length === 0) return false;
-    if (member === table.idColumn) return true;
     return purpose === "use"
-      ? grants.every(({ members }) => members(member))
-      : grants.some(({ members }) => members(member));
+      ? isShownAlways(table, grants, member)
+      : member === table.idColumn || grants.some(({ members }) => members(member));
   }
 
   #policy(table: Table): ReadPolicy | undefined {
     if (!this.#known.has(table.name)) this.#known.set(table.name, this.#policies(table));
     return this.#known.get(table.name);
   }
+}
+
+/**
+ * Whether a member is shown in every row that the grants let see. Only then can it be compared: where it is hidden in some
+ * rows, a comparison would tell what it is there.
+ */
+function isShownAlways(table: Table, grants: readonly ReadGrant[], member: Column | Relation): boolean {
+  return (
+    member === table.idColumn ||
+    grants.every(({ members }) => members(member)) ||
+    grants.some(({ rows, members }) => rows.kind === "always" && members(member))
+  );
 }

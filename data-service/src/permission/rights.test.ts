@@ -137,6 +137,25 @@ describe("rules for reading", () => {
     expect(view.masks(books, shown)).toEqual([]);
   });
 
+  it("let a member be compared exactly where it is never masked", () => {
+    const books = table("books");
+    const members = [...books.columns.values()];
+    for (const rules of [
+      [{ fields: "title,price" }, { filter: { title: "A" }, fields: "price,pages" }],
+      [{ fields: "-price" }, {}],
+      [{ fields: "-price", filter: { title: "A" } }, { filter: { pages: 1 } }],
+      [{ filter: {}, fields: "price" }, { fields: "title" }],
+    ]) {
+      const view = viewOf(rules);
+      for (const member of members.filter(({ name }) => view.column(books, name, "show") !== undefined))
+        expect([member.name, view.column(books, member.name) !== undefined]).toEqual([
+          ...[member.name, view.masks(books, [member]).length === 0],
+        ]);
+    }
+    const staff = viewOf([{ fields: "-price" }, {}]);
+    expect(staff.names(books, "use")).toEqual(staff.names(books, "show"));
+  });
+
   it("may speak of columns that their subjects can't read", () => {
     const view = viewOf([{ filter: { note: "x" }, fields: "title" }]);
     expect(view.rows(table("books"))).toMatchObject({ kind: "test", column: { name: "note" } });

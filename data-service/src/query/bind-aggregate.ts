@@ -4,7 +4,7 @@ import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { isObject, type Json, kindOf } from "../json.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { AggregateKey, AggregateOp } from "./ast.js";
-import { type Path, refuse, unknownField } from "./refuse.js";
+import { notComparable, type Path, refuse } from "./refuse.js";
 
 const OPS: readonly AggregateOp[] = ["count", "sum", "avg", "min", "max"];
 
@@ -22,7 +22,7 @@ export function bindAggregate(given: Json | undefined, table: Table, view: ReadV
     if (column !== undefined)
       return { kind: "column", column, ops: readOps(ops, aggregatesOf(column), path) };
     const step = view.relation(table, name);
-    if (step === undefined) throw unknownField(path, name, table.name, view.names(table));
+    if (step === undefined) throw notComparable(path, name, table, view);
     if (!step.relation.many)
       throw refuse(path, "is a to-one relation; only to-many relations can be counted");
     readOps(ops, ["count"], path);

@@ -8,7 +8,7 @@ import { ALWAYS, type Predicate, UNKNOWN } from "./ast.js";
 import { canBe, isLeftOpen } from "./left-open.js";
 import { LIMITS } from "./limits.js";
 import { bindOperator, OPERATORS, operandFromText } from "./operators.js";
-import { type Path, refuse, unknownField } from "./refuse.js";
+import { notComparable, type Path, refuse } from "./refuse.js";
 
 export interface FilterContext {
   readonly view: ReadView;
@@ -61,7 +61,7 @@ function bindEntry(name: string, json: Json, table: Table, scope: Scope, path: P
   const found = scope.view.relation(table, name);
   if (found !== undefined) return bindRelation(found.relation, found.target, json, scope, path);
   if (OPERATORS.has(name)) throw refuse(path, `${name} stands inside a field, as in {"name":{"${name}":…}}`);
-  throw unknownField(path, name, table.name, scope.view.names(table));
+  throw notComparable(path, name, table, scope.view);
 }
 
 function bindLogic(

@@ -15,7 +15,7 @@ import {
 import { bindAggregate } from "./bind-aggregate.js";
 import { bindFilter } from "./bind-filter.js";
 import type { Parameters } from "./parameters.js";
-import { type Path, refuse, unknownField } from "./refuse.js";
+import { notComparable, type Path, refuse, unknownField } from "./refuse.js";
 import { type FieldScope, parseFields } from "./syntax/fields.js";
 import { parseMeta, parsePaging } from "./syntax/paging.js";
 import { parseSort, type SortSyntax } from "./syntax/sort.js";
@@ -171,7 +171,9 @@ function requireRelation(name: string, { view, table }: Scope, path: Path, purpo
   if (view.column(table, name, purpose) !== undefined)
     throw refuse(path, `"${name}" of "${table.name}" is a column, not a relation`);
   const relations = view.names(table, purpose).filter((each) => view.relation(table, each, purpose));
-  throw unknownField(path, name, table.name, relations);
+  throw purpose === "show"
+    ? unknownField(path, name, table.name, relations)
+    : notComparable(path, name, table, view, relations);
 }
 
 interface DeepSetting {
@@ -324,7 +326,7 @@ function requireSortable(name: string, { view, table }: Scope, path: Path): Colu
   const column = view.column(table, name);
   if (column === undefined) {
     const relation = view.relation(table, name)?.relation;
-    if (relation === undefined) throw unknownField(path, name, table.name, view.names(table));
+    if (relation === undefined) throw notComparable(path, name, table, view);
     throw refuse(
       path,
       `"${name}" is a relation; sort by ${relation.many ? `_count(${name})` : `${name}.id or another of its columns`}`,

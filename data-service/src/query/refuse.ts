@@ -1,6 +1,8 @@
 // Refusals of the query language: the parameter, the path inside it, what was wrong, what would be right.
 import { AppError } from "@portico/shared/app-error";
+import type { Table } from "../catalog/catalog.js";
 import { suggestion } from "../catalog/names.js";
+import type { ReadView } from "../permission/read-view.js";
 
 /** A place inside the query, such as `filter.author.name`. */
 export type Path = string;
@@ -13,4 +15,22 @@ export function refuse(path: Path, problem: string): AppError {
 /** The one text for names that do not exist and names the caller may not know. */
 export function unknownField(path: Path, name: string, table: string, known: Iterable<string>): AppError {
   return refuse(path, `unknown field "${name}" on "${table}"${suggestion(name, known)}`);
+}
+
+/**
+ * For a name that can't be compared: unknown, unless it is shown in some rows, so that the caller knows of it anyway.
+ * @param known what could be meant; all that can be compared, unless told
+ */
+export function notComparable(
+  path: Path,
+  name: string,
+  table: Table,
+  view: ReadView,
+  known: Iterable<string> = view.names(table),
+): AppError {
+  if (!view.names(table, "show").includes(name)) return unknownField(path, name, table.name, known);
+  return refuse(
+    path,
+    `"${name}" of "${table.name}" is shown in some rows only, so it can't be filtered, sorted or aggregated by`,
+  );
 }

@@ -109,7 +109,7 @@ describe("GET /metadata/{table}", () => {
       return [shown, comparable, creatable, updatable];
     };
     expect({ title: of("title"), date: of("a_date"), memo: of("memo") }).toEqual({
-      title: ["always", false, true, true],
+      title: ["always", true, true, true],
       date: ["in some rows", false, false, false],
       memo: ["never", false, true, false],
     });

@@ -62,6 +62,11 @@ export const ROLES: readonly Role[] = [
     secret: NONE,
   },
   {
+    ...{ name: "a user with a rule for all columns, beside one for few", caller: "user" },
+    rules: [{}, { ...FEW_COLUMNS, role: null }],
+    ...{ row: true, salary: ALL, secret: NONE },
+  },
+  {
     ...{ name: "a read-only token of a user with a rule for rows", caller: "token", rules: [OPEN_ROWS] },
     ...{ row: false, salary: { ...ALL, written: false }, secret: NONE },
   },

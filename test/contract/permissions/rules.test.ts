@@ -159,8 +159,35 @@ describe("rules for reading", () => {
     await rule({ filter: { owner: "$user.id" }, fields: "title,salary" });
     const { body } = await ann.get("/notes", { fields: "title,salary", sort: "title" });
     expect(body.data).toEqual([{ title: "a", salary: 1 }, { title: "b" }, { title: "c", salary: 3 }]);
-    expect((await ann.get("/notes", { filter: { salary: 2 } })).status).toBe(400);
+    const partly =
+      '"salary" of "notes" is shown in some rows only, so it can\'t be filtered, sorted or aggregated by';
+    for (const [path, parameters] of [
+      ["filter.salary", { filter: { salary: 2 } }],
+      ["sort", { sort: "-salary" }],
+      ["aggregate.salary", { aggregate: { salary: { max: true } } }],
+    ] as const)
+      expect(refusal(await ann.get("/notes", parameters))).toEqual([400, `${path}: ${partly}`]);
     expect((await ann.get(`/notes/${notes[1].id}`)).body.data[0]).toEqual({ id: notes[1].id, title: "b" });
+  });
+
+  it("of several, let whoever sees a column in every row compare by it, whatever another rule leaves out", async () => {
+    await rule({ role: null, fields: "*,-salary" });
+    await rule({});
+    const comparing = { sort: "-salary", filter: { salary: { _gt: 1 } }, fields: "title,salary" };
+    const { body } = await ann.get("/notes", { ...comparing, aggregate: { salary: { sum: true } } });
+    expect(body.data).toEqual([
+      { title: "c", salary: 3 },
+      { title: "b", salary: 2 },
+    ]);
+    expect(body.meta.aggregate).toEqual({ salary: { sum: 5 } });
+    const [described] = (await ann.get("/metadata/notes")).body.data;
+    expect(described.columns.find(({ name }: Row) => name === "salary")).toMatchObject({
+      ...{ shown: "always", comparable: true, sortable: true },
+    });
+    for (const parameters of [{ sort: "-salary" }, { filter: { salary: 3 } }])
+      expect(refusal(await anyone.get("/notes", parameters))).toEqual([
+        ...[400, expect.stringContaining('unknown field "salary" on "notes"')],
+      ]);
   });
 
   it("show a hidden column that they name", async () => {
@@ -529,7 +556,7 @@ describe("asking about permissions", () => {
     expect(body.data).toEqual([
       {
         table: "notes",
-        read: { rows: "all", fields: ["id", "title", "status"], comparable: ["id", "title"] },
+        read: { rows: "all", fields: ["id", "title", "status"], comparable: ["id", "title", "status"] },
         create: { fields: ["title"] },
         delete: { rows: "some" },
       },
