@@ -81,7 +81,6 @@ function columnFilter(column: Column): Part {
 }
 
 function relationFilter({ target }: VisibleRelation): Part {
-  if (target === undefined) return { type: "null" };
   const id = { type: target.idColumn.type, values: [] };
   const links = ON_RELATIONS.map((name): [string, Part] => [name, operandSchema(id, name)]);
   const onLink = {
@@ -105,14 +104,14 @@ export function deepSchema(
   { relations }: VisibleTable,
   hasDeep: (table: string) => boolean,
 ): Part | undefined {
-  const shown = relations.filter(({ shown: where, target }) => where !== "never" && target !== undefined);
+  const shown = relations.filter(({ shown: where }) => where !== "never");
   if (shown.length === 0) return undefined;
   const properties = shown.map((each): [string, Part] => [each.relation.name, deepSetting(each, hasDeep)]);
   return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false };
 }
 
 function deepSetting({ relation, target }: VisibleRelation, hasDeep: (table: string) => boolean): Part {
-  const name = target?.name ?? "";
+  const name = target.name;
   return {
     type: "object",
     properties: {

@@ -51,7 +51,7 @@ export function rulesJson({ type, rules }: Pick<Column, "type" | "rules">): Json
 function relationJson({ relation, target, inverse, ...rights }: VisibleRelation): JsonObject {
   const { name, many, description, required, onDelete, counter, link } = relation;
   return {
-    ...{ name, type: many ? "to-many" : "to-one", table: target?.name ?? null, inverse },
+    ...{ name, type: many ? "to-many" : "to-one", table: target.name, inverse },
     ...{ description, required, counted: counter !== undefined },
     ...(link.on === "self" && !many ? { onDelete } : {}),
     ...rightsJson(rights),

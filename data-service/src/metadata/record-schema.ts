@@ -32,7 +32,7 @@ export function recordSchema(
 const isShown = ({ shown }: VisibleColumn | VisibleRelation): boolean => shown !== "never";
 
 function linkedSchema({ relation, target }: VisibleRelation): Part {
-  const record = ref(target?.name ?? "");
+  const record = ref(target.name);
   const description = relation.description === null ? {} : { description: relation.description };
   if (relation.many) return { type: "array", items: record, ...description };
   return { anyOf: [record, { type: "null" }], ...description };
@@ -45,7 +45,7 @@ export function bodySchema(
   overrides: Overrides = {},
 ): Part {
   const values = columns.filter((each) => each[write]);
-  const links = relations.filter((each) => each[write] && each.target !== undefined);
+  const links = relations.filter((each) => each[write]);
   const needed = write === "creatable" ? [...values, ...links].filter(isNeeded).map(nameOf) : [];
   return {
     type: "object",
@@ -68,7 +68,7 @@ function nameOf(member: VisibleColumn | VisibleRelation): string {
 
 /** An id, or `{"id":…}`; to-many takes the full new set. */
 function linkSchema({ relation, target }: VisibleRelation): Part {
-  const id = target === undefined ? {} : COLUMN_TYPES[target.idColumn.type].schema;
+  const id = COLUMN_TYPES[target.idColumn.type].schema;
   const wrapped = { type: "object", properties: { id }, required: ["id"], additionalProperties: false };
   if (relation.many) return { type: "array", items: { anyOf: [id, wrapped] } };
   return { anyOf: [id, wrapped, ...(relation.required ? [] : [{ type: "null" }])] };
@@ -100,7 +100,7 @@ export function bodyExample(
       ...{ name: column.name, needed, value: column.secret ? "correct horse battery" : exampleOf(column) },
     }));
   const links = relations
-    .filter((each) => each[write] && each.needed && each.target !== undefined && !each.relation.many)
+    .filter((each) => each[write] && each.needed && !each.relation.many)
     .map(({ relation, target, needed }) => ({ name: relation.name, needed, value: idExample(target) }));
   const all = [...values, ...links];
   if (write === "creatable" && all.some(({ needed, value }) => needed && value === undefined))
@@ -110,5 +110,5 @@ export function bodyExample(
 
 /** The id of some record of a table. */
 export function idExample(target: VisibleRelation["target"]): Json {
-  return target === undefined ? null : (exampleOf({ ...target.idColumn, default: undefined }) ?? null);
+  return exampleOf({ ...target.idColumn, default: undefined }) ?? null;
 }

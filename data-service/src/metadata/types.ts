@@ -85,7 +85,7 @@ function recordMember(member: Visible): string {
     return memberLine({ name, type, optional: hidden || isPartly, description });
   }
   const { name, many, description } = member.relation;
-  const linked = `Linked<${JSON.stringify(member.target?.name ?? "")}>`;
+  const linked = `Linked<${JSON.stringify(member.target.name)}>`;
   return memberLine({
     name,
     type: many ? `${linked}[]` : `${linked} | null`,
@@ -97,7 +97,7 @@ function recordMember(member: Visible): string {
 function membersOf(members: readonly Visible[], write: "creatable" | "updatable"): string[] {
   const isOptional = ({ needed }: Visible): boolean => write === "updatable" || !needed;
   return members
-    .filter((each) => each[write] && !("relation" in each && each.target === undefined))
+    .filter((each) => each[write])
     .map((each) => memberLine({ ...writtenMember(each), optional: isOptional(each) }));
 }
 
@@ -107,7 +107,7 @@ function writtenMember(member: Visible): Omit<Member, "optional"> {
     return { name, description, type: plainType(member.column) + (required ? "" : " | null") };
   }
   const { name, many, required, description } = member.relation;
-  const link = `Link<${member.target === undefined ? "never" : plainType(member.target.idColumn)}>`;
+  const link = `Link<${plainType(member.target.idColumn)}>`;
   return { name, description, type: many ? `readonly ${link}[]` : link + (required ? "" : " | null") };
 }
 
@@ -122,7 +122,7 @@ function filterMembers(table: string, members: readonly Visible[]): string[] {
         ? memberLine({ name: each.column.name, type: columnFilter(each.column), optional: true })
         : memberLine({
             name: each.relation.name,
-            type: `Related<${JSON.stringify(each.target?.name ?? "")}>`,
+            type: `Related<${JSON.stringify(each.target.name)}>`,
             optional: true,
           }),
     ),

@@ -67,6 +67,14 @@ export class ReadView {
     return this.#policy(target) === undefined ? undefined : { relation, target };
   }
 
+  /** Whether the caller may hear of the other end of a relation that a rule lets them write. */
+  mayLink(table: Table, relation: Relation): boolean {
+    return (
+      this.relation(table, relation.name, "show") !== undefined ||
+      this.rows(targetOf(this.#catalog, relation)).kind !== "never"
+    );
+  }
+
   /** The columns of `*`: readable and not hidden. */
   visibleColumns(table: Table): Column[] {
     return [...table.columns.values()].filter((column) => !column.hidden && this.#may(table, column, "show"));

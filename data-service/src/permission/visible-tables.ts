@@ -27,8 +27,7 @@ export interface VisibleColumn extends VisibleMember {
 
 export interface VisibleRelation extends VisibleMember {
   readonly relation: Relation;
-  /** Undefined when the caller may not know the table at the other end; nothing can be linked then. */
-  readonly target: Table | undefined;
+  readonly target: Table;
   /** Its name at the other end, where the caller may know it. */
   readonly inverse: string | null;
 }
@@ -109,7 +108,8 @@ function memberOf(
   const comparable = new Set(view.names(table, "use"));
   const grants = (of: readonly WriteGrant[], member: Column | Relation): boolean =>
     !("generated" in member && (member.generated || member.readOnly)) &&
-    of.some(({ members }) => members(member));
+    of.some(({ members }) => members(member)) &&
+    (!("link" in member) || view.mayLink(table, member));
   return (member) => ({
     shown: shown.has(member.name) ? whereShown(view, table, member) : "never",
     comparable: comparable.has(member.name),
@@ -133,7 +133,6 @@ function endOf(
   relation: Relation,
 ): Pick<VisibleRelation, "relation" | "target" | "inverse"> {
   const target = targetOf(catalog, relation);
-  if (view.names(target, "show").length === 0) return { relation, target: undefined, inverse: null };
   const inverse = relation.inverse === null ? undefined : view.relation(target, relation.inverse, "show");
   return { relation, target, inverse: inverse?.relation.name ?? null };
 }

@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import { isArray, isObject, type Json } from "../json.js";
 import type { WriteGrant } from "../permission/compile-rules.js";
+import type { ReadView } from "../permission/read-view.js";
 import type { Rights } from "../permission/rights.js";
 import type { Parameters } from "../query/parameters.js";
 import { requireSettled } from "../schema/write-gate.js";
@@ -80,17 +81,39 @@ function alternativeFor(context: BodyContext, body: Json, grant: WriteGrant): Al
   const filled = isObject(body) ? { ...body, ...grant.presets } : body;
   const { stamp = {}, keepsGenerated = false } = context;
   const prepared = deps.fileHooks.prepare(table, deps.userHooks.prepare(table, filled), mode);
-  const view = { mayWrite: writableBy(grant), keepsGenerated, stamped: Object.keys(stamp) };
+  const view = {
+    ...{ mayWrite: writableBy(grant, table, shape.view), keepsGenerated },
+    stamped: Object.keys(stamp),
+  };
   const checked = checkBody(prepared, table, catalog, view, mode);
-  const plan = stamped(planWrite(authorizeLinks(checked, table, shape.view, preset)), table, stamp);
+  const plan = stamped(planWrite(authorizeLinks(checked, shape.view, preset)), table, stamp);
   const marked = context.byRoot ? plan : deps.userHooks.markUnproven(table, plan);
   return { rows: grant.rows, check: grant.check, plan: marked };
 }
 
-/** What a rule lets a body name; its presets are in the body whether the client names them or not. */
-function writableBy({ presets, members }: WriteGrant): (member: Column | Relation) => boolean {
-  const preset = new Set(Object.keys(presets));
-  return (member) => preset.has(member.name) || members(member);
+/**
+ * What a rule lets a body name; its presets are in the body whether the client names them or not. A relation to a table
+ * that the caller may not know is an unknown field, whatever is said of it.
+ */
+function writableBy(grant: WriteGrant, table: Table, view: ReadView): (member: Column | Relation) => boolean {
+  const preset = new Set(Object.keys(grant.presets));
+  return (member) => preset.has(member.name) || isGranted(grant, member, table, view);
+}
+
+function isGranted(
+  { members }: WriteGrant,
+  member: Column | Relation,
+  table: Table,
+  view: ReadView,
+): boolean {
+  return members(member) && (!("link" in member) || view.mayLink(table, member));
+}
+
+/** Whether the caller may bring records along by a relation, with new records or with those that are there. */
+export function mayBring(rights: Rights, catalog: Catalog, table: Table, relation: Relation): boolean {
+  const view = rights.view(catalog);
+  const grants = [...rights.write(catalog, table, "create"), ...rights.write(catalog, table, "update")];
+  return grants.some((grant) => isGranted(grant, relation, table, view));
 }
 
 /** Checks a single body, or each of a list with its place in the request before the field. */
@@ -114,8 +137,9 @@ export function unknownMembers(
   names: readonly string[],
   table: Table,
   grants: readonly WriteGrant[],
+  readView: ReadView,
 ): Map<string, string> {
-  const views = grants.map((grant) => ({ mayWrite: writableBy(grant) }));
+  const views = grants.map((grant) => ({ mayWrite: writableBy(grant, table, readView) }));
   const problems = names.flatMap((name): [string, string][] => {
     const member = table.columns.get(name) ?? table.relations.get(name);
     const isGenerated = member !== undefined && "generated" in member && member.generated;

@@ -11,7 +11,7 @@ import { actingFor } from "./acting-for.js";
 import { answerOf } from "./answer.js";
 import { authorizeForeign } from "./authorize-foreign.js";
 import { type Alternative, chooseCreates } from "./authorize-write.js";
-import { alternativesFor, checkBulk, MAX_BULK, openWrite, PLAIN } from "./bind-body.js";
+import { alternativesFor, checkBulk, MAX_BULK, mayBring, openWrite, PLAIN } from "./bind-body.js";
 import { requireObject } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
@@ -132,6 +132,7 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
     catalog,
     maxDepth: deps.limits.maxDepth,
     mostAtOnce: MAX_BULK,
+    mayBring: (table, relation) => mayBring(rights, catalog, table, relation),
     check(table, body) {
       const context = openWrite(deps, rights, catalog, table, "create", PLAIN);
       requireCommonCreate(table);

@@ -2,7 +2,7 @@
 // first those whose ids stand in a record, then the record, then those that link to it; what many records bring along is
 // made together. A refusal takes all back.
 import { AppError } from "@portico/shared/app-error";
-import type { Catalog, Table } from "../catalog/catalog.js";
+import type { Catalog, Relation, Table } from "../catalog/catalog.js";
 import type { Json, JsonObject } from "../json.js";
 import { owningRelation } from "./check-body.js";
 import { type Nested, nestedIn, withIds } from "./nested.js";
@@ -19,6 +19,8 @@ export interface TreeMaker {
   readonly maxDepth: number;
   /** How many bodies `make` takes. */
   readonly mostAtOnce: number;
+  /** Whether the caller may write a relation; one that they may not is unknown, with all that is said inside it. */
+  mayBring(table: Table, relation: Relation): boolean;
   /** Refuses bodies with nested records taken out of them, before anything is written. @throws AppError */
   check(table: Table, body: JsonObject): void;
   /** Creates records, all or none, and notes how to take them back. @returns their ids in JSON */
@@ -42,14 +44,14 @@ export function checkTree(
   checkOwn: (body: JsonObject) => void,
 ): void {
   const violations = new Violations();
-  violations.collect("", () => checkOwn(flat(body, table, maker.catalog)));
+  violations.collect("", () => checkOwn(flat(body, table, maker)));
   let count = 0;
   const visit = (of: Table, each: JsonObject, prefix: string, depth: number): void => {
-    for (const nested of nestedIn(each, of, maker.catalog)) {
+    for (const nested of knownIn(each, of, maker)) {
       const path = prefix + nested.path;
       count += 1;
       if (depth > maker.maxDepth || count > MOST) throw tooMuch(path, maker.maxDepth);
-      const inside = (): JsonObject => standIn(nested, of, maker.catalog);
+      const inside = (): JsonObject => standIn(nested, of, maker);
       violations.collect(`${path}.`, () => maker.check(nested.target, inside()));
       visit(nested.target, nested.body, `${path}.`, depth + 1);
     }
@@ -64,14 +66,18 @@ function tooMuch(path: string, maxDepth: number): AppError {
 }
 
 /** A nested body as it will be, with ids that stand for those that there will be. */
-function standIn(nested: Nested, around: Table, catalog: Catalog): JsonObject {
+function standIn(nested: Nested, around: Table, maker: TreeMaker): JsonObject {
   const { target, body } = nested;
-  return linked(flat(body, target, catalog), nested, someId(around));
+  return linked(flat(body, target, maker), nested, someId(around));
+}
+
+function knownIn(body: JsonObject, table: Table, maker: TreeMaker): readonly Nested[] {
+  return nestedIn(body, table, maker.catalog).filter(({ relation }) => maker.mayBring(table, relation));
 }
 
 /** A body with ids that stand for its nested records; of those that come later it still names the relation. */
-function flat(body: JsonObject, table: Table, catalog: Catalog): JsonObject {
-  const nested = nestedIn(body, table, catalog);
+function flat(body: JsonObject, table: Table, maker: TreeMaker): JsonObject {
+  const nested = knownIn(body, table, maker);
   const ids = nested.filter(comesFirst).map(({ path, target }): [string, Json] => [path, someId(target)]);
   const later = nested.filter((each) => !comesFirst(each));
   const names = later.map(({ relation }): [string, Json] => [relation.name, relation.many ? [] : null]);
@@ -122,7 +128,7 @@ export async function makeTrees(
   pathOf: PathOf,
 ): Promise<readonly Json[]> {
   const trees = bodies.map((body, at) => {
-    return { body, nested: placed(nestedIn(body, table, maker.catalog), pathOf(at)) };
+    return { body, nested: placed(knownIn(body, table, maker), pathOf(at)) };
   });
   const first = trees.flatMap(({ nested }) => nested.filter(comesFirst));
   const made = await makeNested(maker, first, log);
@@ -176,7 +182,7 @@ export async function makeForChange(
   id: Json,
   log: UndoLog,
 ): Promise<JsonObject> {
-  const nested = placed(nestedIn(body, table, maker.catalog), "");
+  const nested = placed(knownIn(body, table, maker), "");
   // A one-to-one link can only be set once the former one is let go, which the change itself does; one that is required
   // is never let go.
   const waits = (each: Nested) => each.relation.exclusive && owningRelation(each)?.required !== true;

@@ -27,7 +27,8 @@ export async function bindHeader(
   const catalog = await deps.catalogs.refresh();
   const table = findTable(catalog, tableName);
   const grants = rights.write(catalog, table, "create");
-  const problemOf = (name: string) => unknownMembers([name], table, grants).get(name);
+  const view = rights.view(catalog);
+  const problemOf = (name: string) => unknownMembers([name], table, grants, view).get(name);
   return readHeader(headers, { table, catalog, problemOf });
 }
 
@@ -42,18 +43,22 @@ function readHeader(headers: readonly string[], writable: Writable): Header {
     const column = importColumn(header, writable.table, writable.catalog);
     // What is no column of ours stands for itself.
     const member = column?.name ?? header;
-    const problem = columns.has(member) ? "is named twice" : cellProblem(header, member, writable);
+    const problem = cellProblem(header, member, writable);
     if (header === "") problems.push(`column ${at + 1} has no name`);
     else if (column === undefined || problem !== undefined)
-      problems.push(`${member}: ${problem ?? "unknown field"}`);
+      problems.push(`${header}: ${problem ?? "unknown field"}`);
+    else if (columns.has(member)) problems.push(`${member}: is named twice`);
     else columns.set(member, column);
     if (problems.length === MOST_MESSAGES) break;
   }
   return problems.length > 0 ? { problems } : { columns: [...columns.values()] };
 }
 
+/** In the words for a header that stands for nothing, whatever it would stand for with other rights. */
 function cellProblem(header: string, member: string, writable: Writable): string | undefined {
-  return insideProblem(header, writable) ?? writable.problemOf(member);
+  const inside = insideProblem(header, writable);
+  if (inside !== undefined) return inside;
+  return writable.problemOf(member) === undefined ? undefined : writable.problemOf(header);
 }
 
 /** `author.name`, where `author` is a relation the caller knows: an export has it, and nothing can take it. */

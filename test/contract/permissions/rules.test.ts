@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/glo
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row } from "../records/make.js";
+import { filesOf } from "../transfer/files.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };
 const BOB = { email: "bob@example.com", password: "bob's password" };
@@ -281,6 +282,82 @@ describe("rules for creating", () => {
     expect(hidden.body.message).toEqual([`team: there is no "teams" record with the id ${teams.blue.id}`]);
     expect([hidden.status, missing.status]).toEqual([400, 400]);
   });
+});
+
+describe("a relation to a table without a rule", () => {
+  let vaults = 0;
+  let items: string;
+
+  beforeEach(async () => {
+    vaults += 1;
+    items = `items${vaults}`;
+    await makeTable(admin, {
+      name: `vault${vaults}`,
+      idType: "int",
+      columns: [{ name: "code", type: "int" }],
+    });
+    await makeTable(admin, {
+      name: items,
+      columns: [{ name: "title", type: "string" }],
+      relations: [
+        { name: "keeper", type: "many-to-one", table: `vault${vaults}`, inverse: "kept" },
+        { name: "many", type: "many-to-many", table: `vault${vaults}`, inverse: "among" },
+      ],
+    });
+    for (const action of ["read", "create", "update"]) await rule({ table: items, action });
+  });
+
+  it("is an unknown field in bodies, whatever is said of it", async () => {
+    const { id } = (await ann.post(`/${items}`, { title: "x" })).body.data[0];
+    const unknown = (name: string) => [400, [`${name}: unknown field`]];
+    const values = [
+      5,
+      "x",
+      null,
+      [5],
+      { id: 5 },
+      { id: "x", y: 1 },
+      { code: "x" },
+      { kept: 1 },
+      [{ among: 1 }],
+    ];
+    for (const [name, value] of ["keeper", "many", "nosuch"].flatMap((each) =>
+      values.map((of) => [each, of]),
+    )) {
+      const body = { [String(name)]: value };
+      expect(refusal(await ann.post(`/${items}`, body))).toEqual(unknown(String(name)));
+      expect(refusal(await ann.patch(`/${items}/${id}`, body))).toEqual(unknown(String(name)));
+    }
+    expect(refusal(await ann.post(`/${items}`, { keepers: 5 }))).toEqual(unknown("keepers"));
+    expect((await ann.get(`/metadata/${items}`)).body.data[0].relations).toEqual([]);
+    expect((await ann.get("/me/permissions")).body.data[0].create.fields).toEqual(["title"]);
+  });
+
+  it("is an unknown field in files", async () => {
+    const files = await filesOf(stack, ANN);
+    for (const name of ["keeper", "nosuch"]) {
+      const json = await files.ndjson(items, `${JSON.stringify({ [name]: 5 })}\n`);
+      expect(json.body.message).toEqual([`line 1: ${name}: unknown field`]);
+      for (const header of [name, `${name}.id`, `${name}.code`]) {
+        const csv = await files.csv(items, `title,${header}\nx,y\n`);
+        expect(csv.body.message).toEqual([`line 1: ${header}: unknown field`]);
+      }
+    }
+  });
+
+  it("can be set by a rule, whatever a body says of it", async () => {
+    const { id } = await make(admin, `vault${vaults}`, { code: 1 });
+    await make(admin, "svc_permission", { role, table: items, action: "create", presets: { keeper: id } });
+    await admin.delete(`/svc_permission/${(await ruleOf("create")).id}`);
+    const made = await ann.post(`/${items}`, { title: "kept", keeper: { kept: 1 } });
+    expect(made.status).toBe(201);
+    const { body } = await admin.get(`/${items}/${made.body.data[0].id}`);
+    expect(body.data[0].keeper).toEqual({ id });
+    expect((await admin.get(`/vault${vaults}`)).body.data).toHaveLength(1);
+  });
+
+  const ruleOf = async (action: string): Promise<Row> =>
+    (await admin.get("/svc_permission", { filter: { table: items, action }, sort: "id" })).body.data[0];
 });
 
 describe("rules for changing", () => {
