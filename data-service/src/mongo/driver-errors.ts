@@ -7,7 +7,7 @@ import {
   MongoServerError,
   MongoSystemError,
 } from "mongodb";
-import type { Table } from "../catalog/catalog.js";
+import type { Column, Relation, Table } from "../catalog/catalog.js";
 import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
 
 const DUPLICATE_KEY = 11_000;
@@ -84,21 +84,39 @@ export function isDuplicate(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
 }
 
+/**
+ * Something unique is taken. As the database refuses it, all is named that is unique together; what of it a caller may
+ * hear of is for `records/tell-taken`.
+ */
+export class Taken extends AppError {
+  readonly table: Table | undefined;
+  readonly members: readonly (Column | Relation)[];
+
+  /** @param table undefined where even its name is not to be told */
+  constructor(table: Table | undefined, members: readonly (Column | Relation)[], cause: unknown) {
+    const names = members.map(({ name }) => name);
+    const message = takenText(table, names);
+    if (names.length === 0) super("CONFLICT", { message, cause });
+    else super("DUPLICATE_RESOURCE", { message, details: { fields: names }, cause });
+    this.table = table;
+    this.members = members;
+  }
+}
+
+/** The words for something unique that is taken. @param names none where none of them is to be told, or there is none */
+export function takenText(table: Table | undefined, names: readonly string[]): string {
+  if (table === undefined) return "A record exists already that one of these must differ from.";
+  if (names.length > 0)
+    return `${names.join(", ")}: a record of "${table.name}" with this value exists already`;
+  return table.singleton
+    ? `"${table.name}" holds a single record, and it exists already.`
+    : `A record of "${table.name}" exists already that this one must differ from.`;
+}
+
 function duplicate(error: MongoServerError, table: Table): AppError {
   const fields = duplicateFields(error, table);
-  const names = fields.map((field) => memberName(table, field)).filter((name) => name !== undefined);
-  if (names.length === 0) {
-    const message = table.singleton
-      ? `"${table.name}" holds a single record, and it exists already.`
-      : `A record of "${table.name}" exists already that this one must differ from.`;
-    return new AppError("CONFLICT", { message, cause: error });
-  }
-  const list = names.join(", ");
-  return new AppError("DUPLICATE_RESOURCE", {
-    message: `${list}: a record of "${table.name}" with this value exists already`,
-    details: { fields: names },
-    cause: error,
-  });
+  const members = fields.map((field) => memberOf(table, field)).filter((member) => member !== undefined);
+  return new Taken(table, members, error);
 }
 
 /** How many documents an ordered insert had written when it failed, as far as the answer told. */
@@ -124,10 +142,10 @@ function duplicateFields(error: MongoServerError, table: Table): string[] {
   return field === undefined ? [] : [field];
 }
 
-function memberName(table: Table, field: string): string | undefined {
+function memberOf(table: Table, field: string): Column | Relation | undefined {
   const column = [...table.columns.values()].find((each) => each.field === field);
   const relation = [...table.relations.values()].find(
     (each) => each.link.on === "self" && each.link.field === field,
   );
-  return column?.name ?? relation?.name;
+  return column ?? relation;
 }

@@ -67,6 +67,12 @@ export class ReadView {
     return this.#policy(target) === undefined ? undefined : { relation, target };
   }
 
+  /** Whether the caller may read a member in some records. */
+  shows(table: Table, member: Column | Relation): boolean {
+    const found = "link" in member ? this.relation.bind(this) : this.column.bind(this);
+    return found(table, member.name, "show") !== undefined;
+  }
+
   /** Whether the caller may hear of the other end of a relation that a rule lets them write. */
   mayLink(table: Table, relation: Relation): boolean {
     return (

@@ -109,11 +109,16 @@ function isGranted(
   return members(member) && (!("link" in member) || view.mayLink(table, member));
 }
 
-/** Whether the caller may bring records along by a relation, with new records or with those that are there. */
-export function mayBring(rights: Rights, catalog: Catalog, table: Table, relation: Relation): boolean {
+/** Whether the caller may write a member, of new records or of those that are there. */
+export function isWritable(
+  rights: Rights,
+  catalog: Catalog,
+  table: Table,
+  member: Column | Relation,
+): boolean {
   const view = rights.view(catalog);
   const grants = [...rights.write(catalog, table, "create"), ...rights.write(catalog, table, "update")];
-  return grants.some((grant) => isGranted(grant, relation, table, view));
+  return grants.some((grant) => isGranted(grant, member, table, view));
 }
 
 /** Checks a single body, or each of a list with its place in the request before the field. */

@@ -1,6 +1,6 @@
 // POST of records: check everything, write all or none, answer with the records as they are now.
 import { AppError } from "@portico/shared/app-error";
-import type { Catalog, Table } from "../catalog/catalog.js";
+import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { isArray, type Json } from "../json.js";
 import { idText } from "../mongo/record-store.js";
@@ -11,13 +11,14 @@ import { actingFor } from "./acting-for.js";
 import { answerOf } from "./answer.js";
 import { authorizeForeign } from "./authorize-foreign.js";
 import { type Alternative, chooseCreates } from "./authorize-write.js";
-import { alternativesFor, checkBulk, MAX_BULK, mayBring, openWrite, PLAIN } from "./bind-body.js";
+import { alternativesFor, checkBulk, isWritable, MAX_BULK, openWrite, PLAIN } from "./bind-body.js";
 import { requireObject } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { type OnceKey, once } from "./once.js";
 import { asRead, type RecordShape, type Written } from "./read-one.js";
 import { type Made, requireLinked, runCreate } from "./run-write.js";
+import { mayName, tellingTaken } from "./tell-taken.js";
 import type { UndoLog } from "./undo.js";
 import type { Versioned } from "./version.js";
 import { alone, inList, type PathOf } from "./violations.js";
@@ -58,9 +59,20 @@ async function createSettled(
   tableName: string,
   body: Json,
   parameters: Parameters,
-  { stamp, key }: CreateBesides,
+  besides: CreateBesides,
 ): Promise<Created> {
   const rights = await deps.rights(principal);
+  return tellingTaken(deps, rights, () => createAllowed(deps, rights, tableName, body, parameters, besides));
+}
+
+async function createAllowed(
+  deps: RecordDeps,
+  rights: Rights,
+  tableName: string,
+  body: Json,
+  parameters: Parameters,
+  { stamp, key }: CreateBesides,
+): Promise<Created> {
   const tree = await treeOf(deps, rights, tableName, body);
   if (tree !== undefined) return createTrees(deps, rights, tree, body, parameters, key);
   const bound = await bindCreates(deps, rights, tableName, body, { parameters, stamp });
@@ -132,7 +144,7 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
     catalog,
     maxDepth: deps.limits.maxDepth,
     mostAtOnce: MAX_BULK,
-    mayBring: (table, relation) => mayBring(rights, catalog, table, relation),
+    mayBring: (table, relation) => isWritable(rights, catalog, table, relation),
     check(table, body) {
       const context = openWrite(deps, rights, catalog, table, "create", PLAIN);
       requireCommonCreate(table);
@@ -234,13 +246,16 @@ export async function createBatch(
 ): Promise<void> {
   const deps = actingFor(given, principal);
   await deps.gate.run(async () => {
-    const bound = await bindCreates(deps, await deps.rights(principal), tableName, bodies, FOR_IMPORT);
+    const rights = await deps.rights(principal);
+    const bound = await bindCreates(deps, rights, tableName, bodies, FOR_IMPORT);
     const plans = await judgeCreates(deps, bound);
     // Which of them were written could not be told from other records with their ids after a crash, and need not be:
     // the import goes on where it was cut off.
     const bringsIds = plans.some(({ own }) => own.set.has("_id"));
-    await allOrNone(deps, undefined, bringsIds, (writing, log) =>
-      runCreate(writing, bound.table, plans, log, pathIn(bodies)),
+    await tellingTaken(deps, rights, () =>
+      allOrNone(deps, undefined, bringsIds, (writing, log) =>
+        runCreate(writing, bound.table, plans, log, pathIn(bodies)),
+      ),
     );
     deps.ruleHooks.afterChange(bound.table);
   });
@@ -252,6 +267,8 @@ export interface JudgedCreates {
   readonly shape: RecordShape;
   /** In the order of the bodies. */
   readonly plans: readonly WritePlan[];
+  /** Whether the caller may hear of a member. */
+  readonly mayName: (member: Column | Relation) => boolean;
 }
 
 /**
@@ -273,6 +290,7 @@ export async function tryBatch(
       pathOf: pathIn(bodies),
       isComing: (target, id) => rights.isRoot && target.id === bound.table.id && isComing(id),
     });
-    return { ...bound, plans };
+    const { table, catalog } = bound;
+    return { ...bound, plans, mayName: (member) => mayName(rights, catalog, table, member) };
   });
 }

@@ -10,6 +10,7 @@ import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { recordShape } from "./read-one.js";
 import { runRestore } from "./run-restore.js";
+import { tellingTaken } from "./tell-taken.js";
 import type { Versioned } from "./version.js";
 import { isVisible, whileOthersChange } from "./write-guard.js";
 import { tablesDeletedFrom } from "./write-plan.js";
@@ -40,7 +41,7 @@ export async function restore(
     await whileOthersChange(deps, table, id, async () => {
       const guard = await judgeRows(deps, table, id, rows);
       if (guard === undefined) throw notAllowed(table, "restore", await isVisible(deps, shape, id));
-      return runRestore(deps, catalog, table, id, guard);
+      return tellingTaken(deps, rights, () => runRestore(deps, catalog, table, id, guard));
     });
     const [record] = await answerOf(deps, shape, [id]);
     if (record === undefined) throw new Error("an answer without its record");

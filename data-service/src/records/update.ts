@@ -16,6 +16,7 @@ import { findTable, parseId } from "./find-table.js";
 import { heldBy } from "./leaving.js";
 import { shownFields } from "./read-one.js";
 import { runUpdate } from "./run-write.js";
+import { tellingTaken } from "./tell-taken.js";
 import type { UndoLog } from "./undo.js";
 import { atVersion, type Expected, type Versioned } from "./version.js";
 import { all, isVisible, requireChangeable, requireVersion, whileOthersChange } from "./write-guard.js";
@@ -47,21 +48,35 @@ export async function update(
   const deps = actingFor(given, principal);
   return deps.gate.run(async () => {
     const rights = await deps.rights(principal);
-    const tree = await treeOf(deps, rights, tableName, body);
-    const whole = async (change: Json, writing = deps, log?: UndoLog): Promise<Versioned> =>
-      updateSettled(writing, rights, tableName, idText, change, parameters, besides, log);
-    if (tree === undefined || !isObject(body)) return whole(body);
-    const { maker, table } = tree;
-    const context = openWrite(deps, rights, maker.catalog, table, "update", parameters);
-    checkTree(maker, table, body, (flat) => void alternativesFor(context, flat));
-    const stored = parseId(table, idText);
-    await requireChangeable(deps, context, stored, besides.expected);
-    const id = COLUMN_TYPES[table.idColumn.type].toJson(stored);
-    const writing = { ...deps, writes: deps.writesUnderNote };
-    return deps.unfinished.wholly(async (log) =>
-      whole(await makeForChange(maker, table, body, id, log), writing, log),
+    return tellingTaken(deps, rights, () =>
+      updateAllowed(deps, rights, tableName, idText, body, parameters, besides),
     );
   });
+}
+
+async function updateAllowed(
+  deps: RecordDeps,
+  rights: Rights,
+  tableName: string,
+  idText: string,
+  body: Json,
+  parameters: Parameters,
+  besides: UpdateBesides,
+): Promise<Versioned> {
+  const tree = await treeOf(deps, rights, tableName, body);
+  const whole = async (change: Json, writing = deps, log?: UndoLog): Promise<Versioned> =>
+    updateSettled(writing, rights, tableName, idText, change, parameters, besides, log);
+  if (tree === undefined || !isObject(body)) return whole(body);
+  const { maker, table } = tree;
+  const context = openWrite(deps, rights, maker.catalog, table, "update", parameters);
+  checkTree(maker, table, body, (flat) => void alternativesFor(context, flat));
+  const stored = parseId(table, idText);
+  await requireChangeable(deps, context, stored, besides.expected);
+  const id = COLUMN_TYPES[table.idColumn.type].toJson(stored);
+  const writing = { ...deps, writes: deps.writesUnderNote };
+  return deps.unfinished.wholly(async (log) =>
+    whole(await makeForChange(maker, table, body, id, log), writing, log),
+  );
 }
 
 async function updateSettled(

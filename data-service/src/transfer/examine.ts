@@ -28,7 +28,7 @@ interface Judged {
   readonly rejected: Rejected[];
   /** Rows that nothing is wrong with, as far as each by itself goes. */
   readonly good: { readonly row: Row; readonly plan: JudgedCreates["plans"][number] }[];
-  table: JudgedCreates["table"] | undefined;
+  of: Pick<JudgedCreates, "table" | "mayName"> | undefined;
 }
 
 /** @param seen unique values of earlier rows; grows */
@@ -40,12 +40,12 @@ export async function examine(
 ): Promise<Rejected[]> {
   const ids = new Set(await idsOf(deps, target, rows));
   const isComing: IsComing = (id) => ids.has(idKey(id)) || mayHaveSeen(seen, id);
-  const { rejected, good, table } = await judgeAll(deps, target, rows, isComing);
-  if (table === undefined) return inOrder(rejected);
+  const { rejected, good, of } = await judgeAll(deps, target, rows, isComing);
+  if (of === undefined) return inOrder(rejected);
   const sorted = good.toSorted((a, b) => a.row.line - b.row.line);
   const plans = sorted.map(({ plan }) => plan);
   const lines = sorted.map(({ row }) => row.line);
-  const taken = await findTaken(deps, table, plans, lines, seen);
+  const taken = await findTaken(deps, of.table, plans, lines, seen, of.mayName);
   return inOrder([
     ...rejected,
     ...[...taken].map(([at, message]) => ({ line: lines[at] ?? 0, messages: [message] })),
@@ -75,14 +75,14 @@ async function judgeAll(
   rows: readonly Row[],
   isComing: IsComing,
 ): Promise<Judged> {
-  const judged: Judged = { rejected: [], good: [], table: undefined };
+  const judged: Judged = { rejected: [], good: [], of: undefined };
   const open: (readonly Row[])[] = [rows];
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     if (part.length === 0) continue;
     const outcome = await judge(deps, target, part, isComing);
     if (outcome instanceof AppError) open.push(...assign(outcome, part, judged));
     else {
-      judged.table = outcome.table;
+      judged.of = outcome;
       for (const [at, plan] of outcome.plans.entries()) {
         const row = part[at];
         if (row !== undefined) judged.good.push({ row, plan });

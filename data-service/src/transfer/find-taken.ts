@@ -1,9 +1,10 @@
 // Which records of a batch have unique values that are taken: by records that are there, or by others of the file. It
 // only tells lines; what decides is the unique index, when the batch is written.
 import { EJSON } from "bson";
-import type { Table } from "../catalog/catalog.js";
+import type { Column, Relation, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { indexesOf, SINGLETON_FIELD } from "../catalog/indexes.js";
+import { takenText } from "../mongo/driver-errors.js";
 import type { RecordDeps } from "../records/deps.js";
 import { stateCondition } from "../records/kept.js";
 import type { WritePlan } from "../records/write-plan.js";
@@ -34,6 +35,7 @@ interface Candidate {
 
 /**
  * @param lines of the records, in their order
+ * @param mayName whether the caller may hear of a member
  * @param seen of earlier batches; grows
  * @returns messages by position
  */
@@ -43,17 +45,18 @@ export async function findTaken(
   plans: readonly WritePlan[],
   lines: readonly number[],
   seen: SeenValues,
+  mayName: (member: Column | Relation) => boolean,
 ): Promise<Map<number, string>> {
   const taken = new Map<number, string>();
   for (const fields of uniqueFields(table)) {
-    const names = fields.map((field) => memberName(table, field)).join(", ");
+    const members = fields.map((field) => memberOf(table, field)).filter((member) => member !== undefined);
+    const names = members.filter(mayName).map(({ name }) => name);
     const candidates = candidatesOf(fields, plans);
     const there = await storedKeys(store, table, fields, candidates);
     for (const { at, key } of candidates) {
       const earlier = seen.get(key);
-      if (there.has(key))
-        taken.set(at, `${names}: a record of "${table.name}" with this value exists already`);
-      else if (earlier !== undefined) taken.set(at, `${names}: line ${earlier} has this value already`);
+      if (there.has(key)) taken.set(at, takenText(table, names));
+      else if (earlier !== undefined) taken.set(at, earlierText(names, earlier));
       else if (seen.size < MOST_SEEN) seen.set(key, lines[at] ?? 0);
     }
   }
@@ -112,10 +115,15 @@ function keyOf(fields: readonly string[], values: readonly unknown[]): string {
   return EJSON.stringify({ fields, values });
 }
 
-function memberName(table: Table, field: string): string {
+function earlierText(names: readonly string[], line: number): string {
+  if (names.length === 0) return `line ${line} has a value already that this one must differ from`;
+  return `${names.join(", ")}: line ${line} has this value already`;
+}
+
+function memberOf(table: Table, field: string): Column | Relation | undefined {
   const column = [...table.columns.values()].find((each) => each.field === field);
   const relation = [...table.relations.values()].find(
     ({ link }) => link.on === "self" && link.field === field,
   );
-  return column?.name ?? relation?.name ?? field;
+  return column ?? relation;
 }

@@ -606,6 +606,74 @@ describe("a refusal", () => {
   });
 });
 
+describe("a unique value that is taken", () => {
+  const pairs = "pairs";
+
+  beforeAll(async () => {
+    await makeTable(admin, {
+      name: pairs,
+      columns: [
+        { name: "a", type: "string" },
+        { name: "zz", type: "string", default: "same" },
+        { name: "yy", type: "string", default: "same", unique: true },
+      ],
+      uniques: [["a", "zz"]],
+      softDelete: true,
+    });
+  });
+
+  beforeEach(async () => {
+    const all = JSON.stringify({ id: { _is_not_null: true } });
+    await admin.delete(`/${pairs}?permanent=true&deleted=with&filter=${all}`);
+    for (const action of ["read", "create", "update"]) await rule({ table: pairs, action, fields: "a" });
+    await rule({ table: pairs, action: "delete" });
+  });
+
+  const codeOf = ({ status, body }: Answer) => [
+    status,
+    body.error.code,
+    body.message,
+    body.error.details?.fields,
+  ];
+  const named = [
+    ...[409, "DUPLICATE_RESOURCE", 'a: a record of "pairs" with this value exists already', ["a"]],
+  ];
+  const nameless = [
+    ...[409, "CONFLICT", 'A record of "pairs" exists already that this one must differ from.', undefined],
+  ];
+
+  it("is told by the columns that the caller may read or write", async () => {
+    const first = await make(admin, pairs, { a: "1", yy: "one" });
+    await make(admin, pairs, { a: "2", yy: "two" });
+    expect(codeOf(await ann.post(`/${pairs}`, { a: "1" }))).toEqual(named);
+    expect(codeOf(await ann.patch(`/${pairs}/${first.id}`, { a: "2" }))).toEqual(named);
+    await admin.delete(`/${pairs}/${first.id}`);
+    await make(admin, pairs, { a: "1", yy: "three" });
+    expect(codeOf(await ann.post(`/${pairs}/${first.id}/restore`))).toEqual(named);
+    expect((await admin.post(`/${pairs}`, { a: "1" })).body.error.details).toEqual({ fields: ["a", "zz"] });
+  });
+
+  it("is told without a column where the caller may know none of them", async () => {
+    await make(admin, pairs, {});
+    expect(codeOf(await ann.post(`/${pairs}`, { a: "1" }))).toEqual(nameless);
+  });
+
+  it("is told in the same way by imports", async () => {
+    const files = await filesOf(stack, ANN);
+    await make(admin, pairs, { a: "1", yy: "one" });
+    const lines = (...all: string[]): string => all.map((a) => JSON.stringify({ a })).join("\n");
+    const messages = async (body: string, dryRun: boolean): Promise<string[]> =>
+      (await files.ndjson(pairs, body, dryRun ? { dryRun: "true" } : {})).body.message;
+    for (const dryRun of [true, false])
+      expect(await messages(lines("1"), dryRun)).toEqual([
+        'line 1: a: a record of "pairs" with this value exists already',
+      ]);
+    expect(await messages(lines("2", "3"), true)).toEqual([
+      "line 2: line 1 has a value already that this one must differ from",
+    ]);
+  });
+});
+
 describe("/me", () => {
   it("shows the own role and no other", async () => {
     const other = await make(admin, "svc_role", { name: "Other" });
