@@ -82,7 +82,9 @@ function alternativeFor(context: BodyContext, body: Json, grant: WriteGrant): Al
   const { stamp = {}, keepsGenerated = false } = context;
   const prepared = deps.fileHooks.prepare(table, deps.userHooks.prepare(table, filled), mode);
   const view = {
-    ...{ mayWrite: writableBy(grant, table, shape.view), keepsGenerated },
+    mayWrite: writableBy(grant, table, shape.view),
+    mayRead: (member: Column | Relation) => shape.view.shows(table, member),
+    keepsGenerated,
     stamped: Object.keys(stamp),
   };
   const checked = checkBody(prepared, table, catalog, view, mode);

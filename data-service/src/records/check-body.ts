@@ -11,6 +11,8 @@ import { inState } from "../query/living.js";
 /** Members the body may set; names outside are unknown to the caller. */
 export interface WriteView {
   readonly mayWrite: (member: Column | Relation) => boolean;
+  /** Members outside whose names may be told, because the caller reads them; without it none. */
+  readonly mayRead?: (member: Column | Relation) => boolean;
   /** `id`, `createdAt`, `updatedAt` and `deletedAt` of the body are taken over instead of ignored: root moves records. */
   readonly keepsGenerated?: boolean;
   /** Names of what the service writes beside the body, and so does not miss in it. */
@@ -109,7 +111,7 @@ function checkMembers(
       report(name, unknown > MOST_SUGGESTIONS ? UNKNOWN : unknownMember(name, table, view));
     }
   }
-  if (mode === "create") fillIn(table, new Set([...given, ...(view.stamped ?? [])]), values, report);
+  if (mode === "create") fillIn(table, view, new Set([...given, ...(view.stamped ?? [])]), values, report);
   return { values, links };
 }
 
@@ -194,13 +196,15 @@ function distinct({ idColumn }: Table, ids: readonly Stored[]): Stored[] {
   return [...new Map(ids.map((id) => [String(toJson(id)), id])).values()];
 }
 
-/** Defaults for what is not given, and a violation for what is required. */
+/** Defaults for what is not given, and a violation for what is required: without its name where the caller may not know it. */
 function fillIn(
   table: Table,
+  view: WriteView,
   given: ReadonlySet<string>,
   values: Map<Column, Stored | null>,
   report: Report,
 ): void {
+  const missing: (Column | Relation)[] = [];
   for (const column of table.columns.values()) {
     if (column.generated || given.has(column.name)) continue;
     const standard =
@@ -208,9 +212,13 @@ function fillIn(
         ? undefined
         : COLUMN_TYPES[column.type].parse(column.default, column.values);
     if (standard !== undefined) values.set(column, standard);
-    else if (column.required) report(column.name, "is required");
+    else if (column.required) missing.push(column);
   }
   for (const relation of table.relations.values()) {
-    if (relation.required && !given.has(relation.name)) report(relation.name, "is required");
+    if (relation.required && !given.has(relation.name)) missing.push(relation);
   }
+  const mayName = (member: Column | Relation): boolean =>
+    view.mayWrite(member) || view.mayRead?.(member) === true;
+  for (const { name } of missing.filter(mayName)) report(name, "is required");
+  if (!missing.every(mayName)) report("body", "a record needs values that you may not give");
 }

@@ -16,7 +16,7 @@ import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import type { DeleteStep } from "./leaving.js";
 import { recordShape } from "./read-one.js";
-import { type MayKnow, runDelete } from "./run-delete.js";
+import { knownBy, runDelete } from "./run-delete.js";
 import { atVersion, type Expected } from "./version.js";
 import { all, isVisible, requireVersion, whileOthersChange } from "./write-guard.js";
 import { type Follow, tablesDeletedFrom } from "./write-plan.js";
@@ -64,8 +64,7 @@ async function removeSettled(
     if (followed) await requireTakeable(deps, step, rowsOf(step.table));
   };
   const shape = recordShape(deps, rights, table, catalog, PLAIN);
-  const mayKnow: MayKnow = (owner, relation) =>
-    shape.view.relation(owner, relation.name, "show") !== undefined;
+  const mayKnow = knownBy(shape.view);
   const reach = follows === undefined ? { permanent, mayKnow } : { permanent, mayKnow, follows, mayTake };
   await whileOthersChange(deps, table, id, async () => {
     const judged = await judgeRows(deps, table, id, rowsOf(table));

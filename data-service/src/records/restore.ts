@@ -9,6 +9,7 @@ import { anyRow, judgeRows, notAllowed } from "./authorize-write.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { recordShape } from "./read-one.js";
+import { knownBy } from "./run-delete.js";
 import { runRestore } from "./run-restore.js";
 import { tellingTaken } from "./tell-taken.js";
 import type { Versioned } from "./version.js";
@@ -38,10 +39,11 @@ export async function restore(
     const id = parseId(table, idText);
     const shape = recordShape(deps, rights, table, catalog, parameters);
     const rows = anyRow(rights.write(catalog, table, "delete", "all"));
+    const mayKnow = knownBy(shape.view);
     await whileOthersChange(deps, table, id, async () => {
       const guard = await judgeRows(deps, table, id, rows);
       if (guard === undefined) throw notAllowed(table, "restore", await isVisible(deps, shape, id));
-      return tellingTaken(deps, rights, () => runRestore(deps, catalog, table, id, guard));
+      return tellingTaken(deps, rights, () => runRestore(deps, catalog, table, id, guard, mayKnow));
     });
     const [record] = await answerOf(deps, shape, [id]);
     if (record === undefined) throw new Error("an answer without its record");

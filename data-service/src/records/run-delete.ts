@@ -5,6 +5,7 @@ import { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Relation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { idsOf, idText } from "../mongo/record-store.js";
+import type { ReadView } from "../permission/read-view.js";
 import type { State } from "../query/living.js";
 import type { Document } from "../query/lower/document.js";
 import type { RecordDeps } from "./deps.js";
@@ -252,6 +253,11 @@ async function linkedIds(
 
 /** Tells whether the caller may hear of a relation. */
 export type MayKnow = (owner: Table, relation: Relation) => boolean;
+
+/** What stands in records that the caller may read. */
+export function knownBy(view: ReadView): MayKnow {
+  return (owner, relation) => view.shows(owner, relation);
+}
 
 async function restricted(
   deps: RecordDeps,

@@ -11,11 +11,13 @@ import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { actOf, stateCondition } from "./kept.js";
 import { type DeleteStep, linkable } from "./leaving.js";
+import type { MayKnow } from "./run-delete.js";
 import { noteFields } from "./run-write.js";
 import type { UndoLog } from "./undo.js";
 
 /**
  * @param guard only while the record satisfies it; `{}` = always
+ * @param mayKnow whether the caller may hear of a relation
  * @returns false when the record is there and does not satisfy the guard
  * @throws AppError 404, 409
  */
@@ -25,6 +27,7 @@ export async function runRestore(
   table: Table,
   id: Stored,
   guard: Document,
+  mayKnow: MayKnow,
 ): Promise<boolean> {
   const which = Object.keys(guard).length === 0 ? { _id: id } : { $and: [{ _id: id }, guard] };
   const [record] = await deps.store.read(table, [{ $match: which }]);
@@ -37,7 +40,7 @@ export async function runRestore(
   if (act === undefined && !isDeleted) return true;
   const own = { table, ids: [id] };
   const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
-  await requireNeeded(deps, catalog, [own, ...others], [own, ...others]);
+  await requireNeeded(deps, catalog, mayKnow, [own, ...others], [own, ...others]);
   await deps.unfinished.orUndo(async (log) => {
     if (isDeleted) await bringBack(deps, own, which, others.length === 0, log);
     for (const step of others) {
@@ -45,7 +48,7 @@ export async function runRestore(
       await bringBack(deps, step, gone, true, log);
     }
     // Somebody may have deleted what is needed, or the record itself, while this was under way.
-    await requireNeeded(deps, catalog, [own, ...others]);
+    await requireNeeded(deps, catalog, mayKnow, [own, ...others]);
     await end(deps, own.table, id);
   });
   return true;
@@ -100,11 +103,12 @@ async function wentWith(
 /**
  * A record whose link is required does not come back before the one that it leads to, unless both come together.
  * @param together all that comes back now
- * @throws AppError 409 naming the relation
+ * @throws AppError 409 naming the relation, where the caller may hear of it
  */
 async function requireNeeded(
   deps: RecordDeps,
   catalog: Catalog,
+  mayKnow: MayKnow,
   steps: readonly DeleteStep[],
   together: readonly DeleteStep[] = [],
 ): Promise<void> {
@@ -117,7 +121,13 @@ async function requireNeeded(
       if (relation.link.on !== "self" || !relation.required || target.deletedAt === undefined) continue;
       const needed = await deletedTargets(deps, step, relation, target);
       const lacking = needed.filter((id) => !coming.get(target.id)?.has(id));
-      if (lacking.length > 0) throw stillDeleted(step.table, relation, target);
+      if (lacking.length > 0) {
+        if (mayKnow(step.table, relation)) throw stillDeleted(step.table, relation, target);
+        throw new AppError(
+          "CONFLICT",
+          "A record that this one needs is deleted; that one has to come back first.",
+        );
+      }
     }
   }
 }

@@ -606,6 +606,54 @@ describe("a refusal", () => {
   });
 });
 
+describe("what a record needs and the caller may not know", () => {
+  beforeAll(async () => {
+    await makeTable(admin, { name: "hidden_depots", softDelete: true });
+    await makeTable(admin, {
+      ...{ name: "parcels", softDelete: true },
+      columns: [
+        { name: "title", type: "string", required: true },
+        { name: "weight", type: "int", required: true },
+      ],
+      relations: [{ name: "depot", type: "many-to-one", table: "hidden_depots", required: true }],
+    });
+  });
+
+  const parcels = (parts: Row): Promise<Row> => rule({ table: "parcels", ...parts });
+
+  it("is missing without its name in a body, a list and a file", async () => {
+    await parcels({ action: "create", fields: "title" });
+    const needs = "body: a record needs values that you may not give";
+    expect(refusal(await ann.post("/parcels", { title: "x" }))).toEqual([400, [needs]]);
+    expect(refusal(await ann.post("/parcels", {}))).toEqual([400, ["title: is required", needs]]);
+    expect(refusal(await ann.post("/parcels", [{ title: "x" }]))).toEqual([400, [`[0].${needs}`]]);
+    const files = await filesOf(stack, ANN);
+    expect((await files.ndjson("parcels", '{"title":"x"}')).body.message).toEqual([`line 1: ${needs}`]);
+    await parcels({ fields: "weight" });
+    expect(refusal(await ann.post("/parcels", {}))).toEqual([
+      ...[400, ["title: is required", "weight: is required", needs]],
+    ]);
+  });
+
+  it("is deleted without its name when the record is to come back", async () => {
+    await parcels({});
+    await parcels({ action: "delete" });
+    const { id: depot } = await make(admin, "hidden_depots", {});
+    const { id } = await make(admin, "parcels", { title: "x", weight: 1, depot });
+    await admin.delete(`/parcels/${id}`);
+    await admin.delete(`/hidden_depots/${depot}`);
+    const restored = await ann.post(`/parcels/${id}/restore`);
+    expect(refusal(restored)).toEqual([
+      409,
+      "A record that this one needs is deleted; that one has to come back first.",
+    ]);
+    expect(JSON.stringify(restored.body)).not.toContain("depot");
+    expect((await admin.post(`/parcels/${id}/restore`)).body.message).toContain('"depot"');
+    await rule({ table: "hidden_depots" });
+    expect((await ann.post(`/parcels/${id}/restore`)).body.message).toContain('"depot"');
+  });
+});
+
 describe("a unique value that is taken", () => {
   const pairs = "pairs";
 
