@@ -75,6 +75,7 @@ function buildTable(
     singleton: definition.singleton,
     changes: definition.changes === true,
     history: definition.history === true,
+    journalEpoch: definition.storage.journalEpoch ?? 0,
     idType: definition.idType,
     isSharded: definition.shardKey === "id",
     system: secrets !== undefined,

@@ -97,6 +97,8 @@ export interface Table {
   readonly changes?: boolean;
   /** Who changed what in its records is kept. */
   readonly history?: boolean;
+  /** How often it has begun anew to keep a journal: what lies before such a moment and behind it has a gap between. */
+  readonly journalEpoch: number;
   readonly idType: IdType;
   /** On a sharded cluster the records are spread by their ids. */
   readonly isSharded?: boolean;
@@ -123,7 +125,7 @@ export interface Table {
 }
 
 /** Does every write of the table's records leave an entry in the journal? */
-export function isJournaled({ changes, history }: Table): boolean {
+export function isJournaled({ changes, history }: Pick<Table, "changes" | "history">): boolean {
   return changes === true || history === true;
 }
 

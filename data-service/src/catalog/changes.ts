@@ -1,5 +1,6 @@
 // Two definitions of one table -> the steps from the first to the second, what each may cost, and what it must write.
 import type { Json } from "../json.js";
+import { isJournaled } from "./catalog.js";
 import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
 import { freeField } from "./fields.js";
 import { DELETED_FIELD } from "./soft-delete.js";
@@ -378,6 +379,14 @@ function withFreshFields(before: TableDefinition, wanted: TableDefinition): Tabl
     ...wanted,
     storage: { collection, fields, ...(adopted === undefined ? {} : { adopted }), ...kept },
   };
+}
+
+/** The definition with the epoch of its journal: another one whenever a table that keeps none begins to keep one. */
+export function withJournalEpoch(before: TableDefinition, after: TableDefinition): TableDefinition {
+  const { journalEpoch: _former, ...storage } = after.storage;
+  const begins = isJournaled(after) && !isJournaled(before);
+  const journalEpoch = (before.storage.journalEpoch ?? 0) + (begins ? 1 : 0);
+  return { ...after, storage: { ...storage, ...(journalEpoch === 0 ? {} : { journalEpoch }) } };
 }
 
 function isStoredOtherwise(from: ColumnDefinition, to: ColumnDefinition): boolean {

@@ -643,7 +643,8 @@ function storageOf(
   existing: TableDefinition | undefined,
   given: GivenStorage | undefined,
 ): TableDefinition["storage"] {
-  const { collection = given?.collection ?? name, fields: former = {}, retired } = existing?.storage ?? {};
+  const kept = existing?.storage;
+  const { collection = given?.collection ?? name, fields: former = {}, retired, journalEpoch } = kept ?? {};
   const adopted = existing === undefined ? given !== undefined : existing.storage.adopted === true;
   const known = { ...(adopted ? given?.fields : {}), ...former };
   const times = GENERATED_TIMES.map((time) => [time, known[time] ?? time] as const);
@@ -667,6 +668,7 @@ function storageOf(
     ...{ collection, fields },
     ...(adopted ? { adopted } : {}),
     ...(retired === undefined ? {} : { retired }),
+    ...(journalEpoch === undefined ? {} : { journalEpoch }),
   };
 }
 

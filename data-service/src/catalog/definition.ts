@@ -74,6 +74,8 @@ export interface TableDefinition {
     readonly fields: Readonly<Record<string, string>>;
     /** Ids of members whose numbers or indexes are written from now on, but not yet complete for older records. */
     readonly building?: readonly string[];
+    /** How often the table has begun anew to keep a journal: entries before and after such a moment have a gap between. */
+    readonly journalEpoch?: number;
     /** Fields with values of removed or changed members: kept for undo, and never used for anything else. */
     readonly retired?: readonly string[];
   };

@@ -1,6 +1,7 @@
 // GET /{table}/changes: tells one caller what happens to the records of a table, until one of the two goes away.
 import { AppError, isClientError, unavailable } from "@portico/shared/app-error";
 import type { Response } from "express";
+import type { Table } from "../catalog/catalog.js";
 import { LOOK_AT_CALLER_MS } from "../http/lasting-caller.js";
 import type { Feed } from "../journal/feed.js";
 import type { Position } from "../mongo/journal-store.js";
@@ -9,7 +10,7 @@ import type { Parameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { EventStream } from "./event-stream.js";
 import { judge, openWish, type Told, type Wish } from "./judge.js";
-import type { Positions } from "./position.js";
+import type { Place, Positions } from "./position.js";
 
 export interface FollowDeps extends RecordDeps {
   readonly feed: Feed;
@@ -79,21 +80,23 @@ export async function follow(deps: FollowDeps, follower: Follower, response: Res
     const remedy = `set "changes": true in its definition`;
     throw new AppError("NOT_FOUND", `Changes of "${table.name}" can't be followed; ${remedy}.`);
   }
-  const start = startOf(deps, follower, table.id) ?? (await deps.feed.tip());
+  const place = placeOf(deps, follower, table);
+  const start = place?.position ?? (await deps.feed.tip());
   const stop = deps.streams.open(follower.caller);
   response.once("close", () => stop.abort("gone"));
   try {
-    await new Following(deps, follower, table.id, response, stop).run(start);
+    const isLost = place !== undefined && place.epoch !== table.journalEpoch;
+    await new Following(deps, follower, table, response, stop).run(start, isLost);
   } finally {
     stop.abort("over");
     deps.streams.close(stop);
   }
 }
 
-function startOf({ positions }: FollowDeps, { lastEventId }: Follower, table: string): Position | undefined {
+function placeOf({ positions }: FollowDeps, { lastEventId }: Follower, table: Table): Place | undefined {
   if (lastEventId === undefined || lastEventId === "") return undefined;
-  const position = positions.read(lastEventId, table);
-  if (position !== undefined) return position;
+  const place = positions.read(lastEventId, table);
+  if (place !== undefined) return place;
   throw new AppError(
     "BAD_REQUEST",
     "Last-Event-ID: is not the id of an event of this table; leave it out to begin with what happens next.",
@@ -103,30 +106,29 @@ function startOf({ positions }: FollowDeps, { lastEventId }: Follower, table: st
 class Following {
   readonly #deps: FollowDeps;
   readonly #follower: Follower;
-  readonly #table: string;
+  /** As it was when the stream began to go on without a gap. */
+  #table: Table;
+  #present: Table;
   readonly #stream: EventStream;
   readonly #stop: AbortController;
   #principal: Principal;
-  /** The caller's role has changed: what was told before went by other rights. */
+  /** What was told before went by the rights of another role, or what came behind it was not kept. */
   #isOther = false;
   #beatAt = 0;
 
-  constructor(
-    deps: FollowDeps,
-    follower: Follower,
-    table: string,
-    response: Response,
-    stop: AbortController,
-  ) {
+  constructor(deps: FollowDeps, follower: Follower, table: Table, response: Response, stop: AbortController) {
     this.#deps = deps;
     this.#follower = follower;
     this.#principal = follower.principal;
     this.#table = table;
+    this.#present = table;
     this.#stream = new EventStream(response, deps.changesStallMs);
     this.#stop = stop;
   }
 
-  async run(start: Position): Promise<void> {
+  /** @param isLost nobody knows what came behind the start */
+  async run(start: Position, isLost: boolean): Promise<void> {
+    this.#isOther = isLost;
     this.#stream.open();
     const looking = setInterval(() => void this.#lookAtCaller(), LOOK_AT_CALLER_MS).unref();
     try {
@@ -145,11 +147,13 @@ class Following {
     const { feed } = this.#deps;
     let at = start;
     const send = (event: string) => this.#stream.send({ event, id: this.#idOf(at), data: {} });
-    if ((await feed.read(at)) !== undefined && !(await send("ready"))) return "slow";
+    const isKnown = !this.#isOther && (await feed.read(at)) !== undefined;
+    if (isKnown && !(await send("ready"))) return "slow";
     while (!this.#stop.signal.aborted) {
       const entries = await feed.read(at);
       if (entries === undefined || this.#isOther) {
         this.#isOther = false;
+        this.#table = this.#present;
         at = await feed.tip();
         if (!(await send("reset"))) return "slow";
       } else if (entries.length === 0) {
@@ -163,8 +167,9 @@ class Following {
   }
 
   async #tellOf(entries: Awaited<ReturnType<Feed["read"]>> & object): Promise<boolean> {
-    if (!entries.some(({ entry }) => entry.table === this.#table)) return true;
+    if (!entries.some(({ entry }) => entry.table === this.#table.id)) return true;
     const wish = await this.#openWish();
+    if (!this.#goesOn(wish.table)) return true;
     for (const told of await judge(this.#deps, wish, entries)) {
       if (this.#stop.signal.aborted) return true;
       if (!(await this.#send(told))) return false;
@@ -206,14 +211,23 @@ class Following {
       if (now === undefined) return this.#stop.abort("signed-out");
       this.#isOther ||= !isSame(now, this.#principal);
       this.#principal = now;
-      const { table } = await this.#openWish();
-      // The table was replaced by another one of its name, or is no longer followed by anybody.
-      if (table.id !== this.#table || table.changes !== true) return this.#stop.abort("refused");
+      this.#goesOn((await this.#openWish()).table);
       if (this.#isOther) this.#wake();
     } catch (error) {
       // Who can't be asked about must not be told anything either.
       this.#stop.abort(reasonOf(error));
     }
+  }
+
+  /** @param table as it is by now @returns whether what its journal holds is all that happened, and is to be told */
+  #goesOn(table: Table): boolean {
+    this.#present = table;
+    // It was replaced by another one of its name, or is no longer followed by anybody.
+    if (table.id !== this.#table.id || table.changes !== true) this.#stop.abort("refused");
+    // For a while it kept no journal.
+    else if (table.journalEpoch !== this.#table.journalEpoch) this.#isOther = true;
+    else return true;
+    return false;
   }
 
   #idOf(position: Position): string {

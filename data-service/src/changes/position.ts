@@ -1,5 +1,6 @@
 // A place in the journal <-> the `id:` of an event. Encrypted, for it would tell how much others write: AES-256-GCM.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import type { Table } from "../catalog/catalog.js";
 import type { Position } from "../mongo/journal-store.js";
 
 const NONCE_BYTES = 12;
@@ -7,31 +8,40 @@ const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 /** Far longer than any position is. */
 const MOST_CHARACTERS = 200;
-const TEXT = /^(\d{1,16}) ([0-9a-f]{24})?$/;
+/** Those that earlier versions wrote name no epoch, and are of the first one. */
+const TEXT = /^(\d{1,16}) ([0-9a-f]{24})?(?: (\d{1,16}))?$/;
+
+/** A table's own place: of one of another epoch of its journal nobody knows what came behind it. */
+export interface Place {
+  readonly position: Position;
+  readonly epoch: number;
+}
 
 export interface Positions {
-  /** @param table the table's id: a position of one table is none of another */
-  write(position: Position, table: string): string;
+  /** A position of one table is none of another. */
+  write(position: Position, table: Pick<Table, "id" | "journalEpoch">): string;
   /** Undefined for what this system has not written for this table. */
-  read(text: string, table: string): Position | undefined;
+  read(text: string, table: Pick<Table, "id">): Place | undefined;
 }
 
 /** @param encryptionKey ENCRYPTION_KEY; the key used is derived from it for this purpose alone */
 export function makePositions(encryptionKey: Buffer): Positions {
   const key = Buffer.from(hkdfSync("sha256", encryptionKey, "", "portico journal positions", KEY_BYTES));
   return {
-    write({ number, entry }, table) {
+    write({ number, entry }, { id, journalEpoch }) {
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(table));
-      const text = Buffer.concat([cipher.update(`${number} ${entry}`, "utf8"), cipher.final()]);
+      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(id));
+      const plain = `${number} ${entry} ${journalEpoch}`;
+      const text = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
       return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString("base64url");
     },
-    read(text, table) {
+    read(text, { id }) {
       const bytes = Buffer.from(text.slice(0, MOST_CHARACTERS), "base64url");
       if (bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined;
-      const opened = open(key, bytes, table);
-      const [, number, entry = ""] = TEXT.exec(opened ?? "") ?? [];
-      return number === undefined ? undefined : { number: Number(number), entry };
+      const opened = open(key, bytes, id);
+      const [, number, entry = "", epoch = "0"] = TEXT.exec(opened ?? "") ?? [];
+      if (number === undefined) return undefined;
+      return { position: { number: Number(number), entry }, epoch: Number(epoch) };
     },
   };
 }

@@ -13,6 +13,7 @@ import {
   restoration,
   type Step,
   same,
+  withJournalEpoch,
 } from "../catalog/changes.js";
 import { checkDefinition } from "../catalog/check-definition.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
@@ -252,8 +253,9 @@ interface Parts {
 function complete(
   deps: PlanDeps,
   definitions: readonly TableDefinition[],
-  { existing, after, steps, fills, undoes }: Parts,
+  { existing, after: wanted, steps, fills, undoes }: Parts,
 ): Plan {
+  const after = existing && wanted ? withJournalEpoch(existing, wanted) : wanted;
   const own = {
     ...(existing === undefined ? {} : { from: existing }),
     ...(after === undefined ? {} : { to: after }),

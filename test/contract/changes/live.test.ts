@@ -258,6 +258,71 @@ describe("a stream of changes", () => {
     expect((await admin.get("/plain/changes")).status).toBe(404);
   });
 
+  it("says `reset` to whoever comes back behind a time in which the table kept no journal", async () => {
+    const table = await define({ name: "gaps", changes: true, columns: [{ name: "title", type: "string" }] });
+    const set = async (options: object) =>
+      expect((await admin.patch(`/svc_table/${table}`, options)).status).toBe(200);
+    const source = await follow("/gaps/changes");
+    await make("/gaps", { title: "told" });
+    const [told] = await source.first(1, "created");
+    source.close();
+    const events = async (from: string | undefined): Promise<string[]> => {
+      const again = await follow("/gaps/changes", from === undefined ? {} : { from });
+      await make("/gaps", { title: "mark" });
+      await again.first(1, "created");
+      again.close();
+      return again.told.slice(0, 2).map(({ event, data }) => `${event} ${data.record?.title ?? ""}`.trim());
+    };
+    await set({ changes: false, history: true });
+    await make("/gaps", { title: "in the journal" });
+    await set({ changes: true });
+    expect(await events(told?.id)).toEqual(["ready", "created in the journal"]);
+    await set({ changes: false, history: false });
+    await make("/gaps", { title: "in no journal" });
+    await set({ changes: true });
+    expect(await events(told?.id)).toEqual(["reset", "created mark"]);
+    expect(await events(undefined)).toEqual(["ready", "created mark"]);
+    const last = await follow("/gaps/changes");
+    last.close();
+    const refused = await admin.delete(`/svc_table/${table}`);
+    await admin.delete(`/svc_table/${table}?confirm=${refused.body.error.details.confirmHash}`);
+    expect((await admin.post(`/svc_table/${table}/undo`)).status).toBe(200);
+    expect(await events(last.lastEventId)).toEqual(["ready", "created mark"]);
+  });
+
+  it("says `reset` in a stream that stays open over such a time, however short", async () => {
+    const table = await define({
+      name: "blinks",
+      changes: true,
+      columns: [{ name: "title", type: "string" }],
+    });
+    const source = await follow("/blinks/changes");
+    await admin.patch(`/svc_table/${table}`, { changes: false });
+    await make("/blinks", { title: "in no journal" });
+    await admin.patch(`/svc_table/${table}`, { changes: true });
+    const own = source.first(1, "reset", "end");
+    const [first] = await own;
+    if (first?.event === "end") {
+      expect(first.data).toEqual({ reason: "refused" });
+      source.close();
+      const again = await follow("/blinks/changes", { from: source.lastEventId });
+      expect(again.told[0]?.event).toBe("reset");
+    }
+    expect(source.told.some(({ event }) => CHANGES.includes(event))).toBe(false);
+  }, 20_000);
+
+  it("is ended by a rename, and never goes on with another table of its name", async () => {
+    const title = { columns: [{ name: "title", type: "string" }] };
+    const table = await define({ name: "named", changes: true, ...title });
+    const source = await follow("/named/changes");
+    await admin.patch(`/svc_table/${table}`, { name: "renamed" });
+    await define({ name: "named", changes: true, ...title });
+    await make("/renamed", { title: "own" });
+    await make("/named", { title: "another's" });
+    expect((await source.first(1, "end"))[0]?.data).toEqual({ reason: "refused" });
+    expect(short(source)).toEqual([]);
+  }, 20_000);
+
   it("refuses what a list would refuse, and other methods", async () => {
     const ask = async (query: Record<string, unknown>) => (await admin.get("/notes/changes", query)).status;
     expect(await ask({ filter: { nme: 1 } })).toBe(400);
