@@ -75,7 +75,8 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   );
   app.use(imports);
   app.use(changesRoutes({ ...records, present }));
-  const own = [schemaHandlers(records), userHandlers({ ...records, audit: auth.audit }, users)];
+  const ofUsers = userHandlers({ ...records, audit: auth.audit }, users, `${prefix}role`);
+  const own = [schemaHandlers(records), ofUsers];
   app.use(recordRoutes(records, config.bodyMaxBytes, together(own)));
   app.use(notFound);
   app.use(auditRefusals(auth.audit));
@@ -103,6 +104,7 @@ function together(all: readonly OwnHandlers[]): OwnHandlers {
   return {
     collection: Object.assign({}, ...all.map(({ collection }) => collection)),
     member: Object.assign({}, ...all.map(({ member }) => member)),
+    remove: Object.assign({}, ...all.map(({ remove }) => remove)),
   };
 }
 

@@ -1,19 +1,30 @@
-// What differs for `svc_user`: changes of passwords, roles and accounts go into the audit log.
+// What differs for `svc_user` and `svc_role`: changes of passwords, roles and accounts go into the audit log.
 import type { Request } from "express";
+import type { Table } from "../catalog/catalog.js";
+import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
-import { isObject, type Json } from "../json.js";
+import { idsOf, idText } from "../mongo/record-store.js";
 import { readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
+import { findTable } from "../records/find-table.js";
 import { remove } from "../records/remove.js";
 import { body, type OwnHandlers, respondWithRecord, searchOf } from "../records/routes.js";
-import { update } from "../records/update.js";
+import { type UpdateBesides, update } from "../records/update.js";
 import { expectedVersions } from "../records/version.js";
+import type { OwnFields } from "../records/write-plan.js";
 import type { Audit, AuditEvent } from "./audit.js";
 import { auditFacts } from "./client-facts.js";
 
-/** @param table name of the users' table */
-export function userHandlers(deps: RecordDeps & { readonly audit: Audit }, table: string): OwnHandlers {
+/**
+ * @param table name of the users' table
+ * @param roles name of the roles' table
+ */
+export function userHandlers(
+  deps: RecordDeps & { readonly audit: Audit },
+  table: string,
+  roles: string,
+): OwnHandlers {
   const record = async (request: Request, events: readonly AuditEvent[]): Promise<void> => {
     for (const event of events) await deps.audit.record(event, auditFacts(request));
   };
@@ -27,8 +38,13 @@ export function userHandlers(deps: RecordDeps & { readonly audit: Audit }, table
           const parameters = readParameters(searchOf(request), ["fields", "deep"]);
           const [id, change] = [String(request.params.id), body(request)];
           const expected = expectedVersions(request.get("If-Match"));
-          const user = await update(deps, principal, table, id, change, parameters, { expected });
-          await record(request, eventsOf(change, id, actorOf(request)));
+          let events: readonly AuditEvent[] = [];
+          const onWritten: UpdateBesides["onWritten"] = (users, own) => {
+            events = eventsOf(users, own, id, actorOf(request));
+          };
+          const besides = { expected, onWritten };
+          const user = await update(deps, principal, table, id, change, parameters, besides);
+          await record(request, events);
           respondWithRecord(response, 200, user);
         },
         DELETE: async (request, response) => {
@@ -41,6 +57,18 @@ export function userHandlers(deps: RecordDeps & { readonly audit: Audit }, table
         },
       },
     },
+    remove: {
+      // It is taken from whoever has it.
+      [roles]: (request) => async (given, principal, of, id, besides) => {
+        const holders = await holdersOf(given, table, id);
+        await remove(given, principal, of, id, besides);
+        const details = { ...actorOf(request), role: "null" };
+        await record(
+          request,
+          holders.map((userId) => ({ event: "role.changed", userId, details })),
+        );
+      },
+    },
   };
 }
 
@@ -49,28 +77,39 @@ function actorOf(request: Request): Readonly<Record<string, string>> {
   return principal.kind === "user" ? { by: principal.userId } : {};
 }
 
-/** The events of an accepted change. The password itself is not looked at. */
-function eventsOf(change: Json, userId: string, by: Readonly<Record<string, string>>): AuditEvent[] {
-  if (!isObject(change)) return [];
-  const { email, password, role, isRootAdmin, isActive } = change;
-  const power = {
-    ...(role === undefined ? {} : { role: typeof role === "string" ? role : JSON.stringify(role) }),
-    ...(isRootAdmin === undefined ? {} : { isRootAdmin: String(isRootAdmin) }),
+/** The events of a change that was made, whether its values came from the body or from a rule. The password is not looked at. */
+function eventsOf(
+  table: Table,
+  { set, unset }: OwnFields,
+  userId: string,
+  by: Readonly<Record<string, string>>,
+): AuditEvent[] {
+  const written = (name: string): string | undefined => {
+    const field = table.columns.get(name)?.field ?? table.relations.get(name)?.link.field ?? name;
+    return set.has(field) ? String(set.get(field)) : unset.includes(field) ? "null" : undefined;
   };
-  return [
-    ...(password === undefined ? [] : [{ event: "password.changed", userId, details: by } as const]),
-    ...(email === undefined ? [] : [{ event: "email.changed", userId, details: by } as const]),
-    ...(Object.keys(power).length === 0
-      ? []
-      : [{ event: "role.changed", userId, details: { ...by, ...power } } as const]),
-    ...(isActive === undefined
-      ? []
-      : [
-          {
-            event: isActive === true ? "user.activated" : "user.deactivated",
-            userId,
-            details: by,
-          } as const,
-        ]),
+  const [role, isRootAdmin, isActive] = ["role", "isRootAdmin", "isActive"].map(written);
+  const power = {
+    ...(role === undefined ? {} : { role }),
+    ...(isRootAdmin === undefined ? {} : { isRootAdmin }),
+  };
+  const told: readonly (AuditEvent | false)[] = [
+    written("password") !== undefined && { event: "password.changed", userId, details: by },
+    written("email") !== undefined && { event: "email.changed", userId, details: by },
+    Object.keys(power).length > 0 && { event: "role.changed", userId, details: { ...by, ...power } },
+    isActive === "true" && { event: "user.activated", userId, details: by },
+    isActive === "false" && { event: "user.deactivated", userId, details: by },
   ];
+  return told.filter((event) => event !== false);
+}
+
+/** The users who have a role. */
+async function holdersOf(deps: RecordDeps, usersTable: string, role: string): Promise<string[]> {
+  const users = findTable(await deps.catalogs.get(), usersTable);
+  const { idColumn, relations } = users;
+  const id = COLUMN_TYPES[idColumn.type].parse(role, []);
+  const field = relations.get("role")?.link.field;
+  if (id === undefined || field === undefined) return [];
+  const found = await deps.store.read(users, [{ $match: { [field]: id } }, { $project: { _id: 1 } }]);
+  return idsOf(users, found).map((each) => idText(users, each));
 }

@@ -43,15 +43,24 @@ export async function updateMany(deps: RecordDeps, request: ManyRequest, body: J
   });
 }
 
-/** @param permanent see remove. @throws AppError 400, 401, 403 before anything is deleted; the first record's refusal */
-export async function removeMany(deps: RecordDeps, request: ManyRequest, permanent: boolean): Promise<Many> {
+/**
+ * @param permanent see remove
+ * @param removeOne the way of the table, where it has one of its own
+ * @throws AppError 400, 401, 403 before anything is deleted; the first record's refusal
+ */
+export async function removeMany(
+  deps: RecordDeps,
+  request: ManyRequest,
+  permanent: boolean,
+  removeOne = remove,
+): Promise<Many> {
   const { principal, table, parameters } = request;
   requireFilter(request, "deletes");
   if (parameters.deleted !== undefined && !permanent)
     throw refuse("deleted", "these are deleted already; permanent=true removes them for good");
   await checkRemove(deps, principal, table, permanent);
   return forEach(deps, request, "deleted", (id, guard) =>
-    remove(deps, principal, table, id, { permanent, guard }),
+    removeOne(deps, principal, table, id, { permanent, guard }),
   );
 }
 

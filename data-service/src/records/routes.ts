@@ -39,6 +39,7 @@ type Methods = Readonly<Record<string, Handler>>;
  */
 export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHandlers): Router {
   const router = Router({ caseSensitive: true });
+  const removeOf = (request: Request) => own.remove?.[String(request.params.table)]?.(request) ?? remove;
   const collection: Methods = {
     GET: (request, response) => answerList(deps, request, response, "address"),
     QUERY: (request, response) => answerList(deps, request, response, "body"),
@@ -52,7 +53,8 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
       const own = ["dryRun", "permanent"] as const;
       const { parameters, isOn } = readCall(searchOf(request), ["filter", "deleted"], own);
       const wanted = manyOf(request, parameters, isOn("dryRun"));
-      respondWithMany(response, await removeMany(deps, wanted, isOn("permanent")));
+      const removed = await removeMany(deps, wanted, isOn("permanent"), removeOf(request));
+      respondWithMany(response, removed);
     },
   };
   const member: Methods = {
@@ -74,7 +76,8 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
     DELETE: async (request, response) => {
       const permanent = readCall(searchOf(request), [], ["permanent"]).isOn("permanent");
       const expected = expectedVersions(request.get("If-Match"));
-      await remove(deps, principalOf(request), ...names(request), { expected, permanent });
+      const wanted = [...names(request), { expected, permanent }] as const;
+      await removeOf(request)(deps, principalOf(request), ...wanted);
       respond(response, 200);
     },
   };
@@ -95,6 +98,8 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
 export interface OwnHandlers {
   readonly collection: Readonly<Record<string, Partial<Record<string, Handler | null>>>>;
   readonly member: Readonly<Record<string, Partial<Record<string, Handler | null>>>>;
+  /** What a request deletes a record with, one by one or by a filter. */
+  readonly remove?: Readonly<Record<string, (request: Request) => typeof remove>>;
 }
 
 function dispatch({ gate }: RecordDeps, common: Methods, own: OwnHandlers["collection"]): RequestHandler {

@@ -1,4 +1,5 @@
 // PATCH of records: check everything, write, answer with the record as it is now.
+import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { isObject, type Json } from "../json.js";
 import type { Rights } from "../permission/rights.js";
@@ -20,7 +21,7 @@ import { tellingTaken } from "./tell-taken.js";
 import type { UndoLog } from "./undo.js";
 import { atVersion, type Expected, type Versioned } from "./version.js";
 import { all, isVisible, requireChangeable, requireVersion, whileOthersChange } from "./write-guard.js";
-import type { Stamp } from "./write-plan.js";
+import type { OwnFields, Stamp } from "./write-plan.js";
 import { checkTree, makeForChange } from "./write-tree.js";
 
 /** What comes with an update besides its body. */
@@ -33,6 +34,8 @@ export interface UpdateBesides {
   readonly guard?: (id: Stored) => Promise<Document>;
   /** If-Match. */
   readonly expected?: Expected;
+  /** Is told what was written, presets included. */
+  readonly onWritten?: (table: Table, own: OwnFields) => void;
 }
 
 /** Changes the named members of one record. @returns it in the asked shape */
@@ -86,7 +89,7 @@ async function updateSettled(
   idText: string,
   body: Json,
   parameters: Parameters,
-  { stamp, needs, guard, expected }: UpdateBesides,
+  { stamp, needs, guard, expected, onWritten }: UpdateBesides,
   log: UndoLog | undefined,
 ): Promise<Versioned> {
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
@@ -105,9 +108,11 @@ async function updateSettled(
     await requireVersion(deps, shape, id, expected);
     const unmoved = [judged.guard, atVersion(expected), (await guard?.(id)) ?? {}];
     const held = { condition: all(unmoved), held: heldBy(catalog, table) };
-    return deps.fileHooks.updating(table, id, judged.plan, () =>
+    const done = await deps.fileHooks.updating(table, id, judged.plan, () =>
       runUpdate(deps, table, id, judged.plan, held, { log, fields }),
     );
+    if (done !== false) onWritten?.(table, judged.plan.own);
+    return done;
   });
   deps.ruleHooks.afterChange(table);
   const { document } = written;

@@ -142,6 +142,40 @@ describe("what is recorded", () => {
     ]);
   });
 
+  it("what a rule's presets have written, not what the body says", async () => {
+    const [boss, plain] = [
+      (await make(admin, "svc_role", { name: "Boss" })).id,
+      (await make(admin, "svc_role", { name: "Plain" })).id,
+    ];
+    const credentials = { email: "boss@example.com", password: "the boss's password" };
+    const { id: by } = await make(admin, "svc_user", { ...credentials, role: boss });
+    const ofBoss = { role: boss, table: "svc_user" };
+    await make(admin, "svc_permission", { ...ofBoss, action: "read" });
+    const presets = { role: plain, isActive: false };
+    await make(admin, "svc_permission", { ...ofBoss, action: "update", fields: "name", presets });
+    const { id } = await make(admin, "svc_user", { email: "preset@example.com" });
+    const api = await signIn(base, credentials);
+    const changed = await api.patch(`/svc_user/${id}`, { name: "Preset", isActive: true, role: null });
+    expect(changed.status).toBe(200);
+    expect(await entriesOf(changed)).toMatchObject([
+      { event: "role.changed", userId: id, details: { by, role: plain } },
+      { event: "user.deactivated", userId: id, details: { by } },
+    ]);
+  });
+
+  it("the role that a deletion takes from whoever has it, one by one or by a filter", async () => {
+    for (const [at, remove] of [
+      (role: string) => admin.delete(`/svc_role/${role}`),
+      (role: string) => admin.delete(`/svc_role?filter=${JSON.stringify({ id: role })}`),
+    ].entries()) {
+      const role = (await make(admin, "svc_role", { name: `Passing ${at}` })).id;
+      const { id } = await make(admin, "svc_user", { email: `passing${at}@example.com`, role });
+      expect(await entriesOf(await remove(role))).toMatchObject([
+        { event: "role.changed", userId: id, details: { by: adminId, role: "null" } },
+      ]);
+    }
+  });
+
   it("a token made and revoked, without the token", async () => {
     const api = await signIn(base, ANN);
     const made = await api.post("/auth/api-tokens", { name: "ci", expiresAt: "never" });
