@@ -17,6 +17,8 @@ const TYPE_MISMATCH = 14;
 const OUT_OF_DISK_SPACE = 14_031;
 /** The server is going, or has lost its place: shutting down, stepping down, host unreachable. */
 const AWAY = [6, 7, 89, 91, 189, 10_107, 11_600, 11_602, 13_435, 13_436];
+/** The server has ended a read by its own doing: its index or cursor has gone, or it has too much to do. */
+const INTERRUPTED = [43, 175, 237, 365];
 /** A document, a parent with its children, or all children of a join, beyond what the server holds at once. */
 const TOO_LARGE = [4_568, 10_334, 17_419, 17_420];
 
@@ -43,6 +45,18 @@ export function isAway(code: unknown): boolean {
   return typeof code === "number" && AWAY.includes(code);
 }
 
+/** Has the server ended a read by its own doing, so that asking again may help at once? */
+export function isInterrupted(error: unknown): boolean {
+  return (
+    error instanceof MongoServerError && typeof error.code === "number" && INTERRUPTED.includes(error.code)
+  );
+}
+
+/** Has the answer been lost on its way, or its server gone? The driver asks again by itself, but not for each command. */
+export function isLost(error: unknown): boolean {
+  return error instanceof MongoNetworkError || (error instanceof MongoServerError && isAway(error.code));
+}
+
 /** The refusal while the database is away. */
 export function away(cause: unknown): AppError {
   return unavailable("The database can not be reached; try again shortly.", 2, cause);
@@ -53,10 +67,20 @@ function busy(cause: unknown): AppError {
   return unavailable("The database has too much to do; try again in a moment.", 2, cause);
 }
 
+/** The refusal of what the server has not brought to its end. */
+function interrupted(cause: unknown): AppError {
+  return unavailable(
+    "The database has broken this off, as it does while a table changes; try again.",
+    2,
+    cause,
+  );
+}
+
 function serverRefusal(error: MongoServerError, table: Table | undefined): unknown {
   if (error.code === DUPLICATE_KEY && table !== undefined) return duplicate(error, table);
   if (error.code === TIME_LIMIT) return tookTooLong(error);
   if (isAway(error.code)) return away(error);
+  if (isInterrupted(error)) return interrupted(error);
   if (error.code === OUT_OF_DISK_SPACE)
     return unavailable("The database's disk is nearly full; try again when there is room.", 60, error);
   if (typeof error.code === "number" && TOO_LARGE.includes(error.code)) {

@@ -13,7 +13,7 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Document, Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
-import { asRefusal, isTypeMismatch } from "./driver-errors.js";
+import { asRefusal, isInterrupted, isLost, isTypeMismatch, tookTooLong } from "./driver-errors.js";
 import { type ExecutionReport, reportOf } from "./execution-report.js";
 import { findForm } from "./find-form.js";
 import { GatheredInserts } from "./gathered-inserts.js";
@@ -77,6 +77,8 @@ const POSITION = "__at";
 const BATCH_SIZE = 500;
 /** Documents that are handed over together. */
 const AT_ONCE = 50;
+/** A read that the database ends by its own doing is begun this often, before it counts as failed. */
+const READ_ATTEMPTS = 3;
 
 export class RecordStore {
   readonly #db: Db;
@@ -104,16 +106,18 @@ export class RecordStore {
     this.#updates = new GatheredUpdates(timeoutMs);
     this.#gathered = new GatheredReads(
       (table, filter, projection) =>
-        this.#collection(table)
-          .find(filter, { ...this.#limits, projection })
-          .toArray(),
+        untilRead(() =>
+          this.#collection(table)
+            .find(filter, { ...this.#limits, projection })
+            .toArray(),
+        ),
       idText,
     );
   }
 
   /** Runs a pipeline to its end and gives all documents. */
   async read(table: Table, pipeline: Stage[]): Promise<StoredRecord[]> {
-    return this.#refusing(table, () => this.#cursor(table, pipeline).toArray());
+    return this.#refusing(table, () => untilRead(() => this.#cursor(table, pipeline).toArray()));
   }
 
   /** Those of the documents that there are, in any order. @param fields a projection */
@@ -121,13 +125,31 @@ export class RecordStore {
     return this.#refusing(table, () => this.#gathered.read(table, ids, fields));
   }
 
-  /** Runs a pipeline and gives documents as they are asked for, some at a time. */
+  /**
+   * Runs a pipeline and gives documents as they are asked for, some at a time. All of them may take as long as they
+   * take; the database may work for each batch as long as for another read.
+   */
   async *stream(table: Table, pipeline: Stage[]): AsyncGenerator<readonly StoredRecord[]> {
-    const cursor = this.#cursor(table, pipeline);
+    for (let attempt = 1; ; attempt += 1) {
+      let isBegun = false;
+      try {
+        for await (const documents of this.#batches(table, pipeline)) {
+          isBegun = true;
+          yield documents;
+        }
+        return;
+      } catch (error) {
+        // What has been handed over can't be taken back, and a second run may have another order.
+        const isWorthwhile = attempt < READ_ATTEMPTS && (isInterrupted(error) || isLost(error));
+        if (isBegun || !isWorthwhile) throw asRefusal(error, table);
+      }
+    }
+  }
+
+  async *#batches(table: Table, pipeline: Stage[]): AsyncGenerator<readonly StoredRecord[]> {
+    const cursor = this.#openCursor(table, pipeline);
     try {
-      while (await cursor.hasNext()) yield cursor.readBufferedDocuments(AT_ONCE);
-    } catch (error) {
-      throw asRefusal(error, table);
+      while (await hasMore(cursor, this.timeoutMs)) yield cursor.readBufferedDocuments(AT_ONCE);
     } finally {
       await cursor.close();
     }
@@ -136,7 +158,7 @@ export class RecordStore {
   /** How many documents a table has. Reads them only where nothing else can be relied on. */
   async countAll(table: Table): Promise<number> {
     const exactly = async (): Promise<number> => {
-      const [counted] = await this.#aggregate(table, [{ $count: "value" }]).toArray();
+      const [counted] = await untilRead(() => this.#aggregate(table, [{ $count: "value" }]).toArray());
       return Number(counted?.value ?? 0);
     };
     return this.#refusing(table, () => this.#counts.count(table.id, table.collection, exactly));
@@ -155,7 +177,8 @@ export class RecordStore {
 
   /** How MongoDB runs a pipeline, and what it read for it. */
   async explain(table: Table, pipeline: Stage[]): Promise<ExecutionReport> {
-    const raw = await this.#refusing(table, () => this.#aggregate(table, pipeline).explain("executionStats"));
+    const explain = () => this.#aggregate(table, pipeline).explain("executionStats");
+    const raw = await this.#refusing(table, () => untilRead(explain));
     return reportOf(raw);
   }
 
@@ -371,6 +394,20 @@ export class RecordStore {
     return this.#collection(table).find(filter, { ...options, ...this.#limits });
   }
 
+  /**
+   * A cursor without a limit of its own: a server counts `maxTimeMS` over all batches of a cursor. Opening it reads
+   * nothing, so that all that takes long is a `getMore`, which ends when its cursor is killed.
+   */
+  #openCursor(table: Table, pipeline: Stage[]): AbstractCursor<StoredRecord> {
+    const { collection } = table;
+    const form = findForm(pipeline);
+    const command =
+      form === undefined
+        ? { aggregate: collection, pipeline, cursor: { batchSize: 0 } }
+        : { find: collection, ...form, batchSize: 0 };
+    return this.#db.runCursorCommand(command).setBatchSize(BATCH_SIZE);
+  }
+
   #aggregate(table: Table, pipeline: Stage[]) {
     return this.#collection(table).aggregate(pipeline, this.#limits);
   }
@@ -381,5 +418,36 @@ export class RecordStore {
     } catch (error) {
       throw asRefusal(error, table);
     }
+  }
+}
+
+/** Runs a read, and again when the database has ended it by its own doing: a table that is changed loses indexes. */
+async function untilRead<Result>(read: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await read();
+    } catch (error) {
+      if (attempt >= READ_ATTEMPTS || !isInterrupted(error)) throw error;
+    }
+  }
+}
+
+/** Waits for the next batch, which the database gives up when it takes longer than `limitMs`. */
+async function hasMore(cursor: AbstractCursor<StoredRecord>, limitMs: number): Promise<boolean> {
+  if (cursor.bufferedCount() > 0) return true;
+  let isLate = false;
+  const killLate = (): void => {
+    isLate = true;
+    cursor.close().catch(() => {});
+  };
+  const timer = setTimeout(killLate, limitMs);
+  try {
+    const has = await cursor.hasNext();
+    if (isLate) throw tookTooLong();
+    return has;
+  } catch (error) {
+    throw isLate && isInterrupted(error) ? tookTooLong(error) : error;
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -1,0 +1,143 @@
+// How records are read: how long the database may work for them, and what becomes of a read that it breaks off.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import type { CommandStartedEvent } from "mongodb";
+import { buildCatalog } from "../catalog/build-catalog.js";
+import type { Table } from "../catalog/catalog.js";
+import type { TableDefinition } from "../catalog/definition.js";
+import type { Stage } from "../query/lower/document.js";
+import { RecordStore } from "./record-store.js";
+import { openTestDatabase, type TestDatabase } from "./test-database.js";
+
+const ROWS = 1_200;
+/** Longer than all commands of a quick stream together. */
+const PATIENCE_MS = 60_000;
+
+const definition: TableDefinition = {
+  ...{ id: "t", name: "items", description: null, singleton: false, idType: "int", indexes: [] },
+  ...{ columns: [], relations: [], uniques: [] },
+  storage: { collection: "items", fields: {} },
+};
+
+/** Costs the database about a millisecond a document, more on a machine that is slow or busy. */
+const WORK = { $sum: { $map: { input: { $range: [0, 10_000] }, in: { $mod: ["$$this", 7] } } } };
+const SLOW: Stage[] = [{ $match: {} }, { $project: { place: 1, work: WORK } }];
+
+let database: TestDatabase;
+let table: Table;
+let commands: CommandStartedEvent[] = [];
+const note = (event: CommandStartedEvent): void => void commands.push(event);
+
+beforeAll(async () => {
+  database = await openTestDatabase({ monitorCommands: true });
+  const items = buildCatalog(0, [definition], []).tables.get("items");
+  if (items === undefined) throw new Error("the catalog lacks its table");
+  table = items;
+  const documents = Array.from({ length: ROWS }, (_, at) => ({ _id: at, place: at }));
+  await database.db.collection<{ _id: number }>("items").insertMany(documents);
+}, 60_000);
+
+afterAll(() => database?.close());
+
+beforeEach(() => {
+  commands = [];
+  database.db.client.on("commandStarted", note);
+});
+
+afterEach(() => void database.db.client.off("commandStarted", note));
+
+const storeWith = (timeoutMs: number): RecordStore => new RecordStore(database.db, timeoutMs);
+const named = (name: string): CommandStartedEvent[] =>
+  commands.filter(({ commandName }) => commandName === name);
+
+async function countStreamed(store: RecordStore, pipeline: Stage[]): Promise<number> {
+  let count = 0;
+  for await (const documents of store.stream(table, pipeline)) count += documents.length;
+  return count;
+}
+
+describe("a stream", () => {
+  it.each<[string, Stage[]]>([
+    ["find", [{ $match: {} }, { $sort: { place: 1 } }]],
+    ["aggregate", [{ $addFields: { more: { $add: ["$place", 1] } } }]],
+  ])(
+    "sets no limit for its cursor, on which a server counts all batches together: %s",
+    async (opening, how) => {
+      expect(await countStreamed(storeWith(PATIENCE_MS), how)).toBe(ROWS);
+      expect(named(opening)).toHaveLength(1);
+      expect(named("getMore").map(({ command }) => command.batchSize)).toEqual([500, 500, 500]);
+      expect(commands.filter(({ command }) => "maxTimeMS" in command)).toEqual([]);
+    },
+  );
+
+  it.each<[string, Stage[]]>([
+    ["before the first document", [...SLOW, { $sort: { work: 1 } }]],
+    ["later", [{ $project: { work: { $cond: [{ $lt: ["$place", 500] }, 0, WORK] } } }]],
+  ])("ends when the database works too long for one batch, there too: %s", async (_when, how) => {
+    await expect(countStreamed(storeWith(100), how)).rejects.toMatchObject({ code: "QUERY_TIMEOUT" });
+    expect(named("killCursors")).toHaveLength(1);
+    const isOurs = { $match: { ns: `${database.db.databaseName}.items` } };
+    const running = await database.db.client
+      .db("admin")
+      .aggregate([{ $currentOp: { idleCursors: true, allUsers: true } }, isOurs])
+      .toArray();
+    expect(running).toEqual([]);
+  });
+
+  it("may take longer as a whole than a read", async () => {
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 150));
+    let count = 0;
+    for await (const { length } of storeWith(1_000).stream(table, [{ $match: {} }])) {
+      count += length;
+      await pause();
+    }
+    expect(count).toBe(ROWS);
+  });
+});
+
+describe("a read whose index is dropped meanwhile", () => {
+  const INDEXED: Stage[] = [{ $match: { place: { $gte: 0 } } }, { $project: { place: 1, work: WORK } }];
+
+  beforeEach(async () => {
+    await database.db.collection("items").createIndex({ place: 1 });
+    commands = [];
+  });
+
+  /** As soon as the database works. */
+  function dropOnceBegun(name: string): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const drop = ({ commandName }: CommandStartedEvent): void => {
+        if (commandName !== name) return;
+        database.db.client.off("commandStarted", drop);
+        setTimeout(() => database.db.collection("items").dropIndex("place_1").then(resolve, reject), 50);
+      };
+      database.db.client.on("commandStarted", drop);
+    });
+  }
+
+  it("is made again", async () => {
+    const dropped = dropOnceBegun("aggregate");
+    expect(await storeWith(PATIENCE_MS).read(table, INDEXED)).toHaveLength(ROWS);
+    await dropped;
+    expect(named("aggregate").length).toBe(2);
+  });
+
+  it("is made again as a stream of which nothing was handed over", async () => {
+    const dropped = dropOnceBegun("getMore");
+    expect(await countStreamed(storeWith(PATIENCE_MS), INDEXED)).toBe(ROWS);
+    await dropped;
+    expect(named("aggregate").length).toBe(2);
+  });
+
+  it("is refused as a stream that has begun: 503, and no document twice", async () => {
+    const stream = storeWith(PATIENCE_MS).stream(table, INDEXED);
+    await stream.next();
+    await database.db.collection("items").dropIndex("place_1");
+    const rest = async (): Promise<void> => {
+      for await (const _ of stream);
+    };
+    await expect(rest()).rejects.toMatchObject({
+      code: "SERVICE_UNAVAILABLE",
+      headers: { "Retry-After": "2" },
+    });
+  });
+});
