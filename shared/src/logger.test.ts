@@ -1,4 +1,4 @@
-// Logs of a process whose reader has gone.
+// Logs of a process whose reader has gone, and of errors that carry what somebody has stored.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, it } from "@jest/globals";
@@ -27,4 +27,28 @@ it("a process ends, though nobody reads the last lines of its log any more", asy
   } finally {
     child.kill("SIGKILL");
   }
+});
+
+/** As the driver's errors carry what was to be written. */
+const FAILS = `
+  import { makeLogger } from "${LOGGER}";
+  const logger = makeLogger("test", "info");
+  const error = Object.assign(new Error("it failed"), { writeErrors: [{ op: { iban: "DE00" } }] });
+  logger.error({ err: error, correlationId: "c" }, "first");
+  logger.child({}).error(error, "second");
+`;
+
+it("has of an error what it is, and not the documents that it carries", async () => {
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", FAILS], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  let log = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    log += chunk.toString();
+  });
+  await once(child, "close");
+  expect(log.match(/"err":\{"type":"Error","message":"it failed","stack":"Error: it failed/g)).toHaveLength(
+    2,
+  );
+  expect(log).not.toMatch(/iban|DE00|writeErrors/);
 });

@@ -1,5 +1,6 @@
 // JSON-line logs with the one list of secrets that never reach them.
 import { type Logger, pino, stdTimeFunctions } from "pino";
+import { loggedError } from "./logged-error.js";
 
 export type { Logger } from "pino";
 
@@ -28,6 +29,7 @@ export function makeLogger(service: string, level: string): Logger {
     base: { service },
     timestamp: stdTimeFunctions.isoTime,
     messageKey: "message",
+    serializers: { err: (error: unknown) => loggedError(error) },
     formatters: { level: (label) => ({ level: label }) },
     redact: {
       paths: [

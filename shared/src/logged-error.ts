@@ -1,0 +1,53 @@
+// What a log says of an error: what it is and where it happened, never what somebody has stored.
+
+/** An error as it stands in a line of the log. */
+export interface LoggedError {
+  readonly type: string;
+  readonly message: string;
+  readonly stack?: string;
+  readonly code?: string | number;
+  readonly codeName?: string;
+  readonly cause?: LoggedError;
+}
+
+/** Causes of causes are told so far: an error may be its own cause. */
+const MOST_CAUSES = 5;
+
+/**
+ * What of an error may be logged. Its other members may be whole documents: a driver's error carries what it was to write.
+ * @returns what is no error as its kind alone
+ */
+export function loggedError(error: unknown, causes = MOST_CAUSES): LoggedError {
+  if (!(error instanceof Error))
+    return { type: typeof error, message: "Something that is no error was thrown." };
+  const message = withoutDocuments(error);
+  return {
+    type: error.constructor.name,
+    message,
+    stack: [`${error.name}: ${message}`, ...framesOf(error)].join("\n"),
+    ...codesOf(error),
+    ...(error.cause === undefined || causes === 0 ? {} : { cause: loggedError(error.cause, causes - 1) }),
+  };
+}
+
+/** A stack begins with the message, as it was when the error was made. */
+function framesOf({ stack = "" }: Error): string[] {
+  return stack.split("\n").filter((line) => /^ +at /.test(line));
+}
+
+function codesOf(error: Error): Pick<LoggedError, "code" | "codeName"> {
+  const code = "code" in error ? error.code : undefined;
+  const codeName = "codeName" in error ? error.codeName : undefined;
+  return {
+    ...(typeof code === "string" || typeof code === "number" ? { code } : {}),
+    ...(typeof codeName === "string" ? { codeName } : {}),
+  };
+}
+
+/** Databases number their errors, and quote keys and documents in their texts: `… index: email_1 dup key: { email: "…" }`. */
+function withoutDocuments(error: Error): string {
+  const { message } = error;
+  const quoted = message.indexOf("{");
+  const isNumbered = "code" in error && typeof error.code === "number";
+  return isNumbered && quoted >= 0 ? `${message.slice(0, quoted)}{…}` : message;
+}
