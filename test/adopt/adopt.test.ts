@@ -602,6 +602,85 @@ describe("a schema file that says where data lies", () => {
   });
 });
 
+describe("a collection with a validator", () => {
+  let url: string;
+  let service: RunningService;
+  let admin: Api;
+
+  beforeAll(async () => {
+    url = freshDatabase();
+    const owner = new MongoClient(url);
+    const validator = {
+      $jsonSchema: { required: ["age"], properties: { age: { bsonType: "number", maximum: 150 } } },
+    };
+    for (const name of ["people", "followed"]) await owner.db().createCollection(name, { validator });
+    await owner.close();
+    const file = join(directory, "validated.json");
+    const columns = [
+      { name: "age", type: "int" },
+      { name: "tags", type: "json" },
+    ];
+    const tables = [
+      { name: "people", storage: { collection: "people" }, columns },
+      { name: "followed", storage: { collection: "followed" }, columns, changes: true, history: true },
+    ];
+    await writeFile(file, JSON.stringify({ tables }));
+    service = await serve(url, file);
+    admin = await signIn(service.url, ADMIN);
+  }, 60_000);
+  afterAll(async () => {
+    await service?.stop();
+    const owner = new MongoClient(url);
+    await owner.db().dropDatabase();
+    await owner.close();
+  });
+
+  const refused = (name: string) => ({
+    status: 409,
+    body: {
+      message: `"${name}": the collection's own validation in the database (its validator) refuses this record.`,
+      error: { code: "CONFLICT" },
+    },
+  });
+
+  it.each(["people", "followed"])(
+    "refuses what the validator refuses with 409, and changes nothing: %s",
+    async (name) => {
+      const made = await admin.post(`/${name}`, { age: 30 });
+      expect(made.status).toBe(201);
+      const [{ id }] = made.body.data;
+      expect(await admin.post(`/${name}`, { age: 200 })).toMatchObject(refused(name));
+      expect(await admin.post(`/${name}`, [{ age: 1 }, { age: 200 }])).toMatchObject(refused(name));
+      expect(await admin.patch(`/${name}/${id}`, { age: 200 })).toMatchObject(refused(name));
+      const { body } = await admin.get(`/${name}`, { fields: "age" });
+      expect(body.data).toEqual([{ age: 30 }]);
+      expect((await admin.patch(`/${name}/${id}`, { age: 31 })).status).toBe(200);
+    },
+  );
+
+  it("names the line of an import that the validator refuses, where no record brings others", async () => {
+    const lines = [{ age: 1 }, { age: 2 }, { age: 200 }, { age: 3 }].map((each) => JSON.stringify(each));
+    const send = (file: readonly string[]) =>
+      admin.send("POST", "/people/import", {
+        body: file.join("\n"),
+        headers: { "Content-Type": "application/x-ndjson" },
+      });
+    const { status, body } = await send(lines);
+    expect({ status, rejected: body.error.details.rejected }).toMatchObject({
+      status: 400,
+      rejected: [{ line: 3, messages: [expect.stringContaining("(its validator) refuses this record")] }],
+    });
+    const other = await send([...lines, JSON.stringify({ age: 4, tags: ["a"] })]);
+    expect(other.body.error.details.rejected).toMatchObject([
+      { line: 1, messages: [expect.stringMatching(/^or one of those up to 5: /)] },
+    ]);
+    const alone = await send([JSON.stringify({ age: 200, tags: ["a"] })]);
+    expect(alone.body.error.details.rejected).toMatchObject([
+      { line: 1, messages: [expect.stringMatching(/^"people": /)] },
+    ]);
+  });
+});
+
 describe("a collection that two tables want", () => {
   let url: string;
   let service: RunningService;

@@ -89,6 +89,8 @@ describe("a duplicate", () => {
 describe("other failures", () => {
   it.each([
     [50, "QUERY_TIMEOUT"],
+    [121, "CONFLICT"],
+    ...[43, 175, 237, 365].map((code): [number, string] => [code, "SERVICE_UNAVAILABLE"]),
     [10_334, "BAD_REQUEST"],
     [17_419, "BAD_REQUEST"],
   ])("code %i is %s", (code, expected) => {

@@ -13,6 +13,8 @@ import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
 const DUPLICATE_KEY = 11_000;
 const TIME_LIMIT = 50;
 const TYPE_MISMATCH = 14;
+/** The collection has a validator, which another program has given it. */
+const VALIDATION_FAILED = 121;
 /** An index is not begun with less than 500 MB. */
 const OUT_OF_DISK_SPACE = 14_031;
 /** The server is going, or has lost its place: shutting down, stepping down, host unreachable. */
@@ -78,6 +80,7 @@ function interrupted(cause: unknown): AppError {
 
 function serverRefusal(error: MongoServerError, table: Table | undefined): unknown {
   if (error.code === DUPLICATE_KEY && table !== undefined) return duplicate(error, table);
+  if (error.code === VALIDATION_FAILED) return againstValidator(error, table);
   if (error.code === TIME_LIMIT) return tookTooLong(error);
   if (isAway(error.code)) return away(error);
   if (isInterrupted(error)) return interrupted(error);
@@ -143,10 +146,22 @@ function duplicate(error: MongoServerError, table: Table): AppError {
   return new Taken(table, members, error);
 }
 
+/** A conflict, and nothing about the body: a validator may refuse fields that Portico adds, or what was there before. */
+function againstValidator(error: MongoServerError, table: Table | undefined): AppError {
+  const where = table === undefined ? "" : `"${table.name}": `;
+  const message = `${where}the collection's own validation in the database (its validator) refuses this record.`;
+  return new AppError("CONFLICT", { message, cause: error });
+}
+
+/** The position of the document at which an ordered insert of several was refused; undefined for any other write. */
+export function refusedAt(error: unknown): number | undefined {
+  const cause = error instanceof AppError ? error.cause : error;
+  return cause instanceof MongoBulkWriteError ? cause.insertedCount : undefined;
+}
+
 /** How many documents an ordered insert had written when it failed, as far as the answer told. */
 export function insertedBefore(error: unknown): number {
-  const cause = error instanceof AppError ? error.cause : error;
-  return cause instanceof MongoBulkWriteError ? cause.insertedCount : 0;
+  return refusedAt(error) ?? 0;
 }
 
 /** The fields of the index that refused. */

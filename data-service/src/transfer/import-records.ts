@@ -4,7 +4,7 @@
 // on which line to go on. A dry run goes on to the end, or to a hundred bad lines, and writes nothing.
 import { AppError } from "@portico/shared/app-error";
 import type { LastingCaller } from "../http/lasting-caller.js";
-import { asRefusal } from "../mongo/driver-errors.js";
+import { asRefusal, refusedAt } from "../mongo/driver-errors.js";
 import { createBatch } from "../records/create.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
@@ -148,11 +148,19 @@ async function takeBatch(
   }
 }
 
-/** For a refusal that none of the lines earns by itself, or any more. */
+/** For a refusal that none of the lines earns by itself, or any more; and for one that only the database can tell. */
 function someLineOf(batch: readonly Row[], refusal: AppError): Rejected {
   const [first, last] = [batch[0]?.line ?? 0, batch.at(-1)?.line ?? 0];
+  const at = batch.length === 1 ? 0 : batch.every(isFlat) ? refusedAt(refusal) : undefined;
+  const line = at === undefined ? undefined : batch[at]?.line;
+  if (line !== undefined) return { line, messages: messagesOf(refusal) };
   const messages = messagesOf(refusal).map((message) => `or one of those up to ${last}: ${message}`);
   return { line: first, messages };
+}
+
+/** It brings no other records, whose insert might be the one that was refused. */
+function isFlat(row: Row): boolean {
+  return Object.values(bodyOf(row) ?? {}).every((value) => typeof value !== "object" || value === null);
 }
 
 /** @returns why the batch was refused @throws what is not about its records */
