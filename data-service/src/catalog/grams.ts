@@ -27,6 +27,11 @@ export function gramField(column: Pick<Column, "field">): string {
   return `_g_${column.field}`;
 }
 
+/** Where the grams of the searchable ones among the columns lie. */
+export function gramFieldsOf(columns: Iterable<Pick<Column, "field" | "searchable">>): string[] {
+  return [...columns].filter((column) => column.searchable).map(gramField);
+}
+
 /** True for columns that could be searchable, and so may have been. */
 export function isText(column: Pick<Column, "type">): boolean {
   return column.type === "string" || column.type === "text";

@@ -4,8 +4,12 @@ import { gramField, storedGrams } from "../catalog/grams.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
+import type { CurrentCatalog } from "../schema/current-catalog.js";
+import type { WriteGate } from "../schema/write-gate.js";
 
 export interface FillDeps {
+  readonly catalogs: Pick<CurrentCatalog, "get">;
+  readonly gate: Pick<WriteGate, "run">;
   readonly store: Pick<RecordStore, "read" | "updateEach">;
   /** Makes the indexes of grams that are missing, and no others: a change may be dropping those. */
   readonly indexGrams: (table: Table) => Promise<void>;
@@ -34,14 +38,21 @@ export async function fillSearch(
   let filled = 0;
   for (const column of searchableColumns(table)) {
     for (let made = BATCH; made > 0 && !isStopping(); filled += made) {
-      made = await fillBatch(deps, table, column);
+      // A change of the table waits for it, and takes the grams away then.
+      made = await deps.gate.run(() => fillBatch(deps, table.id, column.id));
     }
   }
   return filled;
 }
 
-/** @returns 0 when nothing was left to do; or when others did it first, who then also do the rest */
-async function fillBatch({ store }: FillDeps, table: Table, column: Column): Promise<number> {
+/**
+ * By what the table is at this moment: of a column that is no longer searchable no text may come to lie beside it again.
+ * @returns 0 when nothing was left to do; or when others did it first, who then also do the rest
+ */
+async function fillBatch({ catalogs, store }: FillDeps, tableId: string, columnId: string): Promise<number> {
+  const table = [...(await catalogs.get()).tables.values()].find(({ id }) => id === tableId);
+  const column = table && searchableColumns(table).find(({ id }) => id === columnId);
+  if (table === undefined || column === undefined) return 0;
   const missing = { [gramField(column)]: { $exists: false } };
   const project = { $project: { _id: 1, [column.field]: 1 } };
   const found = await store.read(table, [{ $match: missing }, { $limit: BATCH }, project]);

@@ -24,7 +24,7 @@ async function indexed(catalog: Catalog, changed: Catalog): Promise<Table[]> {
   let current = catalog;
   const tables: Table[] = [];
   const filler = startSearchFiller({
-    logger,
+    ...{ logger, gate: { run: (write) => write() } },
     catalogs: { get: async () => current },
     store: { read: async () => [], updateEach: async () => 0 },
     indexGrams: async (table) => {
@@ -45,5 +45,26 @@ describe("the search filler", () => {
     const renamed = { ...definition("third", true), name: "renamed" };
     const after = catalogOf(first, definition("second", false), renamed);
     expect((await indexed(before, after)).map(({ name }) => name)).toEqual(["first", "renamed"]);
+  });
+
+  it("writes no more of a column that is no longer searchable since it began", async () => {
+    let current = catalogOf(definition("first", true));
+    let written = 0;
+    const filler = startSearchFiller({
+      ...{ logger, indexGrams: async () => {}, gate: { run: (write) => write() } },
+      catalogs: { get: async () => current },
+      store: {
+        read: async () => [{ _id: 1, a: "text" }],
+        updateEach: async () => {
+          written += 1;
+          current = catalogOf(definition("first", false));
+          return 1;
+        },
+      },
+    });
+    while (written === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await filler.stop();
+    expect(written).toBe(1);
   });
 });

@@ -1,11 +1,9 @@
 // Keeps searchable columns complete in the background: at the start, when told of a change, and now and then, because
 // another instance may have changed a table, or have written a record before it knew of the change.
 import type { Logger } from "@portico/shared/logger";
-import type { CurrentCatalog } from "../schema/current-catalog.js";
 import { type FillDeps, fillSearch, searchableColumns } from "./fill-search.js";
 
 export interface SearchFillerDeps extends FillDeps {
-  readonly catalogs: Pick<CurrentCatalog, "get">;
   readonly logger: Logger;
 }
 

@@ -1,5 +1,7 @@
 // PATCH and DELETE of a table, undo, and the sweeping up of what is no longer kept.
 import { AppError } from "@portico/shared/app-error";
+import type { TableDefinition } from "../catalog/definition.js";
+import { gramField, gramFieldsOf } from "../catalog/grams.js";
 import type { Json } from "../json.js";
 import type { Change } from "../mongo/change-store.js";
 import type { ChangeDeps } from "./change-deps.js";
@@ -76,7 +78,8 @@ export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
 
 /** Only what this very change took out of use: anything else belongs to another change, and is kept as long as that. */
 async function sweep(deps: ChangeDeps, { before, after, removed }: Change): Promise<void> {
-  for (const { id, storage } of before) {
+  for (const table of before) {
+    const { id, storage } = table;
     // Other programs may still use what an adopted table no longer shows.
     if (storage.adopted === true) continue;
     // As they are at this moment: sweeping what came before may have taken long.
@@ -96,9 +99,20 @@ async function sweep(deps: ChangeDeps, { before, after, removed }: Change): Prom
     const kept = [after.find((each) => each.id === id), current].flatMap((table) =>
       Object.values(table?.storage.fields ?? {}),
     );
-    await deps.data.unset(
-      storage.collection,
-      Object.values(storage.fields).filter((field) => !kept.includes(field)),
-    );
+    const taken = Object.values(storage.fields).filter((field) => !kept.includes(field));
+    const grams = new Set([...taken.map((field) => gramField({ field })), ...gramsIn(table)]);
+    for (const field of gramsIn(current)) grams.delete(field);
+    await deps.data.unset(storage.collection, [...taken, ...grams]);
   }
+}
+
+/** Earlier versions left them where they were when a column was no longer searchable. */
+function gramsIn(table: TableDefinition | undefined): string[] {
+  const { columns = [], storage } = table ?? {};
+  return gramFieldsOf(
+    columns.flatMap(({ id, searchable }) => {
+      const field = storage?.fields[id];
+      return field === undefined ? [] : [{ field, searchable }];
+    }),
+  );
 }

@@ -8,7 +8,7 @@ import type { Change } from "../mongo/change-store.js";
 import type { Report } from "../mongo/table-data.js";
 import { followNames } from "../permission/follow-names.js";
 import type { ChangeDeps } from "./change-deps.js";
-import { newlyDerived } from "./newly-derived.js";
+import { formerGrams, newlyDerived } from "./newly-derived.js";
 import { builtTables, indexChanges, type Plan } from "./plan-change.js";
 
 /** Changes that this process is making; a lock of ours that is not among them was left behind by a failure. */
@@ -29,6 +29,8 @@ export async function finish(
   if (after === undefined) return;
   if (before !== undefined)
     await deps.data.dropIndexes(after, indexChanges(plan).drop.filter(keepsNoName(plan)));
+  // By now nobody writes them, and whoever searches takes records without them for candidates.
+  await deps.data.unset(after.collection, formerGrams(before, after));
   if (change.undoes !== null) await unlinkLost(deps, change, plan);
   const derived = newlyDerived(before, after);
   if (derived !== undefined) await deps.backfillDerived(derived, report);

@@ -1,5 +1,7 @@
-// Which members of a changed table need values that are computed from the records that are there already.
+// Which members of a changed table need values that are computed from the records that are there already, and which
+// computed values nobody needs any more.
 import type { Column, Relation, Table } from "../catalog/catalog.js";
+import { gramFieldsOf } from "../catalog/grams.js";
 
 /** Members that were switched on, or whose values lie elsewhere now. */
 export interface Derived {
@@ -30,4 +32,13 @@ export function newlyDerived(before: Table | undefined, after: Table): Derived |
     return isOwn && !(former?.counter !== undefined && former.link.field === relation.link.field);
   });
   return searchable.length + counted.length === 0 ? undefined : { table: after, searchable, counted };
+}
+
+/**
+ * Fields with the grams of columns that are not searchable there any more. A text can be put together again from them, so
+ * they go at once, also where it was encrypted or taken away; what brings the column back has them made anew.
+ */
+export function formerGrams(before: Table | undefined, after: Table): string[] {
+  const needed = new Set(gramFieldsOf(after.columns.values()));
+  return gramFieldsOf(before?.columns.values() ?? []).filter((field) => !needed.has(field));
 }

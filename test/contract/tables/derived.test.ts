@@ -1,8 +1,10 @@
 // Options that computed values stand behind, switched on for a table that has records already.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { MongoClient, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { atOnce, make, makeTable, type Row } from "../records/make.js";
+import { patchConfirmed } from "./change.js";
 
 describe("switched on by a change of the table", () => {
   let stack: Stack;
@@ -91,4 +93,80 @@ describe("switched on by a change of the table", () => {
     const { body } = await api.get("/cats", { filter: { name: { _contains: "NUMBER 59" } } });
     expect(body.data).toHaveLength(1);
   });
+});
+
+describe("the parts of a text that is no longer searchable", () => {
+  let stack: Stack;
+  let api: Api;
+  let client: MongoClient;
+  let made = 0;
+
+  beforeAll(async () => {
+    stack = await startStack();
+    api = await asAdmin(stack);
+    client = await MongoClient.connect(stack.mongodbUrl);
+  });
+  afterAll(async () => {
+    await client?.close();
+    await stack?.stop();
+  });
+
+  const notes = async (): Promise<Row> => {
+    made += 1;
+    const column = (name: string) => ({ name, type: "text", searchable: true });
+    const table = await makeTable(api, { name: `notes${made}`, columns: [column("a"), column("b")] });
+    await api.post(`/${table.name}`, [{ a: "confidential", b: "public" }, { a: "secret" }]);
+    return table;
+  };
+  const documents = (name: string) => client.db().collection(name);
+  const partsOf = (name: string, field = "a") =>
+    documents(name).countDocuments({ [`_g_${field}`]: { $exists: true } });
+  const restart = async (): Promise<void> => {
+    await stack.dataService.stop();
+    await stack.restartDataService();
+  };
+  const found = async (name: string, text: string): Promise<number> =>
+    (await api.get(`/${name}`, { filter: { a: { _contains: text } } })).body.data.length;
+
+  it.each([
+    ["switched off", { searchable: false }],
+    ["encrypted", { searchable: false, encrypted: true }],
+    ["converted to another type", { type: "json", searchable: false }],
+    ["converted to another type of text", { type: "string", searchable: true }],
+  ])("are gone once it is %s, those of other columns are not", async (_case, change) => {
+    const { id, name, columns } = await notes();
+    expect(await partsOf(name)).toBe(2);
+    const body = { columns: [{ id: columns[0].id, ...change }, { id: columns[1].id }] };
+    const { status, body: answer } = await api.patch(`/svc_table/${id}`, body);
+    expect([status, answer.message]).toEqual([200, "Success"]);
+    expect([await partsOf(name), await partsOf(name, "b")]).toEqual([0, 2]);
+  });
+
+  it("are gone with a removed column, and it is found by them again when it comes back", async () => {
+    const { id, name, columns } = await notes();
+    await patchConfirmed(api, id, { columns: columns.slice(1) });
+    expect([await partsOf(name), await partsOf(name, "b")]).toEqual([0, 2]);
+    expect((await api.post(`/svc_table/${id}/undo`, {})).status).toBe(200);
+    expect(await found(name, "FIDENT")).toBe(1);
+    // At the start all tables are looked at, else every half minute.
+    await restart();
+    while ((await partsOf(name)) < 2) await new Promise((done) => setTimeout(done, 50));
+    expect(await found(name, "FIDENT")).toBe(1);
+  }, 60_000);
+
+  it("that an earlier version left are gone when its change is swept up", async () => {
+    const { id, name, columns } = await notes();
+    const off = { columns: [{ id: columns[0].id, searchable: false }, { id: columns[1].id }] };
+    expect((await api.patch(`/svc_table/${id}`, off)).status).toBe(200);
+    await documents(name).updateMany({}, { $set: { _g_a: ["confi"] } });
+    const aMonthAgo = new Date(Date.now() - 32 * 24 * 60 * 60 * 1000);
+    const changes = client.db().collection("_changes");
+    const noted = { table: id };
+    expect((await changes.updateMany(noted, { $set: { at: aMonthAgo } })).matchedCount).toBe(1);
+    await restart();
+    while ((await changes.countDocuments(noted)) > 0) await new Promise((done) => setTimeout(done, 50));
+    expect([await partsOf(name), await partsOf(name, "b")]).toEqual([0, 2]);
+    const [first] = await documents(name).find().toArray();
+    expect(first).toMatchObject({ _id: expect.any(ObjectId), a: "confidential" });
+  }, 60_000);
 });
