@@ -9,11 +9,13 @@ import type { ChangeDeps } from "./change-deps.js";
 import { changeTable } from "./change-table.js";
 import { createTable, type SchemaDeps } from "./create-table.js";
 import { type Plan, planChange } from "./plan-change.js";
-import type { Started } from "./run-change.js";
+import { type Planner, type Started, startChange } from "./run-change.js";
 
 /** How long a table that another instance is making is waited for. */
 const PATIENCE_MS = 15_000;
 const LOOK_MS = 50;
+/** How long a change of another instance is waited for: it may be applying the same file to many records. */
+const CHANGE_PATIENCE_MS = 5 * 60_000;
 
 /** What is to be done about one table. */
 export interface TableDifference {
@@ -139,7 +141,7 @@ export async function applyFile(
 
 async function rename(deps: ChangeDeps, tables: readonly FileTable[], table: FileTable): Promise<void> {
   const { id } = await existingOf(deps, tables, table);
-  await (await changeTable(deps, id, { name: table.name }, undefined, true)).done;
+  await (await changeTable(deps, id, { name: table.name }, undefined)).done;
 }
 
 /** @throws AppError 409 */
@@ -148,7 +150,15 @@ export async function existingOf(
   tables: readonly FileTable[],
   table: FileTable,
 ): Promise<TableDefinition> {
-  const existing = matchTable(table, tables, await deps.catalogStore.load());
+  return matchedIn(await deps.catalogStore.load(), tables, table);
+}
+
+function matchedIn(
+  definitions: readonly TableDefinition[],
+  tables: readonly FileTable[],
+  table: FileTable,
+): TableDefinition {
+  const existing = matchTable(table, tables, definitions);
   if (existing === undefined)
     throw new AppError("CONFLICT", `The table "${table.name}" was removed meanwhile.`);
   return existing;
@@ -194,9 +204,12 @@ export async function changeToFile(
   table: FileTable,
   confirmed: boolean,
 ): Promise<void> {
-  const existing = await existingOf(deps, tables, table);
-  const body = changeBody(table, existing);
-  await confirming(confirmed, (hash) => changeTable(deps, existing.id, body, hash, true));
+  // By the definitions that it is given: another instance may have made members of the file a moment ago, with ids.
+  const planner: Planner = (definitions) => {
+    const existing = matchedIn(definitions, tables, table);
+    return planChange(deps, definitions, existing.id, changeBody(table, existing), true);
+  };
+  await confirming(confirmed, (hash) => startChange(deps, planner, hash, CHANGE_PATIENCE_MS));
 }
 
 /** Makes a change to its end; where `confirmed`, also at a cost that can be confirmed. */

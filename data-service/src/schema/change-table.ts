@@ -25,9 +25,8 @@ export function changeTable(
   id: string,
   body: Json,
   confirmed: string | undefined,
-  ownIds = false,
 ): Promise<Started> {
-  return startChange(deps, (definitions) => planChange(deps, definitions, id, body, ownIds), confirmed);
+  return startChange(deps, (definitions) => planChange(deps, definitions, id, body), confirmed);
 }
 
 /** Deletes a table; its records are kept for `undo`. */

@@ -19,7 +19,7 @@ import { indexChanges, type Plan } from "./plan-change.js";
 /** Plans the change by the definitions of the moment; called again once nobody else can change them. */
 export type Planner = (definitions: readonly TableDefinition[]) => Plan;
 
-/** How long a change waits for another one to end. */
+/** How long a change waits for another one to end, unless something else is said. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 /** How long it waits for writes that are under way. */
@@ -34,15 +34,17 @@ export interface Started {
 /**
  * Begins a change; resolves once it is accepted, so that a refusal is always told.
  * @param confirmed the hash that the client was shown, or undefined
+ * @param patienceMs how long it waits for another change to end
  * @throws AppError 409 DESTRUCTIVE_CHANGE, 409 CONFLICT while another change is being made; nothing is changed then
  */
 export function startChange(
   deps: ChangeDeps,
   planner: Planner,
   confirmed: string | undefined,
+  patienceMs = PATIENCE_MS,
 ): Promise<Started> {
   return new Promise((resolve, reject) => {
-    const done = runChange(deps, planner, { confirmed, accepted: () => resolve({ done }) });
+    const done = runChange(deps, planner, { confirmed, patienceMs, accepted: () => resolve({ done }) });
     done.then(() => resolve({ done }), reject);
   });
 }
@@ -50,6 +52,7 @@ export function startChange(
 /** How a change is made. */
 interface Order {
   readonly confirmed: string | undefined;
+  readonly patienceMs: number;
   /** Called when nothing but the values of the records can be against it any more. */
   readonly accepted: () => void;
 }
@@ -62,17 +65,17 @@ async function runChange(deps: ChangeDeps, planner: Planner, order: Order): Prom
   const holder = { change: new ObjectId().toHexString(), instance: deps.presence.id };
   running.add(holder.change);
   try {
-    await takeLock(deps, holder);
+    await takeLock(deps, holder, order.patienceMs);
     await whileLocked(deps, holder, planner, order);
   } finally {
     running.delete(holder.change);
   }
 }
 
-async function takeLock({ catalogStore }: ChangeDeps, holder: Holder): Promise<void> {
+async function takeLock({ catalogStore }: ChangeDeps, holder: Holder, patienceMs: number): Promise<void> {
   const began = performance.now();
   while (!(await catalogStore.lock(holder))) {
-    if (performance.now() - began > PATIENCE_MS)
+    if (performance.now() - began > patienceMs)
       throw new AppError("CONFLICT", "Another change of a table is being made; try again when it is done.");
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }

@@ -1,0 +1,33 @@
+// For tests of changes of tables: an instance on a database, as far as these need one. It has no beat.
+import { systemClock } from "@portico/shared/clock";
+import { makeLogger } from "@portico/shared/logger";
+import { makeCatalogStore } from "../mongo/catalog-store.js";
+import { makeChangeStore } from "../mongo/change-store.js";
+import { makeInstanceStore } from "../mongo/instance-store.js";
+import { provisionTable } from "../mongo/provision.js";
+import { makeTableData } from "../mongo/table-data.js";
+import type { TestDatabase } from "../mongo/test-database.js";
+import { makeSealer } from "../records/seal.js";
+import type { ChangeDeps } from "./change-deps.js";
+import type { SchemaDeps } from "./create-table.js";
+import { CurrentCatalog } from "./current-catalog.js";
+import { Presence } from "./presence.js";
+import { WriteGate } from "./write-gate.js";
+
+/** One of several on the same database. */
+export function makeInstance({ db }: Pick<TestDatabase, "db">): ChangeDeps & SchemaDeps {
+  const [catalogStore, instances] = [makeCatalogStore(db, "svc_"), makeInstanceStore(db)];
+  const catalogs = new CurrentCatalog(catalogStore, [], systemClock);
+  const logger = makeLogger("test", "silent");
+  return {
+    ...{ catalogs, catalogStore, instances, logger, clock: systemClock },
+    presence: new Presence(instances, catalogs, new WriteGate(catalogs), logger),
+    changes: makeChangeStore(db),
+    rules: { follow: async () => {} },
+    data: makeTableData(db),
+    backfillDerived: async () => {},
+    sealer: makeSealer(Buffer.alloc(32)),
+    provision: (table) => provisionTable(db, table),
+    ...{ systemTables: [], systemTablePrefix: "svc_" },
+  };
+}
