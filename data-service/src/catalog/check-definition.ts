@@ -204,16 +204,30 @@ function checkTableName(reader: Reader, { systemPrefix }: DefinitionContext): st
 type MemberKind = "columns" | "relations";
 
 /** A member's id: its own when the table has it already, or when it may bring one along. */
-function memberId(reader: Reader, kind: MemberKind, { existing, ownIds, newId }: DefinitionContext): string {
+function memberId(reader: Reader, kind: MemberKind, context: DefinitionContext): string {
+  const { existing, ownIds, newId } = context;
   const given = reader.raw("id");
   if (given === undefined) return newId();
   const has = (other: MemberKind): boolean => existing?.[other].some(({ id }) => id === given) === true;
   if (has(kind)) return String(given);
   // The field of a column holds values, that of a relation ids: neither can go on as the other.
   const isOthers = has(kind === "columns" ? "relations" : "columns");
-  if (ownIds && typeof given === "string" && OWN_ID.test(given) && !isOthers) return given;
-  reader.problem("id", "there is no such member; leave the id out for a new one");
+  const isOwn = ownIds && typeof given === "string" && OWN_ID.test(given) && !isOthers;
+  const elsewhere = isOwn ? memberElsewhere(context.catalog, given) : undefined;
+  if (isOwn && elsewhere === undefined) return given;
+  const problem = elsewhere === undefined ? "there is no such member" : `is that of "${elsewhere}"`;
+  reader.problem("id", `${problem}; leave the id out for a new one`);
   return newId();
+}
+
+/** The member of one of these tables that has the id. No two have the same: numbers of children lie under it. */
+export function memberElsewhere({ tables }: Catalog, id: string): string | undefined {
+  for (const table of tables.values()) {
+    const own = [...table.relations.values()].filter(({ link }) => link.on === "self");
+    const member = [...table.columns.values(), ...own].find((each) => each.id === id);
+    if (member !== undefined) return `${table.name}.${member.name}`;
+  }
+  return undefined;
 }
 
 /** Members may have an id only where ids mean something: not in the definition of a new table. */

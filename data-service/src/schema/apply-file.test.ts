@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/glo
 import type { Db } from "mongodb";
 import { type FileTable, readSchemaFile } from "../catalog/schema-file.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/test-database.js";
-import { applyFile } from "./apply-file.js";
+import { applyFile, compareFile } from "./apply-file.js";
+import { changeTable, undoChange } from "./change-table.js";
 import { makeInstance } from "./instance-fixture.js";
 
 let database: TestDatabase;
@@ -47,5 +48,62 @@ describe("a schema file that two instances apply at the same moment", () => {
     expect(Object.values(definition?.storage.fields ?? {})).toEqual(["title", "status", "note"]);
     expect(await db.collection("posts").countDocuments({ status: "new" })).toBe(3);
     expect(await db.collection("_changes").countDocuments()).toBe(2);
+  });
+});
+
+describe("the id of a member of another table", () => {
+  const [customer, number] = ["0190163d8694739baea50001", "0190163d8694739baea50002"];
+  const people = { name: "people" };
+  const orders = {
+    name: "orders",
+    columns: [{ id: number, name: "number", type: "int" }],
+    relations: [
+      {
+        ...{ id: customer, name: "customer", type: "many-to-one", table: "people", inverse: "orders" },
+        counted: true,
+      },
+    ],
+  };
+
+  it.each([
+    ["is there", [people, orders]],
+    ["comes with the file", []],
+  ])("is refused by a file where that table %s, and nothing is changed", async (_case, before) => {
+    const deps = makeInstance(database);
+    await applyFile(deps, fileOf(...before));
+    const refunds = {
+      ...orders,
+      name: "refunds",
+      relations: [{ ...orders.relations[0], inverse: "refunds" }],
+    };
+    const differences = await applyFile(deps, fileOf(people, orders, refunds));
+    const { problems, confirmable } = differences.find(({ name }) => name === "refunds") ?? {};
+    expect({ problems, confirmable }).toEqual({
+      problems: [
+        'columns[0].id: is that of "orders.number"; leave the id out for a new one',
+        'relations[0].id: is that of "orders.customer"; leave the id out for a new one',
+      ],
+      confirmable: false,
+    });
+    const names = (await deps.catalogStore.load()).map(({ name }) => name);
+    expect(names).toEqual(before.map(({ name }) => name));
+  });
+
+  it("that another table was given since does not come back with an undo", async () => {
+    const deps = makeInstance(database);
+    await applyFile(deps, fileOf(people, orders));
+    await db.collection("orders").insertOne({ number: 1 });
+    const id = (await deps.catalogStore.load()).find(({ name }) => name === "orders")?.id ?? "";
+    const hash = await changeTable(deps, id, { columns: [] }, undefined).then(
+      () => "",
+      ({ details }) => details.confirmHash,
+    );
+    await (await changeTable(deps, id, { columns: [] }, hash)).done;
+    const refunds = fileOf({ name: "refunds", columns: orders.columns });
+    await applyFile(deps, refunds);
+    expect(await compareFile(deps, refunds)).toEqual([]);
+    await expect(undoChange(deps, id)).rejects.toMatchObject({
+      ...{ code: "CONFLICT", messages: ['"number" has the id of "refunds.number" by now'] },
+    });
   });
 });

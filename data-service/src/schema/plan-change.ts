@@ -15,7 +15,7 @@ import {
   same,
   withJournalEpoch,
 } from "../catalog/changes.js";
-import { checkDefinition } from "../catalog/check-definition.js";
+import { checkDefinition, memberElsewhere } from "../catalog/check-definition.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
 import { type IndexSpec, indexesOf, keyIdentity, MAX_INDEXES } from "../catalog/indexes.js";
 import { definitionJson, mergeDefinition } from "../catalog/merge-definition.js";
@@ -91,7 +91,9 @@ export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[]
   const wanted = beforeChange(definitions, existing, change);
   const others = definitions.filter((each) => each.id !== change.table);
   const after = fittingNow(() => checked(deps, others, wanted, definitionJson(wanted), false));
-  requireOwnCollection(buildCatalog(0, others, deps.systemTables), after);
+  const catalog = buildCatalog(0, others, deps.systemTables);
+  requireOwnCollection(catalog, after);
+  requireOwnMembers(catalog, existing, after);
   const fills =
     existing === undefined ? [] : restoringFills(existing, after, [...others, ...deps.systemTables]);
   const steps =
@@ -388,6 +390,21 @@ export function requireOwnCollection({ tables }: Catalog, { id, storage }: Table
       "CONFLICT",
       `storage.collection: "${collection}" is the collection of the table "${other.name}"`,
     );
+}
+
+/** A schema file may have given the ids of members that were gone to another table. @throws AppError 409 */
+function requireOwnMembers(
+  others: Catalog,
+  existing: TableDefinition | undefined,
+  after: TableDefinition,
+): void {
+  const known = new Set([...(existing?.columns ?? []), ...(existing?.relations ?? [])].map(({ id }) => id));
+  const back = [...after.columns, ...after.relations].filter(({ id }) => !known.has(id));
+  const taken = back.flatMap(({ id, name }) => {
+    const other = memberElsewhere(others, id);
+    return other === undefined ? [] : [`"${name}" has the id of "${other}" by now`];
+  });
+  if (taken.length > 0) throw new AppError("CONFLICT", { message: taken });
 }
 
 /** 422 with every problem. */
