@@ -468,6 +468,37 @@ describe("a database of ten collections as other programs leave them", () => {
       expect(await data("/owners", { filter: withoutThings })).toEqual([]);
     });
 
+    it("has its indexes used and left, whatever the table comes to be; those that were built for it go", async () => {
+      const filter = { unique: true, partialFilterExpression: { email: { $exists: true } } };
+      await documents().createIndex({ email: 1 }, { ...filter, name: "their_email" });
+      await documents().createIndex({ title: 1, _id: 1 }, { name: "their_title" });
+      const names = async () => {
+        const found = await documents().indexes();
+        return found.map(({ name = "" }) => name).filter((name) => /email|code|title/.test(name));
+      };
+      const theirs = ["their_email", "their_title"];
+      const column = (name: string, unique: boolean) => ({ name, type: "string", unique });
+      const made = await byHand({
+        columns: [column("email", true), column("code", true), column("title", false)],
+        indexes: [["title"], ["code", "title"]],
+      });
+      expect([made.status, made.body.message]).toEqual([201, "Success"]);
+      const ours = ["portico_code_1", "portico_code_1_title_1__id_1"];
+      expect(await names()).toEqual(expect.arrayContaining([...theirs, ...ours]));
+      expect((await names()).length).toBe(4);
+      const [{ id, columns }] = made.body.data;
+      const patch = { columns: columns.map((each: { id: string }) => ({ id: each.id, unique: false })) };
+      expect((await admin.patch(`/svc_table/${id}`, { ...patch, indexes: [] })).status).toBe(200);
+      expect(await names()).toEqual(theirs);
+      // A change that is given up takes back no index that was there before it.
+      const unique = [{ ...columns[0], unique: true }, columns[1], { ...columns[2], unique: true }];
+      expect((await admin.patch(`/svc_table/${id}`, { columns: unique })).status).toBe(409);
+      const lists = { columns: [...unique.slice(0, 2), { ...column("tags", true) }] };
+      expect((await admin.patch(`/svc_table/${id}`, lists)).status).toBe(409);
+      expect(await names()).toEqual(theirs);
+      for (const name of theirs) await documents().dropIndex(name);
+    });
+
     it.each<[string, object, number, string]>([
       ["softDelete", { softDelete: true }, 422, "softDelete: "],
       ["a second record of a singleton", { singleton: true }, 422, "singleton: "],

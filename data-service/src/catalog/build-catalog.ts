@@ -71,6 +71,7 @@ function buildTable(
     id: definition.id,
     name: definition.name,
     collection: definition.storage.collection,
+    ...(definition.storage.adopted === true ? { isAdopted: true } : {}),
     description: definition.description,
     singleton: definition.singleton,
     changes: definition.changes === true,

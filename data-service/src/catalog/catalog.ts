@@ -91,6 +91,8 @@ export interface Table {
   readonly id: string;
   readonly name: string;
   readonly collection: string;
+  /** The collection was there before the table: other programs may use it, and have indexes of their own in it. */
+  readonly isAdopted?: boolean;
   readonly description: string | null;
   readonly singleton: boolean;
   /** Its changes can be followed live. */

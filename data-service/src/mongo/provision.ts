@@ -1,5 +1,5 @@
 // Makes a table's collection and indexes; running it again changes nothing.
-import { type Collection, type Db, type IndexDescriptionInfo, MongoServerError } from "mongodb";
+import { type Db, type IndexDescriptionInfo, MongoServerError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { freeField } from "../catalog/fields.js";
 import { type IndexSpec, indexesOf, keyIdentity } from "../catalog/indexes.js";
@@ -9,32 +9,50 @@ const NAMESPACE_EXISTS = 48;
 
 export async function provisionTable(db: Db, table: Table): Promise<void> {
   await makeCollection(db, table.collection);
-  await ensureIndexes(db.collection(table.collection), indexesOf(table));
+  await ensureIndexes(db, table, indexesOf(table));
   if (table.isSharded) await shardById(db, table.collection);
 }
 
+/** What the indexes that we have made in an adopted collection are told by. */
+const OUR_PREFIX = "portico_";
+
 /**
  * Makes the indexes that are missing. An adopted collection has some of its own: those that do the same are used, and
- * those in whose way another is that does not stay too, and ours gets a name of its own.
+ * those in whose way another is that does not stay too. Ours have names of their own there.
  */
-export async function ensureIndexes(collection: Collection, specs: readonly IndexSpec[]): Promise<void> {
+export async function ensureIndexes(
+  db: Db,
+  { collection: name, isAdopted = false }: Pick<Table, "collection" | "isAdopted">,
+  specs: readonly IndexSpec[],
+): Promise<void> {
+  const collection = db.collection(name);
   const existing = await collection.indexes();
   const missing = specs.filter((spec) => !existing.some((index) => serves(index, spec)));
   const taken = new Set(existing.map(({ name }) => name ?? ""));
   const named = missing.map((spec) => {
     const usual = indexName(spec);
-    const name = taken.has(usual) ? freeField(`portico_${usual}`, taken) : usual;
+    const name = isAdopted || taken.has(usual) ? freeField(`${OUR_PREFIX}${usual}`, taken) : usual;
     taken.add(name);
     return { ...driverIndex(spec), ...(name === usual ? {} : { name }) };
   });
   if (named.length > 0) await collection.createIndexes(named);
 }
 
-/** Drops indexes of ours that are there; those that look alike and promise something else are somebody else's. */
-export async function dropOwnIndexes(collection: Collection, specs: readonly IndexSpec[]): Promise<void> {
+/**
+ * Drops indexes of ours that are there; those that look alike and promise something else are somebody else's, and in an
+ * adopted collection also those that promise the same under another name.
+ */
+export async function dropOwnIndexes(
+  db: Db,
+  { collection: name, isAdopted = false }: Pick<Table, "collection" | "isAdopted">,
+  specs: readonly IndexSpec[],
+): Promise<void> {
+  const collection = db.collection(name);
   for (const index of await collection.indexes()) {
+    const { name: called } = index;
+    if (called === undefined || (isAdopted && !called.startsWith(OUR_PREFIX))) continue;
     const isOurs = specs.some((spec) => hasKey(index, spec) && sameOptions(index, spec));
-    if (isOurs && index.name !== undefined) await collection.dropIndex(index.name);
+    if (isOurs) await collection.dropIndex(called);
   }
 }
 

@@ -187,7 +187,7 @@ export function makeTableData(db: Db): TableData {
     async build(table, indexes) {
       try {
         await makeCollection(db, table.collection);
-        await ensureIndexes(of(table), indexes);
+        await ensureIndexes(db, table, indexes);
         return true;
       } catch (error) {
         if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return false;
@@ -196,7 +196,7 @@ export function makeTableData(db: Db): TableData {
     },
     shard: (table) => shardById(db, table.collection),
     async dropIndexes(table, indexes) {
-      await dropOwnIndexes(of(table), indexes).catch(unlessMissing);
+      await dropOwnIndexes(db, table, indexes).catch(unlessMissing);
     },
     async dropCollection(collection) {
       await db.dropCollection(collection).catch(unlessMissing);

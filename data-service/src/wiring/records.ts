@@ -101,7 +101,7 @@ export function makeRecords(from: RecordSources): RecordParts {
     }),
     deletes: { notes, instance },
     once: { store: once, clock },
-    indexGrams: (table) => ensureIndexes(db.collection(table.collection), gramIndexesOf(table)),
+    indexGrams: (table) => ensureIndexes(db, table, gramIndexesOf(table)),
     backfillDerived: makeBackfill({ catalogs, catalogStore, counts, provision }),
     positions: makePositions(secrets.encryptionKey),
     sealer: makeSealer(secrets.encryptionKey),
