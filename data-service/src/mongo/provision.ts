@@ -1,8 +1,9 @@
 // Makes a table's collection and indexes; running it again changes nothing.
-import { type Db, type IndexDescriptionInfo, MongoServerError } from "mongodb";
+import { type Collection, type Db, type IndexDescriptionInfo, MongoServerError } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { freeField } from "../catalog/fields.js";
-import { type IndexSpec, indexesOf, keyIdentity } from "../catalog/indexes.js";
+import { type IndexSpec, indexesOf, keyIdentity, SINGLETON_FIELD } from "../catalog/indexes.js";
+import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import { shardById } from "./sharding.js";
 
 const NAMESPACE_EXISTS = 48;
@@ -11,6 +12,35 @@ export async function provisionTable(db: Db, table: Table): Promise<void> {
   await makeCollection(db, table.collection);
   await ensureIndexes(db, table, indexesOf(table));
   if (table.isSharded) await shardById(db, table.collection);
+}
+
+/**
+ * The same for a table that is being made, and whose name nobody else can take meanwhile. One of this name that was given up
+ * may have left indexes behind, by which records would have to be unique that need not be.
+ */
+export async function provisionNew(db: Db, table: Table): Promise<void> {
+  await makeCollection(db, table.collection);
+  if (table.isAdopted !== true) await dropStrayUniques(db.collection(table.collection), indexesOf(table));
+  await provisionTable(db, table);
+}
+
+async function dropStrayUniques(collection: Collection, wanted: readonly IndexSpec[]): Promise<void> {
+  for (const index of await collection.indexes()) {
+    const isWanted = wanted.some((spec) => hasKey(index, spec) && sameOptions(index, spec));
+    if (isOurUnique(index) && !isWanted && index.name !== undefined) await collection.dropIndex(index.name);
+  }
+}
+
+/** Is it made and called as those are that columns, relations and singletons have? Another may be somebody else's. */
+function isOurUnique(index: IndexDescriptionInfo): boolean {
+  const fields = Object.keys(index.key);
+  const key = fields.map((field) => [field, 1] as const);
+  const present = fields.includes(SINGLETON_FIELD) ? [] : fields;
+  const plain: IndexSpec = { key, unique: true, present };
+  const isMade = [plain, { ...plain, absent: DELETED_FIELD }].some(
+    (spec) => hasKey(index, spec) && sameOptions(index, spec),
+  );
+  return isMade && (index.name === indexName(plain) || index.name?.startsWith(OUR_PREFIX) === true);
 }
 
 /** What the indexes that we have made in an adopted collection are told by. */

@@ -23,6 +23,8 @@ export interface SchemaDeps {
   readonly systemTables: readonly SystemTableDefinition[];
   readonly systemTablePrefix: string;
   readonly provision: (table: Table) => Promise<void>;
+  /** The same for a table whose name is reserved: nothing is left there of one that was given up. */
+  readonly provisionNew: (table: Table) => Promise<void>;
   readonly clock: Clock;
 }
 
@@ -131,7 +133,7 @@ async function provisionAndPublish(
   try {
     // Once more, now that nobody else can take the name: making indexes must not touch a table of this name.
     check(await deps.catalogs.refresh());
-    await deps.provision(builtTable(deps, definition));
+    await deps.provisionNew(builtTable(deps, definition));
     await provisionCounters(deps, definition);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       await unlocked(deps);

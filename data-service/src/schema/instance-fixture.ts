@@ -4,7 +4,7 @@ import { makeLogger } from "@portico/shared/logger";
 import { makeCatalogStore } from "../mongo/catalog-store.js";
 import { makeChangeStore } from "../mongo/change-store.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
-import { provisionTable } from "../mongo/provision.js";
+import { provisionNew, provisionTable } from "../mongo/provision.js";
 import { makeTableData } from "../mongo/table-data.js";
 import type { TestDatabase } from "../mongo/test-database.js";
 import { makeSealer } from "../records/seal.js";
@@ -28,6 +28,7 @@ export function makeInstance({ db }: Pick<TestDatabase, "db">): ChangeDeps & Sch
     backfillDerived: async () => {},
     sealer: makeSealer(Buffer.alloc(32)),
     provision: (table) => provisionTable(db, table),
+    provisionNew: (table) => provisionNew(db, table),
     ...{ systemTables: [], systemTablePrefix: "svc_" },
   };
 }

@@ -24,7 +24,7 @@ import { makeInstanceStore } from "../mongo/instance-store.js";
 import { JournalStore } from "../mongo/journal-store.js";
 import { makeLock } from "../mongo/lock.js";
 import { makeOnceStore } from "../mongo/once-store.js";
-import { ensureIndexes, provisionTable } from "../mongo/provision.js";
+import { ensureIndexes, provisionNew, provisionTable } from "../mongo/provision.js";
 import { RecordStore } from "../mongo/record-store.js";
 import { makeRuleStore } from "../mongo/rule-store.js";
 import { makeTableData } from "../mongo/table-data.js";
@@ -148,6 +148,7 @@ function tableParts({ config, store: { db }, metrics, logger }: RecordSources): 
     ...{ clock, systemTables: known, systemTablePrefix, catalogStore, catalogs, gate, instances },
     presence: new Presence(instances, catalogs, gate, logger),
     provision: (table) => provisionTable(db, table),
+    provisionNew: (table) => provisionNew(db, table),
     changes: makeChangeStore(db),
     data: makeTableData(db),
   };

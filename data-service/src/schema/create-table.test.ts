@@ -1,0 +1,59 @@
+// A table whose making fails once its collection and its indexes are there.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { AppError } from "@portico/shared/app-error";
+import type { Db } from "mongodb";
+import type { JsonObject } from "../json.js";
+import { openTestDatabase, type TestDatabase } from "../mongo/test-database.js";
+import { createTable } from "./create-table.js";
+import { makeInstance } from "./instance-fixture.js";
+
+let database: TestDatabase;
+let db: Db;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  db = database.db;
+});
+beforeEach(() => db.dropDatabase());
+afterAll(() => database.close());
+
+/** As when a change of another table does not end for so long that the new one is given up. */
+async function giveUp(definition: JsonObject): Promise<void> {
+  const deps = makeInstance(database);
+  const publish = () => Promise.reject(new AppError("CONFLICT", "Another table is being changed."));
+  const failing = { ...deps, catalogStore: { ...deps.catalogStore, publish } };
+  await expect(createTable(failing, definition)).rejects.toMatchObject({ code: "CONFLICT" });
+}
+
+const uniquesOf = async (): Promise<(string | undefined)[]> =>
+  (await db.collection("members").indexes()).filter(({ unique }) => unique === true).map(({ name }) => name);
+
+describe("a new table of the name of one that was given up", () => {
+  const columns = [
+    { name: "email", type: "string" },
+    { name: "code", type: "int" },
+  ];
+  const [email, code] = columns.map((each) => ({ ...each, unique: true }));
+
+  it.each<[string, JsonObject, string]>([
+    ["a unique column", { columns: [{ ...email }] }, "email_1"],
+    ["a unique of two", { columns, uniques: [["email", "code"]] }, "email_1_code_1"],
+    ["one that keeps deleted records", { columns: [{ ...email }], softDelete: true }, "email_1"],
+    ["a singleton", { singleton: true }, "_only_1"],
+  ])("is not bound by what that had unique: %s", async (_what, definition, index) => {
+    await giveUp({ name: "members", ...definition });
+    expect(await uniquesOf()).toEqual([index]);
+    await createTable(makeInstance(database), { name: "members", columns });
+    expect(await uniquesOf()).toEqual([]);
+  });
+
+  it("keeps what it wants to be unique itself, and indexes of other programs", async () => {
+    await giveUp({ name: "members", columns: [{ ...email }, { ...code }] });
+    await db.collection("members").createIndex({ theirs: 1 }, { unique: true });
+    const present = { email: { $exists: true }, theirs: { $exists: true } };
+    const theirs = { unique: true, name: "by_them", partialFilterExpression: present };
+    await db.collection("members").createIndex({ email: 1, theirs: 1 }, theirs);
+    await createTable(makeInstance(database), { name: "members", columns: [{ ...email }] });
+    expect((await uniquesOf()).toSorted()).toEqual(["by_them", "email_1", "theirs_1"]);
+  });
+});
