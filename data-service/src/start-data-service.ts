@@ -83,9 +83,9 @@ function repairJournalAfterOthers({ records, logger }: Deps): NodeJS.Timeout {
   return setInterval(repair, JOURNAL_REPAIR_EVERY_MS).unref();
 }
 
-function repairUnfinishedOfOthers({ records, logger }: Deps): NodeJS.Timeout {
+function repairUnfinishedOfOthers({ config, records, logger }: Deps): NodeJS.Timeout {
   const repair = (): void => {
-    repairUnfinished(records, false).catch((error: unknown) =>
+    repairUnfinished(records, isEmbedded(config)).catch((error: unknown) =>
       logger.warn({ err: error }, "interrupted writes were not taken back"),
     );
   };

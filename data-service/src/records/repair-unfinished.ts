@@ -6,11 +6,12 @@ import type { Catalog, Table } from "../catalog/catalog.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
 import { idText } from "../mongo/record-store.js";
 import type { Delete } from "../mongo/unfinished-store.js";
-import { requireSettled } from "../schema/write-gate.js";
 import type { RecordDeps } from "./deps.js";
 import { stateCondition } from "./kept.js";
 import { unmark } from "./leaving.js";
 import { lookAgain, OWN_REACH, takeAway } from "./run-delete.js";
+import { tablesTakenBackIn } from "./take-back.js";
+import { tablesDeletedFrom } from "./write-plan.js";
 
 export type RepairDeps = RecordDeps & {
   readonly instances: Pick<InstanceStore, "lives">;
@@ -24,19 +25,25 @@ const FAILED_AFTER_MS = 60_000;
 /** No request that links to something takes longer from looking whether it is there to looking again. */
 const LATE_MS = 60_000;
 
-/** @param alone true when no other process uses the database, so that everything noted is a dead one's */
+/**
+ * What concerns a table that is being changed is left for the next time: such a change waits for it as for any write, and
+ * it is not to wait for a change that can't be ended.
+ * @param alone true when no other process uses the database, so that everything others have noted is a dead one's
+ */
 export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promise<void> {
   const { unfinished, deletes, clock, logger } = deps;
   const isDead = async ({ instance, at }: Pick<Delete, "instance" | "at">): Promise<boolean> => {
-    if (alone) return true;
     const age = clock.now().getTime() - at.getTime();
     if (instance === deletes.instance) return age > FAILED_AFTER_MS;
-    return age > DEAD_AFTER_MS && !(await deps.instances.lives(instance));
+    return alone || (age > DEAD_AFTER_MS && !(await deps.instances.lives(instance)));
   };
   const isLate = ({ done, at }: Delete): boolean => done && clock.now().getTime() - at.getTime() > LATE_MS;
   await deps.gate.run(async () => {
-    await requireQuiet(deps);
-    const undone = await unfinished.repair(isDead);
+    const catalog = await deps.catalogs.refresh();
+    const isFree = freeTables(catalog);
+    const undone = await unfinished.repair(
+      async (note) => (await isDead(note)) && isFree(tablesTakenBackIn(catalog, note.steps)),
+    );
     if (undone > 0) logger.info({ undone }, "took back what interrupted requests had written in half");
   });
   for (const left of await deletes.notes.allDeletes()) {
@@ -50,18 +57,26 @@ export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promis
   }
 }
 
-/** As any write, it waits for a change of a table, and such a change for it. */
-async function requireQuiet({ catalogs }: RepairDeps): Promise<Catalog> {
-  const catalog = await catalogs.refresh();
-  requireSettled(catalog, catalog.tables.values());
-  return catalog;
+/**
+ * Tells whether tables may be written. Once something is put off, so is what comes after it and concerns the same tables:
+ * of two requests that changed the same record only the last one can be taken back.
+ */
+export function freeTables({ changing }: Catalog): (tables: Iterable<Table>) => boolean {
+  const held = new Set(changing);
+  return (tables) => {
+    const ids = [...tables].map(({ id }) => id);
+    if (!ids.some((id) => held.has(id))) return true;
+    for (const id of ids) held.add(id);
+    return false;
+  };
 }
 
 async function endDelete(deps: RepairDeps, left: Delete): Promise<void> {
-  const catalog = await requireQuiet(deps);
+  const catalog = await deps.catalogs.refresh();
+  const table = [...catalog.tables.values()].find(({ id }) => id === left.table);
+  if (table !== undefined && !freeTables(catalog)(tablesDeletedFrom(catalog, table))) return;
   const { notes, instance } = deps.deletes;
   if (!(await notes.takeDelete(left, instance, deps.clock.now()))) return;
-  const table = [...catalog.tables.values()].find(({ id }) => id === left.table);
   if (table !== undefined) {
     if (!left.done) await removeRest(deps, catalog, table, left);
     const there = await deps.store.existing(table, left.ids);

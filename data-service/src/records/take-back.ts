@@ -10,6 +10,7 @@ import type { Document } from "../query/lower/document.js";
 import type { RecordDeps } from "./deps.js";
 import { OWN_REACH, takeAway } from "./run-delete.js";
 import type { Changed, Linked, Made, UndoStep } from "./undo.js";
+import { tablesDeletedFrom, tablesWritten } from "./write-plan.js";
 
 type Deps = RecordDeps & { readonly logger: Logger };
 
@@ -33,6 +34,17 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
     };
     await back().catch((error: unknown) => requireTaken(deps, table, step, error));
   }
+}
+
+/** The tables whose documents that may change. */
+export function tablesTakenBackIn(catalog: Catalog, steps: readonly UndoStep[]): ReadonlySet<Table> {
+  const byId = new Map([...catalog.tables.values()].map((table) => [table.id, table]));
+  const tables = steps.flatMap(({ kind, table: id }) => {
+    const table = byId.get(id);
+    if (table === undefined) return [];
+    return kind === "made" ? [...tablesDeletedFrom(catalog, table)] : tablesWritten(catalog, table);
+  });
+  return new Set(tables);
 }
 
 /** The steps before it are taken back whatever stands against this one. @throws what others have not caused */
