@@ -1,7 +1,14 @@
 // The records of a table as a change of the table sees them: counted, read and written by storage field, in batches.
-import { type Document as BsonDocument, type Db, MongoServerError } from "mongodb";
+import {
+  type Document as BsonDocument,
+  type Collection,
+  type Db,
+  type FindOptions,
+  MongoServerError,
+} from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { freeField } from "../catalog/fields.js";
 import { gramField } from "../catalog/grams.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { Restorer } from "../catalog/restore-value.js";
@@ -11,6 +18,8 @@ import { shardById } from "./sharding.js";
 
 /** Records written at once: small enough to leave others room, large enough not to wait for every round trip. */
 const BATCH = 1_000;
+/** A batch that has grown so large is written before it has as many: both sides hold it in memory. */
+const BATCH_BYTES = 8 * 1024 * 1024;
 const EXAMPLES = 5;
 
 export interface Found {
@@ -97,10 +106,8 @@ export function makeTableData(db: Db): TableData {
       // Not `$gt`, which compares only with ids of the same kind.
       const rest = after === undefined ? filter : { $and: [filter, { _id: { $ne: after } }] };
       const begin = after === undefined ? {} : { min: { _id: after }, hint: { _id: 1 } };
-      const cursor = db
-        .collection<BsonDocument>(collection)
-        .find(rest, { projection, sort: { _id: 1 }, limit: BATCH, ...begin });
-      const batch = await cursor.toArray();
+      const options = { sort: { _id: 1 }, limit: BATCH, ...begin } as const;
+      const batch = await readBatch(db.collection<BsonDocument>(collection), rest, projection, options);
       if (batch.length === 0) return;
       after = batch.at(-1)?._id;
       await each(batch);
@@ -206,6 +213,25 @@ export function makeTableData(db: Db): TableData {
       await db.collection("_history").deleteMany({ table });
     },
   };
+}
+
+/** As many documents as are written at once, by their number and by their size as a whole. */
+async function readBatch(
+  records: Collection<BsonDocument>,
+  filter: BsonDocument,
+  projection: BsonDocument,
+  options: FindOptions,
+): Promise<BsonDocument[]> {
+  const size = freeField("_size", new Set(Object.keys(projection)));
+  const whole = { ...projection, [size]: { $bsonSize: "$$ROOT" } };
+  const batch: BsonDocument[] = [];
+  let bytes = 0;
+  for await (const document of records.find(filter, { ...options, projection: whole })) {
+    batch.push(document);
+    bytes += Number(document[size]);
+    if (bytes >= BATCH_BYTES) break;
+  }
+  return batch;
 }
 
 /** Has a value: other programs store null as well. `$ne: null` would pass over a list that has a null in it. */

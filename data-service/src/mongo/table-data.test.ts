@@ -1,0 +1,54 @@
+// How the records of a table are brought from one form into another.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { Db } from "mongodb";
+import { buildCatalog } from "../catalog/build-catalog.js";
+import type { Table } from "../catalog/catalog.js";
+import type { TableDefinition } from "../catalog/definition.js";
+import { makeTableData } from "./table-data.js";
+import { openTestDatabase, type TestDatabase } from "./test-database.js";
+
+const MEBIBYTE = 1024 * 1024;
+
+let database: TestDatabase;
+let db: Db;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  db = database.db;
+});
+
+afterAll(() => database.close());
+
+function table(name: string): Table {
+  const definition: TableDefinition = {
+    ...{ id: name, name, description: null, singleton: false, idType: "int" },
+    ...{ columns: [], relations: [], uniques: [], indexes: [], storage: { collection: name, fields: {} } },
+  };
+  const built = buildCatalog(0, [definition], []).tables.get(name);
+  if (built === undefined) throw new Error(`no table ${name}`);
+  return built;
+}
+
+/** Documents with some text each, and the sizes of the batches in which it is copied. */
+async function batchesOf(name: string, count: number, bytes: number): Promise<number[]> {
+  const records = db.collection<{ _id: number; a: string }>(name);
+  for (let from = 0; from < count; from += 20)
+    await records.insertMany(
+      Array.from({ length: Math.min(20, count - from) }, (_, at) => ({
+        ...{ _id: from + at, a: "x".repeat(bytes) },
+      })),
+    );
+  const batches: number[] = [];
+  const copyAll = (value: unknown) => String(value).slice(0, 1);
+  await makeTableData(db).copy(table(name), "a", "b", copyAll, async (many) => void batches.push(many));
+  expect(await records.countDocuments({ b: "x" })).toBe(count);
+  return batches;
+}
+
+describe("records that are rewritten", () => {
+  it("are held in memory a thousand at a time, or as many as are eight mebibytes", async () => {
+    expect(await batchesOf("small", 1_100, 10)).toEqual([1_000, 100]);
+    expect(await batchesOf("large", 20, MEBIBYTE)).toEqual([8, 8, 4]);
+    expect(await batchesOf("huge", 2, 10 * MEBIBYTE)).toEqual([1, 1]);
+  }, 60_000);
+});
