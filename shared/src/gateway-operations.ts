@@ -55,9 +55,10 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
   {
     ...{ method: "post", path: "/logout", id: "logout", tag: SIGN_IN, for: "anyone" },
     summary: "End the session of the cookies, or of a Bearer token",
-    description: "Idempotent: the cookies are cleared, whatever they held.",
+    description:
+      "Idempotent: the cookies are cleared, whatever they held. A Bearer token that is none any more is a 401.",
     answers: { 200: answer(200, "Signed out.") },
-    refusals: [400, 403, 413, 415, 429, 500, 502, 503, 504],
+    refusals: [400, 401, 403, 413, 415, 429, 500, 502, 503, 504],
   },
   {
     ...{ method: "get", path: "/auth/providers", id: "listProviders", tag: SIGN_IN, for: "anyone" },

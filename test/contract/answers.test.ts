@@ -460,6 +460,7 @@ describe("when the data service can't be reached", () => {
     expectError(answers.signedIn, { ...expected, path: "/api/notes", method: "GET" });
     expectError(answers.expired, { ...expected, path: "/api/notes", method: "GET" });
     expectError(answers.logIn, { ...expected, path: "/api/login", method: "POST" });
+    expectError(answers.logOut, { ...expected, path: "/api/logout", method: "POST" });
     for (const answer of Object.values(answers)) expect(answer.headers.getSetCookie()).toEqual([]);
     expect(JSON.stringify(answers)).not.toMatch(/ECONNREFUSED|127\.0\.0\.1/);
     expect(answers.ready.status).toBe(503);

@@ -1,5 +1,6 @@
 // Sign-in and sign-out through the gateway: cookies, bodies, and who may ask.
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { sendRaw } from "./support/raw-http.js";
 import { APP_URL, cookies, OTHER_ORIGIN, type Rig, readError, startRig } from "./support/rig.js";
 import { accessToken, grants, refusal } from "./support/tokens.js";
 
@@ -214,7 +215,7 @@ describe("POST /api/login when the data service refuses", () => {
 });
 
 describe("POST /api/logout", () => {
-  beforeAll(() => {
+  beforeEach(() => {
     rig.upstream.on("POST /auth/logout", (_arrived, response) => {
       response.setHeader("Content-Type", "application/json");
       response.end('{"statusCode":200,"message":"Success"}');
@@ -259,6 +260,49 @@ describe("POST /api/logout", () => {
     expect(rig.upstream.last().headers.authorization).toBe("Bearer abc");
     expect(rig.upstream.last().body.toString()).toBe("{}");
     expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  it("passes on what is wrong with a Bearer token, and clears nothing", async () => {
+    for (const [status, code] of [
+      [401, "TOKEN_EXPIRED"],
+      [401, "INVALID_TOKEN"],
+      [403, "FORBIDDEN"],
+    ] as const) {
+      rig.upstream.on("POST /auth/logout", refusal(status, code, "no"));
+      const response = await logOut({
+        Authorization: "Bearer abc",
+        Cookie: cookies({ refreshToken: "svc_rt_1" }),
+      });
+      expect(response.status).toBe(status);
+      expect((await readError(response)).error.code).toBe(code);
+      expect(response.headers.getSetCookie()).toEqual([]);
+    }
+  });
+
+  it("answers 200 and clears cookies that name no session any more", async () => {
+    for (const status of [400, 401, 403] as const) {
+      rig.upstream.on("POST /auth/logout", refusal(status, "INVALID_TOKEN", "no"));
+      for (const jar of [{ accessToken: accessToken() }, { refreshToken: "svc_rt_1" }]) {
+        const response = await logOut({ Cookie: cookies(jar) });
+        expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);
+      }
+    }
+  });
+
+  it("answers 502 and keeps the cookies when the data service fails", async () => {
+    rig.upstream.on("POST /auth/logout", (_arrived, response) => response.writeHead(500).end());
+    const response = await logOut({ Cookie: cookies({ refreshToken: "svc_rt_1" }) });
+    expect([response.status, response.headers.getSetCookie()]).toEqual([502, []]);
+  });
+
+  it("refuses several Authorization headers with 401", async () => {
+    const { host } = new URL(rig.url);
+    const received = await sendRaw(
+      rig.url,
+      `POST /api/logout HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\nContent-Length: 0\r\n\r\n`,
+    );
+    expect(received).toMatch(/^HTTP\/1\.1 401 .*"INVALID_TOKEN"/s);
+    expect(rig.upstream.arrived).toEqual([]);
   });
 
   it("refuses GET with 405, and the session lives on", async () => {

@@ -191,4 +191,22 @@ describe("a token", () => {
     }
     expect(codes).toEqual(["TOKEN_EXPIRED", "INVALID_TOKEN"]);
   });
+
+  it("that is bad or has expired logs nobody out", async () => {
+    const valid = await logIn(ANN);
+    const expired: Step = { op: "setPayload", exp: "NOW-3600", iat: "NOW-4000" };
+    const steps: Step[] = [expired, { op: "sign", alg: "ES256", key: "SERVER_KEY" }];
+    const codes = [];
+    for (const token of [...(await forge(valid, steps, facts)), "nonsense"]) {
+      const api = apiOf(`${stack.appUrl}/api`, { Authorization: `Bearer ${token}` });
+      const { status, body } = await api.send("POST", "/logout");
+      codes.push([status, body.error?.code]);
+    }
+    expect(codes).toEqual([
+      [401, "TOKEN_EXPIRED"],
+      [401, "INVALID_TOKEN"],
+    ]);
+    const owner = apiOf(`${stack.appUrl}/api`, { Authorization: `Bearer ${valid}` });
+    expect((await owner.get("/me")).status).toBe(200);
+  });
 });

@@ -1,4 +1,5 @@
 // POST /api/logout: ends the session of the cookies, or of a Bearer header, and clears the cookies.
+import { AppError } from "@portico/shared/app-error";
 import { success } from "@portico/shared/envelope";
 import type { Request, RequestHandler } from "express";
 import { clearSessionCookies } from "../cookies/session-cookies.js";
@@ -15,7 +16,7 @@ export interface LogoutDeps {
   readonly authClient: Pick<AuthClient, "logOut">;
 }
 
-/** Idempotent. Only a data service that can not be reached fails it, and then the cookies stay. */
+/** Idempotent for cookies; a Bearer header must be a good one. What is refused leaves session and cookies as they are. */
 export function logoutRoute(deps: LogoutDeps): RequestHandler {
   return async (request, response) => {
     response.set("Cache-Control", "no-store");
@@ -41,8 +42,9 @@ function checkPage(deps: LogoutDeps, { cookies }: Credentials, request: Request)
 /** The refresh token names the session for as long as it lives; the access token only until it expires. */
 function sessionToEnd({ authorization, cookies }: Credentials): SessionName | undefined {
   const [header, ...others] = authorization;
-  if (header !== undefined) return others.length === 0 ? { authorization: header } : undefined;
+  if (others.length > 0) throw new AppError("INVALID_TOKEN", "Send one Authorization header, not several.");
+  if (header !== undefined) return { authorization: header };
   if (cookies.kind !== "present") return undefined;
   if (cookies.refreshToken !== undefined) return { refreshToken: cookies.refreshToken };
-  return cookies.accessToken === undefined ? undefined : { authorization: `Bearer ${cookies.accessToken}` };
+  return cookies.accessToken === undefined ? undefined : { accessToken: cookies.accessToken };
 }

@@ -21,15 +21,21 @@ export type RefreshResult =
   | { readonly kind: "session"; readonly tokens: TokenPair }
   | { readonly kind: "refused" };
 
-/** What names the session to end. */
-export type SessionName = { readonly refreshToken: string } | { readonly authorization: string };
+/** What names the session to end: a token of the cookies, or an Authorization header as the client wrote it. */
+export type SessionName =
+  | { readonly refreshToken: string }
+  | { readonly accessToken: string }
+  | { readonly authorization: string };
 
 /** Every method throws AppError BAD_GATEWAY when the data service can not be reached or makes no sense. */
 export interface AuthClient {
   /** @param origin the web origin the session is for; undefined when no browser asks */
   logIn(body: unknown, origin: string | undefined, caller: Caller): Promise<LoginResult>;
   refresh(refreshToken: string, caller: Caller): Promise<RefreshResult>;
-  /** Resolves for unknown sessions, too: there is nothing left to end. */
+  /**
+   * Resolves for unknown sessions of cookies, too: there is nothing left to end. A header that proves nobody names a
+   * session that may well live on, so its refusal is thrown.
+   */
   logOut(session: SessionName, caller: Caller): Promise<void>;
   isReady(): Promise<boolean>;
 }
@@ -76,8 +82,9 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
     async logOut(session, caller) {
       const { body, headers } = nameSession(session);
       const answer = await post("/auth/logout", body, { ...callerHeaders(caller), ...headers });
-      // 401 and 400: no session is named, any more or at all. 403: an API token, which has none.
-      if (![200, 400, 401, 403].includes(answer.status)) throw refusalOf(answer);
+      // 400: an API token, which has no session. In cookies neither 401 nor 403 names one, any more or at all.
+      const ended = "authorization" in session ? [200, 400] : [200, 400, 401, 403];
+      if (!ended.includes(answer.status)) throw refusalOf(answer);
     },
     async isReady() {
       const { dataServiceUrl, readyTimeoutMs } = settings;
@@ -90,7 +97,8 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
 
 function nameSession(session: SessionName): { body: unknown; headers: Record<string, string> } {
   if ("refreshToken" in session) return { body: session, headers: {} };
-  return { body: {}, headers: { Authorization: session.authorization } };
+  const authorization = "accessToken" in session ? `Bearer ${session.accessToken}` : session.authorization;
+  return { body: {}, headers: { Authorization: authorization } };
 }
 
 export function callerHeaders(caller: Caller): Record<string, string> {

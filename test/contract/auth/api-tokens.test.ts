@@ -164,6 +164,7 @@ describe("an API token", () => {
       await api.delete(`/notes/${id}`),
       await api.patch("/me", { name: "x" }),
       await api.post("/auth/keys/rotate", {}),
+      await api.send("POST", "/logout"),
     ]) {
       expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining("read-only")]);
     }
