@@ -19,6 +19,8 @@ export interface S3Server {
   breakDown(broken: boolean): void;
   /** What it says with 200 instead of completing an upload in parts; undefined: it completes. */
   failCompletion(body: string | undefined): void;
+  /** Runs before the next object is answered. */
+  beforeRead(act: () => Promise<unknown>): void;
   stop(): Promise<void>;
 }
 
@@ -27,6 +29,7 @@ export async function startS3(): Promise<S3Server> {
   const uploads = new Map<string, { key: string; parts: Map<number, Buffer> }>();
   let broken = false;
   let failure: string | undefined;
+  let waiting: (() => Promise<unknown>) | undefined;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece as Buffer);
@@ -42,8 +45,12 @@ export async function startS3(): Promise<S3Server> {
       case "PUT":
         objects.set(key, body);
         return void response.writeHead(200, { ETag: etag(body) }).end();
-      case "GET":
+      case "GET": {
+        const act = waiting;
+        waiting = undefined;
+        await act?.();
         return sendObject(objects.get(key), request, response);
+      }
       case "DELETE":
         objects.delete(key);
         return void response.writeHead(204).end();
@@ -95,6 +102,9 @@ export async function startS3(): Promise<S3Server> {
     },
     breakDown(value) {
       broken = value;
+    },
+    beforeRead(act) {
+      waiting = act;
     },
     failCompletion(body) {
       failure = body;

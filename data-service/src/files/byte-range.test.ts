@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { chooseRange } from "./byte-range.js";
+import { chooseRange, isOutdated } from "./byte-range.js";
 
 const VALIDATORS = { etag: '"abc"', lastModified: new Date("2026-01-02T03:04:05.678Z") };
 const choose = (range?: string, condition?: string, size = 100) =>
@@ -47,5 +47,22 @@ describe("chooseRange", () => {
     ["some time", false],
   ])("If-Range %p holds: %p", (condition, holds) => {
     expect(choose("bytes=0-0", condition)).toEqual(holds ? { start: 0, end: 0 } : "whole");
+  });
+});
+
+describe("isOutdated", () => {
+  it.each([
+    [{}, false],
+    [{ "if-match": '"abc"' }, false],
+    [{ "if-match": '"x", "abc"' }, false],
+    [{ "if-match": "*" }, false],
+    [{ "if-match": '"x"' }, true],
+    [{ "if-match": 'W/"abc"' }, true],
+    [{ "if-unmodified-since": "Fri, 02 Jan 2026 03:04:05 GMT" }, false],
+    [{ "if-unmodified-since": "Fri, 02 Jan 2026 03:04:04 GMT" }, true],
+    [{ "if-unmodified-since": "some time" }, false],
+    [{ "if-match": '"abc"', "if-unmodified-since": "Fri, 02 Jan 2026 03:04:04 GMT" }, false],
+  ])("by %j: %p", (headers, outdated) => {
+    expect(isOutdated(headers, VALIDATORS)).toBe(outdated);
   });
 });

@@ -1,4 +1,4 @@
-// `Range` and `If-Range` of a request -> which bytes to send (RFC 9110, sections 13.1.5 and 14). Pure.
+// `If-Match`, `Range` and `If-Range` of a request -> which bytes to send, if any (RFC 9110, sections 13 and 14). Pure.
 import parseRange from "range-parser";
 
 /** Both ends are sent. */
@@ -15,9 +15,25 @@ export interface Validators {
   readonly lastModified: Date;
 }
 
+export interface MatchHeaders {
+  readonly "if-match"?: string | undefined;
+  readonly "if-unmodified-since"?: string | undefined;
+}
+
 export interface RangeHeaders {
   readonly range?: string | undefined;
   readonly "if-range"?: string | string[] | undefined;
+}
+
+/**
+ * Does the client ask for another content than there is now? Judged before all other conditions (RFC 9110, section
+ * 13.2.2); weak tags match nothing, and If-Unmodified-Since counts only without If-Match.
+ */
+export function isOutdated(headers: MatchHeaders, { etag, lastModified }: Validators): boolean {
+  const { "if-match": tags, "if-unmodified-since": since } = headers;
+  if (tags !== undefined) return tags.trim() !== "*" && !tags.split(",").some((tag) => tag.trim() === etag);
+  const time = Date.parse(since ?? "");
+  return !Number.isNaN(time) && wholeSeconds(lastModified) > time;
 }
 
 /** Several ranges, or one that can't be read, are answered with the whole; a server may do so. */
@@ -38,5 +54,10 @@ function isCurrent(condition: string | string[] | undefined, { etag, lastModifie
   if (condition === undefined) return true;
   if (typeof condition !== "string") return false;
   if (condition.startsWith('"')) return condition === etag;
-  return Date.parse(condition) === Math.floor(lastModified.getTime() / 1_000) * 1_000;
+  return Date.parse(condition) === wholeSeconds(lastModified);
+}
+
+/** As exact as HTTP tells it. */
+function wholeSeconds(time: Date): number {
+  return Math.floor(time.getTime() / 1_000) * 1_000;
 }

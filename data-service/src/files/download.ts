@@ -1,14 +1,21 @@
 // GET and HEAD /assets/{id}: who may → which bytes → what the client has already → the rest, as it reads.
+import { once } from "node:events";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AppError } from "@portico/shared/app-error";
 import type { Request, Response } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { searchOf } from "../records/routes.js";
-import { type ByteRange, chooseRange } from "./byte-range.js";
+import { type ByteRange, chooseRange, isOutdated } from "./byte-range.js";
 import { contentHeaders } from "./content-policy.js";
 import type { FileDeps } from "./deps.js";
 import { type Asset, findAsset } from "./find-asset.js";
-import { readAssetParameters, type Transform, variantName } from "./image-parameters.js";
+import {
+  type AssetParameters,
+  readAssetParameters,
+  type Transform,
+  variantName,
+} from "./image-parameters.js";
 import { findVariant, requireTransformable, variantOf } from "./variants.js";
 
 /** Bytes to send, where they lie. */
@@ -22,28 +29,53 @@ interface Content {
 
 export async function download(deps: FileDeps, request: Request, response: Response): Promise<void> {
   // Parameters first: a bad one is a 400 before anything is opened.
-  const { transform, download: asAttachment } = readAssetParameters(searchOf(request));
-  const asset = await findAsset(deps, principalOf(request), String(request.params.id));
+  const parameters = readAssetParameters(searchOf(request));
+  const find = () => findAsset(deps, principalOf(request), String(request.params.id));
+  const kept = new Set(response.getHeaderNames());
+  for (let asset = await find(); ; ) {
+    try {
+      return await answer(deps, asset, parameters, request, response);
+    } catch (error) {
+      if (response.headersSent) throw error;
+      for (const name of response.getHeaderNames()) if (!kept.has(name)) response.removeHeader(name);
+      // Its content may have been replaced or deleted in this moment: then there is another one, or none.
+      const now = await find();
+      if (now.key === asset.key) throw error;
+      asset = now;
+    }
+  }
+}
+
+async function answer(
+  deps: FileDeps,
+  asset: Asset,
+  { transform, download: asAttachment }: AssetParameters,
+  request: Request,
+  response: Response,
+): Promise<void> {
   const content = await contentOf(deps, asset, transform, request.method === "HEAD");
   const { etag, size } = content;
-  const verdict =
-    size === undefined ? "whole" : chooseRange(request.headers, size, { etag, lastModified: asset.at });
-  if (verdict === "unsatisfiable")
-    throw new AppError("RANGE_NOT_SATISFIABLE", {
-      message: `The file has ${size} bytes.`,
-      headers: { "Content-Range": `bytes */${size}` },
-    });
+  const validators = { etag, lastModified: asset.at };
+  if (isOutdated(request.headers, validators))
+    throw new AppError("PRECONDITION_FAILED", "The file has another content by now; ask without If-Match.");
   const headers = {
     ...contentHeaders({ ...asset, mimetype: content.mimetype }, asAttachment),
     ...{ ETag: etag, "Last-Modified": asset.at.toUTCString(), "Accept-Ranges": "bytes" },
   };
   // Not Express' `set`, which would add a charset that nobody knows.
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // Express compares both validators with what the client has.
+  // Express compares both validators with what the client has. What it has is told before a range is looked at.
   if (request.fresh) {
     response.removeHeader("Content-Type");
     return void response.status(304).end();
   }
+  const hasRange = request.method === "GET" && size !== undefined;
+  const verdict = hasRange ? chooseRange(request.headers, size, validators) : "whole";
+  if (verdict === "unsatisfiable")
+    throw new AppError("RANGE_NOT_SATISFIABLE", {
+      message: `The file has ${size} bytes.`,
+      headers: { "Content-Range": `bytes */${size}` },
+    });
   await send(deps, content, verdict, request, response);
 }
 
@@ -75,13 +107,21 @@ async function send(
   response.status(verdict === "whole" ? 200 : 206).set("Content-Length", String(range.end - range.start + 1));
   if (verdict !== "whole") response.set("Content-Range", `bytes ${range.start}-${range.end}/${size}`);
   if (request.method === "HEAD" || size === 0) return void response.end();
+  const bytes = await begun(contents.store.read(key, range));
   try {
     // Of a client that stands still nothing is read ahead.
-    await pipeline(contents.store.read(key, range), response);
+    await pipeline(bytes, response);
   } catch (error) {
     // A client that left needs no answer; anything else must look like the broken transfer it is.
     if (!isGone(error)) throw error;
   }
+}
+
+/** Waits for the first piece: until it is there a failure can be answered. @throws what the store throws */
+async function begun(bytes: AsyncIterable<Uint8Array>): Promise<Readable> {
+  const stream = bytes instanceof Readable ? bytes : Readable.from(bytes);
+  await once(stream, "readable");
+  return stream;
 }
 
 function isGone(error: unknown): boolean {

@@ -236,7 +236,17 @@ describe("parts of a file", () => {
     ]);
   });
 
-  test("HEAD has the headers and no body, for parts too", async () => {
+  test("what the client has already is told before a range is looked at, and 412 before all", async () => {
+    const statusWith = async (headers: Record<string, string>) =>
+      (await get(path, { Range: "bytes=600000-", ...headers })).status;
+    expect(await statusWith({ "If-None-Match": etag })).toBe(304);
+    expect(await statusWith({ "If-Match": etag })).toBe(416);
+    expect(await statusWith({ "If-Match": '"old"', "If-None-Match": etag })).toBe(412);
+    expect(await statusWith({ "If-Unmodified-Since": "Mon, 01 Jan 2024 00:00:00 GMT" })).toBe(412);
+    expect((await get(path, { "If-Match": `"old", ${etag}`, Range: "bytes=0-9" })).status).toBe(206);
+  });
+
+  test("HEAD has the headers of the whole and no body; only GET knows parts", async () => {
     const whole = await get(path, {}, "HEAD");
     expect([whole.status, whole.headers.get("content-length"), whole.bytes.length]).toEqual([
       200,
@@ -244,7 +254,7 @@ describe("parts of a file", () => {
       0,
     ]);
     const part = await get(path, { Range: "bytes=0-9" }, "HEAD");
-    expect([part.status, part.headers.get("content-length")]).toEqual([206, "10"]);
+    expect([part.status, part.headers.get("content-length")]).toEqual([200, "600000"]);
   });
 
   test("a new content has a new ETag", async () => {

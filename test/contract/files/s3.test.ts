@@ -127,4 +127,36 @@ describe("files in a bucket", () => {
       expect(s3.objects.size).toBe(before.records);
     },
   );
+
+  describe("a download whose bytes can't be read", () => {
+    test("is 503 like anything else, with none of the file's headers, while the bucket is down", async () => {
+      const { id } = await uploaded(admin, "hello", "a.txt", { isPublic: "true" });
+      s3.breakDown(true);
+      try {
+        const answer = await fetch(`${stack.appUrl}/assets/${id}`, { headers: { Range: "bytes=1-2" } });
+        expect([answer.status, (await answer.json()).error.code]).toEqual([503, "SERVICE_UNAVAILABLE"]);
+        const names = ["retry-after", "cache-control", "etag", "content-disposition", "content-range"];
+        expect(names.map((name) => answer.headers.get(name))).toEqual(["2", "no-store", null, null, null]);
+      } finally {
+        s3.breakDown(false);
+      }
+      expect((await bytesOf(`/assets/${id}`)).toString()).toBe("hello");
+    });
+
+    // Of the data service itself: the gateway sends a GET again whose connection was cut.
+    test("gives the new content when the file was replaced in that moment", async () => {
+      const { id } = await uploaded(admin, "former", "a.txt", { isPublic: "true" });
+      s3.beforeRead(() => admin.send("PATCH", `/svc_file/${id}`, { body: fileForm("new content", "b.txt") }));
+      const answer = await fetch(`${stack.dataUrl}/assets/${id}`);
+      expect([answer.status, await answer.text()]).toEqual([200, "new content"]);
+      expect(answer.headers.get("content-disposition")).toContain("b.txt");
+    });
+
+    test("is 404 when the file was deleted in that moment", async () => {
+      const { id } = await uploaded(admin, "former", "a.txt");
+      s3.beforeRead(() => admin.delete(`/svc_file/${id}`));
+      const answer = await fetch(`${stack.dataUrl}/assets/${id}`, { headers });
+      expect([answer.status, (await answer.json()).error.code]).toEqual([404, "NOT_FOUND"]);
+    });
+  });
 });

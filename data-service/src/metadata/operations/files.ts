@@ -37,13 +37,19 @@ export const ASSET_OPERATION: Operation = {
     inQuery("quality", { type: "integer", minimum: 1, maximum: 100 }, "Of a picture."),
     { name: "Range", in: "header", schema: TEXT, description: "`bytes=0-499`: a part of it (206)." },
     { $ref: "#/components/parameters/IfNoneMatch" },
+    {
+      name: "If-Match",
+      in: "header",
+      schema: TEXT,
+      description: "ETags, one of which it must still have: else 412.",
+    },
   ],
   answers: {
     200: { description: "The bytes.", content: { "*/*": { schema: BYTES } } },
     206: { description: "The part that was asked for.", content: { "*/*": { schema: BYTES } } },
     304: { description: "It has not changed." },
   },
-  refusals: [...FORWARDED, 403, 404, 416],
+  refusals: [...FORWARDED, 403, 404, 412, 416],
 };
 
 /** The operations of files: what every table has, with the file in the body. @param of operations of the table */
