@@ -27,7 +27,7 @@ export interface Tables {
       active?: boolean | null;
       bornOn?: string | null;
       website?: string | null;
-      posts?: readonly Link<string>[];
+      posts?: readonly (Link<string> | Omit<CreateOf<"posts">, "author">)[];
     };
     update: {
       name?: string;
@@ -38,7 +38,7 @@ export interface Tables {
       active?: boolean | null;
       bornOn?: string | null;
       website?: string | null;
-      posts?: readonly Link<string>[];
+      posts?: readonly (Link<string> | Omit<CreateOf<"posts">, "author">)[];
     };
     filter: {
       _and?: readonly FilterOf<"authors">[];
@@ -74,14 +74,14 @@ export interface Tables {
       authorName: string;
       approved?: boolean | null;
       likes?: number | null;
-      post: Link<string>;
+      post: Link<string> | CreateOf<"posts">;
     };
     update: {
       text?: string;
       authorName?: string;
       approved?: boolean | null;
       likes?: number | null;
-      post?: Link<string>;
+      post?: Link<string> | CreateOf<"posts">;
     };
     filter: {
       _and?: readonly FilterOf<"comments">[];
@@ -128,9 +128,9 @@ export interface Tables {
       rating?: number | null;
       /** Null while the post is a draft. */
       publishedAt?: string | null;
-      author?: Link<string> | null;
-      tags?: readonly Link<string>[];
-      comments?: readonly Link<string>[];
+      author?: Link<string> | CreateOf<"authors"> | null;
+      tags?: readonly (Link<string> | CreateOf<"tags">)[];
+      comments?: readonly (Link<string> | Omit<CreateOf<"comments">, "post">)[];
     };
     update: {
       title?: string;
@@ -143,9 +143,9 @@ export interface Tables {
       rating?: number | null;
       /** Null while the post is a draft. */
       publishedAt?: string | null;
-      author?: Link<string> | null;
-      tags?: readonly Link<string>[];
-      comments?: readonly Link<string>[];
+      author?: Link<string> | CreateOf<"authors"> | null;
+      tags?: readonly (Link<string> | CreateOf<"tags">)[];
+      comments?: readonly (Link<string> | Omit<CreateOf<"comments">, "post">)[];
     };
     filter: {
       _and?: readonly FilterOf<"posts">[];
@@ -218,16 +218,14 @@ export interface Tables {
       title?: string | null;
       description?: string | null;
       isPublic?: boolean;
-      folder?: Link<string> | null;
-      uploadedBy?: Link<string> | null;
+      folder?: Link<string> | CreateOf<"svc_folder"> | null;
     };
     update: {
       filename?: string;
       title?: string | null;
       description?: string | null;
       isPublic?: boolean;
-      folder?: Link<string> | null;
-      uploadedBy?: Link<string> | null;
+      folder?: Link<string> | CreateOf<"svc_folder"> | null;
     };
     filter: {
       _and?: readonly FilterOf<"svc_file">[];
@@ -263,14 +261,14 @@ export interface Tables {
       name: string;
       slug: string;
       order?: number;
-      parent?: Link<string> | null;
+      parent?: Link<string> | CreateOf<"svc_folder"> | null;
       files?: readonly Link<string>[];
     };
     update: {
       name?: string;
       slug?: string;
       order?: number;
-      parent?: Link<string> | null;
+      parent?: Link<string> | CreateOf<"svc_folder"> | null;
       files?: readonly Link<string>[];
     };
     filter: {
@@ -311,7 +309,7 @@ export interface Tables {
       check?: Json | null;
       isEnabled?: boolean;
       description?: string | null;
-      role?: Link<string> | null;
+      role?: Link<string> | CreateOf<"svc_role"> | null;
     };
     update: {
       table?: string;
@@ -322,7 +320,7 @@ export interface Tables {
       check?: Json | null;
       isEnabled?: boolean;
       description?: string | null;
-      role?: Link<string> | null;
+      role?: Link<string> | CreateOf<"svc_role"> | null;
     };
     filter: {
       _and?: readonly FilterOf<"svc_permission">[];
@@ -455,7 +453,7 @@ export interface Tables {
       name?: string | null;
       isActive?: boolean;
       isRootAdmin?: boolean;
-      role?: Link<string> | null;
+      role?: Link<string> | CreateOf<"svc_role"> | null;
     };
     update: {
       email?: string;
@@ -463,7 +461,7 @@ export interface Tables {
       name?: string | null;
       isActive?: boolean;
       isRootAdmin?: boolean;
-      role?: Link<string> | null;
+      role?: Link<string> | CreateOf<"svc_role"> | null;
     };
     filter: {
       _and?: readonly FilterOf<"svc_user">[];
@@ -494,13 +492,13 @@ export interface Tables {
       name: string;
       /** As in CSS, for example #b4532a. */
       color?: string | null;
-      posts?: readonly Link<string>[];
+      posts?: readonly (Link<string> | Omit<CreateOf<"posts">, "tags">)[];
     };
     update: {
       name?: string;
       /** As in CSS, for example #b4532a. */
       color?: string | null;
-      posts?: readonly Link<string>[];
+      posts?: readonly (Link<string> | Omit<CreateOf<"posts">, "tags">)[];
     };
     filter: {
       _and?: readonly FilterOf<"tags">[];

@@ -139,6 +139,18 @@ export interface Catalog {
   readonly changing: ReadonlySet<string>;
 }
 
+/** The relation that stores the links of one, seen from the table at its other end. */
+export function owningRelation({
+  target,
+  relation,
+}: {
+  readonly target: Table;
+  readonly relation: Relation;
+}): Relation | undefined {
+  const { field } = relation.link;
+  return [...target.relations.values()].find(({ link }) => link.on === "self" && link.field === field);
+}
+
 /** The table at the other end of a relation; the catalog is closed, so it is always there. */
 export function targetOf(catalog: Catalog, relation: Relation): Table {
   const table = catalog.tables.get(relation.target);

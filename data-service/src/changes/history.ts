@@ -7,6 +7,7 @@ import { isObject, type Json, type JsonObject } from "../json.js";
 import type { JournalStore } from "../mongo/journal-store.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Principal } from "../principal.js";
+import { LIMITS } from "../query/limits.js";
 import type { Parameters } from "../query/parameters.js";
 import { parseMeta, parsePaging } from "../query/syntax/paging.js";
 import type { RecordDeps } from "../records/deps.js";
@@ -16,9 +17,6 @@ import { readEach, recordShape } from "../records/read-one.js";
 export interface HistoryDeps extends RecordDeps {
   readonly journalStore: Pick<JournalStore, "historyOf" | "countHistoryOf">;
 }
-
-/** All entries at once would be one answer in memory. */
-const MOST_ENTRIES = 100;
 
 export interface HistoryAnswer {
   /** As they arrive from the database. */
@@ -44,7 +42,7 @@ export async function history(
     rights.require(catalog, found, "read");
     return {
       ...{ table: found, id: parseId(found, idText), meta: parseMeta(parameters.meta) },
-      paging: parsePaging(parameters, (name) => name, MOST_ENTRIES),
+      paging: parsePaging(parameters, (name) => name, LIMITS.historyEntries),
       shape: recordShape(deps, rights, found, catalog, { filterFromText: false }),
     };
   });

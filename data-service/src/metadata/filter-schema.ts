@@ -149,6 +149,7 @@ export function querySchema({ table, actions }: VisibleTable, hasDeep: boolean):
       ...{ fields: NAMES, filter: ref(`${name}.filter`), sort: NAMES, ...PAGING, meta: NAMES },
       ...(hasDeep ? { deep: ref(`${name}.deep`) } : {}),
       ...{ aggregate: ref(`${name}.aggregate`), explain: { type: "boolean" } },
+      format: { enum: ["csv", "ndjson"] },
       ...(showsDeleted ? { deleted: { enum: ["with", "only"] } } : {}),
     },
     additionalProperties: false,

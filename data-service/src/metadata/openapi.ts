@@ -7,6 +7,7 @@ import type { Audience, Operation, Part } from "@portico/shared/operation";
 import type { Catalog } from "../catalog/catalog.js";
 import type { VisibleTable } from "../permission/visible-tables.js";
 import type { Principal } from "../principal.js";
+import { type BroughtBy, broughtIn } from "./brought.js";
 import { COMMON_PARAMETERS, COMMON_SCHEMAS, refusal, refusalName } from "./common-parts.js";
 import { aggregateSchema, deepSchema, filterSchema, operatorSchemas, querySchema } from "./filter-schema.js";
 import { AUTH_OPERATIONS } from "./operations/auth.js";
@@ -16,7 +17,7 @@ import { METADATA_OPERATIONS } from "./operations/metadata.js";
 import { permissionOperations } from "./operations/permissions.js";
 import { queryMethod, recordOperations, type TableSyntax } from "./operations/records.js";
 import { DEFINITION_MEMBERS, DEFINITION_SCHEMAS, tableOperations } from "./operations/tables.js";
-import { bodySchema, recordExample, recordSchema } from "./record-schema.js";
+import { bodySchema, broughtSchemas, recordExample, recordSchema } from "./record-schema.js";
 
 /** Of the API; a test holds it equal to the package's. */
 export const API_VERSION = "0.1.0";
@@ -34,11 +35,16 @@ export interface Described {
 interface Context extends Described {
   /** Whether anything of a table's relations can be loaded. */
   readonly hasDeep: (table: string) => boolean;
+  readonly broughtBy: BroughtBy;
 }
 
 /** The whole document. */
 export function openApiOf(described: Described): Part {
-  const about: Context = { ...described, hasDeep: hasDeepIn(described.tables) };
+  const about: Context = {
+    ...described,
+    hasDeep: hasDeepIn(described.tables),
+    broughtBy: broughtIn(described.tables),
+  };
   const operations = operationsFor(about);
   return {
     openapi: "3.1.1",
@@ -203,6 +209,7 @@ function schemasOfTable(visible: VisibleTable, about: Context): Part {
   const { name } = visible.table;
   const { read, create, update } = visible.actions;
   const overrides = isTableOfTables(visible, about) ? DEFINITION_MEMBERS : {};
+  const { broughtBy } = about;
   const deep = deepSchema(visible, about.hasDeep);
   const record = { ...recordSchema(visible, overrides), examples: [recordExample(visible, overrides)] };
   return {
@@ -210,8 +217,13 @@ function schemasOfTable(visible: VisibleTable, about: Context): Part {
     ...(read === undefined ? {} : { [`${name}.aggregate`]: aggregateSchema(visible) }),
     ...(read === undefined ? {} : { [`${name}.query`]: querySchema(visible, deep !== undefined) }),
     ...(deep === undefined ? {} : { [`${name}.deep`]: deep }),
-    ...(create === undefined ? {} : { [`${name}.create`]: bodySchema(visible, "creatable", overrides) }),
-    ...(update === undefined ? {} : { [`${name}.update`]: bodySchema(visible, "updatable", overrides) }),
+    ...(create === undefined
+      ? {}
+      : { [`${name}.create`]: bodySchema(visible, "creatable", broughtBy, overrides) }),
+    ...(create === undefined ? {} : broughtSchemas(visible, about.tables, broughtBy)),
+    ...(update === undefined
+      ? {}
+      : { [`${name}.update`]: bodySchema(visible, "updatable", broughtBy, overrides) }),
   };
 }
 

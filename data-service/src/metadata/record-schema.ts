@@ -3,6 +3,7 @@ import type { Part } from "@portico/shared/operation";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import type { Json } from "../json.js";
 import type { VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
+import type { Brought, BroughtBy } from "./brought.js";
 import { exampleOf, inputSchema, valueSchema } from "./column-schema.js";
 import { ref } from "./filter-schema.js";
 
@@ -38,10 +39,36 @@ function linkedSchema({ relation, target }: VisibleRelation): Part {
   return { anyOf: [record, { type: "null" }], ...description };
 }
 
+/** How the body of a new record is described: `{table}.create`, or without the link that the record around it sets. */
+function bodyName({ table, without }: Brought): string {
+  return without === undefined ? `${table}.create` : `${table}.create.${without}`;
+}
+
+/** The bodies of a table's new records that leave a link out, by the names of their schemas. */
+export function broughtSchemas(
+  visible: VisibleTable,
+  tables: readonly VisibleTable[],
+  broughtBy: BroughtBy,
+): Readonly<Record<string, Part>> {
+  const all = tables.flatMap(({ relations }) =>
+    relations
+      .filter(({ creatable, updatable }) => creatable || updatable)
+      .flatMap((each) => broughtBy(each) ?? []),
+  );
+  const own = all.filter(({ table, without }) => table === visible.table.name && without !== undefined);
+  return Object.fromEntries(
+    own.map((each) => {
+      const relations = visible.relations.filter(({ relation }) => relation.name !== each.without);
+      return [bodyName(each), bodySchema({ ...visible, relations }, "creatable", broughtBy)];
+    }),
+  );
+}
+
 /** `{table}.create` and `{table}.update`. */
 export function bodySchema(
   { columns, relations }: VisibleTable,
   write: Write,
+  broughtBy: BroughtBy,
   overrides: Overrides = {},
 ): Part {
   const values = columns.filter((each) => each[write]);
@@ -53,7 +80,7 @@ export function bodySchema(
       ...Object.fromEntries(
         values.map(({ column }) => [column.name, overrides[column.name] ?? inputSchema(column)]),
       ),
-      ...Object.fromEntries(links.map((each) => [each.relation.name, linkSchema(each)])),
+      ...Object.fromEntries(links.map((each) => [each.relation.name, linkSchema(each, broughtBy(each))])),
     },
     additionalProperties: false,
     ...(needed.length === 0 ? {} : { required: needed }),
@@ -66,12 +93,13 @@ function nameOf(member: VisibleColumn | VisibleRelation): string {
   return "column" in member ? member.column.name : member.relation.name;
 }
 
-/** An id, or `{"id":…}`; to-many takes the full new set. */
-function linkSchema({ relation, target }: VisibleRelation): Part {
+/** An id, `{"id":…}`, or a new record; to-many takes the full new set. */
+function linkSchema({ relation, target }: VisibleRelation, brought: Brought | undefined): Part {
   const id = COLUMN_TYPES[target.idColumn.type].schema;
   const wrapped = { type: "object", properties: { id }, required: ["id"], additionalProperties: false };
-  if (relation.many) return { type: "array", items: { anyOf: [id, wrapped] } };
-  return { anyOf: [id, wrapped, ...(relation.required ? [] : [{ type: "null" }])] };
+  const links = [id, wrapped, ...(brought === undefined ? [] : [ref(bodyName(brought))])];
+  if (relation.many) return { type: "array", items: { anyOf: links } };
+  return { anyOf: [...links, ...(relation.required ? [] : [{ type: "null" }])] };
 }
 
 /** A record as an answer may show it. */

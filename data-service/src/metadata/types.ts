@@ -4,11 +4,13 @@ import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "../catalog/col
 import type { VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
 import { ON_RELATIONS } from "../query/bind-filter.js";
 import { operandOf, operatorsOf } from "../query/operators.js";
+import { type Brought, type BroughtBy, broughtIn } from "./brought.js";
 
 /** The text of the module. The same tables give the same text. */
 export function typesOf(tables: readonly VisibleTable[]): string {
   const sorted = tables.toSorted((a, b) => (a.table.name < b.table.name ? -1 : 1));
-  const map = ["export interface Tables {", ...sorted.flatMap(tableLines), "}"];
+  const broughtBy = broughtIn(tables);
+  const map = ["export interface Tables {", ...sorted.flatMap((each) => tableLines(each, broughtBy)), "}"];
   return [HEAD, map.join("\n"), HELPERS, testsOfTypes()].join("\n\n").concat("\n");
 }
 
@@ -35,12 +37,12 @@ export type Related<Name extends TableName> =
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };`;
 
-function tableLines({ table, columns, relations, actions }: VisibleTable): string[] {
+function tableLines({ table, columns, relations, actions }: VisibleTable, broughtBy: BroughtBy): string[] {
   const isReadable = actions.read !== undefined;
   const id = { name: "id", type: plainType(table.idColumn), optional: false };
   const shown = [...columns, ...relations].filter((each) => each.shown !== "never");
   const body = (write: "creatable" | "updatable", isAllowed: boolean): string[] | undefined =>
-    isAllowed ? membersOf([...columns, ...relations], write) : undefined;
+    isAllowed ? membersOf([...columns, ...relations], write, broughtBy) : undefined;
   return [
     ...comment(table.description, 2),
     `  ${key(table.name)}: {`,
@@ -94,21 +96,34 @@ function recordMember(member: Visible): string {
   });
 }
 
-function membersOf(members: readonly Visible[], write: "creatable" | "updatable"): string[] {
+function membersOf(
+  members: readonly Visible[],
+  write: "creatable" | "updatable",
+  broughtBy: BroughtBy,
+): string[] {
   const isOptional = ({ needed }: Visible): boolean => write === "updatable" || !needed;
   return members
     .filter((each) => each[write])
-    .map((each) => memberLine({ ...writtenMember(each), optional: isOptional(each) }));
+    .map((each) => memberLine({ ...writtenMember(each, broughtBy), optional: isOptional(each) }));
 }
 
-function writtenMember(member: Visible): Omit<Member, "optional"> {
+function writtenMember(member: Visible, broughtBy: BroughtBy): Omit<Member, "optional"> {
   if ("column" in member) {
     const { name, description, required } = member.column;
     return { name, description, type: plainType(member.column) + (required ? "" : " | null") };
   }
   const { name, many, required, description } = member.relation;
-  const link = `Link<${plainType(member.target.idColumn)}>`;
-  return { name, description, type: many ? `readonly ${link}[]` : link + (required ? "" : " | null") };
+  const id = `Link<${plainType(member.target.idColumn)}>`;
+  const brought = broughtBy(member);
+  const link = brought === undefined ? id : `${id} | ${newRecord(brought)}`;
+  const list = brought === undefined ? link : `(${link})`;
+  return { name, description, type: many ? `readonly ${list}[]` : link + (required ? "" : " | null") };
+}
+
+/** A record inside a body; the link to the record around it is set by that. */
+function newRecord({ table, without }: Brought): string {
+  const body = `CreateOf<${JSON.stringify(table)}>`;
+  return without === undefined ? body : `Omit<${body}, ${JSON.stringify(without)}>`;
 }
 
 function filterMembers(table: string, members: readonly Visible[]): string[] {

@@ -107,7 +107,8 @@ function memberOf(
   const shown = new Set(view.names(table, "show"));
   const comparable = new Set(view.names(table, "use"));
   const grants = (of: readonly WriteGrant[], member: Column | Relation): boolean =>
-    !("generated" in member && (member.generated || member.readOnly)) &&
+    member.readOnly !== true &&
+    !("generated" in member && member.generated) &&
     of.some(({ members }) => members(member)) &&
     (!("link" in member) || view.mayLink(table, member));
   return (member) => ({

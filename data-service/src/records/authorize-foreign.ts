@@ -1,13 +1,13 @@
 // Links that lie in other tables' records: setting them changes those records, so the rules for updating them are asked.
 import { AppError } from "@portico/shared/app-error";
-import type { Catalog, Table } from "../catalog/catalog.js";
+import { type Catalog, owningRelation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { WriteGrant } from "../permission/compile-rules.js";
 import type { Rights } from "../permission/rights.js";
 import { ALWAYS, type AuthorizedPredicate } from "../query/ast.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
-import { type LinkSet, owningRelation } from "./check-body.js";
+import type { LinkSet } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { formerLinks } from "./former-links.js";
 import { requireLinked } from "./run-write.js";

@@ -29,15 +29,6 @@ export interface LinkSet {
   readonly visible: AuthorizedPredicate;
 }
 
-/** The relation that stores the links, seen from the table that stores them. */
-export function owningRelation({
-  target,
-  relation,
-}: Pick<LinkSet, "target" | "relation">): Relation | undefined {
-  const { field } = relation.link;
-  return [...target.relations.values()].find(({ link }) => link.on === "self" && link.field === field);
-}
-
 /** A body that satisfies the table's definition. */
 export interface CheckedBody {
   /** Values by column; null = make it null. Columns not named are not touched. */

@@ -1,6 +1,6 @@
 // Does what a write plan says, in an order that leaves nothing dangling if the process dies in between.
 import { AppError, isClientError } from "@portico/shared/app-error";
-import type { Relation, Table } from "../catalog/catalog.js";
+import { owningRelation, type Relation, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { emptyGrams } from "../catalog/grams.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
@@ -9,7 +9,7 @@ import { idText, type Updated, VERSION_FIELD } from "../mongo/record-store.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
-import { type LinkSet, owningRelation } from "./check-body.js";
+import type { LinkSet } from "./check-body.js";
 import type { FieldChange, Guard } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";

@@ -6,7 +6,7 @@ import { API_VERSION } from "@portico/data-service/metadata/openapi";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import type { Api } from "../../support/api.js";
 import { projectRoot } from "../../support/run-state.js";
-import type { Row } from "../records/make.js";
+import { make, makeTable, type Row } from "../records/make.js";
 import { type Newsroom, openNewsroom } from "./newsroom.js";
 import { checksOf, pointerTo } from "./schema-check.js";
 
@@ -175,6 +175,58 @@ describe("the document", () => {
 describe("the schemas of the document", () => {
   const body = { title: "Bread", status: "live", topics: ["food"], price: "1.50", a_json: { deep: [1] } };
 
+  it("offer new records inside a body where they may be created, and nowhere else", () => {
+    const linked = (caller: Caller): Row[] => {
+      const { properties } = documents[caller].components.schemas["articles.create"];
+      return properties.desk.anyOf;
+    };
+    expect(linked("root")).toContainEqual({ $ref: "#/components/schemas/desks.create" });
+    expect(JSON.stringify(linked("writer"))).not.toContain("$ref");
+    const files = documents.root.components.schemas["svc_folder.create"].properties.files;
+    expect(JSON.stringify(files)).not.toContain("$ref");
+    expect(documents.root.components.schemas["svc_file.update"].properties).not.toHaveProperty("uploadedBy");
+  });
+
+  it("describe histories and streams of changes as they are", async () => {
+    await makeTable(room.root, {
+      ...{ name: "kept_desks", changes: true, history: true },
+      columns: [{ name: "name", type: "string" }],
+      relations: [{ name: "desk", type: "many-to-one", table: "desks" }],
+    });
+    const { id } = await make(room.root, "kept_desks", { name: "a" });
+    await room.root.patch(`/kept_desks/${id}`, { name: "b" });
+    const document = (await room.root.get("/openapi.json")).body;
+    const check = checksOf(document);
+    const path = "/kept_desks/{id}/history";
+    const at = ["paths", path, "get", "responses", "200", "content", "application/json", "schema"];
+    const answer = await room.root.get(`/kept_desks/${id}/history`);
+    expect([answer.body.data.length, check(pointerTo(...at), answer.body)]).toEqual([2, []]);
+    const bad = { ...answer.body, data: [{ ...answer.body.data[0], event: "other" }] };
+    expect(check(pointerTo(...at), bad)).not.toEqual([]);
+    const [limit] = document.paths[path].get.parameters.filter(({ name }: Row) => name === "limit");
+    for (const [value, status] of [
+      [limit.schema.minimum, 200],
+      [limit.schema.maximum, 200],
+      [limit.schema.minimum - 1, 400],
+      [limit.schema.maximum + 1, 400],
+    ])
+      expect([
+        value,
+        (await room.root.get(`/kept_desks/${id}/history`, { limit: `${value}` })).status,
+      ]).toEqual([value, status]);
+    const followed: Row[] = document.paths["/kept_desks/changes"].get.parameters;
+    const named = followed.map(({ name, in: where }) => `${where} ${name}`);
+    expect(named).toEqual(
+      expect.arrayContaining(["query deep", "header Last-Event-ID", "query lastEventId"]),
+    );
+    for (const table of ["kept_desks"]) {
+      const { body: found } = await room.root.get("/svc_table", { filter: { name: table }, fields: "id" });
+      const { body: refused } = await room.root.delete(`/svc_table/${found.data[0].id}`);
+      const confirm = refused.error?.details.confirmHash;
+      if (confirm !== undefined) await room.root.delete(`/svc_table/${found.data[0].id}?confirm=${confirm}`);
+    }
+  });
+
   it("take their own examples", () => {
     const document = documents.root;
     const check = checksOf(document);
@@ -268,6 +320,18 @@ describe("the schemas of the document", () => {
       [{ ...body, desk, franked: "read-only" }, false],
       [{ title: "no desk", status: "live" }, false],
     ];
+    const article = { title: "Inside", status: "draft" };
+    const desks: [unknown, boolean][] = [
+      [{ name: "with new ones", articles: [article, { ...article, sources: [{ ...body, desk }] }] }, true],
+      [{ name: "with quotes", articles: [{ ...article, quotedBy: [{ ...body, desk }] }] }, true],
+      [{ name: "with none", articles: [{ title: "no status" }] }, false],
+      [{ name: "with a link back", articles: [{ ...article, desk }] }, false],
+    ];
+    bodies.push(
+      [{ ...body, desk: { name: "New" }, sources: [{ ...body, desk: { name: "Newer" } }] }, true],
+      [{ ...body, desk: { nme: "New" } }, false],
+      [{ ...body, desk, sources: [{ title: "no desk", status: "live" }] }, false],
+    );
     const filters: [unknown, boolean][] = [
       [{ title: "Bread", count: { _gte: 1, _between: [1, 5] }, _not: { status: { _in: ["live"] } } }, true],
       [{ desk: { name: { _contains: "o" } } }, true],
@@ -292,6 +356,7 @@ describe("the schemas of the document", () => {
     };
     const list = (filter: unknown): ReturnType<Api["get"]> => room.root.get("/articles", { filter });
     await seen((value) => room.root.post("/articles", value), bodies, "articles.create");
+    await seen((value) => room.root.post("/desks", value), desks, "desks.create");
     await seen(list, filters, "articles.filter");
   });
 });

@@ -43,6 +43,10 @@ export const names: TableName[] = ["articles", "desks", "vaults", "svc_user"];
 export const article: CreateOf<"articles"> = { title: "a", status: "live", desk: 1, topics: ["art"], price: null };
 export const linked: CreateOf<"articles"> = { ...article, desk: { id: 1 }, sources: ["id", { id: "id" }] };
 export const update: UpdateOf<"articles"> = { count: 3 };
+export const within: CreateOf<"desks"> = { name: "a", articles: ["id", { title: "a", status: "live", sources: [article] }] };
+export const around: UpdateOf<"articles"> = { desk: { name: "new" }, vault: { treasure: "gold" } };
+// @ts-expect-error the desk around it is its desk
+export const back: CreateOf<"desks"> = { articles: [{ title: "a", status: "live", desk: 1 }] };
 export const filters: FilterOf<"articles">[] = [
   { title: "a", count: { _gte: 1, _between: [1, 2] }, _or: [{ desk: { name: { _contains: "x" } } }] },
   { desk: 1, topics: { _contains: "art" }, a_json: null, _not: { sources: { _is_null: true } } },

@@ -10,10 +10,12 @@ import {
   object,
   type Part,
   TEXT,
+  TEXT_OR_NULL,
   WHOLE_NUMBER,
 } from "@portico/shared/operation";
 import { COLUMN_TYPES } from "../../catalog/column-types.js";
 import type { VisibleTable } from "../../permission/visible-tables.js";
+import { LIMITS } from "../../query/limits.js";
 import { ref, sortWords } from "../filter-schema.js";
 import { bodyExample, idExample } from "../record-schema.js";
 
@@ -41,7 +43,7 @@ export function recordOperations(visible: VisibleTable, syntax: TableSyntax): re
     ...(update ? [updateOperation(visible, syntax)] : []),
     ...(remove ? [deleteOperation(visible, syntax)] : []),
     ...(remove && isKept(visible) ? [restoreOperation(visible, syntax)] : []),
-    ...(read && visible.table.changes ? [changesOperation(visible)] : []),
+    ...(read && visible.table.changes ? [changesOperation(visible, syntax)] : []),
     ...(read && visible.table.history ? [historyOperation(visible)] : []),
     ...(syntax.hasMany && read && update ? [updateManyOperation(visible)] : []),
     ...(syntax.hasMany && read && remove ? [deleteManyOperation(visible)] : []),
@@ -244,7 +246,7 @@ function importOperation(visible: VisibleTable): Operation {
   };
 }
 
-function changesOperation(visible: VisibleTable): Operation {
+function changesOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
   const { name } = visible.table;
   return {
     ...{ method: "get", path: `/${name}/changes`, id: `follow_${name}`, tag: name, for: "anyone" },
@@ -253,21 +255,47 @@ function changesOperation(visible: VisibleTable): Operation {
     parameters: [
       parameter("fields"),
       jsonParameter("filter", ref(`${name}.filter`), "Which records."),
-      inQuery("lastEventId", TEXT, "The event to go on after; also as the header `Last-Event-ID`."),
+      ...deepParameter(visible, syntax),
+      inQuery("lastEventId", TEXT, "The event to go on after, where the header does not say it."),
+      LAST_EVENT_ID,
     ],
     answers: { 200: { description: "The events.", content: { "text/event-stream": { schema: TEXT } } } },
     refusals: REFUSALS,
   };
 }
 
-const HISTORY_ENTRY: Part = { type: "object" };
+const LAST_EVENT_ID: Part = {
+  ...{ name: "Last-Event-ID", in: "header", schema: TEXT },
+  description: "The event to go on after; browsers send it by themselves.",
+};
+
+const HISTORY_ENTRY: Part = object(
+  {
+    ...{ id: TEXT, event: { enum: ["created", "updated", "deleted", "restored"] } },
+    revision: { ...WHOLE_NUMBER, description: "Counts the changes of one record from 1." },
+    at: { type: "string", format: "date-time" },
+    by: { ...TEXT_OR_NULL, description: "The user's id; null for the service itself." },
+    changes: {
+      type: "object",
+      additionalProperties: object({ from: {}, to: {} }, ["from", "to"]),
+      description: "By column or relation, links as ids.",
+    },
+  },
+  ["id", "event", "revision", "at", "by", "changes"],
+);
+
+const HISTORY_LIMIT = inQuery(
+  "limit",
+  { type: "integer", minimum: 1, maximum: LIMITS.historyEntries, default: 10 },
+  "How many.",
+);
 
 function historyOperation(visible: VisibleTable): Operation {
   const { name } = visible.table;
   return {
     ...{ method: "get", ...common(visible, "/{id}", "history"), path: `/${name}/{id}/history` },
     summary: `Who changed one of ${name}, what and when`,
-    parameters: [idParameter(visible), ...["limit", "page", "meta"].map(parameter)],
+    parameters: [idParameter(visible), HISTORY_LIMIT, ...["page", "meta"].map(parameter)],
     answers: { 200: dataAnswer(200, "The newest first.", HISTORY_ENTRY, ref("Meta")) },
     refusals: REFUSALS,
   };

@@ -1,0 +1,26 @@
+// Which new records a body can bring along by a relation, for schemas and types. Pure.
+import { owningRelation } from "../catalog/catalog.js";
+import type { VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
+
+/** A new record inside a body. */
+export interface Brought {
+  readonly table: string;
+  /** Its link to the record around it, which sets it: the body must leave it out. */
+  readonly without: string | undefined;
+}
+
+/** Tells what a relation can bring along; undefined where only records that are there can be linked to. */
+export type BroughtBy = (relation: VisibleRelation) => Brought | undefined;
+
+/** @param tables all that the caller may do anything with */
+export function broughtIn(tables: readonly VisibleTable[]): BroughtBy {
+  const byName = new Map(tables.map((each) => [each.table.name, each]));
+  return ({ relation, target }) => {
+    const { actions, relations = [] } = byName.get(target.name) ?? {};
+    if (actions?.create === undefined || target.ownCreate === true) return undefined;
+    if (relation.link.on === "self") return { table: target.name, without: undefined };
+    const owning = owningRelation({ relation, target });
+    const isSettable = relations.some((each) => each.relation.name === owning?.name && each.creatable);
+    return owning && isSettable ? { table: target.name, without: owning.name } : undefined;
+  };
+}
