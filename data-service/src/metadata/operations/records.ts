@@ -209,7 +209,7 @@ function manyParameters({ table }: VisibleTable): readonly Part[] {
 function updateManyOperation(visible: VisibleTable): Operation {
   const { name } = visible.table;
   return {
-    ...{ method: "patch", ...common(visible, "", "update_many"), summary: `Change all ${name} that match` },
+    ...{ method: "patch", ...common(visible, "", "updateMany"), summary: `Change all ${name} that match` },
     ...some(visible.actions.update, "change"),
     parameters: manyParameters(visible),
     body: { schema: ref(`${name}.update`), ...exampleOfBody(visible, "updatable") },
@@ -221,7 +221,7 @@ function updateManyOperation(visible: VisibleTable): Operation {
 function deleteManyOperation(visible: VisibleTable): Operation {
   const { name } = visible.table;
   return {
-    ...{ method: "delete", ...common(visible, "", "delete_many"), summary: `Delete all ${name} that match` },
+    ...{ method: "delete", ...common(visible, "", "deleteMany"), summary: `Delete all ${name} that match` },
     ...some(visible.actions.delete, "delete"),
     parameters: [...manyParameters(visible), ...deletedParameter(visible), ...permanentParameter(visible)],
     answers: { 200: answer(200, "How many matched, and are gone.", { meta: MANY }) },
