@@ -5,11 +5,12 @@ import { type Logger, makeLogger } from "@portico/shared/logger";
 import type { RequestHandler } from "express";
 import type { Config } from "./config.js";
 import type { FileDeps } from "./files/deps.js";
-import { type FreeSpaceDeps, freeBytes } from "./http/free-space.js";
+import { type FreeSpaceDeps, roomCheck } from "./http/free-space.js";
 import { loadSecrets } from "./local-secrets.js";
 import { type Metrics, makeMetrics } from "./metrics.js";
 import { connectStore, type Store } from "./mongo/connect.js";
 import { CountStore } from "./mongo/count-store.js";
+import { freeBytes } from "./mongo/embedded/disk-room.js";
 import type { OpenAddress } from "./mongo/open-address.js";
 import { countLiveSessions } from "./mongo/session-store.js";
 import { parseStoreAddress } from "./mongo/store-address.js";
@@ -56,7 +57,9 @@ export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): 
   const auth = await makeAuth(config, secrets, store, metrics, logger);
   const counts = new CountStore(store.db, store.cluster, () => systemClock.now());
   const files = makeFileParts(config, store, logger);
-  const records = makeRecords({ config, secrets, store, auth, counts, files, metrics, logger });
+  const freeSpace = freeSpaceOf(config);
+  const requireRoom = freeSpace && roomCheck(freeSpace);
+  const records = makeRecords({ config, secrets, store, auth, counts, files, metrics, logger, requireRoom });
   const users: AuthParts["users"] = auth.users;
   return {
     config,
@@ -78,7 +81,7 @@ export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): 
     },
     counts,
     metrics,
-    freeSpace: freeSpaceOf(config),
+    freeSpace,
   };
 }
 

@@ -1,23 +1,11 @@
-import { mkdtemp, rm, statfs } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
 import express from "express";
-import { freeBytes, requireFreeSpace } from "./free-space.js";
+import { requireFreeSpace, roomCheck } from "./free-space.js";
 
 describe("the look at the disk", () => {
-  it("sees what the system says", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "portico-space-"));
-    const { blocks, bsize } = await statfs(directory);
-    const free = await freeBytes(directory);
-    expect(free).toBeGreaterThan(0);
-    expect(free).toBeLessThanOrEqual(blocks * bsize);
-    await rm(directory, { recursive: true });
-  });
-
   it("counts what a body announces as gone, and lets writes through again as soon as there is room", async () => {
     const disk = { free: 1_000, now: 0 };
     const clock = { now: () => new Date(disk.now) };
@@ -44,5 +32,13 @@ describe("the look at the disk", () => {
     Object.assign(disk, { free: 1_000, now: 4_000 });
     expect(await ask("PATCH", "x")).toBe(200);
     await new Promise((resolve) => server.close(resolve));
+  });
+
+  it("lets work that goes on without a request take its next batch only while there is as much as is to be kept", async () => {
+    const disk = { free: 900 };
+    const requireRoom = roomCheck({ free: async () => disk.free, reserveBytes: 900 });
+    await expect(requireRoom()).resolves.toBeUndefined();
+    disk.free = 899;
+    await expect(requireRoom()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
   });
 });

@@ -1,6 +1,5 @@
 // Refuses writes while the disk under the embedded database is nearly full: the engine ends the process when it is.
-import { statfs } from "node:fs/promises";
-import { unavailable } from "@portico/shared/app-error";
+import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { RequestHandler } from "express";
 
@@ -12,6 +11,15 @@ export interface FreeSpaceDeps {
   /** Bodies that announce more are refused by their routes; until then they need no room. */
   readonly largestBodyBytes: number;
   readonly clock: Clock;
+}
+
+/** Passes while there is room for a batch of what goes on without a request. @throws AppError SERVICE_UNAVAILABLE */
+export type RequireRoom = () => Promise<void>;
+
+export function roomCheck({ free, reserveBytes }: Pick<FreeSpaceDeps, "free" | "reserveBytes">): RequireRoom {
+  return async () => {
+    if ((await free()) < reserveBytes) throw nearlyFull();
+  };
 }
 
 /** How long a look at the disk counts. */
@@ -38,15 +46,13 @@ export function requireFreeSpace({
     const announced = Number(request.headers["content-length"] ?? 0);
     const needed = announced > largestBodyBytes ? 0 : announced;
     if (bytes - needed >= reserveBytes) return next();
-    throw unavailable(
-      "The database's disk is nearly full: reading and deleting go on, writing does when there is room.",
-      60,
-    );
+    throw nearlyFull();
   };
 }
 
-/** @param directory on the disk; made already */
-export async function freeBytes(directory: string): Promise<number> {
-  const { bavail, bsize } = await statfs(directory);
-  return bavail * bsize;
+function nearlyFull(): AppError {
+  return unavailable(
+    "The database's disk is nearly full: reading and deleting go on, writing does when there is room.",
+    60,
+  );
 }

@@ -52,3 +52,35 @@ describe("records that are rewritten", () => {
     expect(await batchesOf("huge", 2, 10 * MEBIBYTE)).toEqual([1, 1]);
   }, 60_000);
 });
+
+describe("records that are rewritten on a disk that is getting full", () => {
+  const full = new Error("full");
+  /** Room for so many batches. */
+  const room = (batches: number) => async (): Promise<void> => {
+    batches -= 1;
+    if (batches < 0) throw full;
+  };
+
+  it("are left as they are from the batch on that has no room", async () => {
+    const records = db.collection<{ _id: number; a: string }>("crowded");
+    await records.insertMany(Array.from({ length: 2_500 }, (_, at) => ({ _id: at, a: "x" })));
+    const crowded = table("crowded");
+    const report = async () => {};
+    const copyAll = (value: unknown) => String(value);
+    await expect(makeTableData(db, room(1)).copy(crowded, "a", "b", copyAll, report)).rejects.toBe(full);
+    expect(await records.countDocuments({ b: "x" })).toBe(1_000);
+    await expect(makeTableData(db, room(2)).setMissing(crowded, "c", () => 1, report)).rejects.toBe(full);
+    expect(await records.countDocuments({ c: 1 })).toBe(2_000);
+    const fields = { from: "a", to: "d" };
+    const takeAll = (value: unknown) => ({ value: String(value) });
+    await expect(makeTableData(db, room(0)).restore(crowded, fields, takeAll, report)).rejects.toBe(full);
+    expect(await records.countDocuments({ d: { $exists: true } })).toBe(0);
+  });
+
+  it("can always be made smaller", async () => {
+    const records = db.collection<{ _id: number; a: string }>("smaller");
+    await records.insertMany(Array.from({ length: 10 }, (_, at) => ({ _id: at, a: "x" })));
+    await makeTableData(db, room(0)).unset("smaller", ["a"]);
+    expect(await records.countDocuments({ a: { $exists: true } })).toBe(0);
+  });
+});

@@ -1,5 +1,6 @@
 // The records of a table as a change of the table sees them: counted, read and written by storage field, in batches.
 import {
+  type AnyBulkWriteOperation,
   type Document as BsonDocument,
   type Collection,
   type Db,
@@ -20,6 +21,11 @@ import { shardById } from "./sharding.js";
 const BATCH = 1_000;
 /** A batch that has grown so large is written before it has as many: both sides hold it in memory. */
 const BATCH_BYTES = 8 * 1024 * 1024;
+/**
+ * The engine keeps changed pages in its cache until a checkpoint: only one after so much tells how much room there is, and
+ * only one gives back what former versions of the records took.
+ */
+const FLUSH_BYTES = 64 * 1024 * 1024;
 const EXAMPLES = 5;
 
 export interface Found {
@@ -83,7 +89,11 @@ const DUPLICATE_KEY = 11_000;
 const INDEX_NOT_FOUND = 27;
 const NAMESPACE_NOT_FOUND = 26;
 
-export function makeTableData(db: Db): TableData {
+/**
+ * @param requireRoom where the disk under the database is ours to look after: asked before each batch of what makes records
+ * larger; throws when it is nearly full
+ */
+export function makeTableData(db: Db, requireRoom?: () => Promise<void>): TableData {
   const of = (table: Table) => db.collection<BsonDocument>(table.collection);
   const found = async (table: Table, filter: BsonDocument): Promise<Found> => {
     const records = await of(table).countDocuments(filter);
@@ -102,16 +112,31 @@ export function makeTableData(db: Db): TableData {
     each: (batch: BsonDocument[]) => Promise<void>,
   ): Promise<void> => {
     let after: unknown;
+    let unflushed = 0;
     for (;;) {
       // Not `$gt`, which compares only with ids of the same kind.
       const rest = after === undefined ? filter : { $and: [filter, { _id: { $ne: after } }] };
       const begin = after === undefined ? {} : { min: { _id: after }, hint: { _id: 1 } };
       const options = { sort: { _id: 1 }, limit: BATCH, ...begin } as const;
-      const batch = await readBatch(db.collection<BsonDocument>(collection), rest, projection, options);
+      const { batch, bytes } = await readBatch(
+        db.collection<BsonDocument>(collection),
+        rest,
+        projection,
+        options,
+      );
       if (batch.length === 0) return;
       after = batch.at(-1)?._id;
       await each(batch);
+      unflushed += bytes;
+      if (requireRoom === undefined || unflushed < FLUSH_BYTES) continue;
+      await db.admin().command({ fsync: 1 });
+      unflushed = 0;
     }
+  };
+  const write = async (table: Table, writes: readonly AnyBulkWriteOperation[]): Promise<void> => {
+    if (writes.length === 0) return;
+    await requireRoom?.();
+    await of(table).bulkWrite(writes, { ordered: false });
   };
   return {
     count: (table) => of(table).countDocuments({}),
@@ -140,7 +165,7 @@ export function makeTableData(db: Db): TableData {
           const value = rewrite(document[from]);
           return value === undefined ? [] : [setOne(document, to, value)];
         });
-        if (writes.length > 0) await of(table).bulkWrite(writes, { ordered: false });
+        await write(table, writes);
         await report(batch.length);
       });
     },
@@ -151,7 +176,7 @@ export function makeTableData(db: Db): TableData {
           const restored = restorer(document[from], document[to]);
           return restored === undefined ? [] : [putBack(document, to, restored.value)];
         });
-        if (writes.length > 0) await of(table).bulkWrite(writes, { ordered: false });
+        await write(table, writes);
         await report(batch.length);
       });
     },
@@ -166,10 +191,8 @@ export function makeTableData(db: Db): TableData {
     },
     async setMissing(table, field, value, report) {
       await inBatches(table.collection, { [field]: { $exists: false } }, { _id: 1 }, async (batch) => {
-        await of(table).bulkWrite(
-          batch.map((document) => setOne(document, field, value())),
-          { ordered: false },
-        );
+        const writes = batch.map((document) => setOne(document, field, value()));
+        await write(table, writes);
         await report(batch.length);
       });
     },
@@ -221,7 +244,7 @@ async function readBatch(
   filter: BsonDocument,
   projection: BsonDocument,
   options: FindOptions,
-): Promise<BsonDocument[]> {
+): Promise<{ batch: BsonDocument[]; bytes: number }> {
   const size = freeField("_size", new Set(Object.keys(projection)));
   const whole = { ...projection, [size]: { $bsonSize: "$$ROOT" } };
   const batch: BsonDocument[] = [];
@@ -231,7 +254,7 @@ async function readBatch(
     bytes += Number(document[size]);
     if (bytes >= BATCH_BYTES) break;
   }
-  return batch;
+  return { batch, bytes };
 }
 
 /** Has a value: other programs store null as well. `$ne: null` would pass over a list that has a null in it. */

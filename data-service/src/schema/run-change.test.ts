@@ -1,5 +1,6 @@
 // A change whose maker is stopped for so long that others take it for dead. Presence and the beats are left out.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { unavailable } from "@portico/shared/app-error";
 import { systemClock } from "@portico/shared/clock";
 import { makeLogger } from "@portico/shared/logger";
 import { type Db, ObjectId } from "mongodb";
@@ -27,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => database.close());
 
-function makeInstance(): ChangeDeps {
+function makeInstance(requireRoom?: () => Promise<void>): ChangeDeps {
   const [catalogStore, instances] = [makeCatalogStore(db, "svc_"), makeInstanceStore(db)];
   const catalogs = new CurrentCatalog(catalogStore, [], systemClock);
   const logger = makeLogger("test", "silent");
@@ -36,7 +37,7 @@ function makeInstance(): ChangeDeps {
     presence: new Presence(instances, catalogs, new WriteGate(catalogs), logger),
     changes: makeChangeStore(db),
     rules: { follow: async () => {} },
-    data: makeTableData(db),
+    data: makeTableData(db, requireRoom),
     backfillDerived: async () => {},
     sealer: makeSealer(Buffer.alloc(32)),
     ...{ systemTables: [], systemTablePrefix: "svc_" },
@@ -48,14 +49,14 @@ const TEXT: ColumnDefinition = {
   ...{ encrypted: false, searchable: false, description: null },
 };
 
-async function makeTable({ catalogStore }: ChangeDeps): Promise<string> {
+async function makeTable({ catalogStore }: ChangeDeps, name = "things"): Promise<string> {
   const definition: TableDefinition = {
-    ...{ id: new ObjectId().toHexString(), name: "things", description: null, singleton: false },
+    ...{ id: new ObjectId().toHexString(), name, description: null, singleton: false },
     ...{ idType: "objectId", columns: [TEXT], relations: [], uniques: [], indexes: [] },
-    storage: { collection: "things", fields: { c1: "a" } },
+    storage: { collection: name, fields: { c1: "a" } },
   };
   await catalogStore.reserve(definition, new Date());
-  await catalogStore.publish(definition, 0);
+  await catalogStore.publish(definition, (await catalogStore.state()).version);
   return definition.id;
 }
 
@@ -82,5 +83,28 @@ describe("an instance that wakes up in the middle of a change of a table", () =>
     const [definition] = await other.catalogStore.load();
     expect(definition?.storage.fields).toEqual({ c1: "a_2" });
     expect(await db.collection("things").findOne()).toMatchObject({ a: "1", a_2: 5 });
+  });
+});
+
+describe("a change whose values fill the disk", () => {
+  it("is taken back, and says why", async () => {
+    let batches = 0;
+    const instance = makeInstance(async () => {
+      batches += 1;
+      if (batches > 1) throw unavailable("the disk is nearly full", 60);
+    });
+    const id = await makeTable(instance, "crowded");
+    const crowded = db.collection("crowded");
+    await crowded.insertMany(Array.from({ length: 1_500 }, (_, at) => ({ a: String(at) })));
+    const change = async () =>
+      (await changeTable(instance, id, { columns: [{ id: "c1", type: "int" }] }, undefined)).done;
+    await expect(change()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    expect(await crowded.countDocuments({ a_2: { $exists: true } })).toBe(0);
+    expect(await instance.catalogStore.lockedBy()).toBeUndefined();
+    expect((await instance.catalogStore.load()).find((each) => each.id === id)?.storage.fields).toEqual({
+      c1: "a",
+    });
+    const shown = await db.collection("svc_table").findOne({ name: "crowded" });
+    expect(shown?.change).toMatchObject({ state: "failed", problem: "the disk is nearly full" });
   });
 });

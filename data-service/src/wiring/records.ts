@@ -10,6 +10,7 @@ import type { HistoryDeps } from "../changes/history.js";
 import { makePositions } from "../changes/position.js";
 import { type Config, isEmbedded } from "../config.js";
 import { makeFileHooks } from "../files/file-hooks.js";
+import type { RequireRoom } from "../http/free-space.js";
 import type { Actor } from "../journal/entry.js";
 import { Feed } from "../journal/feed.js";
 import { Journal } from "../journal/journal.js";
@@ -75,6 +76,8 @@ export interface RecordSources {
   readonly files: FileParts;
   readonly metrics: Metrics;
   readonly logger: Logger;
+  /** Undefined where the database looks after its disk itself. */
+  readonly requireRoom: RequireRoom | undefined;
 }
 
 const clock = systemClock;
@@ -136,7 +139,7 @@ type TableParts = SchemaDeps &
   Pick<RecordDeps, "gate">;
 
 /** Tables as they are defined, and who else works with them. */
-function tableParts({ config, store: { db }, metrics, logger }: RecordSources): TableParts {
+function tableParts({ config, store: { db }, metrics, logger, requireRoom }: RecordSources): TableParts {
   const { systemTablePrefix } = config;
   const known = systemTables(systemTablePrefix);
   const catalogStore = makeCatalogStore(db, systemTablePrefix);
@@ -150,7 +153,7 @@ function tableParts({ config, store: { db }, metrics, logger }: RecordSources): 
     provision: (table) => provisionTable(db, table),
     provisionNew: (table) => provisionNew(db, table),
     changes: makeChangeStore(db),
-    data: makeTableData(db),
+    data: makeTableData(db, requireRoom),
   };
 }
 

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { makeFolder } from "@portico/shared/make-folder";
+import { requireRoomToOpen } from "./disk-room.js";
 import { EngineError } from "./engine-error.js";
 import { chooseSocketFolder, removeStaleSockets } from "./engine-sockets.js";
 import type { EngineWorkerData, EngineWorkerMessage } from "./engine-worker.js";
@@ -31,6 +32,7 @@ const OTHER_FOLDER = "set DATA_DIR to a folder of yours";
 export async function openEmbeddedEngine(directory: string): Promise<EmbeddedEngine> {
   const path = resolve(directory);
   await prepareDirectory(path);
+  await requireRoomToOpen(path);
   const library = await prepareLibrary(path);
   const sockets = await chooseSocketFolder();
   await removeStaleSockets(sockets, Date.now());
