@@ -28,6 +28,8 @@ export interface ChangeProgress {
   readonly finishedAt: Date | null;
   /** Why it failed. */
   readonly problem: string | null;
+  /** Confirms what it would cost, where it failed for want of that. */
+  readonly confirmHash?: string;
 }
 
 /** A table until its collection and indexes are there; it does not exist for anyone yet, but its name is taken. */
@@ -102,6 +104,8 @@ export interface CatalogStore {
   unlock(holder: Holder): Promise<void>;
   /** Shows in `svc_table` how far a change is. */
   report(table: string, progress: ChangeProgress): Promise<void>;
+  /** Shows that a change failed which was announced, and of which nothing else is known. */
+  reportLost(change: string, end: Pick<ChangeProgress, "finishedAt" | "problem">): Promise<void>;
 }
 
 export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStore {
@@ -230,6 +234,14 @@ function changeParts({
     },
     async report(table, progress) {
       await tables.updateOne({ _id: ObjectId.createFromHexString(table) }, { $set: { change: progress } });
+    },
+    async reportLost(change, { finishedAt, problem }) {
+      const failed = {
+        "change.state": "failed",
+        "change.finishedAt": finishedAt,
+        "change.problem": problem,
+      } as const;
+      await tables.updateMany({ "change.id": change, "change.state": "running" }, { $set: failed });
     },
   };
 }

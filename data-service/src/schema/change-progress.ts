@@ -13,6 +13,13 @@ export interface Progress {
   readonly end: (state: "done" | "failed", problem: string | null) => Promise<void>;
 }
 
+/** What the table's record says of why a change failed. */
+export function refusalOf(error: unknown): { readonly problem: string; readonly confirmHash?: string } {
+  if (!(error instanceof AppError)) return { problem: "an unforeseen error; see the log" };
+  const hash = error.details?.confirmHash;
+  return { problem: error.message, ...(typeof hash === "string" ? { confirmHash: hash } : {}) };
+}
+
 /** Counts what there is to do, and begins to report. */
 export async function progressOf(
   { catalogStore, clock, data }: ChangeDeps,

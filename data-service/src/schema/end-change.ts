@@ -14,6 +14,8 @@ import { builtTables, indexChanges, type Plan } from "./plan-change.js";
 /** Changes that this process is making; a lock of ours that is not among them was left behind by a failure. */
 export const running = new Set<string>();
 
+const INTERRUPTED = "it was interrupted and has been taken back";
+
 /** The change is in use: everybody follows, then what only the former definition needed goes. */
 export async function finish(
   deps: ChangeDeps,
@@ -96,6 +98,10 @@ export async function endInterrupted(
     const tables = await tablesOf(deps, change);
     if (lock.published) await finish(deps, change, (await deps.catalogs.refresh()).version, tables);
     else await giveUp(deps, change, tables);
+  } else {
+    // It was asked about, and may have been announced.
+    const end = { finishedAt: deps.clock.now(), problem: INTERRUPTED };
+    await deps.catalogStore.reportLost(holder.change, end);
   }
   await deps.catalogStore.unlock(holder);
   return change && { change, done: lock.published };
@@ -143,7 +149,7 @@ async function giveUp(deps: ChangeDeps, change: Change, plan: Pick<Plan, "before
 async function reportEnd({ catalogStore, clock }: ChangeDeps, change: Change, done: boolean): Promise<void> {
   await catalogStore.report(change.table, {
     ...{ id: change.id, state: done ? "done" : "failed", done: 0, total: 0, startedAt: change.at },
-    ...{ finishedAt: clock.now(), problem: done ? null : "it was interrupted and has been taken back" },
+    ...{ finishedAt: clock.now(), problem: done ? null : INTERRUPTED },
   });
 }
 

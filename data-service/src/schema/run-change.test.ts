@@ -108,3 +108,69 @@ describe("a change whose values fill the disk", () => {
     expect(shown?.change).toMatchObject({ state: "failed", problem: "the disk is nearly full" });
   });
 });
+
+describe("a change whose records are asked for long", () => {
+  const UNFIT = { columns: [{ id: "c1", type: "int" }] };
+
+  /** An instance whose look at the records ends when it is told to. */
+  function slow(): { deps: ChangeDeps; go: () => void } {
+    const deps = makeInstance();
+    let go = (): void => {};
+    const gone = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const matching: ChangeDeps["data"]["matching"] = async (...asked) => {
+      await gone;
+      return deps.data.matching(...asked);
+    };
+    return { deps: { ...deps, data: { ...deps.data, matching } }, go };
+  }
+
+  const shown = async (name: string) => (await db.collection("svc_table").findOne({ name }))?.change;
+
+  it("is shown as running meanwhile, and then as refused, with what confirms it", async () => {
+    const { deps, go } = slow();
+    const id = await makeTable(deps, "asked");
+    await db.collection("asked").insertMany([{ a: "1" }, { a: "x" }]);
+    const { done } = await changeTable(deps, id, UNFIT, undefined);
+    expect(await shown("asked")).toMatchObject({ state: "running", done: 0, total: 0, finishedAt: null });
+    go();
+    await expect(done).rejects.toMatchObject({ code: "DESTRUCTIVE_CHANGE" });
+    const { state, problem, confirmHash } = await shown("asked");
+    expect([state, problem]).toEqual(["failed", expect.stringMatching(/^columns\.a: 1 of the records /)]);
+    expect(await deps.catalogStore.lockedBy()).toBeUndefined();
+    await (await changeTable(makeInstance(), id, UNFIT, confirmHash)).done;
+    expect(await shown("asked")).toMatchObject({ state: "done" });
+    expect(await shown("asked")).not.toHaveProperty("confirmHash");
+  });
+
+  it("is made when nothing is against it", async () => {
+    const { deps, go } = slow();
+    const id = await makeTable(deps, "allowed");
+    await db.collection("allowed").insertOne({ a: "1" });
+    const { done } = await changeTable(deps, id, UNFIT, undefined);
+    go();
+    await done;
+    expect(await shown("allowed")).toMatchObject({ state: "done" });
+    expect(await db.collection("allowed").findOne()).toMatchObject({ a: "1", a_2: 1 });
+  });
+
+  it("does not run for ever when its maker dies", async () => {
+    const { deps, go } = slow();
+    const id = await makeTable(deps, "orphan");
+    await db.collection("orphan").insertOne({ a: "1" });
+    const { done } = await changeTable(deps, id, UNFIT, undefined);
+    const lock = await deps.catalogStore.lockedBy();
+    const other = makeInstance();
+    const holder = { change: lock?.change ?? "", instance: deps.presence.id };
+    await other.catalogStore.takeOver(holder, other.presence.id);
+    await endInterrupted(other, { ...holder, instance: other.presence.id });
+    expect(await shown("orphan")).toMatchObject({
+      state: "failed",
+      problem: expect.stringMatching(/interrupted/),
+    });
+    go();
+    await expect(done).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await db.collection("orphan").findOne()).not.toHaveProperty("a_2");
+  });
+});

@@ -6,12 +6,12 @@ import type { Table } from "../catalog/catalog.js";
 import { spreadsRecords, switchesWrites } from "../catalog/changes.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
 import type { IndexSpec } from "../catalog/indexes.js";
-import type { Holder } from "../mongo/catalog-store.js";
+import type { ChangeProgress, Holder } from "../mongo/catalog-store.js";
 import type { Change } from "../mongo/change-store.js";
 import { idText } from "../mongo/record-store.js";
 import { type Cost, costsOf, destructive, fill, leavesGaps, requireAllowed } from "./ask-data.js";
 import type { ChangeDeps } from "./change-deps.js";
-import { type Progress, progressOf } from "./change-progress.js";
+import { type Progress, progressOf, refusalOf } from "./change-progress.js";
 import { endInterrupted, finish, freshFields, running, sameKeys } from "./end-change.js";
 import { newlyDerived } from "./newly-derived.js";
 import { indexChanges, type Plan } from "./plan-change.js";
@@ -24,15 +24,18 @@ const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 /** How long it waits for writes that are under way. */
 const QUIET_MS = 10_000;
+/** Asking the records of a large table takes minutes; after so long it goes on under the lock, for all to see. */
+const LONG_ASKING_MS = 2_000;
 
-/** A change that was accepted and is being made. */
+/** A change that is being made, or so long asked about that it is announced. */
 export interface Started {
   /** Resolves when the change is in use on every instance; rejects when the records were against it after all. */
   readonly done: Promise<void>;
 }
 
 /**
- * Begins a change; resolves once it is accepted, so that a refusal is always told.
+ * Begins a change; resolves once it is accepted, so that a refusal is always told: by the answer, or, where asking the
+ * records takes long, by `done` and the table's own record.
  * @param confirmed the hash that the client was shown, or undefined
  * @param patienceMs how long it waits for another change to end
  * @throws AppError 409 DESTRUCTIVE_CHANGE, 409 CONFLICT while another change is being made; nothing is changed then
@@ -53,23 +56,42 @@ export function startChange(
 interface Order {
   readonly confirmed: string | undefined;
   readonly patienceMs: number;
-  /** Called when nothing but the values of the records can be against it any more. */
+  /** Called when nothing but the values of the records can be against it any more, and when asking these takes long. */
   readonly accepted: () => void;
 }
 
+/** An order whose first question is under way, or answered. */
+interface Asked extends Order {
+  readonly began: number;
+  /** Rejects with the refusal. */
+  readonly allowed: Promise<void>;
+}
+
 async function runChange(deps: ChangeDeps, planner: Planner, order: Order): Promise<void> {
-  // Asked before anybody is held up: most refusals come from here.
   const first = planner(await deps.catalogStore.load());
   if (first.steps.length === 0) return;
-  requireAllowed(first, await costsOf(deps, first), order.confirmed);
+  const began = performance.now();
+  const allowed = costsOf(deps, first).then((costs) => requireAllowed(first, costs, order.confirmed));
+  // Before anybody is held up: most refusals come from here.
+  await settledWithin(allowed, LONG_ASKING_MS);
   const holder = { change: new ObjectId().toHexString(), instance: deps.presence.id };
   running.add(holder.change);
   try {
     await takeLock(deps, holder, order.patienceMs);
-    await whileLocked(deps, holder, planner, order);
+    await whileLocked(deps, holder, planner, { ...order, began, allowed });
   } finally {
     running.delete(holder.change);
   }
+}
+
+/** @throws what the work does meanwhile; what it throws later is for whoever waits for it */
+async function settledWithin(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  work.catch(() => {});
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 async function takeLock({ catalogStore }: ChangeDeps, holder: Holder, patienceMs: number): Promise<void> {
@@ -81,7 +103,7 @@ async function takeLock({ catalogStore }: ChangeDeps, holder: Holder, patienceMs
   }
 }
 
-async function whileLocked(deps: ChangeDeps, holder: Holder, planner: Planner, order: Order): Promise<void> {
+async function whileLocked(deps: ChangeDeps, holder: Holder, planner: Planner, order: Asked): Promise<void> {
   try {
     const plan = planner(await deps.catalogStore.load());
     if (plan.undoes !== undefined) await requireNotUndone(deps, plan.undoes);
@@ -101,15 +123,12 @@ async function requireNotUndone({ changes }: ChangeDeps, { id, table, at }: Chan
     throw new AppError("CONFLICT", "Another request has changed or brought back the same table.");
 }
 
-async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Order): Promise<void> {
-  const needsQuiet =
-    plan.fills.length > 0 ||
-    plan.undoes !== undefined ||
-    plan.steps.some((each) => each.risks.length > 0 || switchesWrites(each));
-  if (needsQuiet) await deps.presence.everyone(await deps.catalogStore.freeze(holder, plan.table), QUIET_MS);
-  const costs = await costsOf(deps, plan);
-  requireAllowed(plan, costs, order.confirmed);
-  const met = withBuilding(await withoutUnmetNeeds(deps, plan));
+async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Asked): Promise<void> {
+  const { costs, met } = await announced(deps, { holder, plan, order }, async () => {
+    await order.allowed;
+    const costs = await askInQuiet(deps, holder, plan, order);
+    return { costs, met: withBuilding(await withoutUnmetNeeds(deps, plan)) };
+  });
   const targets = targetsOf(met, await deps.catalogStore.load());
   const change = { ...changeOf(holder, deps.clock.now(), met, costs.length > 0), targets };
   await deps.changes.begin(change);
@@ -118,15 +137,57 @@ async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Order):
   try {
     await prepare(deps, plan, progress);
   } catch (error) {
-    await progress.end(
-      "failed",
-      error instanceof AppError ? error.message : "an unforeseen error; see the log",
-    );
+    await progress.end("failed", refusalOf(error).problem);
     throw error;
   }
   const version = await deps.catalogStore.publishChange(holder);
   await finish(deps, change, version, plan, progress.add);
   await progress.end("done", null);
+}
+
+/** Once more, by the definition of the moment, and where it matters while nobody writes. @throws AppError 409, 422 */
+async function askInQuiet(deps: ChangeDeps, holder: Holder, plan: Plan, order: Order): Promise<Cost[]> {
+  const needsQuiet =
+    plan.fills.length > 0 ||
+    plan.undoes !== undefined ||
+    plan.steps.some((each) => each.risks.length > 0 || switchesWrites(each));
+  if (needsQuiet) await deps.presence.everyone(await deps.catalogStore.freeze(holder, plan.table), QUIET_MS);
+  const costs = await costsOf(deps, plan);
+  requireAllowed(plan, costs, order.confirmed);
+  return costs;
+}
+
+/** Shows a change that is still asked about as a running one when that takes long, and then its refusal as its failure. */
+async function announced<Answer>(
+  { catalogStore, clock, logger }: ChangeDeps,
+  { holder, plan, order }: { readonly holder: Holder; readonly plan: Plan; readonly order: Asked },
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  const startedAt = clock.now();
+  const report = (now: Pick<ChangeProgress, "state" | "finishedAt" | "problem" | "confirmHash">) =>
+    catalogStore.report(plan.table, { id: holder.change, done: 0, total: 0, startedAt, ...now });
+  const announce = async (): Promise<void> => {
+    await report({ state: "running", finishedAt: null, problem: null });
+    order.accepted();
+  };
+  let announcement: Promise<void> | undefined;
+  const begin = (): void => {
+    announcement = announce().catch((err: unknown) => logger.warn({ err }, "a change is not announced"));
+  };
+  const timer = setTimeout(begin, Math.max(0, order.began + LONG_ASKING_MS - performance.now()));
+  try {
+    return await ask();
+  } catch (error) {
+    clearTimeout(timer);
+    await announcement;
+    if (announcement !== undefined)
+      await report({ state: "failed", finishedAt: clock.now(), ...refusalOf(error) });
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    // What is reported later is not to be overtaken by it.
+    await announcement;
+  }
 }
 
 /**
