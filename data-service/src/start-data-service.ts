@@ -9,6 +9,7 @@ import { type Config, isEmbedded } from "./config.js";
 import { type Deps, makeDeps } from "./deps.js";
 import { repairJournal } from "./journal/repair.js";
 import type { OpenAddress } from "./mongo/open-address.js";
+import { describeStore } from "./mongo/store-address.js";
 import { prepare, repairCounts } from "./prepare.js";
 import { repairUnfinished } from "./records/repair-unfinished.js";
 import { startSearchFiller } from "./records/search-filler.js";
@@ -93,10 +94,7 @@ function repairUnfinishedOfOthers({ config, records, logger }: Deps): NodeJS.Tim
 }
 
 function announce(config: Config, admin: { email: string; password: string } | undefined): void {
-  const description = isEmbedded(config)
-    ? `${config.dataDir} (embedded MongoDB)`
-    : "the MongoDB at MONGODB_URL";
-  tellLauncher({ type: "store", description });
+  tellLauncher({ type: "store", description: describeStore(config) });
   if (admin === undefined) return;
   const { email, password } = admin;
   tellLauncher(

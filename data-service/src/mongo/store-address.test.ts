@@ -1,6 +1,6 @@
 // MONGODB_URL: which addresses open the embedded engine, and which database they name.
 import { describe, expect, it } from "@jest/globals";
-import { parseStoreAddress } from "./store-address.js";
+import { describeStore, parseStoreAddress } from "./store-address.js";
 
 describe("parseStoreAddress", () => {
   it.each([
@@ -31,5 +31,17 @@ describe("parseStoreAddress", () => {
     "mongodb_embedded://%",
   ])("refuses %s", (url) => {
     expect(() => parseStoreAddress(url)).toThrow("MONGODB_URL must read mongodb_embedded://{folder}");
+  });
+});
+
+describe("what is said of where the data lies", () => {
+  it("is DATA_DIR where the database lies in it, and the folder of the address where that is another", () => {
+    const said = (mongodbUrl: string) => describeStore({ mongodbUrl, dataDir: "/srv/data" });
+    expect(said("mongodb_embedded:///srv/data/mongodb")).toBe("/srv/data (embedded MongoDB)");
+    expect(said("mongodb_embedded:///srv/data%20too/mongodb")).toBe(
+      "/srv/data too/mongodb (embedded MongoDB)",
+    );
+    expect(said("mongodb_embedded://here")).toBe(`${process.cwd()}/here (embedded MongoDB)`);
+    expect(said("mongodb://user:secret@db/portico")).toBe("the MongoDB at MONGODB_URL");
   });
 });

@@ -1,4 +1,5 @@
 // MONGODB_URL -> where the data lies: a directory for the embedded engine, or a server for the driver.
+import { resolve } from "node:path";
 import { ConfigError } from "@portico/shared/env";
 
 /** Used when the address names no database. */
@@ -26,6 +27,15 @@ export function parseStoreAddress(mongodbUrl: string): StoreAddress {
     ]);
   }
   return { kind: "embedded", directory, database };
+}
+
+/** Where the data lies, for whoever starts the service; a server's address may hold a password. */
+export function describeStore({ mongodbUrl, dataDir }: { mongodbUrl: string; dataDir: string }): string {
+  const address = parseStoreAddress(mongodbUrl);
+  if (address.kind === "server") return "the MongoDB at MONGODB_URL";
+  const directory = resolve(address.directory);
+  const isBelow = `${directory}/`.startsWith(`${resolve(dataDir)}/`);
+  return `${isBelow ? dataDir : directory} (embedded MongoDB)`;
 }
 
 function databaseOf(url: string): string {
