@@ -107,3 +107,53 @@ describe("the id of a member of another table", () => {
     });
   });
 });
+
+describe("a schema file that renames tables by their ids", () => {
+  const leading = (table: string, inverse = "orders") => [
+    { name: "customer", type: "many-to-one", table, inverse },
+  ];
+  const idsOf = async (deps: ReturnType<typeof makeInstance>) =>
+    new Map((await deps.catalogStore.load()).map(({ id, name }) => [name, id]));
+
+  it("renames one that an earlier table of the file leads to", async () => {
+    const deps = makeInstance(database);
+    const people = { name: "people", columns: [{ name: "name", type: "string" }] };
+    await applyFile(deps, fileOf({ name: "orders", relations: leading("people") }, people));
+    const before = await idsOf(deps);
+    const orders = { id: before.get("orders"), name: "orders", relations: leading("persons") };
+    const persons = { ...people, id: before.get("people"), name: "persons", description: "those who order" };
+    const file = fileOf(orders, persons);
+    const changes = ["table.set name", "table.set description"];
+    const expected = [{ name: "persons", changes, problems: [], confirmable: false }];
+    expect(await compareFile(deps, file)).toEqual(expected);
+    expect(await applyFile(deps, file)).toEqual(expected);
+    expect(await compareFile(deps, file)).toEqual([]);
+    expect((await idsOf(deps)).get("persons")).toBe(before.get("people"));
+  });
+
+  it("renames those first that give their name to others, in whatever order they stand, a new one too", async () => {
+    const deps = makeInstance(database);
+    await applyFile(deps, fileOf({ name: "a" }, { name: "b" }));
+    const before = await idsOf(deps);
+    const [a, b] = ["a", "b"].map((name) => before.get(name));
+    const file = fileOf({ id: a, name: "b" }, { name: "a", relations: leading("c") }, { id: b, name: "c" });
+    const differences = await applyFile(deps, file);
+    expect(differences.flatMap(({ problems }) => problems)).toEqual([]);
+    const after = await idsOf(deps);
+    expect([after.get("b"), after.get("c"), after.size]).toEqual([a, b, 3]);
+    expect(await compareFile(deps, file)).toEqual([]);
+  });
+
+  it("says of names that do not become free who has them, and changes nothing", async () => {
+    const deps = makeInstance(database);
+    await applyFile(deps, fileOf({ name: "a" }, { name: "b" }, { name: "c" }));
+    const before = await idsOf(deps);
+    const [a, b] = ["a", "b"].map((name) => before.get(name));
+    const differences = await applyFile(deps, fileOf({ id: a, name: "b" }, { id: b, name: "c" }));
+    expect(differences.map(({ name, problems }) => [name, problems])).toEqual([
+      ["b", ['name: there is a table "b" already']],
+      ["c", ['name: there is a table "c" already']],
+    ]);
+    expect(await idsOf(deps)).toEqual(before);
+  });
+});

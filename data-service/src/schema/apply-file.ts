@@ -6,7 +6,6 @@ import { changeBody, type FileTable, matchTable } from "../catalog/schema-file.j
 import { isObject, type Json } from "../json.js";
 import { costsOf, requireAllowed } from "./ask-data.js";
 import type { ChangeDeps } from "./change-deps.js";
-import { changeTable } from "./change-table.js";
 import { createTable, type SchemaDeps } from "./create-table.js";
 import { type Plan, planChange } from "./plan-change.js";
 import { type Planner, type Started, startChange } from "./run-change.js";
@@ -35,14 +34,19 @@ export async function compareFile(
 ): Promise<TableDifference[]> {
   const stored = await deps.catalogStore.load();
   const fresh = tables.filter((each) => matchTable(each, tables, stored) === undefined).map(stubOf);
-  let definitions: readonly TableDefinition[] = [...stored, ...fresh];
+  const renamed = renamesIn(tables, stored).reduce(
+    (definitions, rename) => withRename(deps, definitions, rename),
+    stored,
+  );
+  const isOld = new Set(stored.map(({ id, name }) => `${id} ${name}`));
+  let definitions: readonly TableDefinition[] = [...renamed, ...fresh];
   const differences: TableDifference[] = [];
-  const first = givingWay(tables, stored);
-  for (const table of [...first, ...tables.filter((each) => !first.includes(each))]) {
+  for (const table of tables) {
     const existing = matchTable(table, tables, definitions);
     if (existing === undefined) throw new Error(`no table "${table.name}"`);
     const isNew = fresh.some(({ id }) => id === existing.id);
-    const { plan, ...found } = await differenceOf(deps, definitions, existing, table, isNew);
+    const first = isNew ? [CREATED] : isOld.has(`${existing.id} ${existing.name}`) ? [] : [RENAMED];
+    const { plan, ...found } = await differenceOf(deps, definitions, existing, table, first);
     if (found.changes.length + found.problems.length > 0) differences.push(found);
     // The next one is compared with what this one will be.
     if (plan !== undefined) definitions = replaced(definitions, plan);
@@ -50,13 +54,48 @@ export async function compareFile(
   return differences;
 }
 
-/** Tables of the file that are to be renamed, and whose name of now a new one takes: they go before it. */
-function givingWay(tables: readonly FileTable[], stored: readonly TableDefinition[]): readonly FileTable[] {
-  const fresh = tables.filter((each) => matchTable(each, tables, stored) === undefined);
-  return tables.filter((table) => {
+const CREATED = "create";
+/** As the step of a plan. */
+const RENAMED = "table.set name";
+
+/** A table by its id, and the name it gets. */
+type Rename = Pick<TableDefinition, "id" | "name">;
+
+/**
+ * Tables of the file that get another name, in an order in which each is free by then. They come first, for other tables
+ * of the file may lead to them by these names. What wants a name that does not become free is left out: its own change
+ * is refused then.
+ */
+function renamesIn(tables: readonly FileTable[], stored: readonly TableDefinition[]): readonly Rename[] {
+  const names = new Map(stored.map(({ id, name }) => [id, name]));
+  const wanted = tables.flatMap((table) => {
     const existing = matchTable(table, tables, stored);
-    return existing?.name !== table.name && fresh.some(({ name }) => name === existing?.name);
+    return existing === undefined || existing.name === table.name
+      ? []
+      : [{ id: existing.id, name: table.name }];
   });
+  const renames: Rename[] = [];
+  for (;;) {
+    const taken = new Set(names.values());
+    const next = wanted.find((each) => !renames.includes(each) && !taken.has(each.name));
+    if (next === undefined) return renames;
+    names.set(next.id, next.name);
+    renames.push(next);
+  }
+}
+
+/** The definitions with a table renamed, or as they are where that is refused: comparing the table says why. */
+function withRename(
+  deps: ChangeDeps,
+  definitions: TableDefinition[],
+  { id, name }: Rename,
+): TableDefinition[] {
+  try {
+    return replaced(definitions, planChange(deps, definitions, id, { name }));
+  } catch (error) {
+    if (error instanceof AppError) return definitions;
+    throw error;
+  }
 }
 
 async function differenceOf(
@@ -64,25 +103,26 @@ async function differenceOf(
   definitions: readonly TableDefinition[],
   existing: TableDefinition,
   table: FileTable,
-  isNew: boolean,
+  first: readonly string[],
 ): Promise<TableDifference & { plan: Plan | undefined }> {
   const { name } = table;
-  const base = { name, changes: isNew ? ["create"] : [], confirmable: false };
+  const isNew = first.includes(CREATED);
   try {
     const plan = planChange(deps, definitions, existing.id, changeBody(table, existing), true);
-    const changes = isNew ? ["create"] : plan.steps.map(({ what, where }) => `${what} ${where}`);
+    const steps = isNew ? [] : plan.steps.map(({ what, where }) => `${what} ${where}`);
     const refusal = isNew ? undefined : await refusalOf(deps, plan);
     const confirmable = refusal?.code === "DESTRUCTIVE_CHANGE" && refusal.details?.confirmHash !== null;
     return {
       name,
-      changes,
+      changes: [...first, ...steps],
       problems: refusal === undefined ? [] : [refusal.messages].flat(),
       confirmable,
       plan,
     };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return { ...base, problems: [error.messages].flat(), plan: undefined };
+    const problems = [error.messages].flat();
+    return { name, changes: first, problems, confirmable: false, plan: undefined };
   }
 }
 
@@ -133,15 +173,15 @@ export async function applyFile(
     ({ problems, confirmable }) => problems.length > 0 && !(confirmed && confirmable),
   );
   if (stops) return differences;
-  for (const table of givingWay(tables, await deps.catalogStore.load())) await rename(deps, tables, table);
+  for (const each of renamesIn(tables, await deps.catalogStore.load())) await rename(deps, each);
   for (const table of tables) await ensureThere(deps, tables, table);
   for (const table of tables) await changeToFile(deps, tables, table, confirmed);
   return differences.map((each) => ({ ...each, problems: [] }));
 }
 
-async function rename(deps: ChangeDeps, tables: readonly FileTable[], table: FileTable): Promise<void> {
-  const { id } = await existingOf(deps, tables, table);
-  await (await changeTable(deps, id, { name: table.name }, undefined)).done;
+async function rename(deps: ChangeDeps, { id, name }: Rename): Promise<void> {
+  const planner: Planner = (definitions) => planChange(deps, definitions, id, { name });
+  await (await startChange(deps, planner, undefined, CHANGE_PATIENCE_MS)).done;
 }
 
 /** @throws AppError 409 */
