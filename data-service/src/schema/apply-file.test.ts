@@ -157,3 +157,56 @@ describe("a schema file that renames tables by their ids", () => {
     expect(await idsOf(deps)).toEqual(before);
   });
 });
+
+describe("a schema file with a new table over documents that are there", () => {
+  const notes = { name: "notes", columns: [{ name: "text", type: "string" }] };
+  const column = (extras: object) => ({ columns: [{ name: "title", type: "string", ...extras }] });
+  const names = async (deps: ReturnType<typeof makeInstance>) =>
+    (await deps.catalogStore.load()).map(({ name }) => name);
+
+  beforeEach(async () => {
+    await db.collection("books").insertMany([{ title: "same" }, { title: "same" }, {}]);
+  });
+
+  it.each<[string, object, string, boolean]>([
+    ["are not unique", column({ unique: true }), "columns.title: 2 of the records share their value", false],
+    ["are too many", { singleton: true }, "singleton: 3 of the records are in the table", false],
+    ["others read", { softDelete: true }, "softDelete: other programs would go on seeing", false],
+    ["miss a value", column({ required: true }), "columns.title: 1 of the records have no value", true],
+  ])("changes nothing where these %s, and says so", async (_what, definition, problem, confirmable) => {
+    const deps = makeInstance(database);
+    await applyFile(deps, fileOf(notes));
+    for (const book of [
+      { ...definition, name: "books" },
+      { ...definition, name: "shop", storage: { collection: "books" } },
+    ]) {
+      const file = fileOf({ name: "others" }, { ...notes, description: "changed" }, book);
+      const found = (await applyFile(deps, file)).find(({ name }) => name === book.name);
+      expect(found).toMatchObject({ changes: ["create"], confirmable });
+      expect(found?.problems).toEqual([expect.stringContaining(problem)]);
+      expect([await names(deps), await db.collection("_changes").countDocuments()]).toEqual([["notes"], 1]);
+    }
+  });
+
+  it("makes it where they are not against it, whatever their ids, or when that is confirmed", async () => {
+    const deps = makeInstance(database);
+    await db.collection<{ _id: number }>("shelves").insertOne({ _id: 7 });
+    const shelves = { name: "shelves", idType: "int" };
+    const file = fileOf(notes, shelves, { name: "books", ...column({ required: true }) });
+    await applyFile(deps, file, true);
+    expect(await names(deps)).toEqual(["notes", "shelves", "books"]);
+    expect(await compareFile(deps, file)).toEqual([]);
+  });
+
+  it("changes nothing where two tables want the same documents", async () => {
+    const deps = makeInstance(database);
+    const storage = { collection: "books" };
+    const differences = await applyFile(
+      deps,
+      fileOf(notes, { name: "one", storage }, { name: "two", storage }),
+    );
+    const problem = 'storage.collection: "books" is the collection of the table';
+    expect(differences.flatMap(({ problems }) => problems)).toContainEqual(expect.stringContaining(problem));
+    expect(await names(deps)).toEqual([]);
+  });
+});

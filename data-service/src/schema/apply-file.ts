@@ -1,13 +1,15 @@
 // Makes the tables what a schema file says: compares everything first, and changes nothing when something would be lost.
 import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
+import { buildCatalog } from "../catalog/build-catalog.js";
+import { ID_TYPES } from "../catalog/catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { changeBody, type FileTable, matchTable } from "../catalog/schema-file.js";
 import { isObject, type Json } from "../json.js";
 import { costsOf, requireAllowed } from "./ask-data.js";
 import type { ChangeDeps } from "./change-deps.js";
-import { createTable, type SchemaDeps } from "./create-table.js";
-import { type Plan, planChange } from "./plan-change.js";
+import { createTable, type SchemaDeps, withOwnCollection } from "./create-table.js";
+import { type Plan, planChange, requireOwnCollection } from "./plan-change.js";
 import { type Planner, type Started, startChange } from "./run-change.js";
 
 /** How long a table that another instance is making is waited for. */
@@ -33,10 +35,14 @@ export async function compareFile(
   tables: readonly FileTable[],
 ): Promise<TableDifference[]> {
   const stored = await deps.catalogStore.load();
-  const fresh = tables.filter((each) => matchTable(each, tables, stored) === undefined).map(stubOf);
   const renamed = renamesIn(tables, stored).reduce(
     (definitions, rename) => withRename(deps, definitions, rename),
     stored,
+  );
+  const catalog = buildCatalog(0, renamed, deps.systemTables);
+  const isMissing = (table: FileTable): boolean => matchTable(table, tables, stored) === undefined;
+  const fresh = await Promise.all(
+    tables.filter(isMissing).map((table) => withOwnCollection(deps, catalog, stubOf(table))),
   );
   const isOld = new Set(stored.map(({ id, name }) => `${id} ${name}`));
   let definitions: readonly TableDefinition[] = [...renamed, ...fresh];
@@ -108,9 +114,12 @@ async function differenceOf(
   const { name } = table;
   const isNew = first.includes(CREATED);
   try {
+    if (isNew) requireOwnCollection(buildCatalog(0, definitions, deps.systemTables), existing);
     const plan = planChange(deps, definitions, existing.id, changeBody(table, existing), true);
     const steps = isNew ? [] : plan.steps.map(({ what, where }) => `${what} ${where}`);
-    const refusal = isNew ? undefined : await refusalOf(deps, plan);
+    // Documents that a new table adopts may be against it.
+    const hasRecords = !isNew || existing.storage.adopted === true;
+    const refusal = hasRecords ? await refusalOf(deps, plan) : undefined;
     const confirmable = refusal?.code === "DESTRUCTIVE_CHANGE" && refusal.details?.confirmHash !== null;
     return {
       name,
@@ -145,8 +154,10 @@ function replaced(definitions: readonly TableDefinition[], plan: Plan): TableDef
 
 /** A new table before it has any members: relations of the others may lead to it already. */
 export function stubOf({ name, json }: FileTable): TableDefinition {
+  // It is made with the type of its ids, which documents that are there have already.
+  const idType = ID_TYPES.find((each) => each === json.idType) ?? "objectId";
   return {
-    ...{ id: new ObjectId().toHexString(), name, description: null, singleton: false, idType: "objectId" },
+    ...{ id: new ObjectId().toHexString(), name, description: null, singleton: false, idType },
     ...{ columns: [], relations: [], uniques: [], indexes: [], storage: stubStorage(name, json) },
   };
 }

@@ -58,9 +58,12 @@ export async function adoptedBy(deps: SchemaDeps, body: Json): Promise<TableDefi
   return definition.storage.adopted === true ? definition : undefined;
 }
 
-/** A table that was renamed or deleted keeps its collection, so a new one of its former name lies elsewhere. */
-async function withOwnCollection(
-  deps: SchemaDeps,
+/**
+ * A table that was renamed or deleted keeps its collection, so a new one of its former name lies elsewhere; where others
+ * have put documents, it shows those.
+ */
+export async function withOwnCollection(
+  deps: Pick<SchemaDeps, "changes" | "data">,
   catalog: Catalog,
   definition: TableDefinition,
 ): Promise<TableDefinition> {
