@@ -1,6 +1,6 @@
 // Permission rules in `svc_permission`, kept for a moment: a change holds at once here, and everywhere soon after.
 import type { Clock } from "@portico/shared/clock";
-import { type Collection, type Db, ObjectId } from "mongodb";
+import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
 import { isObject, type Json } from "../json.js";
 import type { Followed, RuleText } from "../permission/follow-names.js";
 import { ACTIONS, type Action, type Rule } from "../permission/rule.js";
@@ -28,6 +28,8 @@ const FRESH_MS = 2_000;
 export interface RuleStore {
   /** Enabled rules of a role and of everyone. @param roleId null = everyone's alone */
   of(roleId: string | null): Promise<readonly Rule[]>;
+  /** Enabled rules of all roles and of everyone, as they are in this moment. */
+  enabled(): Promise<readonly Rule[]>;
   /** After a change on this instance. */
   forget(): void;
   /**
@@ -53,17 +55,16 @@ export function makeRuleStore(
 ): RuleStore {
   const rules: Collection<RuleDocument> = db.collection<RuleDocument>(`${systemTablePrefix}permission`);
   const cache = new Map<string | null, { at: number; rules: Promise<readonly Rule[]> }>();
+  const enabled = async (filter: Filter<RuleDocument>): Promise<readonly Rule[]> => {
+    const found = rules.find({ ...filter, isEnabled: true }).sort({ _id: 1 });
+    return (await found.toArray()).flatMap(toRule);
+  };
   const read = async (roleId: string | null): Promise<readonly Rule[]> => {
     noteLoad();
     const everyone = { roleId: { $exists: false } };
-    const mine =
-      roleId === null ? everyone : { $or: [everyone, { roleId: ObjectId.createFromHexString(roleId) }] };
-    return (
-      await rules
-        .find({ ...mine, isEnabled: true })
-        .sort({ _id: 1 })
-        .toArray()
-    ).flatMap(toRule);
+    return enabled(
+      roleId === null ? everyone : { $or: [everyone, { roleId: ObjectId.createFromHexString(roleId) }] },
+    );
   };
   return {
     async of(roleId) {
@@ -78,6 +79,7 @@ export function makeRuleStore(
       fresh.rules.catch(() => cache.get(roleId) === fresh && cache.delete(roleId));
       return fresh.rules;
     },
+    enabled: () => enabled({}),
     forget: () => cache.clear(),
     async follow(change, decide) {
       for await (const document of rules.find()) await followOne(rules, document, change, decide);

@@ -6,6 +6,7 @@ import { suggestion } from "../catalog/names.js";
 import { isObject, type Json, type JsonObject, kindOf } from "../json.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import { compileRule, presetColumn, type RuleContext } from "./compile-rules.js";
+import type { RuleText } from "./follow-names.js";
 import type { ProtectedTables } from "./rights.js";
 import { ACTIONS, type Action, type Rule } from "./rule.js";
 import { isVariable, type Variables, variablesOf } from "./variables.js";
@@ -15,6 +16,27 @@ interface CheckContext {
   readonly protected: ProtectedTables;
   readonly maxDepth: number;
 }
+
+/** By what it is judged whether a stored rule still fits. */
+export interface FitContext {
+  /** Name of the users' table, whose columns are variables. */
+  readonly users: string;
+  readonly maxDepth: number;
+}
+
+/**
+ * Why a rule that was right when it was written grants nothing with these tables.
+ * @returns empty where it does grant, and for a table that is not there
+ */
+export function misfits(rule: RuleText, catalog: Catalog, { users, maxDepth }: FitContext): string[] {
+  const [table, usersTable] = [catalog.tables.get(rule.table), catalog.tables.get(users)];
+  if (table === undefined || usersTable === undefined) return [];
+  const context: RuleContext = { catalog, maxDepth, variables: sampleVariables(usersTable) };
+  return CONDITIONS.flatMap((member) => compileProblem({ ...rule }, member, table, context));
+}
+
+/** The members that can keep a rule from granting anything. */
+const CONDITIONS = ["fields", "filter", "check"];
 
 /** @param rule the record as it would be stored @returns every problem, each beginning with the member's name */
 export function ruleProblems(rule: JsonObject, context: CheckContext): string[] {
@@ -31,7 +53,7 @@ export function ruleProblems(rule: JsonObject, context: CheckContext): string[] 
     return [`table: "${table.name}" is for root admins; no rule can let anybody else ${action} it`];
   return [
     ...shapeProblems(rule, action),
-    ...["fields", "filter", "check"].flatMap((member) => compileProblem(rule, member, table, full)),
+    ...CONDITIONS.flatMap((member) => compileProblem(rule, member, table, full)),
     ...presetProblems(rule.presets, table, full, context.protected),
     ...checkedElsewhere(rule, table, full),
   ];

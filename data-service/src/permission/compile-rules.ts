@@ -58,16 +58,21 @@ export function compileRule(rule: Rule, table: Table, context: RuleContext): Wri
   };
 }
 
-/** The same for stored rules, whose table may have changed since: what does not fit any more grants nothing. */
-export function compileRules(rules: readonly Rule[], table: Table, context: RuleContext): WriteGrant[] {
-  return rules.flatMap((rule) => {
-    try {
-      return [compileRule(rule, table, context)];
-    } catch (error) {
-      if (error instanceof AppError) return [];
-      throw error;
-    }
-  });
+/** What a stored rule comes to. */
+export interface Compiled {
+  readonly grants: readonly WriteGrant[];
+  /** Why it grants nothing. */
+  readonly because?: string;
+}
+
+/** The same for a stored rule, whose table may have changed since: one that does not fit any more grants nothing. */
+export function compileStored(rule: Rule, table: Table, context: RuleContext): Compiled {
+  try {
+    return { grants: [compileRule(rule, table, context)] };
+  } catch (error) {
+    if (error instanceof AppError) return { grants: [], because: [error.messages].flat().join("; ") };
+    throw error;
+  }
 }
 
 function predicateOf(

@@ -44,7 +44,7 @@ const rule = (parts: Partial<RuleText>): RuleText => ({
 });
 const renamed = (parts: Partial<RuleText>): Followed => ({ kind: "renamed", text: rule(parts) });
 const SAME: Followed = { kind: "same" };
-const OFF: Followed = { kind: "off" };
+const OFF = { kind: "off", because: 'it needs "pay" of "notes", which goes' };
 
 describe("a rule after a rename", () => {
   const after = catalog(
@@ -103,6 +103,9 @@ describe("a rule after a removal", () => {
     expect(followNames(rule({ check: { pay: "1" } }), before, after)).toEqual(OFF);
     const through = rule({ table: "teams", filter: { notes: { pay: "1" } } });
     expect(followNames(through, before, after)).toEqual(OFF);
-    expect(followNames(rule({}), before, catalog(teams))).toEqual(OFF);
+    expect(followNames(rule({}), before, catalog(teams))).toEqual({
+      kind: "off",
+      because: 'the table "notes" goes',
+    });
   });
 });

@@ -11,10 +11,14 @@ export type RuleText = Pick<Rule, "table" | "filter" | "fields" | "presets" | "c
 export type Followed =
   | { readonly kind: "same" }
   | { readonly kind: "renamed"; readonly text: RuleText }
-  | { readonly kind: "off" };
+  | { readonly kind: "off"; readonly because: string };
 
-/** A name that is gone stands in a condition. */
-class Gone extends Error {}
+/** A name that is gone stands in a condition; the message says which. */
+class Gone extends Error {
+  constructor(name: string, table: Table) {
+    super(`it needs "${name}" of "${table.name}", which goes`);
+  }
+}
 
 /** What became of the names of a member and its table; undefined: gone. */
 interface Names {
@@ -31,13 +35,13 @@ export function followNames(rule: RuleText, before: Catalog, after: Catalog): Fo
   if (table === undefined) return { kind: "same" };
   const names = namesBetween(after);
   const name = names.table(table);
-  if (name === undefined) return { kind: "off" };
+  if (name === undefined) return { kind: "off", because: `the table "${table.name}" goes` };
   try {
     const text = { ...inTable(rule, table, before, names), table: name };
     const isSame = JSON.stringify(text) === JSON.stringify(inOrder(rule));
     return isSame ? { kind: "same" } : { kind: "renamed", text };
   } catch (error) {
-    if (error instanceof Gone) return { kind: "off" };
+    if (error instanceof Gone) return { kind: "off", because: error.message };
     throw error;
   }
 }
@@ -99,7 +103,7 @@ function alongPath(
   const text = path.map((name) => {
     if (at === undefined) return name;
     const [relation, later] = [at.relations.get(name), names.member(at, name)];
-    if (later === undefined) throw new Gone();
+    if (later === undefined) throw new Gone(name, at);
     at = relation === undefined ? undefined : targetOf(catalog, relation);
     return later;
   });
@@ -119,7 +123,7 @@ function inFields(fields: string | null, table: Table, names: Names): string | n
   if (kept.length > 0) return kept.join(",");
   // All but a column that is gone: all.
   if (tokens.every((token) => token.startsWith("-"))) return "*";
-  throw new Gone();
+  throw new Gone(tokens.join(", "), table);
 }
 
 /** A value for a member that is gone needs no setting. */

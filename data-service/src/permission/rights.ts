@@ -8,7 +8,7 @@ import type { JsonObject } from "../json.js";
 import { type Principal, type SignedIn, signInNeeded } from "../principal.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
 import { inState, type State } from "../query/living.js";
-import { compileRules, readPolicy, type WriteGrant } from "./compile-rules.js";
+import { type Compiled, compileStored, readPolicy, type WriteGrant } from "./compile-rules.js";
 import { type ReadGrant, type ReadPolicies, type ReadPolicy, ReadView } from "./read-view.js";
 import type { Action, Rule } from "./rule.js";
 import { type Caller, variablesOf } from "./variables.js";
@@ -118,7 +118,7 @@ export class Rights {
   }
 
   /** The rules that concern an action on a table, each with what it comes to for this caller. */
-  explain(catalog: Catalog, table: Table, action: Action): { rule: Rule; grants: WriteGrant[] }[] {
+  explain(catalog: Catalog, table: Table, action: Action): ({ rule: Rule } & Compiled)[] {
     const { rules, principal, roleId, user, now, maxDepth, tables } = this.#context;
     const mine = rules.filter((rule) => rule.table === table.name && rule.action === action);
     const users = catalog.tables.get(tables.users);
@@ -127,8 +127,9 @@ export class Rights {
     const context = { catalog, variables: variablesOf(caller, users), maxDepth };
     const guarded = action !== "read" && table.name === tables.users;
     return mine.map((rule) => {
-      const grants = compileRules([rule], table, context);
-      return { rule, grants: guarded ? grants.flatMap((grant) => sparing(grant, table, principal)) : grants };
+      const { grants, ...why } = compileStored(rule, table, context);
+      const spared = guarded ? grants.flatMap((grant) => sparing(grant, table, principal)) : grants;
+      return { rule, grants: spared, ...why };
     });
   }
 }

@@ -42,9 +42,10 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
     return (await deps.store.count(table, pipeline)) > 0;
   };
   const rules = await Promise.all(
-    explained.map(async ({ rule, grants }) => ({
+    explained.map(async ({ rule, grants, because }) => ({
       ...ruleJson(rule),
       applies: grants.length > 0,
+      ...(because === undefined ? {} : { because: `it no longer fits "${table.name}": ${because}` }),
       ...(id === undefined
         ? {}
         : { matches: (await Promise.all(grants.map(({ rows }) => matches(rows)))).includes(true) }),

@@ -20,7 +20,7 @@ export interface DataDeps {
 
 /** What a step would do to records that are there. */
 export interface Cost {
-  readonly what: Step["what"];
+  readonly what: Step["what"] | "rule.off";
   readonly where: string;
   /** How many records are concerned. */
   readonly rows: number;
@@ -30,8 +30,8 @@ export interface Cost {
   readonly confirmed: Risk["confirmed"];
 }
 
-/** Everything that speaks against making the change without asking. */
-export async function costsOf(deps: DataDeps, plan: Plan): Promise<Cost[]> {
+/** What the records have against making the change without asking. */
+export async function recordCosts(deps: DataDeps, plan: Plan): Promise<Cost[]> {
   const { before } = plan;
   if (before === undefined) return [];
   const costs: Cost[] = [];
@@ -73,8 +73,8 @@ export function destructive(costs: readonly Cost[], hash: string | null, wasConf
   });
 }
 
-function sentence({ where, rows, why }: Cost): string {
-  return `${where}: ${rows} of the records ${why}`;
+function sentence({ what, where, rows, why }: Cost): string {
+  return what === "rule.off" ? `${where}: ${why}` : `${where}: ${rows} of the records ${why}`;
 }
 
 async function ask(deps: DataDeps, plan: Plan, before: Table, question: Question): Promise<Found> {

@@ -16,7 +16,9 @@ export interface ChangeDeps {
   readonly catalogs: CurrentCatalog;
   readonly catalogStore: CatalogStore;
   readonly changes: ChangeStore;
-  readonly rules: Pick<RuleStore, "follow">;
+  readonly rules: Pick<RuleStore, "follow" | "enabled">;
+  /** QUERY_MAX_DEPTH, which rules keep as well. */
+  readonly maxDepth: number;
   readonly instances: InstanceStore;
   readonly presence: Presence;
   readonly data: TableData;

@@ -6,7 +6,8 @@ import { type IndexSpec, keyIdentity } from "../catalog/indexes.js";
 import type { Holder } from "../mongo/catalog-store.js";
 import type { Change } from "../mongo/change-store.js";
 import type { Report } from "../mongo/table-data.js";
-import { followNames } from "../permission/follow-names.js";
+import { followRule } from "../permission/follow-rule.js";
+import { fitContextOf } from "./ask-rules.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { formerGrams, newlyDerived } from "./newly-derived.js";
 import { builtTables, indexChanges, type Plan } from "./plan-change.js";
@@ -46,7 +47,10 @@ async function followRules(deps: ChangeDeps, change: Change): Promise<void> {
     buildCatalog(0, [...others, ...definitions], deps.systemTables),
   );
   if (before === undefined || after === undefined) return;
-  await deps.rules.follow({ ...change, at: deps.clock.now() }, (rule) => followNames(rule, before, after));
+  const context = fitContextOf(deps);
+  await deps.rules.follow({ ...change, at: deps.clock.now() }, (rule) =>
+    followRule(rule, before, after, context),
+  );
 }
 
 export function sameKeys(a: IndexSpec, b: IndexSpec): boolean {

@@ -3,7 +3,7 @@
 import { changeBody } from "../catalog/schema-file.js";
 import { isObject, type Json } from "../json.js";
 import { changeToFile, confirming, createBare, existingOf, stubOf } from "./apply-file.js";
-import { costsOf, requireAllowed } from "./ask-data.js";
+import { recordCosts, requireAllowed } from "./ask-data.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { deleteTable } from "./change-table.js";
 import { adoptedBy, createTable, type SchemaDeps } from "./create-table.js";
@@ -29,7 +29,7 @@ export async function makeTable(deps: Deps, body: Json): Promise<string> {
     true,
   );
   // Documents that miss a value are taken as they are: there were no rules for them.
-  const costs = (await costsOf(deps, plan)).filter(({ confirmed }) => confirmed !== "kept");
+  const costs = (await recordCosts(deps, plan)).filter(({ confirmed }) => confirmed !== "kept");
   requireAllowed(plan, costs, undefined);
   const refusal = await createBare(deps, table);
   if (refusal !== undefined) throw refusal;

@@ -34,6 +34,8 @@ export interface Plan {
   readonly definitions: readonly { readonly from?: TableDefinition; readonly to?: TableDefinition }[];
   readonly before: Table | undefined;
   readonly after: Table | undefined;
+  /** All tables, without the change and with it. */
+  readonly catalogs: { readonly before: Catalog; readonly after: Catalog };
   /** The earlier change that this one undoes. */
   readonly undoes: Change | undefined;
 }
@@ -294,15 +296,17 @@ export function builtTables(
   { systemTables }: Pick<PlanDeps, "systemTables">,
   definitions: readonly TableDefinition[],
   changed: Plan["definitions"],
-): { before: Table | undefined; after: Table | undefined } {
+): Pick<Plan, "before" | "after" | "catalogs"> {
   const ids = new Set(changed.map(({ from, to }) => (from ?? to)?.id));
   const rest = definitions.filter((each) => !ids.has(each.id));
   const [own] = changed;
   const build = (which: "from" | "to"): Catalog =>
     buildCatalog(0, [...rest, ...changed.flatMap((each) => each[which] ?? [])], systemTables);
+  const catalogs = { before: build("from"), after: build("to") };
   return {
-    before: own?.from && build("from").tables.get(own.from.name),
-    after: own?.to && build("to").tables.get(own.to.name),
+    catalogs,
+    before: own?.from && catalogs.before.tables.get(own.from.name),
+    after: own?.to && catalogs.after.tables.get(own.to.name),
   };
 }
 

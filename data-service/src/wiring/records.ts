@@ -190,7 +190,7 @@ function writeParts(
   return { writesOf, ...writesOf(NOBODY) };
 }
 
-type RightParts = Pick<RecordDeps, "rights" | "ruleHooks"> & Pick<ChangeDeps, "rules">;
+type RightParts = Pick<RecordDeps, "rights" | "ruleHooks"> & Pick<ChangeDeps, "rules" | "maxDepth">;
 
 /** What callers may do, from the rules in the database. */
 function rightParts(
@@ -202,7 +202,7 @@ function rightParts(
   const rules = makeRuleStore(db, systemTablePrefix, clock, ofRules.load);
   const tables = protectedTablesOf(systemTablePrefix);
   return {
-    rules,
+    ...{ rules, maxDepth },
     rights: loadRights({
       ...{ clock, tables, maxDepth, rules: { of: noted(ofRules.lookup, rules.of) } },
       userRecord: async (id) => (await readRecord(tables.users, ObjectId.createFromHexString(id))) ?? null,

@@ -1,5 +1,6 @@
 // Contract 6: PATCH /svc_table/{id}. What keeps data, what is refused until it is confirmed, what never makes sense.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row, valuesOf } from "../records/make.js";
@@ -7,14 +8,19 @@ import { columnsWith, expectDestructive, patchConfirmed, tableNamed } from "./ch
 
 let stack: Stack;
 let admin: Api;
+let database: MongoClient;
 
 beforeAll(async () => {
   stack = await startStack();
+  database = await MongoClient.connect(stack.mongodbUrl);
   admin = await asAdmin(stack);
   await makeTable(admin, { name: "people", columns: [{ name: "name", type: "string" }] });
 });
 
-afterAll(() => stack.stop());
+afterAll(async () => {
+  await database.close();
+  await stack.stop();
+});
 
 let count = 0;
 /** A fresh table with these columns and records. */
@@ -52,6 +58,96 @@ it("a rename is followed by the permission rules, on the instance that makes it 
   expect(body.data).toEqual([{ id: expect.any(String), wage: "x" }]);
   expect((await admin.get(`/svc_permission/${id}`)).body.data[0]).toMatchObject({
     ...{ table: "renamed_twice", fields: "id,wage", filter: { wage: { _eq: "x" } } },
+  });
+});
+
+describe("a change that would switch permission rules off", () => {
+  const XY = { columns: [...TEXT.columns, { name: "b", type: "enum", options: { values: ["x", "y"] } }] };
+  const anyone = () => apiOf(`${stack.appUrl}/api`);
+  const read = async (id: string): Promise<Row> => (await admin.get(`/svc_permission/${id}`)).body.data[0];
+  const rule = (table: string, parts: object): Promise<Row> =>
+    make(admin, "svc_permission", { role: null, table, action: "read", ...parts });
+  const cost = ({ id, table: name }: Row, why: string) => ({
+    ...{ what: "rule.off", where: `svc_permission/${id}`, rows: 0, examples: [], confirmable: true },
+    why: `the rule to read "${name}" would be switched off, because ${why}`,
+  });
+
+  it.each<[string, object, object, RegExp]>([
+    ["another type", { a: { _starts_with: "x" } }, { a: { type: "json" } }, /^filter\.a\._starts_with: /],
+    ["fewer values of an enum", { b: "y" }, { b: { options: { values: ["x"] } } }, /^filter\.b.*: /],
+  ])(
+    "by %s says so before, does it when confirmed, and undo takes it back",
+    async (_by, filter, change, why) => {
+      const made = await table(XY);
+      const { id } = await rule(made.name, { filter });
+      const [[name = "", parts] = []] = Object.entries(change);
+      const body = { columns: columnsWith(made, name, parts) };
+      const [stored, refused] = [await read(id), await patch(made.id, body)];
+      const { changes } = expectDestructive(refused, [{ what: "rule.off" }]);
+      const because = changes[0]?.why.split("because ")[1];
+      expect(because).toMatch(why);
+      expect(changes).toEqual([cost(stored, because)]);
+      expect(refused.body.message).toEqual([`svc_permission/${id}: ${changes[0]?.why}`]);
+      expect([await read(id), (await anyone().get(`/${made.name}`)).status]).toEqual([stored, 200]);
+      await patchConfirmed(admin, made.id, body);
+      expect([(await read(id)).isEnabled, (await anyone().get(`/${made.name}`)).status]).toEqual([
+        false,
+        401,
+      ]);
+      expect((await admin.post(`/svc_table/${made.id}/undo`)).status).toBe(200);
+      expect([(await read(id)).isEnabled, (await anyone().get(`/${made.name}`)).status]).toEqual([true, 200]);
+    },
+  );
+
+  it("by removing what they need says so, beside the values; what only leaves their fields does not count", async () => {
+    const made = await table(XY, texts("x"));
+    const [needing] = [
+      await rule(made.name, { filter: { a: "x" } }),
+      await rule(made.name, { fields: "a,b" }),
+    ];
+    const refused = await patch(made.id, { columns: [{ id: made.columns[1].id }] });
+    expectDestructive(refused, [
+      { what: "column.remove" },
+      cost(await read(needing.id), `it needs "a" of "${made.name}", which goes`),
+    ]);
+  });
+
+  it("by changing another table, through a relation, says so too", async () => {
+    const far = await table(TEXT);
+    const near = await table({ relations: [{ name: "up", type: "many-to-one", table: far.name }] });
+    const { id } = await rule(near.name, { filter: { up: { a: { _contains: "x" } } } });
+    const refused = await patch(far.id, { columns: columnsWith(far, "a", { type: "int" }) });
+    const { changes } = expectDestructive(refused, [{ what: "rule.off", where: `svc_permission/${id}` }]);
+    expect(changes[0]?.why).toMatch(/because filter\.up\.a\._contains: /);
+  });
+
+  it("by removing their table asks nothing, and neither do rules that are off or did not fit before", async () => {
+    const made = await table(XY);
+    const { id } = await rule(made.name, { filter: { b: "y" } });
+    expect((await admin.patch(`/svc_permission/${id}`, { isEnabled: false })).status).toBe(200);
+    await apply(made.id, { columns: columnsWith(made, "b", { options: { values: ["x"] } }) });
+    await rule(made.name, { filter: { b: "x" } });
+    expect((await admin.delete(`/svc_table/${made.id}`)).status).toBe(200);
+  });
+
+  it("is explained where it has come about otherwise", async () => {
+    const made = await table(XY);
+    const { id } = await rule(made.name, { filter: { b: "y" } });
+    const body = { columns: columnsWith(made, "b", { options: { values: ["x"] } }) };
+    await patchConfirmed(admin, made.id, body);
+    await database
+      .db()
+      .collection("svc_permission")
+      .updateOne({ _id: ObjectId.createFromHexString(id) }, { $set: { isEnabled: true } });
+    const question = { role: null, table: made.name, action: "read" };
+    const why = async (): Promise<Row> =>
+      (await admin.post("/svc_permission/explain", question)).body.data[0].rules[0];
+    // Rules are kept for two seconds.
+    await new Promise((resolve) => setTimeout(resolve, 2_100));
+    expect(await why()).toMatchObject({
+      ...{ id, applies: false },
+      because: expect.stringMatching(new RegExp(`^it no longer fits "${made.name}": filter\\.b`)),
+    });
   });
 });
 

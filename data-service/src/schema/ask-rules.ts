@@ -1,0 +1,45 @@
+// Asks the records and the permission rules what a planned change would cost them.
+import type { RuleStore } from "../mongo/rule-store.js";
+import type { FitContext } from "../permission/check-rule.js";
+import { followRule } from "../permission/follow-rule.js";
+import { type Cost, type DataDeps, recordCosts } from "./ask-data.js";
+import type { Plan } from "./plan-change.js";
+
+export interface CostDeps extends DataDeps {
+  readonly rules: Pick<RuleStore, "enabled">;
+  readonly systemTablePrefix: string;
+  /** QUERY_MAX_DEPTH */
+  readonly maxDepth: number;
+}
+
+/** Everything that speaks against making the change without asking. */
+export async function costsOf(deps: CostDeps, plan: Plan): Promise<Cost[]> {
+  return [...(await recordCosts(deps, plan)), ...(await ruleCosts(deps, plan))];
+}
+
+/** By what the rules of a catalog are judged. */
+export function fitContextOf({ systemTablePrefix, maxDepth }: Omit<CostDeps, keyof DataDeps>): FitContext {
+  return { users: `${systemTablePrefix}user`, maxDepth };
+}
+
+/** Rules that would be switched off. That those of a table go with it goes without saying, and an undo is not asked. */
+async function ruleCosts(deps: CostDeps, { catalogs, after, undoes }: Plan): Promise<Cost[]> {
+  if (after === undefined || undoes !== undefined) return [];
+  const rules = await deps.rules.enabled();
+  return rules.flatMap((rule): Cost[] => {
+    const followed = followRule(rule, catalogs.before, catalogs.after, fitContextOf(deps));
+    if (followed.kind !== "off") return [];
+    return [
+      {
+        ...{
+          what: "rule.off",
+          where: `${deps.systemTablePrefix}permission/${rule.id}`,
+          rows: 0,
+          examples: [],
+        },
+        why: `the rule to ${rule.action} "${rule.table}" would be switched off, because ${followed.because}`,
+        confirmed: "lost",
+      },
+    ];
+  });
+}
