@@ -235,7 +235,7 @@ describe("npm run schema", () => {
     const refused = await command("apply", file);
     expect([refused.code, refused.output]).toEqual([
       1,
-      "authors: column.remove columns.name\nauthors: LOSES columns.name: 1 of the records have a value in it\n",
+      "authors: column.remove columns.name\nauthors: LOSES columns.name: 1 of the records have a value in it, and it would be removed\n",
     ]);
     expect((await admin.get("/authors", { fields: "name" })).body.data).toEqual([{ name: "Ann" }]);
     expect((await command("apply", file, "--confirm")).code).toBe(0);

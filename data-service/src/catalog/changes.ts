@@ -241,7 +241,7 @@ function columnRisks(
   from: ColumnDefinition | undefined,
   to: ColumnDefinition | undefined,
 ): Risk[] {
-  if (to === undefined) return from === undefined ? [] : [lost(before, from.id, "have a value in it")];
+  if (to === undefined) return from === undefined ? [] : [goesWith("value", before, after.columns, from)];
   const field = fieldOf(after, to.id);
   const risks: Risk[] = [];
   const moved = from !== undefined && isMoved(before, after, to.id);
@@ -274,7 +274,7 @@ function relationRisks(
   from: RelationDefinition | undefined,
   to: RelationDefinition | undefined,
 ): Risk[] {
-  if (to === undefined) return from === undefined ? [] : [lost(before, from.id, "have a link in it")];
+  if (to === undefined) return from === undefined ? [] : [goesWith("link", before, after.relations, from)];
   const field = fieldOf(after, to.id);
   const risks: Risk[] = [];
   const retargeted = from !== undefined && isRetargeted(before, after, from, to);
@@ -288,6 +288,13 @@ function relationRisks(
   if (to.type === "one-to-one" && from !== undefined && from.type !== "one-to-one" && !retargeted)
     risks.push(duplicates([field]));
   return risks;
+}
+
+/** Of a member that is removed. A member that is sent without its id is taken for a new one: easily forgotten. */
+function goesWith(what: string, before: TableDefinition, later: readonly Member[], gone: Member): Risk {
+  const isReplaced = later.some(({ name }) => name === gone.name);
+  const remedy = isReplaced ? `, and a new one made in its place; send its id ("${gone.id}") to keep it` : "";
+  return lost(before, gone.id, `have a ${what} in it, and it would be removed${remedy}`);
 }
 
 function lost(before: TableDefinition, id: string, why: string): Risk {

@@ -363,6 +363,26 @@ describe("an additive change applies at once", () => {
 });
 
 describe("a change that loses data or may fail is refused with what it would cost, and applied when confirmed", () => {
+  it("sending a column or relation by its name alone, which means another one: the message says how to keep it", async () => {
+    const up = { name: "up", type: "many-to-one", table: `t${count + 1}` };
+    const made = await table({ ...TEXT, relations: [up] }, texts("x"));
+    const { id } = (await admin.get(`/${made.name}`)).body.data[0];
+    await admin.patch(`/${made.name}/${id}`, { up: id });
+    const gone = (what: string, of: string) =>
+      `1 of the records have a ${what} in it, and it would be removed, and a new one made in its place; send its id ("${of}") to keep it`;
+    const { body } = await patch(made.id, {
+      columns: [{ ...TEXT.columns[0], unique: true }],
+      relations: [up],
+    });
+    expect(body.message).toEqual([
+      `columns.a: ${gone("value", made.columns[0].id)}`,
+      `relations.up: ${gone("link", made.relations[0].id)}`,
+    ]);
+    const kept = [{ id: made.columns[0].id, unique: true }];
+    expect((await patch(made.id, { columns: kept })).status).toBe(200);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
+  });
+
   it("removing a column that has values", async () => {
     const made = await table(TEXT, texts("x", "y", null));
     const answer = await patch(made.id, { columns: [] });
