@@ -2,7 +2,7 @@
 import type { Clock } from "@portico/shared/clock";
 import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
 import { isObject, type Json } from "../json.js";
-import type { Followed, RuleText } from "../permission/follow-names.js";
+import type { Followed, RuleText, StoredRule } from "../permission/follow-names.js";
 import { ACTIONS, type Action, type Rule } from "../permission/rule.js";
 import type { Document } from "../query/lower/document.js";
 import { NEXT_VERSION } from "./record-store.js";
@@ -36,7 +36,7 @@ export interface RuleStore {
    * Lets the rules follow a change of tables, once however often it is called. A rule that is edited meanwhile is
    * looked at again.
    */
-  follow(change: TableChange, decide: (rule: RuleText) => Followed): Promise<void>;
+  follow(change: TableChange, decide: (rule: StoredRule) => Followed): Promise<void>;
 }
 
 /** A change of tables by its id, and the one it undoes. */
@@ -92,7 +92,7 @@ async function followOne(
   rules: Collection<RuleDocument>,
   document: RuleDocument,
   change: TableChange,
-  decide: (rule: RuleText) => Followed,
+  decide: (rule: StoredRule) => Followed,
 ): Promise<void> {
   const { _id, updatedAt, isEnabled, _followed } = document;
   const wanted = _followed?.change === change.id ? undefined : followed(document, change, decide);
@@ -119,12 +119,14 @@ const stored = (value: Json): Document | string => (value === null ? "$$REMOVE" 
 function followed(
   document: RuleDocument,
   { undoes }: TableChange,
-  decide: (rule: RuleText) => Followed,
+  decide: (rule: StoredRule) => Followed,
 ): (Partial<RuleText> & { isEnabled?: boolean }) | undefined {
   const last = document._followed;
   const isUntouched = last !== undefined && last.at.getTime() === document.updatedAt.getTime();
   if (isUntouched && last.change === undoes) return last.former;
-  const decision = decide(textOf(document));
+  const [rule] = toRule(document);
+  if (rule === undefined) return undefined;
+  const decision = decide({ ...textOf(document), action: rule.action });
   if (decision.kind === "renamed") return decision.text;
   return decision.kind === "off" && document.isEnabled ? { isEnabled: false } : undefined;
 }

@@ -6,7 +6,7 @@ import { suggestion } from "../catalog/names.js";
 import { isObject, type Json, type JsonObject, kindOf } from "../json.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import { compileRule, presetColumn, type RuleContext } from "./compile-rules.js";
-import type { RuleText } from "./follow-names.js";
+import type { StoredRule } from "./follow-names.js";
 import type { ProtectedTables } from "./rights.js";
 import { ACTIONS, type Action, type Rule } from "./rule.js";
 import { isVariable, type Variables, variablesOf } from "./variables.js";
@@ -28,11 +28,11 @@ export interface FitContext {
  * Why a rule that was right when it was written grants nothing with these tables.
  * @returns empty where it does grant, and for a table that is not there
  */
-export function misfits(rule: RuleText, catalog: Catalog, { users, maxDepth }: FitContext): string[] {
+export function misfits(rule: StoredRule, catalog: Catalog, { users, maxDepth }: FitContext): string[] {
   const [table, usersTable] = [catalog.tables.get(rule.table), catalog.tables.get(users)];
   if (table === undefined || usersTable === undefined) return [];
   const context: RuleContext = { catalog, maxDepth, variables: sampleVariables(usersTable) };
-  return CONDITIONS.flatMap((member) => compileProblem({ ...rule }, member, table, context));
+  return CONDITIONS.flatMap((member) => compileProblem({ ...rule }, rule.action, member, table, context));
 }
 
 /** The members that can keep a rule from granting anything. */
@@ -53,7 +53,7 @@ export function ruleProblems(rule: JsonObject, context: CheckContext): string[] 
     return [`table: "${table.name}" is for root admins; no rule can let anybody else ${action} it`];
   return [
     ...shapeProblems(rule, action),
-    ...CONDITIONS.flatMap((member) => compileProblem(rule, member, table, full)),
+    ...CONDITIONS.flatMap((member) => compileProblem(rule, action, member, table, full)),
     ...presetProblems(rule.presets, table, full, context.protected),
     ...checkedElsewhere(rule, table, full),
   ];
@@ -111,11 +111,17 @@ function shapeProblems(rule: JsonObject, action: Action): string[] {
   return problems;
 }
 
-function compileProblem(rule: JsonObject, member: string, table: Table, context: RuleContext): string[] {
+function compileProblem(
+  rule: JsonObject,
+  action: Action,
+  member: string,
+  table: Table,
+  context: RuleContext,
+): string[] {
   const value = rule[member];
   if (value === undefined || value === null) return [];
   try {
-    compileRule({ ...BARE, table: table.name, [member]: value }, table, context);
+    compileRule({ ...BARE, action, table: table.name, [member]: value }, table, context);
     return [];
   } catch (error) {
     if (error instanceof AppError) return [error.messages].flat().map(String);

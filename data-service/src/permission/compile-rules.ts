@@ -52,7 +52,7 @@ function anyOf(of: readonly AuthorizedPredicate[]): AuthorizedPredicate {
 export function compileRule(rule: Rule, table: Table, context: RuleContext): WriteGrant {
   return {
     rows: predicateOf(rule.filter, table, context, "filter"),
-    members: membersOf(rule.fields, table),
+    members: membersOf(rule.fields, table, rule.action),
     presets: presetsOf(rule.presets ?? {}, table, context),
     check: predicateOf(rule.check, table, context, "check"),
   };

@@ -2,15 +2,17 @@
 import type { Column, Relation, Table } from "../catalog/catalog.js";
 import { refuse, unknownField } from "../query/refuse.js";
 import { parseFields } from "../query/syntax/fields.js";
+import type { Action } from "./rule.js";
 
 export type Members = (member: Column | Relation) => boolean;
 
 /**
  * Reads the grammar of 4.2 for one table: names, `*`, and `-name` for all but.
  * @param fields null = `*`
+ * @param action what the rule is about: a password can be written, and read by nobody
  * @throws AppError 400 for unknown names, and for names inside relations
  */
-export function membersOf(fields: string | null, table: Table): Members {
+export function membersOf(fields: string | null, table: Table, action: Action): Members {
   const open: Members = (member) => !("hidden" in member && member.hidden);
   if (fields === null) return open;
   const scope = parseFields(fields, "fields");
@@ -20,7 +22,8 @@ export function membersOf(fields: string | null, table: Table): Members {
       "fields",
       `"${inside}." reaches into another table; rules of that table say what is seen there`,
     );
-  const known = [...table.columns.values()].filter(({ secret }) => !secret).map(({ name }) => name);
+  const isKnown = ({ secret }: Column): boolean => !secret || action === "create" || action === "update";
+  const known = [...table.columns.values()].filter(isKnown).map(({ name }) => name);
   const names = [...known, ...table.relations.keys()];
   for (const name of [...scope.names, ...scope.excluded])
     if (!names.includes(name)) throw unknownField("fields", name, table.name, names);

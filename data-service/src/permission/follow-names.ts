@@ -7,6 +7,9 @@ import type { Rule } from "./rule.js";
 /** The parts of a rule that name things. */
 export type RuleText = Pick<Rule, "table" | "filter" | "fields" | "presets" | "check">;
 
+/** A rule as it is stored. */
+export type StoredRule = RuleText & Pick<Rule, "action">;
+
 /** `off`: the rule would mean something else without the name that is gone, so it grants nothing until somebody looks. */
 export type Followed =
   | { readonly kind: "same" }

@@ -1,18 +1,18 @@
 // What becomes of a permission rule with a change of tables: its names follow, and what would fit no more is off. Pure.
 import type { Catalog } from "../catalog/catalog.js";
 import { type FitContext, misfits } from "./check-rule.js";
-import { type Followed, followNames, type RuleText } from "./follow-names.js";
+import { type Followed, followNames, type StoredRule } from "./follow-names.js";
 
 /**
  * @param rule what did not fit the catalog `before` stays as it is
  * @returns the rule for the catalog `after`; off also where a type or a value that it compares with has changed, for it
  * would grant nothing, and might grant something else after the next change
  */
-export function followRule(rule: RuleText, before: Catalog, after: Catalog, context: FitContext): Followed {
+export function followRule(rule: StoredRule, before: Catalog, after: Catalog, context: FitContext): Followed {
   const followed = followNames(rule, before, after);
   if (followed.kind === "off") return followed;
-  const text = followed.kind === "renamed" ? followed.text : rule;
-  const [because] = misfits(text, after, context);
+  const later = followed.kind === "renamed" ? { ...rule, ...followed.text } : rule;
+  const [because] = misfits(later, after, context);
   const isNew = because !== undefined && misfits(rule, before, context).length === 0;
   return isNew ? { kind: "off", because } : followed;
 }

@@ -407,6 +407,42 @@ describe("rules for changing", () => {
   });
 });
 
+describe("a rule for signing up", () => {
+  const SIGN_UP = { role: null, table: "svc_user", action: "create", fields: "email,password,name" };
+  const someone = (name: string) => ({ email: `${name}@example.com`, password: `${name}'s password`, name });
+
+  it("names the password among what may be written, and nothing else is taken", async () => {
+    await rule({ ...SIGN_UP, presets: { role } });
+    expect((await anyone.post("/svc_user", { ...someone("zoe"), isActive: false })).body.message).toEqual([
+      "isActive: unknown field",
+    ]);
+    expect((await anyone.post("/svc_user", someone("zoe"))).status).toBe(201);
+    const { name: _name, ...credentials } = someone("zoe");
+    const zoe = await signIn(`${stack.appUrl}/api`, credentials);
+    expect((await zoe.get("/me", { fields: "name,role" })).body.data).toEqual([
+      { name: "zoe", role: { id: role } },
+    ]);
+  });
+
+  it("may leave it out", async () => {
+    await rule({ ...SIGN_UP, fields: "*,-password" });
+    expect((await anyone.post("/svc_user", someone("max"))).body.message).toEqual([
+      "password: unknown field",
+    ]);
+  });
+
+  it("can't name it for reading, in a filter or in a check", async () => {
+    const unknown = (path: string) => [
+      expect.stringContaining(`${path}: unknown field "password" on "svc_user"`),
+    ];
+    const saved = (parts: object) =>
+      admin.post("/svc_permission", { ...SIGN_UP, ...parts }).then(({ body }) => body.message);
+    expect(await saved({ action: "read" })).toEqual(unknown("fields"));
+    expect(await saved({ check: { password: "x" } })).toEqual(unknown("check.password"));
+    expect(await saved({ action: "update", filter: { password: "x" } })).toEqual(unknown("filter.password"));
+  });
+});
+
 describe("links from the other side", () => {
   it("replace the set that the caller sees: others stay, and their being there changes nothing", async () => {
     await rule({ table: "teams" });
