@@ -123,14 +123,10 @@ const noStore: RequestHandler = (_request, response, next) => {
   next();
 };
 
+/** Overload makes no instance less ready: all of them would leave at once. */
 function readiness(store: Deps["store"], health: { stopping: boolean }): RequestHandler {
   return async (_request, response) => {
-    const ready =
-      !health.stopping &&
-      (await store.db.command({ ping: 1 }).then(
-        () => true,
-        () => false,
-      ));
+    const ready = !health.stopping && (await store.isReady());
     if (!ready) response.set("Retry-After", "5");
     response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not ready" });
   };

@@ -1,6 +1,6 @@
 // R6, R17, R1: a database that is slow, frozen, or killed under load. Every answer says what it is, no acknowledged
 // write is lost, none is doubled, and all is well as soon as the database is.
-import { afterAll, beforeAll, describe, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "../support/process-facts.js";
 import { Client } from "./support/client.js";
 import { percentile, startLoad, tally } from "./support/load.js";
@@ -87,14 +87,25 @@ describe("between data service and database", () => {
   );
 });
 
+/** What probes hear from gateway and data service, who must not keep them waiting themselves. */
+const readiness = () =>
+  Promise.all(
+    [system.stack.appUrl, system.stack.dataUrl].map(async (url) => {
+      const { status } = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) });
+      return status;
+    }),
+  );
+
 describe("a database that stands still", () => {
   it(
-    `for ${FROZEN_MS} ms keeps nobody longer, and what was answered is there`,
+    `for ${FROZEN_MS} ms keeps nobody longer, leaves no service ready, and what was answered is there`,
     () =>
       underLoad("frozen", async () => {
         engine.signal("SIGSTOP");
-        await pause(FROZEN_MS);
+        const [ready] = await Promise.all([readiness(), pause(FROZEN_MS)]);
         engine.signal("SIGCONT");
+        expect(ready).toEqual([503, 503]);
+        await until(readiness, (statuses) => statuses.every((status) => status === 200), 30_000);
       }),
     3 * MINUTES,
   );

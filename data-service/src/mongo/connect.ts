@@ -9,6 +9,7 @@ import {
   MongoServerError,
 } from "mongodb";
 import { type OpenAddress, openAddress } from "./open-address.js";
+import { Readiness } from "./readiness.js";
 import { isMongos } from "./sharding.js";
 
 export interface Store {
@@ -18,6 +19,8 @@ export interface Store {
   transactions: boolean;
   /** A replica set or a sharded cluster, not a server alone. */
   cluster: boolean;
+  /** Does it answer, however much there is to do? */
+  isReady(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -70,7 +73,9 @@ async function connectDriver(
     // Set on the database, because an address can weaken what is set on the client.
     const db = client.db(database, promises(hello));
     const [transactions, cluster] = [hasTransactions(hello), isCluster(hello)];
-    return { client, db, transactions, cluster, close: () => client.close() };
+    const readiness = new Readiness(url, optionsFor(url, options));
+    const close = async () => void (await Promise.all([readiness.close(), client.close()]));
+    return { client, db, transactions, cluster, isReady: () => readiness.ask(), close };
   } catch (error) {
     await client.close();
     throw connectionProblem(client, error);
@@ -112,11 +117,15 @@ function isCluster(hello: Document): boolean {
 
 function makeClient(url: string, options: MongoClientOptions): MongoClient {
   try {
-    return new MongoClient(url, { ...defaultsFor(url), ...options });
+    return new MongoClient(url, optionsFor(url, options));
   } catch (error) {
     // The driver's sentence names the option, never the address with its password.
     throw new ConfigError([`MONGODB_URL can't be used: ${messageOf(error)}.`]);
   }
+}
+
+function optionsFor(url: string, options: MongoClientOptions): MongoClientOptions {
+  return { ...defaultsFor(url), ...options };
 }
 
 /** Options given to the driver win over the address, so a default that the address sets is left out. */
