@@ -35,4 +35,23 @@ describe("folders", () => {
         .toSorted(),
     ).toEqual([...["a", "b", "self"]]);
   });
+
+  it("may be many in one folder", () => {
+    const many = Array.from({ length: 50_000 }, (_, at) => folder(`f${at}`, "top"));
+    const start = performance.now();
+    const [top] = folderTree([folder("top", null), ...many]);
+    expect(top?.children).toHaveLength(50_000);
+    expect(performance.now() - start).toBeLessThan(2_000);
+  });
+
+  it("may lie one in another very deep; a hundred levels are nested, and the last one says so", () => {
+    const chain = Array.from({ length: 20_000 }, (_, at) => folder(`f${at}`, at === 0 ? null : `f${at - 1}`));
+    expect(depths(chain).at(-1)).toEqual(["f19999", 19_999]);
+    const text = JSON.stringify(folderTree([...chain, folder("z", null)]));
+    expect(text.match(/"children"/g)).toHaveLength(101);
+    expect(text).toContain(
+      '"id":"f99","name":"f99","order":0,"parent":{"id":"f98"},"children":[],"deeper":true}',
+    );
+    expect(text).toMatch(/\{"id":"z"[^{]*"children":\[\]\}\]$/);
+  });
 });

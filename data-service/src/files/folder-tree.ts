@@ -1,41 +1,78 @@
-// Folders as a tree, as far as the caller may see them. Pure.
+// Folders as a tree, as far as the caller may see them. Pure. There may be very many, in one folder or one in another.
 import { isObject, type Json, type JsonObject } from "../json.js";
+
+/** Levels of the nested form: whoever reads it may well recurse. */
+const MOST_LEVELS = 100;
 
 /**
  * Folders inside folders by `children`, each level by order and name. What lies in a folder that the caller can't see
- * stands at the top; so does, of a circle, whichever comes first.
+ * stands at the top; so does, of a circle, whichever comes first. Of a folder on the last level that has others inside
+ * `deeper` is true instead.
  */
 export function folderTree(folders: readonly JsonObject[]): JsonObject[] {
-  return nested(folders, (folder, children) => [{ ...folder, children: children() }]);
+  const top: JsonObject[] = [];
+  /** Where folders of each level go now. */
+  const open = [top];
+  const placed = inOrder(folders);
+  for (const [at, { folder, depth }] of placed.entries()) {
+    const hasInner = (placed[at + 1]?.depth ?? 0) > depth;
+    const isCut = hasInner && depth === MOST_LEVELS - 1;
+    const children: JsonObject[] = [];
+    if (depth < MOST_LEVELS) open[depth]?.push({ ...folder, children, ...(isCut ? { deeper: true } : {}) });
+    open[depth + 1] = children;
+  }
+  return top;
 }
 
 /** The same order in one list, each with how deep it lies. */
 export function flatFolders(folders: readonly JsonObject[]): JsonObject[] {
-  return nested(folders, (folder, children, depth) => [{ ...folder, depth }, ...children()]);
+  return inOrder(folders).map(({ folder, depth }) => ({ ...folder, depth }));
 }
 
-type Place = (folder: JsonObject, children: () => JsonObject[], depth: number) => JsonObject[];
+interface Placed {
+  readonly folder: JsonObject;
+  readonly depth: number;
+}
 
-function nested(folders: readonly JsonObject[], place: Place): JsonObject[] {
+/** Each folder once, right before those inside it. */
+function inOrder(folders: readonly JsonObject[]): Placed[] {
+  const inside = byParent(folders);
+  const seen = new Set<Json>();
+  const order: Placed[] = [];
+  const place = (top: readonly JsonObject[]): void => {
+    const open = atDepth(0, top);
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const { folder, depth } = next;
+      const id = folder.id ?? null;
+      if (seen.has(id)) continue;
+      seen.add(id);
+      order.push(next);
+      for (const each of atDepth(depth + 1, inside.get(id) ?? [])) open.push(each);
+    }
+  };
+  place(inside.get(null) ?? []);
+  // What is left lies in circles.
+  for (const folder of folders) if (!seen.has(folder.id ?? null)) place([folder]);
+  return order;
+}
+
+/** The last one first, as a stack takes them. */
+function atDepth(depth: number, folders: readonly JsonObject[]): Placed[] {
+  return folders.map((folder) => ({ folder, depth })).reverse();
+}
+
+/** Siblings in their order. @returns by the id of their parent, null where none is among the folders */
+function byParent(folders: readonly JsonObject[]): Map<Json, JsonObject[]> {
   const ids = new Set(folders.map(({ id }) => id));
-  const byParent = new Map<Json, JsonObject[]>();
+  const siblings = new Map<Json, JsonObject[]>();
   for (const folder of folders.toSorted(bySiblingOrder)) {
     const parent = parentOf(folder);
     const key = ids.has(parent) ? parent : null;
-    byParent.set(key, [...(byParent.get(key) ?? []), folder]);
+    const there = siblings.get(key);
+    if (there === undefined) siblings.set(key, [folder]);
+    else there.push(folder);
   }
-  const placed = new Set<Json>();
-  const level = (parent: Json, depth: number): JsonObject[] =>
-    (byParent.get(parent) ?? [])
-      .filter(({ id }) => !placed.has(id ?? null))
-      .flatMap((folder) => {
-        const id = folder.id ?? null;
-        placed.add(id);
-        return place(folder, () => level(id, depth + 1), depth);
-      });
-  const top = level(null, 0);
-  const left = folders.filter(({ id }) => !placed.has(id ?? null));
-  return [...top, ...left.flatMap((folder) => level(parentOf(folder), 0))];
+  return siblings;
 }
 
 function parentOf({ parent = null }: JsonObject): Json {

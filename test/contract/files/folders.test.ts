@@ -250,6 +250,27 @@ describe("GET /svc_folder/tree", () => {
     expect([status, body.message]).toEqual([400, `${name}: does not apply to this call`]);
   });
 
+  test("is there for everyone, however deep somebody has put folders into folders", async () => {
+    const ids = Array.from({ length: 2_000 }, () => new ObjectId());
+    const now = new Date();
+    const documents = ids.map((_id, at) => ({
+      ...{ _id, name: `Deep ${at}`, slug: `deep-${at}`, order: 0, createdAt: now, updatedAt: now },
+      ...(at === 0 ? {} : { parentId: ids[at - 1] }),
+    }));
+    const folders = database.db().collection("svc_folder");
+    await folders.insertMany(documents);
+    try {
+      const flat = (await ann.get("/svc_folder/tree?flat=true")).body.data;
+      expect(flat.find(({ name }: { name: string }) => name === "Deep 1999").depth).toBe(1_999);
+      const { status, body } = await ann.get("/svc_folder/tree");
+      expect([status, body.data[0].name]).toEqual([200, "Tree"]);
+      const text = JSON.stringify(body.data);
+      expect([text.includes('"Deep 99"'), text.includes('"Deep 100"')]).toEqual([true, false]);
+    } finally {
+      await folders.deleteMany({ _id: { $in: ids } });
+    }
+  });
+
   test("shows what the caller may see; whose parent is hidden stands at the top", async () => {
     const [role] = (await admin.post("/svc_role", { name: "leaves" })).body.data;
     const filter = { name: { _in: ["A", "Leaf"] } };

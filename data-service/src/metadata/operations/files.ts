@@ -99,6 +99,8 @@ function treeOperation(name: string): Operation {
   return {
     ...{ method: "get", path: `/${name}/tree`, id: `tree_${name}`, tag: name, for: "anyone" },
     summary: "All folders, those inside others in their `children`",
+    description:
+      "A hundred levels are nested; `deeper: true` says that a folder on the last of them has others inside.",
     parameters: [inQuery("flat", FLAG, "A list, in the order of the tree, instead.")],
     answers: { 200: dataAnswer(200, "The folders.", { ...folder, additionalProperties: true }) },
     refusals: [...FORWARDED, 403, 404],
