@@ -21,13 +21,23 @@ describe("cells", () => {
     ["string", "a=1", "a=1"],
     ["bigint", "-5", "-5"],
     ["decimal", "-1.50", "-1.50"],
+    ["decimal", "-1.5E+6", "-1.5E+6"],
+    ["int", "=1+1", "'=1+1"],
+    ["date", "@SUM(A1)", "'@SUM(A1)"],
+    ["float", "-1+cmd|' /C calc'!A0", "'-1+cmd|' /C calc'!A0"],
+    ["mixed", "+x", "'+x"],
+    ["mixed", "'=x", "''=x"],
   ])("of the type %s hold %j as %j", (type, value, expected) => {
     expect(cellOf(type, value)).toBe(expected);
   });
 
   it("never begin a formula when they hold text", () => {
     const property = fc.property(fc.string({ unit: "binary" }), (text) => {
-      expect(cellOf("text", text)).not.toMatch(/^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/);
+      for (const type of ["text", "mixed", "datetime"] as const) {
+        const cell = cellOf(type, text);
+        if (type === "text" || !Number.isFinite(Number(cell)))
+          expect(cell).not.toMatch(/^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/);
+      }
     });
     fc.assert(property);
   });
@@ -37,6 +47,7 @@ describe("cells", () => {
     const property = fc.property(pieces, (parts) => {
       const text = parts.join("");
       expect(columnValue(column("text"), cellOf("text", text))).toBe(text);
+      if (text === text.trim()) expect(columnValue(column("mixed"), cellOf("mixed", text))).toEqual(text);
     });
     fc.assert(property);
   });

@@ -6,7 +6,7 @@ import type { Json } from "../json.js";
 /** A cell: null is an empty one without quotes, "" an empty one with them. */
 export type Cell = string | null;
 
-/** The types whose cells are text of a person's choice; those of the others can't begin a formula. */
+/** The types whose cells are text of a person's choice. */
 const FREE_TEXT: readonly ColumnType[] = ["string", "text", "enum"];
 /** Written as JSON text. */
 const WRITTEN_AS_JSON: readonly ColumnType[] = ["json", "enumList"];
@@ -17,13 +17,19 @@ const WRITTEN_AS_JSON: readonly ColumnType[] = ["json", "enumList"];
  */
 const FORMULA = /^'*[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
 const GUARD = "'";
+/**
+ * A cell of any other type is free text, too, where a value does not fit its column (adopted collections show it as it is),
+ * and for ids of several kinds; but numbers stay numbers.
+ */
+const PLAIN_NUMBER = /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
 
 /** The cell of a value, which the serializer has made JSON. */
 export function cellOf(type: ColumnType, value: Json): Cell {
   if (value === null) return null;
   if (WRITTEN_AS_JSON.includes(type) || typeof value === "object") return JSON.stringify(value);
   const text = String(value);
-  return FREE_TEXT.includes(type) && FORMULA.test(text) ? GUARD + text : text;
+  const mayBeFormula = FREE_TEXT.includes(type) || !PLAIN_NUMBER.test(text);
+  return mayBeFormula && FORMULA.test(text) ? GUARD + text : text;
 }
 
 /**
@@ -33,10 +39,11 @@ export function cellOf(type: ColumnType, value: Json): Cell {
  */
 export function columnValue({ type }: Column, cell: Cell): Json | undefined {
   if (cell === null) return null;
-  if (FREE_TEXT.includes(type)) return withoutGuard(cell);
   if (WRITTEN_AS_JSON.includes(type)) return parseJson(cell);
-  const text = type === "boolean" ? cell.trim().toLowerCase() : cell.trim();
-  return COLUMN_TYPES[type].fromText(text) ?? cell;
+  const given = withoutGuard(cell);
+  if (FREE_TEXT.includes(type)) return given;
+  const text = type === "boolean" ? given.trim().toLowerCase() : given.trim();
+  return COLUMN_TYPES[type].fromText(text) ?? given;
 }
 
 /** The same for a relation: the id of a to-one relation, a list in JSON for a to-many one. */
