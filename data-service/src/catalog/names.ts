@@ -22,6 +22,14 @@ const RESERVED_PATHS = new Set([
   "types",
 ]);
 
+/** Ids whose address is no record's: `/posts/changes` and `/posts/import` are calls of their own. */
+const RESERVED_IDS = new Set(["changes", "import"]);
+
+/** What is wrong with the id that a new record brings, or undefined. @param text the id as an address has it */
+export function idProblem(text: string): string | undefined {
+  return RESERVED_IDS.has(text) ? `must not be "${text}", the name of a call; choose another id` : undefined;
+}
+
 /** Members every table has. */
 export const GENERATED_NAMES = ["id", "createdAt", "updatedAt"] as const;
 

@@ -1,4 +1,5 @@
-// /{table}/changes and /{table}/{id}/history. `changes` is the id of no record, whatever the type of its ids.
+// /{table}/changes and /{table}/{id}/history. A record that another program gave the id `changes` can't be reached by its
+// address; none is made with it (catalog/names).
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
 import { networkOf } from "../auth/network-of.js";

@@ -2,7 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
-import { suggestion } from "../catalog/names.js";
+import { idProblem, suggestion } from "../catalog/names.js";
 import { ruleProblem } from "../catalog/rules.js";
 import { isArray, isObject, type Json, type JsonObject, kindOf } from "../json.js";
 import { ALWAYS, type AuthorizedPredicate } from "../query/ast.js";
@@ -89,7 +89,7 @@ function checkMembers(
     const column = table.columns.get(name);
     const relation = table.relations.get(name);
     if (column?.generated) {
-      const kept = view.keepsGenerated ? checkValue(column, json, report) : undefined;
+      const kept = view.keepsGenerated ? checkGenerated(column, json, table, report) : undefined;
       if (kept !== undefined) values.set(column, kept);
     } else if (column !== undefined && view.mayWrite(column)) {
       const value = checkValue(column, json, report);
@@ -141,6 +141,14 @@ function checkValue(column: Column, json: Json, report: Report): Stored | null |
   }
   const problem = ruleProblem(type, rules, stored);
   return problem === undefined ? stored : report(name, problem);
+}
+
+/** A new id is one that its record can be reached by; those of records that other programs made are what they are. */
+function checkGenerated(column: Column, json: Json, table: Table, report: Report): Stored | null | undefined {
+  const value = checkValue(column, json, report);
+  if (column !== table.idColumn || value === undefined || value === null) return value;
+  const problem = idProblem(String(COLUMN_TYPES[column.type].toJson(value)));
+  return problem === undefined ? value : report(column.name, problem);
 }
 
 function describe(json: Json): string {

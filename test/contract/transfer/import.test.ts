@@ -403,6 +403,21 @@ describe("root", () => {
     expect((await make(admin, items, { name: "d" })).id).toBe(42);
   });
 
+  it.each(["string", "mixed"])("brings no record with a %s id that is the name of a call", async (idType) => {
+    const table = `of_${idType}_ids`;
+    await makeTable(admin, { name: table, idType });
+    for (const id of ["changes", "import"])
+      for (const dryRun of ["true", "false"]) {
+        const { status, body } = await root.ndjson(table, JSON.stringify({ id }), { dryRun });
+        expect([status, body.message]).toEqual([
+          400,
+          [`line 1: id: must not be "${id}", the name of a call; choose another id`],
+        ]);
+      }
+    expect((await root.ndjson(table, '{"id":"change"}')).status).toBe(200);
+    expect((await admin.get(`/${table}`)).body.data.map(({ id }: Row) => id)).toEqual(["change"]);
+  });
+
   it("is told of ids that are taken, and the records that have them stay as they are", async () => {
     await root.csv(items, "id,name\n1,a\n2,b\n");
     const again = await root.csv(items, "id,name\n3,c\n2,x\n4,d\n");
