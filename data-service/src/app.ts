@@ -48,10 +48,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   const isTraced = config.otlpEndpoint !== undefined;
   const watch = watchRequests(metrics.registry, isTraced, (request) => matchedRoute(request) ?? "none");
   for (const handler of watch.handlers) app.use(handler);
-  app.use(
-    requestContext(logger, (path) => `/api${path}`),
-    noStore,
-  );
+  app.use(requestContext(logger, (path) => `/api${path}`));
   app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS }));
   if (config.rateLimitPerMinute > 0) app.use(requestLimit(auth.throttle, config.rateLimitPerMinute));
   app.use(methodOverride);
@@ -116,12 +113,6 @@ const probe: RequestHandler = (_request, response, next) => {
 
 /** Whichever store failed: a database that is away is a 503, a query that ran too long a 504. */
 const databaseErrors: ErrorRequestHandler = (error, _request, _response, next) => next(asRefusal(error));
-
-/** Answers are personal unless a route says otherwise. */
-const noStore: RequestHandler = (_request, response, next) => {
-  response.set("Cache-Control", "no-store");
-  next();
-};
 
 /** Overload makes no instance less ready: all of them would leave at once. */
 function readiness(store: Deps["store"], health: { stopping: boolean }): RequestHandler {

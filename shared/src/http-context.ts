@@ -23,7 +23,7 @@ export function contextOf(request: Request): RequestContext {
 }
 
 /**
- * Gives every request its correlation id and writes one log line when its answer is complete or cut off.
+ * Gives every request its correlation id, every answer the headers that all have, and writes one log line when its answer is complete or cut off.
  * @param publicPath how this service's path reads for the client (the data service adds `/api`)
  */
 export function requestContext(logger: Logger, publicPath: (path: string) => string): RequestHandler {
@@ -33,6 +33,8 @@ export function requestContext(logger: Logger, publicPath: (path: string) => str
     contexts.set(request, { correlationId: id, publicPath: publicPath(request.path) });
     response.setHeader("X-Correlation-ID", id);
     response.setHeader("X-Content-Type-Options", "nosniff");
+    // Answers are personal unless a route says otherwise.
+    response.setHeader("Cache-Control", "no-store");
     logWhenDone(lines, request, response, id);
     next();
   };

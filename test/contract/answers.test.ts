@@ -114,6 +114,63 @@ describe("a success", () => {
   });
 });
 
+describe("Cache-Control", () => {
+  const preflight = { Origin: "https://other.example", "Access-Control-Request-Method": "POST" };
+
+  it.each<[method: string, path: string, headers?: Record<string, string>]>([
+    ["GET", "/api/notes"],
+    ["HEAD", "/api/notes"],
+    ["GET", "/api/me"],
+    ["GET", "/api/metadata"],
+    ["GET", "/api/openapi.json"],
+    ["GET", "/api/types.ts"],
+    ["GET", "/api/svc_folder/tree"],
+    ["GET", "/api/notes?format=csv"],
+    ["GET", "/api/nothing"],
+    ["GET", "/api/notes/1/2"],
+    ["PUT", "/api/notes"],
+    ["GET", "/api/assets/0123456789abcdef01234567"],
+    ["GET", "/api/auth/providers"],
+    ["GET", "/api/auth/google"],
+    ["GET", "/api/auth/set-cookies"],
+    ["POST", "/api/auth/google/link"],
+    ["POST", "/api/auth/login"],
+    ["POST", "/api/login"],
+    ["GET", "/api/login"],
+    ["OPTIONS", "/api/logout"],
+    ["GET", "/api/docs/"],
+    ["GET", "/api/docs/nothing.js"],
+    ["OPTIONS", "/api/notes"],
+    ["OPTIONS", "/api/login"],
+    ["OPTIONS", "/api/docs"],
+    ["OPTIONS", "/api/notes", preflight],
+    ["OPTIONS", "/api/login", preflight],
+    ["OPTIONS", "/api/docs/docs.js", preflight],
+    ["GET", "/%ZZ"],
+    ["GET", "/nothing/here"],
+    ["GET", "/healthz"],
+    ["GET", "/readyz"],
+  ])("of %s %s says that nobody may keep the answer", async (method, path, headers = {}) => {
+    const anywhere = apiOf(stack.appUrl);
+    const isCall = path.startsWith("/api/");
+    const answers = [
+      await anywhere.send(method, path, { headers }),
+      ...(isCall ? [await admin.send(method, path.slice(4)), await inside.send(method, path.slice(4))] : []),
+    ];
+    for (const answer of answers) expect(answer.headers.get("cache-control")).toBe("no-store");
+  });
+
+  it.each([
+    ["/api/.well-known/jwks.json", "public, max-age=300"],
+    ["/api/docs", "no-cache"],
+    ["/api/docs/docs.js", "no-cache"],
+    ["/", "no-cache"],
+  ])("of %s is %s", async (path, expected) => {
+    const { status, headers } = await apiOf(stack.appUrl).get(path);
+    expect([status, headers.get("cache-control")]).toEqual([200, expected]);
+  });
+});
+
 describe("HEAD", () => {
   it("is answered like GET, without a body", async () => {
     const { id } = (await admin.post("/notes", { title: "h" })).body.data[0];

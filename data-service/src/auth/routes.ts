@@ -35,14 +35,14 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
 
   router
     .route("/auth/login")
-    .post(noStore, ...body, async (request, response) => {
+    .post(...body, async (request, response) => {
       answer(response, await logIn(deps, bodyOf(request), clientFacts(request)));
     })
     .all(onlyMethods("POST"));
 
   router
     .route("/auth/refresh-token")
-    .post(noStore, ...body, async (request, response) => {
+    .post(...body, async (request, response) => {
       const log = deps.logger.child({ correlationId: contextOf(request).correlationId });
       answer(response, await refresh(deps, bodyOf(request), clientFacts(request), log));
     })
@@ -50,7 +50,7 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
 
   router
     .route("/auth/logout")
-    .post(noStore, deps.authenticate, ...body, async (request, response) => {
+    .post(deps.authenticate, ...body, async (request, response) => {
       const principal = principalOf(request);
       const session = principal.kind === "user" ? principal.sessionId : undefined;
       await logOut(deps, bodyOf(request), session, auditFacts(request));
@@ -68,11 +68,6 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
 
   return router;
 }
-
-const noStore: RequestHandler = (_request, response, next) => {
-  response.set("Cache-Control", "no-store");
-  next();
-};
 
 /** Auth answers carry their keys at the top level (contract, section 2). */
 function answer(response: Response, keys: TokenPair | Record<string, never>): void {

@@ -3,8 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import type { RequestHandler } from "express";
 
 /** @throws AppError METHOD_NOT_ALLOWED or BAD_REQUEST; nothing is spent by what is refused here (security row A6) */
-export const requireNavigation: RequestHandler = (request, response, next) => {
-  response.set("Cache-Control", "no-store");
+export const requireNavigation: RequestHandler = (request, _response, next) => {
   if (request.method !== "GET") throw new AppError("METHOD_NOT_ALLOWED", { headers: { Allow: "GET" } });
   const { "sec-purpose": secPurpose, purpose, "x-moz": xMoz, "sec-fetch-dest": dest } = request.headers;
   if (/prefetch|prerender/i.test([secPurpose, purpose, xMoz].join(" "))) {

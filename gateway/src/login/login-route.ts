@@ -25,8 +25,7 @@ const MAX_BYTES = 16 * 1024;
 /** The handlers of the route, in order. The Authorization header is ignored. */
 export function loginRoute(deps: LoginDeps): readonly RequestHandler[] {
   return [
-    (request, response, next) => {
-      response.set("Cache-Control", "no-store");
+    (request, _response, next) => {
       requirePage(request, deps.pageOrigins);
       requireBodyType(request, "json");
       next();

@@ -19,7 +19,6 @@ export interface LogoutDeps {
 /** Idempotent for cookies; a Bearer header must be a good one. What is refused leaves session and cookies as they are. */
 export function logoutRoute(deps: LogoutDeps): RequestHandler {
   return async (request, response) => {
-    response.set("Cache-Control", "no-store");
     const credentials = credentialsOf(request);
     const isBearer = credentials.authorization.length > 0;
     if (!isBearer) checkPage(deps, credentials, request);

@@ -15,8 +15,7 @@ const KEYS = ["redirect", "cookieBridgePrefix"];
 /** The handlers of the route, in order. The page is judged before anything is read (security row B4). */
 export function linkRoute(deps: LinkDeps, provider: Provider): readonly RequestHandler[] {
   return [
-    (request, response, next) => {
-      response.set("Cache-Control", "no-store");
+    (request, _response, next) => {
       if (reliesOnCookies(credentialsOf(request))) requirePage(request, deps.pageOrigins);
       requireBodyType(request, "json");
       next();

@@ -19,7 +19,7 @@ export function oauthRoutes(deps: OAuthRoutesDeps): Router {
   router
     .route("/api/auth/providers")
     .get((_request, response) => {
-      response.set("Cache-Control", "no-store").json(
+      response.json(
         success(
           200,
           providers.map((provider) => ({ provider })),

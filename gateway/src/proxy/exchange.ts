@@ -154,7 +154,6 @@ export class Exchange {
     const { vary, ...headers } = clientResponseHeaders(answer.headers);
     // Cookies were set on the way here: no cache may keep this answer, whatever the data service thinks of it.
     if (response.hasHeader("Set-Cookie")) delete headers["cache-control"];
-    else headers["cache-control"] ??= "no-store";
     response.statusCode = status;
     // Not Express' `set`, which would add a charset: what the data service says is passed on as it is.
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);

@@ -74,7 +74,6 @@ function showPage({ pageOrigins }: DevelopmentDeps, provider: Provider): Request
     response
       .set({
         "Content-Security-Policy": policy.join("; "),
-        "Cache-Control": "no-store",
         // With `no-referrer`, as elsewhere, browsers would send the form with `Origin: null`.
         "Referrer-Policy": "same-origin",
       })
@@ -97,7 +96,7 @@ function takeAnswer({ appUrl, clock, codes }: DevelopmentDeps, provider: Provide
         ? { code: codes.write(person, form("code_challenge"), clock.now()) }
         : { error: "access_denied" };
     const location = `${callback}?${new URLSearchParams({ ...answer, state: form("state") })}`;
-    response.status(303).set({ Location: location, "Cache-Control": "no-store" }).end();
+    response.status(303).set("Location", location).end();
   };
 }
 
