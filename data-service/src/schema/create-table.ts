@@ -31,7 +31,7 @@ export interface SchemaDeps {
 /** Changes that come from other instances at the same moment are let pass this often. */
 const ATTEMPTS = 50;
 /** How long a new table waits for a change of another one to end. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 
 /**
