@@ -47,8 +47,10 @@ async function run(words: readonly string[]): Promise<number> {
     if (command === "pull") return await pull(deps, file);
     const tables = await tablesOf(file);
     if (command === "diff") return show(await compareFile(deps.records, tables)) === "same" ? 0 : 1;
-    const outcome = show(await applyFile(deps.records, tables, words.includes("--confirm")));
-    return outcome === "stopped" ? 1 : 0;
+    const differences = await applyFile(deps.records, tables, words.includes("--confirm"));
+    if (show(differences) !== "stopped") return 0;
+    process.stderr.write(`${nothingApplied(differences)}\n`);
+    return 1;
   } finally {
     await deps.records.presence.stop();
     await deps.store.close();
@@ -109,6 +111,14 @@ function show(differences: readonly TableDifference[]): "same" | "changes" | "st
   if (differences.length === 0) process.stdout.write("no difference\n");
   if (differences.some(({ problems }) => problems.length > 0)) return "stopped";
   return differences.length === 0 ? "same" : "changes";
+}
+
+function nothingApplied(differences: readonly TableDifference[]): string {
+  const isWrong = differences.some(({ problems, confirmable }) => problems.length > 0 && !confirmable);
+  const remedy = isWrong
+    ? "put right what is marked WRONG first"
+    : "with --confirm what is marked LOSES is done as well";
+  return `Nothing was applied: ${remedy}.`;
 }
 
 function explain(error: unknown): number {

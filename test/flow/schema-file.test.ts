@@ -219,7 +219,7 @@ describe("npm run schema", () => {
     const { code, output } = await command("diff", file);
     expect([code, output.split("\n").toSorted()]).toEqual([
       1,
-      ["", "writers: column.change columns.name", "writers: table.set name"],
+      ["", 'writers: column.change columns.name (renamed to "called")', "writers: table.set name"],
     ]);
     expect((await command("apply", file)).code).toBe(0);
     expect((await admin.get("/writers", { fields: "called" })).body.data).toEqual([{ called: "Ann" }]);
@@ -237,6 +237,9 @@ describe("npm run schema", () => {
       1,
       "authors: column.remove columns.name\nauthors: LOSES columns.name: 1 of the records have a value in it, and it would be removed\n",
     ]);
+    expect(refused.errors).toMatch(
+      /^Nothing was applied: with --confirm what is marked LOSES is done as well\.$/m,
+    );
     expect((await admin.get("/authors", { fields: "name" })).body.data).toEqual([{ name: "Ann" }]);
     expect((await command("apply", file, "--confirm")).code).toBe(0);
     expect((await admin.get("/authors", { fields: "name" })).status).toBe(400);

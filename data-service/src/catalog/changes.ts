@@ -1,6 +1,7 @@
 // Two definitions of one table -> the steps from the first to the second, what each may cost, and what it must write.
 import type { Json } from "../json.js";
 import { isJournaled } from "./catalog.js";
+import type { ColumnType } from "./column-types.js";
 import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
 import { freeField } from "./fields.js";
 import { DELETED_FIELD } from "./soft-delete.js";
@@ -252,7 +253,7 @@ function columnRisks(
       : "";
     risks.push({
       question: { ask: "unfit", member: to.id },
-      why: `have a value that does not fit${remedy}`,
+      why: `${misfit(from.type, to.type)}${remedy}`,
       confirmed: impossible ? "impossible" : "lost",
     });
   }
@@ -266,6 +267,11 @@ function columnRisks(
     risks.push(missing(from === undefined ? field : fieldOf(before, to.id)));
   if (to.unique && from?.unique !== true) risks.push(duplicates([field]));
   return risks;
+}
+
+function misfit(from: ColumnType, to: ColumnType): string {
+  const isCut = from === "datetime" && to === "date";
+  return isCut ? "have a time of day, which would be dropped" : "have a value that does not fit";
 }
 
 function relationRisks(

@@ -77,7 +77,9 @@ export class Streams {
 export async function follow(deps: FollowDeps, follower: Follower, response: Response): Promise<void> {
   const { table } = await openWish(deps, follower.principal, follower.table, follower.parameters);
   if (table.changes !== true) {
-    const remedy = `set "changes": true in its definition`;
+    const remedy = table.system
+      ? "tables of the service itself have none to follow"
+      : `set "changes": true in its definition`;
     throw new AppError("NOT_FOUND", `Changes of "${table.name}" can't be followed; ${remedy}.`);
   }
   const place = placeOf(deps, follower, table);

@@ -127,9 +127,10 @@ function isGone(reason: unknown): boolean {
 
 function withProgress(reason: unknown, changed: number, done: string): unknown {
   if (!(reason instanceof AppError)) return reason;
-  const told = `; ${changed} records were ${done} before`;
+  const told = `; ${changed} ${changed === 1 ? "record was" : "records were"} ${done} before`;
+  const tell = (text: string): string => text.replace(/\.$/, "") + told;
   const message =
-    typeof reason.messages === "string" ? reason.messages + told : reason.messages.map((each) => each + told);
+    typeof reason.messages === "string" ? tell(reason.messages) : reason.messages.map((each) => tell(each));
   const { code, details, headers } = reason;
   return new AppError(code, { message, headers, details: { ...details, changed }, cause: reason });
 }

@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { ID_TYPES } from "../catalog/catalog.js";
+import type { Step } from "../catalog/changes.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { changeBody, type FileTable, matchTable } from "../catalog/schema-file.js";
 import { isObject, type Json } from "../json.js";
@@ -117,7 +118,7 @@ async function differenceOf(
   try {
     if (isNew) requireOwnCollection(buildCatalog(0, definitions, deps.systemTables), existing);
     const plan = planChange(deps, definitions, existing.id, changeBody(table, existing), true);
-    const steps = isNew ? [] : plan.steps.map(({ what, where }) => `${what} ${where}`);
+    const steps = isNew ? [] : plan.steps.map(stepText);
     // Documents that a new table adopts may be against it.
     const hasRecords = !isNew || existing.storage.adopted === true;
     const refusal = hasRecords ? await refusalOf(deps, plan) : undefined;
@@ -134,6 +135,14 @@ async function differenceOf(
     const problems = [error.messages].flat();
     return { name, changes: first, problems, confirmable: false, plan: undefined };
   }
+}
+
+function stepText({ what, where, from, to }: Step): string {
+  const [former, later] = [from, to].map((member) =>
+    typeof member === "object" && member !== null && "name" in member ? member.name : undefined,
+  );
+  const isRenamed = former !== undefined && later !== undefined && former !== later;
+  return `${what} ${where}${isRenamed ? ` (renamed to "${later}")` : ""}`;
 }
 
 async function refusalOf(deps: ChangeDeps, plan: Plan): Promise<AppError | undefined> {

@@ -255,7 +255,11 @@ describe("a stream of changes", () => {
     await source.first(1, "updated");
     expect(source.told.at(-1)?.data).toMatchObject({ id: former, revision: 1, record: { title: "later" } });
     expect((await admin.patch(`/svc_table/${id}`, { changes: false })).status).toBe(200);
-    expect((await admin.get("/plain/changes")).status).toBe(404);
+    const plain = await admin.get("/plain/changes");
+    expect([plain.status, plain.body.message]).toEqual([404, expect.stringContaining('set "changes": true')]);
+    expect((await admin.get("/svc_user/changes")).body.message).toBe(
+      'Changes of "svc_user" can\'t be followed; tables of the service itself have none to follow.',
+    );
   });
 
   it("says `reset` to whoever comes back behind a time in which the table kept no journal", async () => {

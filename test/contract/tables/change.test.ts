@@ -383,6 +383,15 @@ describe("a change that loses data or may fail is refused with what it would cos
     expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
   });
 
+  it("times that become days, of which the message says what goes", async () => {
+    const made = await table({ columns: [{ name: "a", type: "datetime" }] }, texts("2026-05-06T07:08:09Z"));
+    const { body } = await patch(made.id, { columns: columnsWith(made, "a", { type: "date" }) });
+    const why = "1 of the records have a time of day, which would be dropped";
+    expect(body.message).toEqual([`columns.a: ${why}`]);
+    await patchConfirmed(admin, made.id, { columns: columnsWith(made, "a", { type: "date" }) });
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["2026-05-06"]);
+  });
+
   it("removing a column that has values", async () => {
     const made = await table(TEXT, texts("x", "y", null));
     const answer = await patch(made.id, { columns: [] });
