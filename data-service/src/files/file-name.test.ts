@@ -31,6 +31,14 @@ describe("safeFileName", () => {
     ]);
   });
 
+  it.each([
+    [`${"a".repeat(250)} b.txt`, `${"a".repeat(250)}.txt`],
+    [`${"a".repeat(252)}.. bcd`, "a".repeat(252)],
+    [`${"a".repeat(250)}. .txt`, `${"a".repeat(250)}.txt`],
+  ])("leaves no dot or blank where it cuts a name: %j", (given, kept) => {
+    expect(safeFileName(given)).toBe(kept);
+  });
+
   it("gives, whatever is given, a name that stays as it is", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 100 }), (given) => {

@@ -36,5 +36,6 @@ function shortened(name: string): string {
     if (left < 0) break;
     stem += character;
   }
-  return stem + extension;
+  // The cut may have uncovered blanks and dots.
+  return trimmed(stem) + extension;
 }
