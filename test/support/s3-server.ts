@@ -19,8 +19,8 @@ export interface S3Server {
   breakDown(broken: boolean): void;
   /** What it says with 200 instead of completing an upload in parts; undefined: it completes. */
   failCompletion(body: string | undefined): void;
-  /** Runs before the next object is answered. */
-  beforeRead(act: () => Promise<unknown>): void;
+  /** Runs before the next object is sent, or the next one that comes in one piece is answered. */
+  before(method: "GET" | "PUT", act: () => Promise<unknown>): void;
   stop(): Promise<void>;
 }
 
@@ -29,7 +29,12 @@ export async function startS3(): Promise<S3Server> {
   const uploads = new Map<string, { key: string; parts: Map<number, Buffer> }>();
   let broken = false;
   let failure: string | undefined;
-  let waiting: (() => Promise<unknown>) | undefined;
+  const waiting = new Map<string, () => Promise<unknown>>();
+  const waited = async (method: string): Promise<void> => {
+    const act = waiting.get(method);
+    waiting.delete(method);
+    await act?.();
+  };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece as Buffer);
@@ -44,11 +49,10 @@ export async function startS3(): Promise<S3Server> {
     switch (call.trim()) {
       case "PUT":
         objects.set(key, body);
+        await waited("PUT");
         return void response.writeHead(200, { ETag: etag(body) }).end();
       case "GET": {
-        const act = waiting;
-        waiting = undefined;
-        await act?.();
+        await waited("GET");
         return sendObject(objects.get(key), request, response);
       }
       case "DELETE":
@@ -103,8 +107,8 @@ export async function startS3(): Promise<S3Server> {
     breakDown(value) {
       broken = value;
     },
-    beforeRead(act) {
-      waiting = act;
+    before(method, act) {
+      waiting.set(method, act);
     },
     failCompletion(body) {
       failure = body;

@@ -47,20 +47,28 @@ export async function variantOf(deps: FileDeps, source: Source, wish: Transform)
 }
 
 async function make(deps: FileDeps, source: Source, wish: Transform): Promise<Variant> {
-  const { contents, ledger, clock } = deps;
+  const { contents } = deps;
   const load = () => contentBytes(contents.store, source.key, source.size);
   const { bytes, mimetype } = await transform(load, source.mimetype, wish);
   const key = await contents.write(once(bytes));
   const variant: Variant = {
     ...{ content: source.key, name: variantName(wish), key, mimetype, size: bytes.length },
   };
-  const first = await ledger.addVariant(variant, clock.now()).catch(async (error: unknown) => {
-    await contents.discard(key);
-    throw error;
-  });
+  const first = await noted(deps, variant);
   await (first ? contents.settle(key) : contents.discard(key));
   await makeRoom(deps, source.key);
   return first ? variant : ((await findVariant(deps, source, wish)) ?? gone());
+}
+
+/** @returns false when another instance has noted the same picture before */
+async function noted({ contents, ledger, clock }: FileDeps, variant: Variant): Promise<boolean> {
+  try {
+    await contents.claim(variant.key);
+    return await ledger.addVariant(variant, clock.now());
+  } catch (error) {
+    await contents.discard(variant.key);
+    throw error;
+  }
 }
 
 /** Those beyond the bound go, and all when the file went while its picture was made. */

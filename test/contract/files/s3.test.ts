@@ -128,6 +128,16 @@ describe("files in a bucket", () => {
     },
   );
 
+  test("a picture whose bytes were given up for lost while they were stored is not recorded: 503", async () => {
+    const { id } = await uploaded(admin, await picture(60, 30), "p.png", { isPublic: "true" });
+    const before = { ...(await keptIn(database)), objects: s3.objects.size };
+    const pending = database.db().collection("_content_pending");
+    s3.before("PUT", () => pending.updateMany({}, { $set: { taken: true } }));
+    expect((await fetch(`${stack.appUrl}/assets/${id}?width=10`)).status).toBe(503);
+    expect({ ...(await keptIn(database)), objects: s3.objects.size }).toEqual(before);
+    expect((await fetch(`${stack.appUrl}/assets/${id}?width=10`)).status).toBe(200);
+  });
+
   describe("a download whose bytes can't be read", () => {
     test("is 503 like anything else, with none of the file's headers, while the bucket is down", async () => {
       const { id } = await uploaded(admin, "hello", "a.txt", { isPublic: "true" });
@@ -146,7 +156,9 @@ describe("files in a bucket", () => {
     // Of the data service itself: the gateway sends a GET again whose connection was cut.
     test("gives the new content when the file was replaced in that moment", async () => {
       const { id } = await uploaded(admin, "former", "a.txt", { isPublic: "true" });
-      s3.beforeRead(() => admin.send("PATCH", `/svc_file/${id}`, { body: fileForm("new content", "b.txt") }));
+      s3.before("GET", () =>
+        admin.send("PATCH", `/svc_file/${id}`, { body: fileForm("new content", "b.txt") }),
+      );
       const answer = await fetch(`${stack.dataUrl}/assets/${id}`);
       expect([answer.status, await answer.text()]).toEqual([200, "new content"]);
       expect(answer.headers.get("content-disposition")).toContain("b.txt");
@@ -154,7 +166,7 @@ describe("files in a bucket", () => {
 
     test("is 404 when the file was deleted in that moment", async () => {
       const { id } = await uploaded(admin, "former", "a.txt");
-      s3.beforeRead(() => admin.delete(`/svc_file/${id}`));
+      s3.before("GET", () => admin.delete(`/svc_file/${id}`));
       const answer = await fetch(`${stack.dataUrl}/assets/${id}`, { headers });
       expect([answer.status, (await answer.json()).error.code]).toEqual([404, "NOT_FOUND"]);
     });
