@@ -407,6 +407,21 @@ describe("rules for changing", () => {
   });
 });
 
+describe("a preset whose variable has no value", () => {
+  const OWN = { role: null, action: "create", presets: { owner: "$user.id" } };
+  const owners = async () => (await admin.get("/notes", { filter: { title: "new" } })).body.data;
+
+  it("sets null, and a check beside it keeps out who has none", async () => {
+    const { id } = await rule(OWN);
+    expect((await anyone.post("/notes", { title: "new", owner: bobId })).status).toBe(201);
+    expect(await owners()).toMatchObject([{ owner: null }]);
+    await admin.patch(`/svc_permission/${id}`, { check: { owner: "$user.id" } });
+    expect((await anyone.post("/notes", { title: "new" })).status).toBe(403);
+    expect((await ann.post("/notes", { title: "new" })).status).toBe(201);
+    expect(await owners()).toMatchObject([{ owner: null }, { owner: { id: annId } }]);
+  });
+});
+
 describe("a rule for signing up", () => {
   const SIGN_UP = { role: null, table: "svc_user", action: "create", fields: "email,password,name" };
   const someone = (name: string) => ({ email: `${name}@example.com`, password: `${name}'s password`, name });

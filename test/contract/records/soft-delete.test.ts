@@ -396,6 +396,23 @@ describe("POST /{table}/{id}/restore", () => {
     expect((await editor.post(`/posts/${blue.id}/restore`)).status).toBe(200);
   });
 
+  it("is no way back from what others have deleted, with a rule for living records alone", async () => {
+    const [mine, taken] = await Promise.all(
+      ["mine", "taken"].map((title) => make(admin, "posts", { title, team: "green" })),
+    );
+    const author = { ...people.editor, email: "author@example.com" };
+    const api = await user("authors of living posts", author, [
+      { table: "posts", action: "read" },
+      { table: "posts", action: "delete", filter: { team: "green", deletedAt: null } },
+    ]);
+    expect((await api.delete(`/posts/${mine.id}`)).status).toBe(200);
+    expect((await admin.delete(`/posts/${taken.id}`)).status).toBe(200);
+    for (const { id } of [mine, taken]) {
+      expect((await api.post(`/posts/${id}/restore`)).status).toBeGreaterThanOrEqual(403);
+      expect((await admin.patch(`/posts/${id}`, { title: "moved" })).status).toBe(404);
+    }
+  });
+
   it("is 404 for what was never there, and for a table that keeps nothing", async () => {
     expect((await admin.post("/posts/000000000000000000000000/restore")).status).toBe(404);
     const plain = await make(admin, "plain", { title: "x" });
