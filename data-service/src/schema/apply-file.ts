@@ -116,8 +116,8 @@ async function differenceOf(
   const { name } = table;
   const isNew = first.includes(CREATED);
   try {
-    if (isNew) requireOwnCollection(buildCatalog(0, definitions, deps.systemTables), existing);
     const plan = planChange(deps, definitions, existing.id, changeBody(table, existing), true);
+    if (isNew) requireOwnCollection(buildCatalog(0, definitions, deps.systemTables), existing);
     const steps = isNew ? [] : plan.steps.map(stepText);
     // Documents that a new table adopts may be against it.
     const hasRecords = !isNew || existing.storage.adopted === true;
