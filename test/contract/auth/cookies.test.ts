@@ -185,7 +185,15 @@ describe("the gateway refreshes", () => {
     expect(await generation(browser)).toBe(5);
   });
 
-  it("for nobody on log-in, and never shows the new token to the page", async () => {
+  it("for nobody on log-in", async () => {
+    const before = await generation(browser);
+    const jar = Browser.with(stack, { refreshToken: browser.cookies.refreshToken });
+    const answer = await jar.post("/login", { ...stack.admin, password: "wrong password" });
+    expect([answer.status, setCookies(answer)]).toEqual([401, []]);
+    expect(await generation(browser)).toBe(before);
+  });
+
+  it("and never shows the new token to the page", async () => {
     const jar = Browser.with(stack, { refreshToken: browser.cookies.refreshToken });
     const { headers, body } = await jar.get("/me");
     expect(JSON.stringify([...headers].filter(([name]) => name !== "set-cookie"))).not.toMatch(/eyJ|svc_rt_/);

@@ -177,14 +177,14 @@ describe("a change of many", () => {
   );
 
   it("changes thousands", async () => {
-    for (let batch = 0; batch < 1; batch += 1)
+    for (let batch = 0; batch < 2; batch += 1)
       await admin.post(
         "/tasks",
         Array.from({ length: 1_000 }, () => ({ title: "many" })),
         { fields: "id" },
       );
     const filter = { title: "many" };
-    expect(many(await change(admin, { done: true }, { filter }))).toEqual([200, 1_000, 1_000]);
-    expect(many(await remove(admin, { filter }))).toEqual([200, 1_000, 1_000]);
+    expect(many(await change(admin, { done: true }, { filter }))).toEqual([200, 2_000, 2_000]);
+    expect(many(await remove(admin, { filter }))).toEqual([200, 2_000, 2_000]);
   });
 });
