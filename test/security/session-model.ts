@@ -197,8 +197,8 @@ export class SessionModel {
 
   #caller(jar: JarNumber): Caller {
     const { access, refresh } = this.jar(jar);
-    // Nothing is refreshed before it has to be, not even where the session has ended.
-    if (access !== undefined) return { session: alive(access.session), cookies: "kept" };
+    // Nothing is refreshed before it has to be; that a session has ended shows when its token is refused.
+    if (access?.session.isAlive === true) return { session: access.session, cookies: "kept" };
     if (refresh === undefined) return { session: undefined, cookies: "kept" };
     const session = this.#refreshed(refresh);
     if (session === undefined) this.#jars.set(jar, {});
