@@ -2,6 +2,7 @@
 import { errorHandler, notFound, requestContext } from "@portico/shared/http-context";
 import { shedLoad } from "@portico/shared/load-shedding";
 import { matchedRoute, metricsPage } from "@portico/shared/metrics";
+import { cutUnread } from "@portico/shared/unread-answers";
 import { watchRequests } from "@portico/shared/watch-requests";
 import express, {
   type ErrorRequestHandler,
@@ -49,7 +50,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   const watch = watchRequests(metrics.registry, isTraced, (request) => matchedRoute(request) ?? "none");
   for (const handler of watch.handlers) app.use(handler);
   app.use(requestContext(logger, (path) => `/api${path}`));
-  app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS }));
+  app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS }), cutUnread(config));
   if (config.rateLimitPerMinute > 0) app.use(requestLimit(auth.throttle, config.rateLimitPerMinute));
   app.use(methodOverride);
   app.use(internalRoutes(deps.identity));

@@ -65,6 +65,7 @@ describe("readConfig", () => {
       maxInFlight: 1_000,
       maxEventLoopDelayMs: 1_000,
       maxWaitMs: 1_000,
+      answerStallMs: 60_000,
     });
     expect(Object.isFrozen(readConfig({}))).toBe(true);
   });

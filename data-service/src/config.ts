@@ -6,13 +6,14 @@ import { SERVICE_SECRET_MIN } from "@portico/shared/kept-secret";
 import { type OverloadLimits, readOverloadLimits } from "@portico/shared/load-shedding";
 import { readOtlpEndpoint } from "@portico/shared/tracing";
 import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
+import { type AnswerLimits, readAnswerLimits } from "@portico/shared/unread-answers";
 import { emailProblem, normalizeEmail } from "./auth/email.js";
 import { passwordProblem } from "./auth/password-problem.js";
 import { readS3Settings, type S3Settings } from "./files/s3-settings.js";
 import { THRESHOLDS } from "./query/plan/thresholds.js";
 
 /** The settings of the data service. Each field names its variable. */
-export interface Config extends OverloadLimits {
+export interface Config extends OverloadLimits, AnswerLimits {
   /** NODE_ENV is `production`: secrets must be given, demo content is refused. */
   readonly production: boolean;
   /** APP_URL, as an origin: the issuer of access tokens. */
@@ -143,6 +144,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     accessTokenTtlSeconds: reader.integer("ACCESS_TOKEN_TTL_SECONDS", 900, { min: 1, max: 3600 }),
     otlpEndpoint: readOtlpEndpoint(reader),
     ...readOverloadLimits(reader),
+    ...readAnswerLimits(reader),
   };
   reader.done();
   return Object.freeze(config);

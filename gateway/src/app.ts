@@ -2,6 +2,7 @@
 import { errorHandler, notFound, requestContext } from "@portico/shared/http-context";
 import { shedLoad } from "@portico/shared/load-shedding";
 import { onlyMethods } from "@portico/shared/only-methods";
+import { cutUnread } from "@portico/shared/unread-answers";
 import { watchRequests } from "@portico/shared/watch-requests";
 import cookieParser from "cookie-parser";
 import express, { type Express, Router } from "express";
@@ -44,7 +45,7 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   for (const handler of watch.handlers) app.use(handler);
 
   app.use("/api", cors(config.allowedOrigins), cookieParser());
-  app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS }));
+  app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS }), cutUnread(config));
   app.use(ownRoutes(room));
   app.use(proxyRoute(room));
 

@@ -7,11 +7,12 @@ import { type OverloadLimits, readOverloadLimits } from "@portico/shared/load-sh
 import { BODY_TIMEOUTS, type BodyTimeouts } from "@portico/shared/server";
 import { readOtlpEndpoint } from "@portico/shared/tracing";
 import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
+import { type AnswerLimits, readAnswerLimits } from "@portico/shared/unread-answers";
 import { readDevelopmentProvider } from "./oauth/development/provider.js";
 import { type Providers, readProviders } from "./oauth/provider-settings.js";
 
 /** The settings of the gateway. Each field names its variable. */
-export interface Config extends OverloadLimits {
+export interface Config extends OverloadLimits, AnswerLimits {
   /** NODE_ENV is `production`: a public address must be https. */
   readonly production: boolean;
   /** APP_URL, as an origin: cookie, CSRF and redirect rules follow it. */
@@ -125,6 +126,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     metricsHost: reader.text("METRICS_HOST", "127.0.0.1"),
     otlpEndpoint: readOtlpEndpoint(reader),
     ...readOverloadLimits(reader),
+    ...readAnswerLimits(reader),
     limits: LIMITS,
   };
   reader.done();

@@ -2,7 +2,10 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { MongoClient } from "mongodb";
 import { type Rig, readError, startRig } from "../gateway/support/rig.js";
+import { signIn } from "../support/api.js";
+import { openCursors } from "../support/slow-reader.js";
 import { startStack } from "../support/stack.js";
 import { scrape, total } from "./prometheus.js";
 
@@ -37,6 +40,15 @@ describe("the gateway", () => {
     for (const finish of held) finish();
     for (const answer of taken) expect(await (await answer).text()).toBe("done");
     expect((await rig.call("/api/posts")).status).toBe(200);
+  });
+
+  it("gets its places back from clients that stop reading", async () => {
+    rig = await startRig({ MAX_IN_FLIGHT: "2", ANSWER_STALL_MS: "500" });
+    rig.upstream.on("GET /big", (_arrived, response) => void response.end(LARGE));
+    const idle = [await unreadAnswer(rig.url, "/api/big"), await unreadAnswer(rig.url, "/api/big")];
+    expect(await firstStatus(rig, (status) => status === 503)).toBe(503);
+    expect(await firstStatus(rig, (status) => status === 200)).toBe(200);
+    for (const socket of idle) socket.destroy();
   });
 
   it("does not count those who only listen for events, however long they do", async () => {
@@ -172,6 +184,34 @@ describe("the data service", () => {
   });
 });
 
+describe("a data service whose clients stop reading", () => {
+  it("gets its places back, and lets go of their cursors", async () => {
+    const stack = await startStack({ env: { MAX_IN_FLIGHT: "2", ANSWER_STALL_MS: "1000" } });
+    const root = await signIn(stack.dataUrl, stack.admin);
+    await root.post("/svc_table", { name: "big", columns: [{ name: "text", type: "text" }] });
+    const text = "x".repeat(10_000);
+    for (let part = 0; part < 20; part += 1)
+      await root.post(
+        "/big",
+        Array.from({ length: 100 }, () => ({ text })),
+      );
+    const { body } = await root.post("/auth/login", stack.admin);
+    const caller = [`Authorization: Bearer ${body.accessToken}`];
+    // More than there are places: one may still be taken by what was asked before.
+    const idle = await Promise.all(
+      [1, 2, 3, 4].map(() => unreadAnswer(stack.dataUrl, "/big?limit=0", caller)),
+    );
+    const statusIs = (wanted: number) => async () => (await root.get("/big?limit=1")).status === wanted;
+    await until(statusIs(503));
+    await until(statusIs(200));
+    const client = await MongoClient.connect(stack.mongodbUrl);
+    await until(async () => (await openCursors(client)).length === 0);
+    await client.close();
+    for (const socket of idle) socket.destroy();
+    await stack.stop();
+  });
+});
+
 /** The first status that is as wanted; the last one when none comes in time. */
 async function firstStatus(rig: Rig, isWanted: (status: number) => boolean): Promise<number> {
   let status = 0;
@@ -190,6 +230,18 @@ async function until(isDone: () => Promise<boolean>): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   throw new Error("it did not come to pass");
+}
+
+/** More than the buffers between two processes hold. */
+const LARGE = Buffer.alloc(32 * 1024 * 1024, "x");
+
+/** A request whose answer is not read. */
+async function unreadAnswer(url: string, path: string, headers: readonly string[] = []): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname).on("error", () => {});
+  await once(socket, "connect");
+  socket.pause().write(`${[`GET ${path} HTTP/1.1`, "Host: a", ...headers].join("\r\n")}\r\n\r\n`);
+  return socket;
 }
 
 /** A request whose body lacks its last byte. */

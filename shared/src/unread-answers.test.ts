@@ -1,0 +1,98 @@
+// Clients that stop reading are cut; those who read slowly, or wait long for an answer, are not.
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { afterEach, describe, expect, it } from "@jest/globals";
+import express, { type Response } from "express";
+import { listen, type RunningServer } from "./server.js";
+import { cutUnread } from "./unread-answers.js";
+
+const STALL_MS = 400;
+/** More than the buffers of both ends hold. */
+const BYTES = 32 * 1024 * 1024;
+const PIECE = Buffer.alloc(64 * 1024, "x");
+
+let server: RunningServer | undefined;
+let client: Socket | undefined;
+
+afterEach(async () => {
+  client?.destroy();
+  await server?.stop();
+});
+
+/** As lists are sent: the next piece when the one before it has gone. */
+function sendInPieces(response: Response): void {
+  const pieces = Array.from({ length: BYTES / PIECE.length }, () => PIECE);
+  pipeline(Readable.from(pieces), response).catch(() => {});
+}
+
+const sendAtOnce = (response: Response): void => void response.end(Buffer.alloc(BYTES, "x"));
+
+/** Asks for an answer, of which nothing is read. */
+async function ask(answer: (response: Response) => unknown): Promise<{ response: Response; socket: Socket }> {
+  const app = express().use(cutUnread({ answerStallMs: STALL_MS }));
+  const asked = new Promise<Response>((resolve) => {
+    app.use((_request, response) => {
+      resolve(response);
+      answer(response);
+    });
+  });
+  server = await listen(app, { host: "127.0.0.1", port: 0, portVariable: "PORT" });
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  client = socket;
+  socket.on("error", () => {}).pause();
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  return { response: await asked, socket };
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe("an answer", () => {
+  it.each([
+    ["in pieces", sendInPieces],
+    ["in one piece", sendAtOnce],
+  ])("of which nothing is taken is cut: %s", async (_how, answer) => {
+    const { response, socket } = await ask(answer);
+    await once(response, "close");
+    let bytes = 0;
+    socket.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
+    const closed = once(socket, "close");
+    socket.resume();
+    await closed;
+    expect(bytes).toBeLessThan(BYTES);
+  });
+
+  it.each([
+    ["in pieces", sendInPieces],
+    ["in one piece", sendAtOnce],
+  ])("that is taken bit by bit is whole: %s", async (_how, answer) => {
+    const { response, socket } = await ask(answer);
+    const began = performance.now();
+    let bytes = 0;
+    socket.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      socket.pause();
+    });
+    // So many at once that each turn lets the other end send.
+    while (!socket.readableEnded && !socket.destroyed) {
+      for (let turn = 0; turn < 60; turn += 1) {
+        socket.resume();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await pause(STALL_MS / 8);
+    }
+    expect(response.writableFinished).toBe(true);
+    expect(bytes).toBeGreaterThan(BYTES);
+    expect(performance.now() - began).toBeGreaterThan(2 * STALL_MS);
+  });
+
+  it("may be long in coming", async () => {
+    const { response, socket } = await ask((waiting) => setTimeout(() => waiting.end("late"), 3 * STALL_MS));
+    socket.resume();
+    await once(response, "close");
+    expect(response.writableFinished).toBe(true);
+  });
+});
