@@ -63,6 +63,29 @@ describe("stopping", () => {
     expect(Date.now() - started).toBeLessThan(1_000);
   });
 
+  it("does not wait for a stream of events that begins only then", async () => {
+    const rig = await startRig();
+    let begin = (): void => {};
+    const asked = new Promise<void>((resolve) => {
+      rig.upstream.on("GET /posts/changes", (_arrived, response) => {
+        begin = () =>
+          void response.writeHead(200, { "Content-Type": "text/event-stream" }).write("event: ready\n\n");
+        resolve();
+      });
+    });
+    const stream = rig.call("/api/posts/changes").then(
+      (response) => response.text(),
+      () => "cut",
+    );
+    await asked;
+    const stopped = rig.stop();
+    const started = Date.now();
+    begin();
+    expect(await stream.catch(() => "cut")).toBe("cut");
+    await stopped;
+    expect(Date.now() - started).toBeLessThan(5_000);
+  });
+
   it("does not wait for the keep-alive time of an answer that had begun", async () => {
     const rig = await startRig();
     let finish = (): void => {};

@@ -47,6 +47,7 @@ export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): For
   const repeated = new WeakSet<Exchange>();
   const renewals = new WeakMap<Exchange, () => Promise<void>>();
   const streams = new Set<Response>();
+  let isEnding = false;
   const agent = makeAgent(dataServiceUrl);
 
   const proxy = createProxyMiddleware<Request, Response>({
@@ -103,7 +104,15 @@ export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): For
       exchanges.set(request, exchange);
       if (exchange.canSendAgain) return sendAgain(exchange, request);
     }
-    if (isEventStream(answer) && request.res !== undefined) keepWhileOpen(streams, request.res);
+    if (isEventStream(answer) && request.res !== undefined) {
+      // One that begins while the process stops would be there when all others have ended.
+      if (isEnding) {
+        answer.destroy();
+        request.res.destroy();
+        return;
+      }
+      keepWhileOpen(streams, request.res);
+    }
     exchange.answered(answer);
   };
 
@@ -137,6 +146,7 @@ export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): For
   };
   return Object.assign(forward, {
     endStreams: () => {
+      isEnding = true;
       // Half an event may have been sent: a client that finds no end of it throws it away.
       for (const response of streams) response.destroy();
     },
