@@ -66,7 +66,7 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
   return (thrown, request, response, _next) => {
     const error = asAppError(thrown);
     const { correlationId: id, publicPath } = contextOf(request);
-    if (error.status >= 500) logger.error({ correlationId: id, err: error.cause ?? thrown }, error.message);
+    if (isFailure(error)) logger.error({ correlationId: id, err: error.cause ?? thrown }, error.message);
     if (response.headersSent) {
       // The client must see a broken transfer, never a short answer that looks whole.
       response.destroy();
@@ -77,6 +77,11 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
       errorBody(error, { path: publicPath, method: request.method, correlationId: id }, new Date()),
     );
   };
+}
+
+/** Something has gone wrong here, and is not just refused: of a refusal, such as one for overload, the request's line says all. */
+function isFailure({ status, code, cause }: AppError): boolean {
+  return status >= 500 && (cause !== undefined || code === "INTERNAL_ERROR");
 }
 
 const EXPRESS_CODES: Readonly<Record<number, ErrorCode>> = {
