@@ -176,6 +176,17 @@ describe("what is recorded", () => {
     }
   });
 
+  it("another address, and an account that is woken again", async () => {
+    const { id } = await make(admin, "svc_user", { email: "dot@example.com", isActive: false });
+    const patch = (change: object) => admin.patch(`/svc_user/${id}`, change).then(entriesOf);
+    const about = { userId: id, details: { by: adminId } };
+    expect(await patch({ email: "dorothy@example.com" })).toMatchObject([
+      { event: "email.changed", ...about },
+    ]);
+    expect(await patch({ isActive: true })).toMatchObject([{ event: "user.activated", ...about }]);
+    expect(await patch({ isActive: false })).toMatchObject([{ event: "user.deactivated", ...about }]);
+  });
+
   it("a token made and revoked, without the token", async () => {
     const api = await signIn(base, ANN);
     const made = await api.post("/auth/api-tokens", { name: "ci", expiresAt: "never" });

@@ -75,6 +75,13 @@ describe("POST /svc_file", () => {
   });
 });
 
+/** An upload that stops in the middle of its file. */
+async function* withoutEnd(): AsyncGenerator<Buffer> {
+  const whole = multipartBody([filePart("file", "x.txt", "text/plain", "x".repeat(LIMIT / 2))]);
+  yield whole.subarray(0, whole.length / 2);
+  await new Promise(() => {});
+}
+
 describe("what an upload refuses", () => {
   const form = (...parts: [name: string, value: string | Blob, filename?: string][]): FormData => {
     const made = new FormData();
@@ -154,6 +161,17 @@ describe("what an upload refuses", () => {
     const stranger = await signIn(`${stack.appUrl}/api`, nobody);
     const statuses = [(await upload(anonymous, "x", "x")).status, (await upload(stranger, "x", "x")).status];
     expect(statuses).toEqual([401, 403]);
+    const { body } = await apiOf(`${stack.appUrl}/api`).post("/auth/login", nobody);
+    const token = { Authorization: `Bearer ${body.accessToken}` };
+    // Whoever reads the body first waits for its end, which never comes.
+    const answers = await Promise.all(
+      [`${stack.appUrl}/api`, stack.dataUrl].flatMap((base) =>
+        [{}, token].map((headers) =>
+          sendBody("POST", `${base}/svc_file`, { ...headers, "Content-Type": MULTIPART }, withoutEnd()),
+        ),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([401, 403, 401, 403]);
     expect(await keptIn(database)).toEqual(before);
   });
 

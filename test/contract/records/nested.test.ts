@@ -341,4 +341,24 @@ describe("records inside a body", () => {
     const starred = await ann.post("/authors", { name: "Zoe", star: { size: 1 } });
     expect([starred.status, starred.body.message]).toEqual([400, ["star: unknown field"]]);
   });
+
+  it("may be a thousand for each record of the request, and no more", async () => {
+    const author = { name: "Ann" };
+    const comments = (count: number) => Array.from({ length: count }, (_, at) => ({ text: `${at}` }));
+    const post = (count: number, name: string) => ({
+      title: "x",
+      author: { name },
+      comments: comments(count),
+    });
+    const { id } = await make(admin, "authors", author);
+    const one = await admin.post("/posts", { title: "x", author: id, comments: comments(1_000) });
+    expect(one.status).toBe(201);
+    const before = await counts();
+    const more = await admin.post("/posts", { title: "x", author: id, comments: comments(1_001) });
+    expect([more.status, more.body.message]).toEqual([400, [expect.stringMatching(/^comments.*1,?000/)]]);
+    // The author is one of them.
+    const list = await admin.post("/posts", [post(999, "Bob"), post(1_000, "Cid")]);
+    expect([list.status, await counts()]).toEqual([400, before]);
+    expect((await admin.post("/posts", [post(999, "Bob"), post(999, "Cid")])).status).toBe(201);
+  });
 });

@@ -1,0 +1,97 @@
+// Contract 8: what of the road through a provider stands in svc_audit.
+import { afterAll, beforeAll, beforeEach, expect, it } from "@jest/globals";
+import { type Api, asAdmin } from "../support/api.js";
+import { become, newPeople } from "./support/providers.js";
+import { type OAuthSystem, signInOnApp, startOAuthSystem } from "./support/system.js";
+import type { Traveller } from "./support/traveller.js";
+
+let system: OAuthSystem;
+let admin: Api;
+let browser: Traveller;
+let api: string;
+let email: string;
+let count = 0;
+const password = "her own password";
+
+beforeAll(async () => {
+  system = await startOAuthSystem();
+  api = `${system.stack.appUrl}/api`;
+  admin = await asAdmin(system.stack);
+});
+afterAll(() => system?.stop());
+
+beforeEach(() => {
+  count += 1;
+  email = `ann${count}@example.com`;
+  become(system.providers, newPeople(`ann${count}`));
+  browser = system.traveller();
+});
+
+const ownPage = () => ({ Origin: system.stack.appUrl, "Sec-Fetch-Site": "same-origin" });
+const JSON_TYPE = { "Content-Type": "application/json" };
+
+/** What was recorded while something was done, refusals by permission left out. */
+async function recorded(act: () => Promise<unknown>): Promise<object[]> {
+  const before = (await admin.get("/svc_audit", { fields: "id", limit: "0" })).body.data;
+  await act();
+  const known = new Set(before.map(({ id }: { id: string }) => id));
+  const { data } = (await admin.get("/svc_audit", { sort: "createdAt", limit: "0" })).body;
+  return data
+    .filter(({ id }: { id: string }) => !known.has(id))
+    .map(({ event, userId, details }: Record<string, unknown>) => ({ event, userId, details }));
+}
+
+const userId = async (): Promise<string> =>
+  (await admin.get("/svc_user", { filter: { email } })).body.data[0].id;
+
+async function signedIn(): Promise<string> {
+  await admin.post("/svc_user", { email, password });
+  const body = JSON.stringify({ email, password });
+  const { status } = await browser.go(`${api}/login`, { method: "POST", headers: JSON_TYPE, body });
+  expect(status).toBe(200);
+  return userId();
+}
+
+async function link(): Promise<string> {
+  const answer = await browser.go(`${api}/auth/google/link`, {
+    ...{ method: "POST", headers: { ...JSON_TYPE, ...ownPage() } },
+    body: JSON.stringify({ redirect: `${system.stack.appUrl}/settings` }),
+  });
+  return (await browser.travel(JSON.parse(answer.text).url)).end;
+}
+
+it("a sign-in is recorded as one, for the user it made", async () => {
+  const entries = await recorded(() => signInOnApp(browser, system.stack, "google"));
+  const [details, id] = [{ provider: "google" }, await userId()];
+  expect(entries).toEqual([{ event: "oauth.sign-in", userId: id, details }]);
+});
+
+it("a sign-in that finds the user by e-mail is recorded as a link and a sign-in", async () => {
+  const id = (await admin.post("/svc_user", { email })).body.data[0].id;
+  const entries = await recorded(() => signInOnApp(browser, system.stack, "google"));
+  const details = { provider: "google" };
+  expect(entries).toEqual([
+    { event: "oauth.link", userId: id, details },
+    { event: "oauth.sign-in", userId: id, details },
+  ]);
+});
+
+it("connecting and disconnecting a provider are recorded as such", async () => {
+  const id = await signedIn();
+  const connected = await recorded(link);
+  expect(connected).toEqual([{ event: "oauth.link", userId: id, details: { provider: "google" } }]);
+  const { text } = await browser.go(`${api}/me/oauth-accounts`);
+  const accountId: string = JSON.parse(text).data[0].id;
+  const disconnected = await recorded(() =>
+    browser.go(`${api}/me/oauth-accounts/${accountId}`, { method: "DELETE", headers: ownPage() }),
+  );
+  expect(disconnected).toEqual([{ event: "oauth.unlink", userId: id, details: { accountId } }]);
+});
+
+it("a refused sign-in is recorded with what it was refused for", async () => {
+  await admin.post("/svc_user", { email, password });
+  // Facebook's word on an address proves nothing.
+  const entries = await recorded(() => signInOnApp(browser, system.stack, "facebook"));
+  const details = { provider: "facebook", error: "email_in_use" };
+  expect(entries).toEqual([{ event: "oauth.refused", userId: null, details }]);
+});
