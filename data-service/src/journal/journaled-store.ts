@@ -317,7 +317,10 @@ function changesNothing({ updatedAt }: Table, before: StoredRecord, wish: Wish):
   return isSet && Object.keys($unset).every((field) => before[field] === undefined);
 }
 
+/** A unique value that is taken, a validator that is against it, a record that is too large. */
+const REFUSALS: readonly string[] = ["DUPLICATE_RESOURCE", "CONFLICT", "BAD_REQUEST"];
+
 /** The database has answered, and has written nothing (of the record at which it refused). */
 function isRefusal(error: unknown): boolean {
-  return error instanceof AppError && (error.code === "DUPLICATE_RESOURCE" || error.code === "CONFLICT");
+  return error instanceof AppError && REFUSALS.includes(error.code);
 }

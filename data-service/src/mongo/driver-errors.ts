@@ -3,6 +3,7 @@ import { AppError, unavailable } from "@portico/shared/app-error";
 import {
   MongoBulkWriteError,
   MongoError,
+  MongoInvalidArgumentError,
   MongoNetworkError,
   MongoServerError,
   MongoSystemError,
@@ -23,6 +24,11 @@ const AWAY = [6, 7, 89, 91, 189, 10_107, 11_600, 11_602, 13_435, 13_436];
 const INTERRUPTED = [43, 175, 237, 365];
 /** A document, a parent with its children, or all children of a join, beyond what the server holds at once. */
 const TOO_LARGE = [4_568, 10_334, 17_419, 17_420];
+
+/** What the server says of a document that is too large to be inserted. */
+const BAD_VALUE = 2;
+/** What the driver says of one, and its encoder, whose buffer has 17 MB. */
+const BEFORE_SENDING = /larger than the maximum size|The value of "offset" is out of range/;
 
 /** The refusal for a failed database call; anything unforeseen stays what it is and becomes a 500. */
 export function asRefusal(error: unknown, table?: Table): unknown {
@@ -86,7 +92,7 @@ function serverRefusal(error: MongoServerError, table: Table | undefined): unkno
   if (isInterrupted(error)) return interrupted(error);
   if (error.code === OUT_OF_DISK_SPACE)
     return unavailable("The database's disk is nearly full; try again when there is room.", 60, error);
-  if (typeof error.code === "number" && TOO_LARGE.includes(error.code)) {
+  if (isTooLarge(error)) {
     return new AppError("BAD_REQUEST", {
       message: "The answer holds a record with more than 16 MB; ask for fewer fields or related records.",
       cause: error,
@@ -99,6 +105,29 @@ function serverRefusal(error: MongoServerError, table: Table | undefined): unkno
 export function tookTooLong(cause?: unknown): AppError {
   const message = "The query took too long; filter by fewer records or by an indexed column.";
   return new AppError("QUERY_TIMEOUT", { message, cause });
+}
+
+function isTooLarge({ code }: MongoServerError): boolean {
+  return typeof code === "number" && TOO_LARGE.includes(code);
+}
+
+/** For a failed write. @throws AppError 400 for a record of more than 16 MB, anything else as it is */
+export function refuseTooLarge(error: unknown): never {
+  if (!isTooLargeToWrite(error)) throw error;
+  const message =
+    "The record would be larger than 16 MB, which is as much as the database takes; make it smaller.";
+  throw new AppError("BAD_REQUEST", { message, cause: error });
+}
+
+/**
+ * The driver looks at several documents before it sends any, and has no room for one that is much too large; the server
+ * looks at what it is sent.
+ */
+function isTooLargeToWrite(error: unknown): boolean {
+  if (error instanceof MongoServerError)
+    return isTooLarge(error) || (error.code === BAD_VALUE && /too large/.test(error.message));
+  const isOurs = error instanceof MongoInvalidArgumentError || !(error instanceof MongoError);
+  return isOurs && error instanceof Error && BEFORE_SENDING.test(error.message);
 }
 
 /** Can an operator of the update do nothing with what it found in a field? */

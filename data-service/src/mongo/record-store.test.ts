@@ -141,3 +141,37 @@ describe("a read whose index is dropped meanwhile", () => {
     });
   });
 });
+
+describe("a record that would be too large", () => {
+  const HALF = "x".repeat(9 * 1024 * 1024);
+  const tooLarge = {
+    code: "BAD_REQUEST",
+    message: expect.stringMatching(/^The record would be larger than 16 MB/),
+  };
+  const store = () => storeWith(PATIENCE_MS);
+  const large = (id: number) => ({ _id: id, one: HALF, two: HALF });
+
+  afterEach(async () => {
+    await database.db.collection<{ _id: number }>("items").deleteMany({ _id: { $lt: 0 } });
+  });
+
+  it.each([
+    [
+      "alone",
+      () => store().insert(table, [{ _id: -1, one: HALF, two: HALF.slice(2 * 1024 * 1024 - 5_000) }]),
+    ],
+    ["alone and beyond what can be encoded", () => store().insert(table, [large(-1)])],
+    ["with others", () => store().insert(table, [{ _id: -2 }, large(-1)])],
+  ])("is not inserted, and said to be so: %s", async (_how, insert) => {
+    await expect(insert()).rejects.toMatchObject(tooLarge);
+    expect(await store().byIds(table, [-1], { _id: 1 })).toEqual([]);
+  });
+
+  it("is not made of a smaller one", async () => {
+    await store().insert(table, [{ _id: -3, one: HALF }]);
+    const change = { $set: { two: HALF } };
+    await expect(store().update(table, { _id: -3 }, change)).rejects.toMatchObject(tooLarge);
+    await expect(store().updateById(table, -3, change, { _id: 1 })).rejects.toMatchObject(tooLarge);
+    expect(await store().byIds(table, [-3], { two: 1 })).toEqual([{ _id: -3 }]);
+  });
+});

@@ -13,7 +13,14 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Document, Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
-import { asRefusal, isInterrupted, isLost, isTypeMismatch, tookTooLong } from "./driver-errors.js";
+import {
+  asRefusal,
+  isInterrupted,
+  isLost,
+  isTypeMismatch,
+  refuseTooLarge,
+  tookTooLong,
+} from "./driver-errors.js";
 import { type ExecutionReport, reportOf } from "./execution-report.js";
 import { findForm } from "./find-form.js";
 import { GatheredInserts } from "./gathered-inserts.js";
@@ -77,6 +84,8 @@ const POSITION = "__at";
 const BATCH_SIZE = 500;
 /** Documents that are handed over together. */
 const AT_ONCE = 50;
+/** How often it is looked whether a cursor that is to be killed is open by now. */
+const OPENING_MS = 20;
 /** A read that the database ends by its own doing is begun this often, before it counts as failed. */
 const READ_ATTEMPTS = 3;
 
@@ -215,7 +224,7 @@ export class RecordStore {
     const collection = this.#collection(table);
     const [only, ...more] = documents;
     if (only === undefined) return;
-    await this.#refusing<unknown>(table, () =>
+    await this.#writing<unknown>(table, () =>
       more.length === 0
         ? this.#inserts.insert(collection, only)
         : collection.insertMany([...documents], { ordered: true }),
@@ -231,12 +240,12 @@ export class RecordStore {
       const filter: Document = { _id: document._id ?? null };
       return { updateOne: { filter, update: { $setOnInsert: document }, upsert: true } };
     });
-    await this.#refusing(table, () => this.#collection(table).bulkWrite(upserts, { ordered: false }));
+    await this.#writing(table, () => this.#collection(table).bulkWrite(upserts, { ordered: false }));
   }
 
   /** Changes the document that `which` selects. @returns whether there was one */
   async update(table: Table, which: Document, change: Change): Promise<boolean> {
-    const result = await this.#refusing(table, () => this.#collection(table).updateOne(which, change));
+    const result = await this.#writing(table, () => this.#collection(table).updateOne(which, change));
     return result.matchedCount === 1;
   }
 
@@ -251,7 +260,7 @@ export class RecordStore {
     change: Change | Stage[],
     fields: Document = {},
   ): Promise<StoredRecord | undefined> {
-    const found = await this.#refusing(table, () =>
+    const found = await this.#writing(table, () =>
       this.#collection(table).findOneAndUpdate(which, change, {
         returnDocument: "after",
         projection: fields,
@@ -295,12 +304,12 @@ export class RecordStore {
     const at = change.$set?.[updatedAt.field];
     if (!(at instanceof Date)) return false;
     const proof = { $or: [{ [updatedAt.field]: at }, { [createdAt.field]: { $lt: at } }] };
-    return this.#refusing(table, () => this.#updates.make(this.#collection(table), { id, change, proof }));
+    return this.#writing(table, () => this.#updates.make(this.#collection(table), { id, change, proof }));
   }
 
   /** @returns how many documents are different now */
   async updateMany(table: Table, which: Document, change: Change | Stage[]): Promise<number> {
-    const result = await this.#refusing(table, () => this.#collection(table).updateMany(which, change));
+    const result = await this.#writing(table, () => this.#collection(table).updateMany(which, change));
     return result.modifiedCount;
   }
 
@@ -310,7 +319,7 @@ export class RecordStore {
     changes: readonly { readonly which: Document; readonly change: Change }[],
   ): Promise<number> {
     const updates = changes.map(({ which, change }) => ({ updateOne: { filter: which, update: change } }));
-    const result = await this.#refusing(table, () =>
+    const result = await this.#writing(table, () =>
       this.#collection(table).bulkWrite(updates, { ordered: false }),
     );
     return result.modifiedCount;
@@ -330,7 +339,7 @@ export class RecordStore {
 
   /** @returns how many documents went */
   async remove(table: Table, which: Document): Promise<number> {
-    const result = await this.#refusing(table, () => this.#collection(table).deleteMany(which));
+    const result = await this.#writing(table, () => this.#collection(table).deleteMany(which));
     return result.deletedCount;
   }
 
@@ -412,6 +421,10 @@ export class RecordStore {
     return this.#collection(table).aggregate(pipeline, this.#limits);
   }
 
+  async #writing<Result>(table: Table, call: () => Promise<Result>): Promise<Result> {
+    return this.#refusing(table, () => call().catch(refuseTooLarge));
+  }
+
   async #refusing<Result>(table: Table, call: () => Promise<Result>): Promise<Result> {
     try {
       return await call();
@@ -438,9 +451,11 @@ async function hasMore(cursor: AbstractCursor<StoredRecord>, limitMs: number): P
   let isLate = false;
   const killLate = (): void => {
     isLate = true;
-    cursor.close().catch(() => {});
+    // One that is not open yet would be opened all the same, and stay.
+    if (cursor.id === undefined) timer = setTimeout(killLate, OPENING_MS);
+    else cursor.close().catch(() => {});
   };
-  const timer = setTimeout(killLate, limitMs);
+  let timer = setTimeout(killLate, limitMs);
   try {
     const has = await cursor.hasNext();
     if (isLate) throw tookTooLong();
