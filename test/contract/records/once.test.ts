@@ -45,7 +45,8 @@ const send = (api: Api, key: string, body: unknown, path = "/orders"): Promise<A
     headers: { "Content-Type": "application/json", "Idempotency-Key": key },
   });
 const count = async (item: string): Promise<number> => db.collection("orders").countDocuments({ item });
-const entries = () => db.collection<{ _id: string; owner: string; expiresAt: Date }>("_once");
+const entries = () =>
+  db.collection<{ _id: string; owner: string; expiresAt: Date; leaseUntil: Date }>("_once");
 
 describe("a create with an Idempotency-Key", () => {
   it("that is sent again answers the record of the first", async () => {
@@ -201,6 +202,21 @@ describe("a create whose process died", () => {
       deep: { orders: {} },
     });
     expect(body.data[0].orders).toHaveLength(3);
+  });
+
+  it("is waited for, and then 409 with Retry-After, until 30 s after it began", async () => {
+    const [key, item] = [randomUUID(), "may still live"];
+    const began = Date.now();
+    await send(admin, key, { item });
+    const [entry] = await entries().find().sort({ expiresAt: -1 }).limit(1).toArray();
+    if (entry === undefined) throw new Error("the key is not kept");
+    const lease = entry.leaseUntil.getTime() - began;
+    expect([lease >= 30_000, lease < 40_000]).toEqual([true, true]);
+    await entries().updateOne({ _id: entry._id }, { $unset: { done: "", ids: "" } });
+    const { status, headers, body } = await send(admin, key, { item });
+    expect([status, body.error.code]).toEqual([409, "CONFLICT"]);
+    expect(headers.get("retry-after")).toMatch(/^\d+$/);
+    expect(await count(item)).toBe(1);
   });
 
   it("by kill -9 in mid-write is made once", async () => {

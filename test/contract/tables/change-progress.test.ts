@@ -35,6 +35,7 @@ async function settled(name: string): Promise<Row> {
   for (;;) {
     const row = await tableNamed(admin, name);
     if (row !== undefined && row.change !== null && row.change.state !== "running") return row;
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
