@@ -4,6 +4,7 @@ import { AppError } from "@portico/shared/app-error";
 import { hasBody } from "@portico/shared/has-body";
 import { type Request, type RequestHandler, raw } from "express";
 import type { Json } from "../json.js";
+import { repeatedName } from "../repeated-name.js";
 import { renewPrincipal } from "./authenticate.js";
 
 const JSON_UTF8 = /^application\/(?:[\w.-]+\+)?json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
@@ -41,9 +42,18 @@ const parse: RequestHandler = async (request, _response, next) => {
 };
 
 function parseJson(bytes: Buffer): Json {
+  const text = bytes.toString();
+  const json = parsed(bytes, text);
+  const repeated = repeatedName(text, json);
+  if (repeated !== undefined)
+    throw new AppError("BAD_REQUEST", `${repeated}: is given twice in one object; only one would count`);
+  return json;
+}
+
+function parsed(bytes: Buffer, text: string): Json {
   try {
     if (!isUtf8(bytes)) throw new TypeError("not UTF-8");
-    const json: Json = JSON.parse(bytes.toString());
+    const json: Json = JSON.parse(text);
     return json;
   } catch (cause) {
     throw new AppError("BAD_REQUEST", { message: "The body is not valid JSON in UTF-8.", cause });

@@ -23,6 +23,11 @@ describe("parameters of an address", () => {
     ["limit=1&limit=1", "limit: is given twice"],
     ["limit=1&l%69mit=1", "limit: is given twice"],
     ["filter={}&filter[a]=1", "filter: is given twice, as JSON and in bracket form"],
+    [
+      'filter={"title":{"_eq":"a"},"title":{"_is_null":true}}',
+      "filter.title: is given twice; only one would count",
+    ],
+    ['deep={"a":{"limit":1,"limit":2}}', "deep.a.limit: is given twice; only one would count"],
     ["limit[$gt]=0", "limit[$gt]: only filter has a bracket form"],
     ["filter=%FF", "filter: is not valid percent-encoded UTF-8"],
     ["filter=%C0%80", "filter: is not valid percent-encoded UTF-8"],

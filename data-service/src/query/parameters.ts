@@ -1,5 +1,6 @@
 // Address text -> the query's parameters, each at most once, decoded strictly, JSON parsed and measured.
 import { isObject, type Json, type JsonObject, nestsDeeperThan } from "../json.js";
+import { repeatedName } from "../repeated-name.js";
 import { checkFilterLength } from "./bind-filter.js";
 import { LIMITS } from "./limits.js";
 import { refuse } from "./refuse.js";
@@ -156,6 +157,17 @@ function parseJson(name: ParameterName, text: string): Json {
 }
 
 function tryParse(name: ParameterName, text: string): Json {
+  const json = parsed(name, text);
+  const repeated = repeatedName(text, json);
+  if (repeated !== undefined)
+    throw refuse(
+      `${name}${repeated.startsWith("[") ? "" : "."}${repeated}`,
+      "is given twice; only one would count",
+    );
+  return json;
+}
+
+function parsed(name: ParameterName, text: string): Json {
   try {
     const json: Json = JSON.parse(text);
     return json;

@@ -13,3 +13,12 @@ it("holds no more of a line that does not end than a record may have, whatever o
   expect(rows).toMatchObject([{ line: 1, isLast: true, problems: [`is longer than ${MAX_BYTES} bytes`] }]);
   expect(given).toBeLessThan(100);
 });
+
+it("refuses a line with a name that comes twice in one object, and no other line", async () => {
+  async function* source(): AsyncGenerator<Uint8Array> {
+    yield new TextEncoder().encode('{"title":"a"}\n{"title":"a","extra":{"x":1,"x":2}}\n{"title":"b"}');
+  }
+  const problems = [];
+  for await (const row of ndjsonRows(source(), MAX_BYTES)) problems.push(row.problems);
+  expect(problems).toEqual([[], ["extra.x: is given twice in one object"], []]);
+});

@@ -1,5 +1,6 @@
 // NDJSON -> rows: a JSON object a line; lines with nothing in them are passed over.
 import type { Json } from "../json.js";
+import { repeatedName } from "../repeated-name.js";
 import { type Row, unreadable } from "./rows.js";
 import { textPieces, tooLong, UnreadableFile } from "./text-pieces.js";
 
@@ -33,7 +34,9 @@ function* rowOf(line: number, text: string, maxRowBytes: number): Generator<Row>
   if (Buffer.byteLength(text) > maxRowBytes) throw tooLong(maxRowBytes);
   try {
     const body: Json = JSON.parse(text);
-    yield { ...row, body, problems: [] };
+    const repeated = repeatedName(text, body);
+    const problems = repeated === undefined ? [] : [`${repeated}: is given twice in one object`];
+    yield { ...row, body, problems };
   } catch {
     yield { ...row, body: undefined, problems: ["is not valid JSON; a record is one object on one line"] };
   }

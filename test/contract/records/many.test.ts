@@ -67,6 +67,29 @@ describe("a change of many", () => {
     expect((await read(admin, "tasks", id)).title).toBe("one");
   });
 
+  it("is refused where a name comes twice, of which only one would count: nothing is done", async () => {
+    const filter = '{"title":"task 0","title":"task 1"}';
+    const refused = { status: 400, body: { message: "filter.title: is given twice; only one would count" } };
+    for (const query of [{ filter }, { filter, dryRun: "true" }])
+      expect(await remove(admin, query)).toMatchObject(refused);
+    expect(await change(admin, { done: true }, { filter })).toMatchObject(refused);
+    const send = (method: string, path: string, body: string) =>
+      admin.send(method, path, { body, headers: { "Content-Type": "application/json" } });
+    for (const [method, path, body] of [
+      ["PATCH", `/tasks${search(FIRST)}`, '{"done":true,"done":false}'],
+      ["POST", "/tasks", '[{"title":"a"},{"title":"a","title":"b"}]'],
+      ["QUERY", "/tasks", '{"filter":{"title":"a","title":"b"}}'],
+    ] as const) {
+      const { status, body: answer } = await send(method, path, body);
+      expect({ status, message: answer.message }).toEqual({
+        status: 400,
+        message: expect.stringMatching(/^(?:done|\[1\]\.title|filter\.title): is given twice in one object/),
+      });
+    }
+    expect(await valuesOf(admin, "tasks", "done", { done: true })).toEqual([]);
+    expect((await valuesOf(admin, "tasks", "title", {})).length).toBe(30);
+  });
+
   it("takes the whole filter language", async () => {
     const list = await make(admin, "lists", { name: "mine" });
     await make(admin, "tasks", { title: "in a list", list: list.id });
