@@ -1,7 +1,7 @@
 // What the data service counts, beside requests and the process itself (shared/metrics). Every label comes from a list.
 import { AppError } from "@portico/shared/app-error";
 import { Counter, Gauge, makeRegistry, type Registry } from "@portico/shared/metrics";
-import type { Audit } from "./auth/audit.js";
+import type { AuditLog } from "./auth/audit.js";
 import type { Throttle } from "./auth/throttle.js";
 import type { PlanKind } from "./records/plan-kind.js";
 
@@ -18,7 +18,7 @@ export interface Metrics {
   cache(name: CacheName): CacheNotes;
   notePlan(kind: PlanKind): void;
   /** The same audit, counted by event: sign-ins, failures, reuse of refresh tokens … */
-  audited(audit: Audit): Audit;
+  audited(audit: AuditLog): AuditLog;
   /** The same throttle, its refusals counted. */
   throttled(throttle: Throttle): Throttle;
   /** @param count asked at most once a minute, when somebody looks */
@@ -42,6 +42,10 @@ export function makeMetrics(): Metrics {
       record(event, client) {
         events.inc({ event: event.event });
         return audit.record(event, client);
+      },
+      recordAll(all, client) {
+        for (const { event } of all) events.inc({ event });
+        return audit.recordAll(all, client);
       },
     }),
     throttled: (throttle) => countRefusals(throttle, (limit) => refused.inc({ limit })),

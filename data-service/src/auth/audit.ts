@@ -41,6 +41,11 @@ export type Audit = {
   record(event: AuditEvent, client: ClientFacts): Promise<void>;
 };
 
+export type AuditLog = Audit & {
+  /** The same for all that one request has done, which may concern very many users. */
+  recordAll(events: readonly AuditEvent[], client: ClientFacts): Promise<void>;
+};
+
 /** An event with its circumstances, as it is kept. */
 export interface AuditEntry extends AuditEvent {
   readonly at: Date;
@@ -48,19 +53,19 @@ export interface AuditEntry extends AuditEvent {
 }
 
 export interface AuditDeps {
-  readonly entries: { append(entry: AuditEntry): Promise<void> };
+  readonly entries: { append(entries: readonly AuditEntry[]): Promise<void> };
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-export function makeAudit({ entries, clock, logger }: AuditDeps): Audit {
-  return {
-    async record(event, client) {
-      const { correlationId, address, origin } = client;
-      logger.info({ ...event, correlationId, address, origin }, "audit");
-      await entries.append({ ...event, at: clock.now(), client }).catch((err: unknown) => {
-        logger.error({ correlationId, event: event.event, err }, "audit entry not kept");
-      });
-    },
+export function makeAudit({ entries, clock, logger }: AuditDeps): AuditLog {
+  const recordAll: AuditLog["recordAll"] = async (events, client) => {
+    const { correlationId, address, origin } = client;
+    for (const event of events) logger.info({ ...event, correlationId, address, origin }, "audit");
+    const at = clock.now();
+    await entries.append(events.map((event) => ({ ...event, at, client }))).catch((err: unknown) => {
+      logger.error({ correlationId, event: events[0]?.event, err }, "audit entry not kept");
+    });
   };
+  return { recordAll, record: (event, client) => recordAll([event], client) };
 }

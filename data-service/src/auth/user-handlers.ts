@@ -13,7 +13,7 @@ import { body, type OwnHandlers, respondWithRecord, searchOf } from "../records/
 import { type UpdateBesides, update } from "../records/update.js";
 import { expectedVersions } from "../records/version.js";
 import type { OwnFields } from "../records/write-plan.js";
-import type { Audit, AuditEvent } from "./audit.js";
+import type { AuditEvent, AuditLog } from "./audit.js";
 import { auditFacts } from "./client-facts.js";
 
 /**
@@ -21,13 +21,12 @@ import { auditFacts } from "./client-facts.js";
  * @param roles name of the roles' table
  */
 export function userHandlers(
-  deps: RecordDeps & { readonly audit: Audit },
+  deps: RecordDeps & { readonly audit: AuditLog },
   table: string,
   roles: string,
 ): OwnHandlers {
-  const record = async (request: Request, events: readonly AuditEvent[]): Promise<void> => {
-    for (const event of events) await deps.audit.record(event, auditFacts(request));
-  };
+  const record = (request: Request, events: readonly AuditEvent[]): Promise<void> =>
+    deps.audit.recordAll(events, auditFacts(request));
   return {
     // One by one, so that each change stands in the audit log.
     collection: { [table]: { PATCH: null, DELETE: null } },

@@ -1,6 +1,6 @@
 // Audit entries in `{SYSTEM_TABLE_PREFIX}audit`: appended here, read through the query language.
-import { type Db, ObjectId } from "mongodb";
-import type { AuditDeps } from "../auth/audit.js";
+import { type Db, type Document, ObjectId } from "mongodb";
+import type { AuditDeps, AuditEntry } from "../auth/audit.js";
 
 const RETENTION_MS = 90 * 24 * 60 * 60 * 1000;
 
@@ -12,19 +12,23 @@ export type AuditStore = AuditDeps["entries"] & {
 export function makeAuditStore(db: Db, systemTablePrefix: string): AuditStore {
   const entries = db.collection(`${systemTablePrefix}audit`);
   return {
-    async append({ event, userId, details, at, client }) {
-      const { address, origin, userAgent, correlationId } = client;
-      const facts = {
-        ...{ event, address, origin, userAgent, correlationId },
-        userId: userId === undefined ? undefined : ObjectId.createFromHexString(userId),
-        details,
-      };
-      // Null is never stored: what is not known is left out.
-      const known = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined);
-      await entries.insertOne({ ...Object.fromEntries(known), createdAt: at, updatedAt: at });
+    async append(all) {
+      if (all.length > 0) await entries.insertMany(all.map(toDocument));
     },
     async sweep(now) {
       await entries.deleteMany({ createdAt: { $lt: new Date(now.getTime() - RETENTION_MS) } });
     },
   };
+}
+
+function toDocument({ event, userId, details, at, client }: AuditEntry): Document {
+  const { address, origin, userAgent, correlationId } = client;
+  const facts = {
+    ...{ event, address, origin, userAgent, correlationId },
+    userId: userId === undefined ? undefined : ObjectId.createFromHexString(userId),
+    details,
+  };
+  // Null is never stored: what is not known is left out.
+  const known = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined);
+  return { ...Object.fromEntries(known), createdAt: at, updatedAt: at };
 }

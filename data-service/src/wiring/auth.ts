@@ -7,7 +7,7 @@ import { makeAccessTokens } from "../auth/access-token.js";
 import { makeAccountDigest } from "../auth/account-digest.js";
 import { makeApiTokenCache } from "../auth/api-token-cache.js";
 import type { ApiTokensDeps } from "../auth/api-tokens.js";
-import { makeAudit } from "../auth/audit.js";
+import { type AuditLog, makeAudit } from "../auth/audit.js";
 import { auditOnceAMinute } from "../auth/audit-once-a-minute.js";
 import type { KeyRoutesDeps } from "../auth/key-routes.js";
 import { makeKeySealer } from "../auth/key-sealer.js";
@@ -122,6 +122,7 @@ export interface AuthParts {
   readonly apiTokenCache: ReturnType<typeof makeApiTokenCache>;
   readonly hasher: ReturnType<typeof makePasswordHasher>;
   readonly throttle: ReturnType<typeof makeThrottle>;
+  readonly audit: AuditLog;
   /** What clears expired things away. */
   readonly sweeps: readonly ((now: Date) => Promise<unknown>)[];
 }
