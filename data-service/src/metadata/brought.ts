@@ -1,5 +1,6 @@
 // Which new records a body can bring along by a relation, for schemas and types. Pure.
 import { owningRelation } from "../catalog/catalog.js";
+import { getOrMake } from "../get-or-make.js";
 import type { VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
 
 /** A new record inside a body. */
@@ -23,4 +24,18 @@ export function broughtIn(tables: readonly VisibleTable[]): BroughtBy {
     const isSettable = relations.some((each) => each.relation.name === owning?.name && each.creatable);
     return owning && isSettable ? { table: target.name, without: owning.name } : undefined;
   };
+}
+
+/** The links that bodies of new records leave out, by their table: each of them makes a schema of its own. */
+export function leftOutIn(
+  tables: readonly VisibleTable[],
+  broughtBy: BroughtBy,
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const leftOut = new Map<string, Set<string>>();
+  for (const each of tables.flatMap(({ relations }) => relations)) {
+    const brought = each.creatable || each.updatable ? broughtBy(each) : undefined;
+    if (brought?.without !== undefined)
+      getOrMake(leftOut, brought.table, () => new Set<string>()).add(brought.without);
+  }
+  return leftOut;
 }

@@ -7,7 +7,7 @@ import type { Audience, Operation, Part } from "@portico/shared/operation";
 import type { Catalog } from "../catalog/catalog.js";
 import type { VisibleTable } from "../permission/visible-tables.js";
 import type { Principal } from "../principal.js";
-import { type BroughtBy, broughtIn } from "./brought.js";
+import { type BroughtBy, broughtIn, leftOutIn } from "./brought.js";
 import { COMMON_PARAMETERS, COMMON_SCHEMAS, refusal, refusalName } from "./common-parts.js";
 import { aggregateSchema, deepSchema, filterSchema, operatorSchemas, querySchema } from "./filter-schema.js";
 import { AUTH_OPERATIONS } from "./operations/auth.js";
@@ -36,14 +36,16 @@ interface Context extends Described {
   /** Whether anything of a table's relations can be loaded. */
   readonly hasDeep: (table: string) => boolean;
   readonly broughtBy: BroughtBy;
+  readonly leftOut: ReturnType<typeof leftOutIn>;
 }
 
 /** The whole document. */
 export function openApiOf(described: Described): Part {
+  const { tables } = described;
+  const broughtBy = broughtIn(tables);
   const about: Context = {
     ...described,
-    hasDeep: hasDeepIn(described.tables),
-    broughtBy: broughtIn(described.tables),
+    ...{ hasDeep: hasDeepIn(tables), broughtBy, leftOut: leftOutIn(tables, broughtBy) },
   };
   const operations = operationsFor(about);
   return {
@@ -220,7 +222,7 @@ function schemasOfTable(visible: VisibleTable, about: Context): Part {
     ...(create === undefined
       ? {}
       : { [`${name}.create`]: bodySchema(visible, "creatable", broughtBy, overrides) }),
-    ...(create === undefined ? {} : broughtSchemas(visible, about.tables, broughtBy)),
+    ...(create === undefined ? {} : broughtSchemas(visible, about.leftOut.get(name) ?? [], broughtBy)),
     ...(update === undefined
       ? {}
       : { [`${name}.update`]: bodySchema(visible, "updatable", broughtBy, overrides) }),

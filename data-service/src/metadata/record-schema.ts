@@ -47,19 +47,14 @@ function bodyName({ table, without }: Brought): string {
 /** The bodies of a table's new records that leave a link out, by the names of their schemas. */
 export function broughtSchemas(
   visible: VisibleTable,
-  tables: readonly VisibleTable[],
+  leftOut: Iterable<string>,
   broughtBy: BroughtBy,
 ): Readonly<Record<string, Part>> {
-  const all = tables.flatMap(({ relations }) =>
-    relations
-      .filter(({ creatable, updatable }) => creatable || updatable)
-      .flatMap((each) => broughtBy(each) ?? []),
-  );
-  const own = all.filter(({ table, without }) => table === visible.table.name && without !== undefined);
   return Object.fromEntries(
-    own.map((each) => {
-      const relations = visible.relations.filter(({ relation }) => relation.name !== each.without);
-      return [bodyName(each), bodySchema({ ...visible, relations }, "creatable", broughtBy)];
+    [...leftOut].map((without) => {
+      const relations = visible.relations.filter(({ relation }) => relation.name !== without);
+      const schema = bodySchema({ ...visible, relations }, "creatable", broughtBy);
+      return [bodyName({ table: visible.table.name, without }), schema];
     }),
   );
 }
