@@ -710,6 +710,22 @@ describe("a collection with a validator", () => {
       { line: 1, messages: [expect.stringMatching(/^"people": /)] },
     ]);
   });
+
+  it("names the line of an import that a unique index of another program refuses", async () => {
+    const owner = new MongoClient(url);
+    try {
+      await owner.db().collection("people").createIndex({ age: 1 }, { unique: true });
+      const { body } = await admin.send("POST", "/people/import", {
+        body: [91, 92, 92, 93].map((age) => JSON.stringify({ age })).join("\n"),
+        headers: { "Content-Type": "application/x-ndjson" },
+      });
+      const taken = 'age: a record of "people" with this value exists already';
+      expect(body.error.details.rejected).toEqual([{ line: 3, messages: [taken] }]);
+    } finally {
+      await owner.db().collection("people").dropIndex("age_1");
+      await owner.close();
+    }
+  });
 });
 
 describe("a collection that two tables want", () => {

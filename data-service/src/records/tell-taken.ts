@@ -32,5 +32,6 @@ function toldOf(taken: Taken, rights: Rights, catalog: Catalog): Taken {
   const isKnown =
     rights.view(catalog).mayRead(table) ||
     actions.some((action) => rights.write(catalog, table, action).length > 0);
-  return new Taken(isKnown ? table : undefined, known, taken);
+  // What the database said tells which of several was refused.
+  return new Taken(isKnown ? table : undefined, known, taken.cause);
 }
