@@ -23,6 +23,9 @@ export type Principal = { readonly kind: "anonymous" } | SignedIn;
 
 export const ANONYMOUS: Principal = { kind: "anonymous" };
 
+/** RFC 6750, section 3.1: the same for every bad token. */
+export const BAD_TOKEN = { "WWW-Authenticate": 'Bearer error="invalid_token"' };
+
 /** The refusal of an anonymous caller who would have to sign in first. */
 export function signInNeeded(message = "Sign in first."): AppError {
   return new AppError("UNAUTHORIZED", { message, headers: { "WWW-Authenticate": "Bearer" } });

@@ -7,7 +7,14 @@ import type { AccessTokens } from "../auth/access-token.js";
 import { looksLikeApiToken } from "../auth/api-token.js";
 import type { ApiTokenCache } from "../auth/api-token-cache.js";
 import { findAnew, type SessionCache } from "../auth/session-cache.js";
-import { ANONYMOUS, type Principal, requireSignedIn, type SessionUser, type SignedIn } from "../principal.js";
+import {
+  ANONYMOUS,
+  BAD_TOKEN,
+  type Principal,
+  requireSignedIn,
+  type SessionUser,
+  type SignedIn,
+} from "../principal.js";
 import { LastingCaller } from "./lasting-caller.js";
 
 export interface AuthenticateDeps {
@@ -20,9 +27,6 @@ export interface AuthenticateDeps {
 type PresentDeps = Omit<AuthenticateDeps, "accessTokens">;
 
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
-/** RFC 6750, section 3.1: the same for every bad token. */
-const CHALLENGE = { "WWW-Authenticate": 'Bearer error="invalid_token"' };
-
 /** A body that took longer comes, perhaps, from somebody who has left since its head came. */
 const SLOW_BODY_MS = 1_000;
 
@@ -138,5 +142,5 @@ function withChallenge(error: unknown): never {
 }
 
 function refusal(code: "TOKEN_EXPIRED" | "INVALID_TOKEN", cause?: unknown): AppError {
-  return new AppError(code, { headers: CHALLENGE, cause });
+  return new AppError(code, { headers: BAD_TOKEN, cause });
 }

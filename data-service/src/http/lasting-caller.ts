@@ -1,6 +1,6 @@
 // The caller of a request that lasts: sessions end and rights change while it goes on, and hold within seconds.
 import { AppError } from "@portico/shared/app-error";
-import type { Principal } from "../principal.js";
+import { BAD_TOKEN, type Principal } from "../principal.js";
 
 /** Role changes and ended sessions hold everywhere within 5 s (contract, section 3). */
 export const LOOK_AT_CALLER_MS = 3_500;
@@ -34,7 +34,8 @@ export class LastingCaller {
   async now(): Promise<Principal> {
     if (performance.now() - this.#lookedAt < this.#maxAgeMs) return this.#principal;
     const principal = await this.#present();
-    if (principal === undefined) throw new AppError("INVALID_TOKEN", "Your session has ended.");
+    if (principal === undefined)
+      throw new AppError("INVALID_TOKEN", { message: "Your session has ended.", headers: BAD_TOKEN });
     this.#principal = principal;
     this.#lookedAt = performance.now();
     return principal;

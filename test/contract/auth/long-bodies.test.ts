@@ -164,6 +164,9 @@ describe("a body that takes longer than its session lives", () => {
     const headers = { Cookie, "Content-Type": type, Origin: stack.appUrl };
     const answer = await sendBody(method, url, headers, slowly());
     expect([answer.status, JSON.parse(answer.body.toString()).error.code]).toEqual([401, "INVALID_TOKEN"]);
+    // As for a session that had ended before: only the answers to files leave cookies alone.
+    const { "set-cookie": lines = [] } = answer.headers;
+    expect(lines.filter((line) => line.includes("Max-Age=0"))).toHaveLength(type === MULTIPART ? 0 : 3);
     expect(await keptIn(database)).toEqual(before);
     expect(await database.db().collection("svc_role").countDocuments({ name: /^x/ })).toBe(0);
   });
