@@ -23,7 +23,8 @@ export function contextOf(request: Request): RequestContext {
 }
 
 /**
- * Gives every request its correlation id, every answer the headers that all have, and writes one log line when its answer is complete or cut off.
+ * Gives every request its correlation id, every answer the headers that all have, and writes one log line when its answer
+ * is complete or cut off.
  * @param publicPath how this service's path reads for the client (the data service adds `/api`)
  */
 export function requestContext(logger: Logger, publicPath: (path: string) => string): RequestHandler {

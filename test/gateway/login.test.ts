@@ -301,7 +301,9 @@ describe("POST /api/logout", () => {
       rig.url,
       `POST /api/logout HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\nContent-Length: 0\r\n\r\n`,
     );
-    expect(received).toMatch(/^HTTP\/1\.1 401 .*"INVALID_TOKEN"/s);
+    expect(received).toMatch(
+      /^HTTP\/1\.1 401 .*^WWW-Authenticate: Bearer error="invalid_request".*"INVALID_TOKEN"/ms,
+    );
     expect(rig.upstream.arrived).toEqual([]);
   });
 

@@ -1,12 +1,11 @@
 // POST /api/logout: ends the session of the cookies, or of a Bearer header, and clears the cookies.
-import { AppError } from "@portico/shared/app-error";
 import { success } from "@portico/shared/envelope";
 import type { Request, RequestHandler } from "express";
 import { clearSessionCookies } from "../cookies/session-cookies.js";
 import { requireBodyType, requirePage } from "../http/page-rule.js";
 import { readAccessClaims } from "../session/access-claims.js";
 import { callerOf } from "../session/caller.js";
-import { type Credentials, credentialsOf } from "../session/credentials.js";
+import { type Credentials, credentialsOf, severalHeaders } from "../session/credentials.js";
 import type { AuthClient, SessionName } from "../upstream/auth-client.js";
 
 export interface LogoutDeps {
@@ -41,7 +40,7 @@ function checkPage(deps: LogoutDeps, { cookies }: Credentials, request: Request)
 /** The refresh token names the session for as long as it lives; the access token only until it expires. */
 function sessionToEnd({ authorization, cookies }: Credentials): SessionName | undefined {
   const [header, ...others] = authorization;
-  if (others.length > 0) throw new AppError("INVALID_TOKEN", "Send one Authorization header, not several.");
+  if (others.length > 0) throw severalHeaders();
   if (header !== undefined) return { authorization: header };
   if (cookies.kind !== "present") return undefined;
   if (cookies.refreshToken !== undefined) return { refreshToken: cookies.refreshToken };

@@ -1,4 +1,5 @@
 // What a request presents about its caller: the Authorization header and the session cookies.
+import { AppError } from "@portico/shared/app-error";
 import type { Request } from "express";
 import { readSessionCookies, type SessionCookies } from "../cookies/session-cookies.js";
 import { headerLines } from "../http/header-lines.js";
@@ -20,4 +21,12 @@ export function credentialsOf(request: Request): Credentials {
 /** Whether the request would act by cookies: then the page it comes from matters. */
 export function reliesOnCookies(credentials: Credentials): boolean {
   return credentials.authorization.length === 0 && credentials.cookies.kind !== "none";
+}
+
+/** The refusal of several Authorization headers: they contradict each other. */
+export function severalHeaders(): AppError {
+  return new AppError("INVALID_TOKEN", {
+    message: "Send one Authorization header, not several.",
+    headers: { "WWW-Authenticate": 'Bearer error="invalid_request"' },
+  });
 }

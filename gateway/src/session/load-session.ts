@@ -1,5 +1,4 @@
 // Finds the session of a request, refreshing it when it is about to expire (contract, section 3.3).
-import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Request, Response } from "express";
 import {
@@ -10,7 +9,7 @@ import {
 } from "../cookies/session-cookies.js";
 import { readAccessClaims } from "./access-claims.js";
 import { callerOf } from "./caller.js";
-import type { Credentials } from "./credentials.js";
+import { type Credentials, severalHeaders } from "./credentials.js";
 import { decideSession, type Renewable } from "./decide-session.js";
 import type { Borrow, Refresh } from "./refresh-once.js";
 import type { Renewal } from "./renewal.js";
@@ -60,10 +59,7 @@ export async function loadSession(
         ? borrowSession(deps, decision, request)
         : renewSession(deps, decision, request, response);
     case "reject":
-      throw new AppError("INVALID_TOKEN", {
-        message: "Send one Authorization header, not several.",
-        headers: { "WWW-Authenticate": 'Bearer error="invalid_request"' },
-      });
+      throw severalHeaders();
   }
 }
 
