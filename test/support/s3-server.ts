@@ -21,6 +21,8 @@ export interface S3Server {
   failCompletion(body: string | undefined): void;
   /** Runs before the next object is sent, or the next one that comes in one piece is answered. */
   before(method: "GET" | "PUT", act: () => Promise<unknown>): void;
+  /** How many objects somebody has asked for and not got in full. */
+  sending(): number;
   stop(): Promise<void>;
 }
 
@@ -29,6 +31,7 @@ export async function startS3(): Promise<S3Server> {
   const uploads = new Map<string, { key: string; parts: Map<number, Buffer> }>();
   let broken = false;
   let failure: string | undefined;
+  let sending = 0;
   const waiting = new Map<string, () => Promise<unknown>>();
   const waited = async (method: string): Promise<void> => {
     const act = waiting.get(method);
@@ -52,6 +55,10 @@ export async function startS3(): Promise<S3Server> {
         await waited("PUT");
         return void response.writeHead(200, { ETag: etag(body) }).end();
       case "GET": {
+        sending += 1;
+        response.once("close", () => {
+          sending -= 1;
+        });
         await waited("GET");
         return sendObject(objects.get(key), request, response);
       }
@@ -113,6 +120,7 @@ export async function startS3(): Promise<S3Server> {
     failCompletion(body) {
       failure = body;
     },
+    sending: () => sending,
     async stop() {
       server.closeAllConnections();
       server.close();

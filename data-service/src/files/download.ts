@@ -108,6 +108,8 @@ async function send(
   if (verdict !== "whole") response.set("Content-Range", `bytes ${range.start}-${range.end}/${size}`);
   if (request.method === "HEAD" || size === 0) return void response.end();
   const bytes = await begun(contents.store.read(key, range));
+  // Who left meanwhile needs no answer, and nobody else would close what is open here.
+  if (response.destroyed) return void bytes.destroy();
   try {
     // Of a client that stands still nothing is read ahead.
     await pipeline(bytes, response);

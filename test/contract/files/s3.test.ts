@@ -6,7 +6,7 @@ import { abortUpload, openUpload, uploadBytes } from "../../files-load/load.js";
 import { type Api, apiOf } from "../../support/api.js";
 import { fileForm, keptIn, NOTHING_KEPT, picture, upload, uploaded } from "../../support/files.js";
 import { filePart, multipartBody } from "../../support/multipart.js";
-import { until } from "../../support/process-facts.js";
+import { until, untilLogged } from "../../support/process-facts.js";
 import { type S3Server, startS3, tag, xml } from "../../support/s3-server.js";
 import { type Stack, startStack } from "../../support/stack.js";
 
@@ -162,6 +162,24 @@ describe("files in a bucket", () => {
       const answer = await fetch(`${stack.dataUrl}/assets/${id}`);
       expect([answer.status, await answer.text()]).toEqual([200, "new content"]);
       expect(answer.headers.get("content-disposition")).toContain("b.txt");
+    });
+
+    // Node.js 23 and later pipe nothing to a client that has gone, and leave what they were to send open.
+    test("is no failure when the client leaves in that moment", async () => {
+      const { id } = await uploaded(admin, Buffer.alloc(24 * MEBIBYTE), "a.bin", { isPublic: "true" });
+      const leaving = new AbortController();
+      s3.before("GET", async () => {
+        leaving.abort();
+        await untilLogged(stack.dataService, /"correlationId":"leaves-early".*"message":"request cut off"/);
+      });
+      const early = { headers: { "X-Correlation-ID": "leaves-early" }, signal: leaving.signal };
+      await expect(fetch(`${stack.dataUrl}/assets/${id}`, early)).rejects.toThrow("aborted");
+      await until(
+        async () => s3.sending(),
+        (count) => count === 0,
+        10_000,
+      );
+      expect(stack.dataService.log()).not.toMatch(/"level":"error".*"correlationId":"leaves-early"/);
     });
 
     test("is 404 when the file was deleted in that moment", async () => {
