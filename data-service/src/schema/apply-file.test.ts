@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/glo
 import type { Db } from "mongodb";
 import { type FileTable, readSchemaFile } from "../catalog/schema-file.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/test-database.js";
+import type { Rule } from "../permission/rule.js";
 import { applyFile, compareFile } from "./apply-file.js";
 import { changeTable, undoChange } from "./change-table.js";
 import { makeInstance } from "./instance-fixture.js";
@@ -142,6 +143,31 @@ describe("a schema file that renames tables by their ids", () => {
     const after = await idsOf(deps);
     expect([after.get("b"), after.get("c"), after.size]).toEqual([a, b, 3]);
     expect(await compareFile(deps, file)).toEqual([]);
+  });
+
+  it("asks the rules of a table that it renames, too, before anything is changed", async () => {
+    const columns = [
+      { name: "title", type: "string" },
+      { name: "draft", type: "boolean" },
+    ];
+    const deps = makeInstance(database);
+    await applyFile(deps, fileOf({ name: "posts", columns }));
+    const before = await idsOf(deps);
+    const rule: Rule = {
+      ...{ id: "r", roleId: null, table: "posts", action: "read", filter: { draft: false } },
+      ...{ fields: null, presets: null, check: null },
+    };
+    const enabled = async (): Promise<readonly Rule[]> => [rule];
+    const ruled = { ...deps, rules: { ...deps.rules, enabled } };
+    const file = fileOf({ id: before.get("posts"), name: "articles", columns: columns.slice(0, 1) });
+    expect(await applyFile(ruled, file)).toMatchObject([
+      {
+        name: "articles",
+        confirmable: true,
+        problems: [expect.stringMatching(/^svc_permission\/r: .*"draft"/)],
+      },
+    ]);
+    expect(await idsOf(deps)).toEqual(before);
   });
 
   it("says of names that do not become free who has them, and changes nothing", async () => {

@@ -7,8 +7,9 @@ import type { Step } from "../catalog/changes.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { changeBody, type FileTable, matchTable } from "../catalog/schema-file.js";
 import { isObject, type Json } from "../json.js";
+import type { Rule } from "../permission/rule.js";
 import { requireAllowed } from "./ask-data.js";
-import { costsOf } from "./ask-rules.js";
+import { costsOf, followedRules } from "./ask-rules.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { createTable, type SchemaDeps, withOwnCollection } from "./create-table.js";
 import { type Plan, planChange, requireOwnCollection } from "./plan-change.js";
@@ -48,18 +49,28 @@ export async function compareFile(
   );
   const isOld = new Set(stored.map(({ id, name }) => `${id} ${name}`));
   let definitions: readonly TableDefinition[] = [...renamed, ...fresh];
+  const before = buildCatalog(0, stored, deps.systemTables);
+  let rules = followedRules(deps, await deps.rules.enabled(), { before, after: catalog });
   const differences: TableDifference[] = [];
   for (const table of tables) {
     const existing = matchTable(table, tables, definitions);
     if (existing === undefined) throw new Error(`no table "${table.name}"`);
     const isNew = fresh.some(({ id }) => id === existing.id);
     const first = isNew ? [CREATED] : isOld.has(`${existing.id} ${existing.name}`) ? [] : [RENAMED];
-    const { plan, ...found } = await differenceOf(deps, definitions, existing, table, first);
+    const asked = withRules(deps, rules);
+    const { plan, ...found } = await differenceOf(asked, definitions, existing, table, first);
     if (found.changes.length + found.problems.length > 0) differences.push(found);
+    if (plan === undefined || plan.steps.length === 0) continue;
     // The next one is compared with what this one will be.
-    if (plan !== undefined) definitions = replaced(definitions, plan);
+    definitions = replaced(definitions, plan);
+    rules = followedRules(deps, rules, plan.catalogs);
   }
   return differences;
+}
+
+/** The rules as they will be when it comes to a table, whatever they are called by now. */
+function withRules(deps: ChangeDeps, rules: readonly Rule[]): ChangeDeps {
+  return { ...deps, rules: { ...deps.rules, enabled: async () => rules } };
 }
 
 const CREATED = "create";

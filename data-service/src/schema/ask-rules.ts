@@ -2,6 +2,7 @@
 import type { RuleStore } from "../mongo/rule-store.js";
 import type { FitContext } from "../permission/check-rule.js";
 import { followRule } from "../permission/follow-rule.js";
+import type { Rule } from "../permission/rule.js";
 import { type Cost, type DataDeps, recordCosts } from "./ask-data.js";
 import type { Plan } from "./plan-change.js";
 
@@ -22,9 +23,22 @@ export function fitContextOf({ systemTablePrefix, maxDepth }: Omit<CostDeps, key
   return { users: `${systemTablePrefix}user`, maxDepth };
 }
 
+/** The rules as they are after a change, without those that it switches off. */
+export function followedRules(
+  deps: Omit<CostDeps, keyof DataDeps>,
+  rules: readonly Rule[],
+  { before, after }: Plan["catalogs"],
+): readonly Rule[] {
+  return rules.flatMap((rule) => {
+    const followed = followRule(rule, before, after, fitContextOf(deps));
+    if (followed.kind === "off") return [];
+    return followed.kind === "renamed" ? [{ ...rule, ...followed.text }] : [rule];
+  });
+}
+
 /** Rules that would be switched off. That those of a table go with it goes without saying, and an undo is not asked. */
-async function ruleCosts(deps: CostDeps, { catalogs, after, undoes }: Plan): Promise<Cost[]> {
-  if (after === undefined || undoes !== undefined) return [];
+async function ruleCosts(deps: CostDeps, { catalogs, after, steps, undoes }: Plan): Promise<Cost[]> {
+  if (steps.length === 0 || after === undefined || undoes !== undefined) return [];
   const rules = await deps.rules.enabled();
   return rules.flatMap((rule): Cost[] => {
     const followed = followRule(rule, catalogs.before, catalogs.after, fitContextOf(deps));
