@@ -37,9 +37,10 @@ export function followedRules(
 }
 
 /** Rules that would be switched off. That those of a table go with it goes without saying, and an undo is not asked. */
-async function ruleCosts(deps: CostDeps, { catalogs, after, steps, undoes }: Plan): Promise<Cost[]> {
-  if (steps.length === 0 || after === undefined || undoes !== undefined) return [];
-  const rules = await deps.rules.enabled();
+async function ruleCosts(deps: CostDeps, { catalogs, definitions, steps, undoes }: Plan): Promise<Cost[]> {
+  if (steps.length === 0 || undoes !== undefined) return [];
+  const removed = definitions.flatMap(({ from, to }) => (to === undefined ? (from?.name ?? []) : []));
+  const rules = (await deps.rules.enabled()).filter(({ table }) => !removed.includes(table));
   return rules.flatMap((rule): Cost[] => {
     const followed = followRule(rule, catalogs.before, catalogs.after, fitContextOf(deps));
     if (followed.kind !== "off") return [];

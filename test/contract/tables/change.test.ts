@@ -121,6 +121,23 @@ describe("a change that would switch permission rules off", () => {
     expect(changes[0]?.why).toMatch(/because filter\.up\.a\._contains: /);
   });
 
+  it("by removing a table that they need for those of another one says so too", async () => {
+    const near = await table(TEXT);
+    const far = await table({
+      ...TEXT,
+      relations: [{ name: "up", type: "many-to-one", table: near.name, inverse: "downs" }],
+    });
+    const { id } = await rule(near.name, { filter: { downs: { a: "x" } } });
+    await rule(far.name, { filter: { a: "x" } });
+    const refused = await admin.delete(`/svc_table/${far.id}`);
+    const { confirmHash } = expectDestructive(refused, [
+      cost(await read(id), `it needs "downs" of "${near.name}", which goes`),
+    ]);
+    expect((await read(id)).isEnabled).toBe(true);
+    expect((await admin.delete(`/svc_table/${far.id}?confirm=${confirmHash}`)).status).toBe(200);
+    expect((await read(id)).isEnabled).toBe(false);
+  });
+
   it("by removing their table asks nothing, and neither do rules that are off or did not fit before", async () => {
     const made = await table(XY);
     const { id } = await rule(made.name, { filter: { b: "y" } });
