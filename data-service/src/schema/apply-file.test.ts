@@ -1,5 +1,5 @@
 // Schema files against a database, where the moment matters: what they do at a start is in test/flow/schema-file.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import type { Db } from "mongodb";
 import { type FileTable, readSchemaFile } from "../catalog/schema-file.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/test-database.js";
@@ -16,6 +16,7 @@ beforeAll(async () => {
   db = database.db;
 });
 beforeEach(() => db.dropDatabase());
+afterEach(() => void jest.restoreAllMocks());
 afterAll(() => database.close());
 
 function fileOf(...tables: readonly object[]): readonly FileTable[] {
@@ -49,6 +50,36 @@ describe("a schema file that two instances apply at the same moment", () => {
     expect(Object.values(definition?.storage.fields ?? {})).toEqual(["title", "status", "note"]);
     expect(await db.collection("posts").countDocuments({ status: "new" })).toBe(3);
     expect(await db.collection("_changes").countDocuments()).toBe(2);
+  });
+});
+
+describe("a schema file with a new table, while another table is being changed", () => {
+  /** An instance whose look at the lock takes a minute, and finds it held so often. */
+  function whileLocked(times: number) {
+    const deps = makeInstance(database);
+    const now = performance.now.bind(performance);
+    let [looks, late] = [0, 0];
+    jest.spyOn(performance, "now").mockImplementation(() => now() + late);
+    const lockedBy: typeof deps.catalogStore.lockedBy = async () => {
+      late += 60_000;
+      looks += 1;
+      if (looks > times) return deps.catalogStore.lockedBy();
+      expect(await deps.catalogStore.interrupted()).toEqual([]);
+      return { change: "c", instance: "other", published: false };
+    };
+    return { ...deps, catalogStore: { ...deps.catalogStore, lockedBy } };
+  }
+  const file = fileOf({ name: "notes" });
+  const names = async () => (await makeInstance(database).catalogStore.load()).map(({ name }) => name);
+
+  it("waits for it as a change would, and has not taken the name meanwhile", async () => {
+    await applyFile(whileLocked(4), file);
+    expect(await names()).toEqual(["notes"]);
+  });
+
+  it("gives up after five minutes", async () => {
+    await expect(applyFile(whileLocked(9), file)).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await names()).toEqual([]);
   });
 });
 

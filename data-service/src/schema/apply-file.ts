@@ -11,7 +11,7 @@ import type { Rule } from "../permission/rule.js";
 import { requireAllowed } from "./ask-data.js";
 import { costsOf, followedRules } from "./ask-rules.js";
 import type { ChangeDeps } from "./change-deps.js";
-import { createTable, type SchemaDeps, withOwnCollection } from "./create-table.js";
+import { createTable, type SchemaDeps, unlocked, withOwnCollection } from "./create-table.js";
 import { type Plan, planChange, requireOwnCollection } from "./plan-change.js";
 import { type Planner, type Started, startChange } from "./run-change.js";
 
@@ -242,8 +242,11 @@ async function ensureThere(
   tables: readonly FileTable[],
   table: FileTable,
 ): Promise<void> {
+  const isMissing = async () => matchTable(table, tables, await deps.catalogStore.load()) === undefined;
+  // Before the name is taken: what has a name for long looks like something that was left behind.
+  if (await isMissing()) await unlocked(deps, CHANGE_PATIENCE_MS);
   const began = performance.now();
-  while (matchTable(table, tables, await deps.catalogStore.load()) === undefined) {
+  while (await isMissing()) {
     const refusal = await createBare(deps, table);
     if (refusal === undefined) return;
     if (performance.now() - began > PATIENCE_MS) throw refusal;

@@ -156,10 +156,13 @@ async function provisionAndPublish(
 }
 
 /** Waits until no table is being changed. @throws AppError 409 when that takes too long */
-async function unlocked({ catalogStore }: SchemaDeps): Promise<void> {
+export async function unlocked(
+  { catalogStore }: Pick<SchemaDeps, "catalogStore">,
+  patienceMs = PATIENCE_MS,
+): Promise<void> {
   const began = performance.now();
   while ((await catalogStore.lockedBy()) !== undefined) {
-    if (performance.now() - began > PATIENCE_MS)
+    if (performance.now() - began > patienceMs)
       throw new AppError("CONFLICT", "Another table is being changed; try again when that is done.");
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
