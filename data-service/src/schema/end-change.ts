@@ -98,12 +98,12 @@ export async function endInterrupted(
   const lock = await deps.catalogStore.lockedBy();
   if (lock?.change !== holder.change || lock.instance !== holder.instance) return undefined;
   const change = await deps.changes.find(holder.change);
-  if (change !== undefined) {
-    const tables = await tablesOf(deps, change);
-    if (lock.published) await finish(deps, change, (await deps.catalogs.refresh()).version, tables);
-    else await giveUp(deps, change, tables);
-  } else {
-    // It was asked about, and may have been announced.
+  const tables = change && (await tablesOf(deps, change));
+  if (change !== undefined && tables !== undefined && lock.published)
+    await finish(deps, change, (await deps.catalogs.refresh()).version, tables);
+  else {
+    if (change !== undefined && tables !== undefined) await giveUp(deps, change, tables);
+    // It may have been announced, and have said nothing since.
     const end = { finishedAt: deps.clock.now(), problem: INTERRUPTED };
     await deps.catalogStore.reportLost(holder.change, end);
   }

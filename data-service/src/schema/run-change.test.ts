@@ -156,6 +156,19 @@ describe("a change whose records are asked for long", () => {
     expect(await db.collection("allowed").findOne()).toMatchObject({ a: "1", a_2: 1 });
   });
 
+  it("does not run for ever when it fails before it has begun to write", async () => {
+    const { deps, go } = slow();
+    const id = await makeTable(deps, "uncounted");
+    await db.collection("uncounted").insertOne({ a: "1" });
+    const lost = unavailable("the database has gone", 2);
+    const data = { ...deps.data, count: () => Promise.reject(lost) };
+    const { done } = await changeTable({ ...deps, data }, id, UNFIT, undefined);
+    go();
+    await expect(done).rejects.toBe(lost);
+    expect(await shown("uncounted")).toMatchObject({ state: "failed" });
+    expect(await deps.catalogStore.lockedBy()).toBeUndefined();
+  });
+
   it("does not run for ever when its maker dies", async () => {
     const { deps, go } = slow();
     const id = await makeTable(deps, "orphan");
