@@ -15,17 +15,13 @@ import type { IndexSpec } from "../catalog/indexes.js";
 import type { Restorer } from "../catalog/restore-value.js";
 import { dropOwnIndexes, ensureIndexes, makeCollection } from "./provision.js";
 import { listWithout } from "./record-store.js";
+import { makeRoom } from "./room.js";
 import { shardById } from "./sharding.js";
 
 /** Records written at once: small enough to leave others room, large enough not to wait for every round trip. */
 const BATCH = 1_000;
 /** A batch that has grown so large is written before it has as many: both sides hold it in memory. */
 const BATCH_BYTES = 8 * 1024 * 1024;
-/**
- * The engine keeps changed pages in its cache until a checkpoint: only one after so much tells how much room there is, and
- * only one gives back what former versions of the records took.
- */
-const FLUSH_BYTES = 64 * 1024 * 1024;
 const EXAMPLES = 5;
 
 export interface Found {
@@ -94,6 +90,7 @@ const NAMESPACE_NOT_FOUND = 26;
  * larger; throws when it is nearly full
  */
 export function makeTableData(db: Db, requireRoom?: () => Promise<void>): TableData {
+  const room = requireRoom && makeRoom(db, requireRoom);
   const of = (table: Table) => db.collection<BsonDocument>(table.collection);
   const found = async (table: Table, filter: BsonDocument): Promise<Found> => {
     const records = await of(table).countDocuments(filter);
@@ -112,7 +109,6 @@ export function makeTableData(db: Db, requireRoom?: () => Promise<void>): TableD
     each: (batch: BsonDocument[]) => Promise<void>,
   ): Promise<void> => {
     let after: unknown;
-    let unflushed = 0;
     for (;;) {
       // Not `$gt`, which compares only with ids of the same kind.
       const rest = after === undefined ? filter : { $and: [filter, { _id: { $ne: after } }] };
@@ -127,15 +123,12 @@ export function makeTableData(db: Db, requireRoom?: () => Promise<void>): TableD
       if (batch.length === 0) return;
       after = batch.at(-1)?._id;
       await each(batch);
-      unflushed += bytes;
-      if (requireRoom === undefined || unflushed < FLUSH_BYTES) continue;
-      await db.admin().command({ fsync: 1 });
-      unflushed = 0;
+      await room?.written(bytes);
     }
   };
   const write = async (table: Table, writes: readonly AnyBulkWriteOperation[]): Promise<void> => {
     if (writes.length === 0) return;
-    await requireRoom?.();
+    await room?.require();
     await of(table).bulkWrite(writes, { ordered: false });
   };
   return {

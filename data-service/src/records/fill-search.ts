@@ -2,6 +2,7 @@
 import type { Column, Table } from "../catalog/catalog.js";
 import { gramField, storedGrams } from "../catalog/grams.js";
 import type { RecordStore } from "../mongo/record-store.js";
+import type { Room } from "../mongo/room.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
@@ -13,10 +14,14 @@ export interface FillDeps {
   readonly store: Pick<RecordStore, "read" | "updateEach">;
   /** Makes the indexes of grams that are missing, and no others: a change may be dropping those. */
   readonly indexGrams: (table: Table) => Promise<void>;
+  /** Undefined where the database looks after its disk itself. */
+  readonly fillRoom?: Room | undefined;
 }
 
 /** Few enough that other requests find their turn in between. */
 const BATCH = 200;
+/** What a gram takes in its record, and in the index. */
+const GRAM_BYTES = 40;
 
 /** The columns whose records may still have to be indexed. */
 export function searchableColumns(table: Table): readonly Column[] {
@@ -49,7 +54,8 @@ export async function fillSearch(
  * By what the table is at this moment: of a column that is no longer searchable no text may come to lie beside it again.
  * @returns 0 when nothing was left to do; or when others did it first, who then also do the rest
  */
-async function fillBatch({ catalogs, store }: FillDeps, tableId: string, columnId: string): Promise<number> {
+async function fillBatch(deps: FillDeps, tableId: string, columnId: string): Promise<number> {
+  const { catalogs, store, fillRoom } = deps;
   const table = [...(await catalogs.get()).tables.values()].find(({ id }) => id === tableId);
   const column = table && searchableColumns(table).find(({ id }) => id === columnId);
   if (table === undefined || column === undefined) return 0;
@@ -57,18 +63,26 @@ async function fillBatch({ catalogs, store }: FillDeps, tableId: string, columnI
   const project = { $project: { _id: 1, [column.field]: 1 } };
   const found = await store.read(table, [{ $match: missing }, { $limit: BATCH }, project]);
   if (found.length === 0) return 0;
-  return store.updateEach(
+  const grams = found.map((document) => storedGrams(document[column.field]));
+  await fillRoom?.require();
+  const made = await store.updateEach(
     table,
-    found.map((document) => fillOne(document, column)),
+    found.map((document, at) => fillOne(document, column, grams[at] ?? [])),
   );
+  await fillRoom?.written(grams.flat().length * GRAM_BYTES);
+  return made;
 }
 
 /** Only while the value is the one that was read: whoever has changed it since has stored its grams too. */
-function fillOne(document: StoredRecord, column: Column): { which: Document; change: Document } {
+function fillOne(
+  document: StoredRecord,
+  column: Column,
+  grams: readonly string[],
+): { which: Document; change: Document } {
   const value = document[column.field];
   const field = gramField(column);
   const unchanged = value === undefined ? { $exists: false } : { $eq: value };
   const which = { _id: document._id, [column.field]: unchanged, [field]: { $exists: false } };
   // Both values came from the database a moment ago.
-  return { which: which as Document, change: { $set: { [field]: [...storedGrams(value)] } } };
+  return { which: which as Document, change: { $set: { [field]: [...grams] } } };
 }

@@ -67,4 +67,34 @@ describe("the search filler", () => {
     await filler.stop();
     expect(written).toBe(1);
   });
+
+  it("writes nothing while the disk is nearly full, and tells what it wrote", async () => {
+    let [asked, told, isFull] = [0, 0, true];
+    const written: unknown[] = [];
+    const filler = startSearchFiller({
+      ...{ logger, indexGrams: async () => {}, gate: { run: (write) => write() } },
+      catalogs: { get: async () => catalogOf(definition("first", true)) },
+      store: {
+        read: async () => (written.length === 0 ? [{ _id: 1, a: "text" }] : []),
+        updateEach: async (_table, changes) => written.push(changes),
+      },
+      fillRoom: {
+        require: async () => {
+          asked += 1;
+          if (isFull) throw new Error("full");
+        },
+        written: async (bytes) => {
+          told += bytes;
+        },
+      },
+    });
+    while (asked === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(written).toEqual([]);
+    isFull = false;
+    filler.wake();
+    while (told === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await filler.stop();
+    expect([written.length, told]).toEqual([1, 80]);
+  });
 });

@@ -27,6 +27,7 @@ import { makeLock } from "../mongo/lock.js";
 import { makeOnceStore } from "../mongo/once-store.js";
 import { ensureIndexes, provisionNew, provisionTable } from "../mongo/provision.js";
 import { RecordStore } from "../mongo/record-store.js";
+import { makeRoom } from "../mongo/room.js";
 import { makeRuleStore } from "../mongo/rule-store.js";
 import { makeTableData } from "../mongo/table-data.js";
 import { UnfinishedStore } from "../mongo/unfinished-store.js";
@@ -58,7 +59,7 @@ export type RecordParts = RecordDeps &
   SchemaDeps &
   ChangeDeps &
   JournalParts &
-  Pick<FillDeps, "indexGrams"> & { readonly changeWaitMs: number };
+  Pick<FillDeps, "indexGrams" | "fillRoom"> & { readonly changeWaitMs: number };
 
 /** The journal of changes, and those who follow it. */
 interface JournalParts extends FollowDeps, HistoryDeps {
@@ -105,6 +106,7 @@ export function makeRecords(from: RecordSources): RecordParts {
     deletes: { notes, instance },
     once: { store: once, clock },
     indexGrams: (table) => ensureIndexes(db, table, gramIndexesOf(table)),
+    fillRoom: from.requireRoom && makeRoom(db, from.requireRoom),
     backfillDerived: makeBackfill({ catalogs, catalogStore, counts, provision }),
     positions: makePositions(secrets.encryptionKey),
     sealer: makeSealer(secrets.encryptionKey),

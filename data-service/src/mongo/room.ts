@@ -1,0 +1,29 @@
+// Room on the disk under an embedded database, for what makes records larger without a request that asks for it.
+import type { Db } from "mongodb";
+
+/**
+ * The engine keeps changed pages in its cache until a checkpoint: only one after so much tells how much room there is, and
+ * only one gives back what former versions of the records took.
+ */
+const FLUSH_BYTES = 64 * 1024 * 1024;
+
+export interface Room {
+  /** To be asked before each write. @throws when the disk is nearly full */
+  readonly require: () => Promise<void>;
+  /** To be told of what was written, so that the next answer is true. */
+  readonly written: (bytes: number) => Promise<void>;
+}
+
+/** @param require looks at the disk; throws when it is nearly full */
+export function makeRoom(db: Db, require: () => Promise<void>): Room {
+  let unflushed = 0;
+  return {
+    require,
+    async written(bytes) {
+      unflushed += bytes;
+      if (unflushed < FLUSH_BYTES) return;
+      unflushed = 0;
+      await db.admin().command({ fsync: 1 });
+    },
+  };
+}
