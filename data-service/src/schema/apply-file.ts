@@ -207,7 +207,7 @@ export async function applyFile(
   if (stops) return differences;
   for (const each of renamesIn(tables, await deps.catalogStore.load())) await rename(deps, each);
   for (const table of tables) await ensureThere(deps, tables, table);
-  for (const table of tables) await changeToFile(deps, tables, table, confirmed);
+  for (const table of tables) await changeToFile(deps, tables, table, confirmed, CHANGE_PATIENCE_MS);
   return differences.map((each) => ({ ...each, problems: [] }));
 }
 
@@ -272,19 +272,23 @@ export async function createBare(
   }
 }
 
-/** @param confirmed also at a cost that can be confirmed */
+/**
+ * @param confirmed also at a cost that can be confirmed
+ * @param patienceMs as of `startChange`
+ */
 export async function changeToFile(
   deps: ChangeDeps,
   tables: readonly FileTable[],
   table: FileTable,
   confirmed: boolean,
+  patienceMs?: number,
 ): Promise<void> {
   // By the definitions that it is given: another instance may have made members of the file a moment ago, with ids.
   const planner: Planner = (definitions) => {
     const existing = matchedIn(definitions, tables, table);
     return planChange(deps, definitions, existing.id, changeBody(table, existing), true);
   };
-  await confirming(confirmed, (hash) => startChange(deps, planner, hash, CHANGE_PATIENCE_MS));
+  await confirming(confirmed, (hash) => startChange(deps, planner, hash, patienceMs));
 }
 
 /** Makes a change to its end; where `confirmed`, also at a cost that can be confirmed. */

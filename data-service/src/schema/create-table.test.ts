@@ -1,11 +1,12 @@
 // A table whose making fails once its collection and its indexes are there.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import type { Db } from "mongodb";
 import type { JsonObject } from "../json.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/test-database.js";
 import { createTable } from "./create-table.js";
 import { makeInstance } from "./instance-fixture.js";
+import { makeTable } from "./make-table.js";
 
 let database: TestDatabase;
 let db: Db;
@@ -15,6 +16,7 @@ beforeAll(async () => {
   db = database.db;
 });
 beforeEach(() => db.dropDatabase());
+afterEach(() => void jest.restoreAllMocks());
 afterAll(() => database.close());
 
 /** As when a change of another table does not end for so long that the new one is given up. */
@@ -56,4 +58,22 @@ describe("a new table of the name of one that was given up", () => {
     await createTable(makeInstance(database), { name: "members", columns: [{ ...email }] });
     expect((await uniquesOf()).toSorted()).toEqual(["by_them", "email_1", "theirs_1"]);
   });
+});
+
+it("a new table over documents waits ten seconds, too, for a change that begins meanwhile", async () => {
+  await db.collection("books").insertOne({ title: "a" });
+  const deps = makeInstance(database);
+  const now = performance.now.bind(performance);
+  let waited = 0;
+  jest.spyOn(performance, "now").mockImplementation(() => now() + waited);
+  /** Each look takes six seconds. */
+  const lock = async (): Promise<boolean> => {
+    waited += 6_000;
+    return false;
+  };
+  const busy = { ...deps, catalogStore: { ...deps.catalogStore, lock } };
+  const columns = [{ name: "title", type: "string" }];
+  await expect(makeTable(busy, { name: "books", columns })).rejects.toMatchObject({ code: "CONFLICT" });
+  // The change, and the one that would take the bare table away.
+  expect(waited).toBeLessThan(60_000);
 });
