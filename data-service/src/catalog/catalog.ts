@@ -147,8 +147,18 @@ export function owningRelation({
   readonly target: Table;
   readonly relation: Relation;
 }): Relation | undefined {
-  const { field } = relation.link;
-  return [...target.relations.values()].find(({ link }) => link.on === "self" && link.field === field);
+  return relationIn(target, relation.link.field);
+}
+
+/** The relation whose links lie in a field of a table's documents. */
+export function relationIn({ relations }: Table, field: string): Relation | undefined {
+  return [...relations.values()].find(({ link }) => link.on === "self" && link.field === field);
+}
+
+/** What lies in a field of a table's documents: the values of a column, or the links of a relation. */
+export function memberIn(table: Table, field: string): Column | Relation | undefined {
+  const column = [...table.columns.values()].find((each) => each.field === field);
+  return column ?? relationIn(table, field);
 }
 
 /** The table at the other end of a relation; the catalog is closed, so it is always there. */

@@ -8,7 +8,7 @@ import {
   MongoServerError,
   MongoSystemError,
 } from "mongodb";
-import type { Column, Relation, Table } from "../catalog/catalog.js";
+import { type Column, memberIn, type Relation, type Table } from "../catalog/catalog.js";
 import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
 
 const DUPLICATE_KEY = 11_000;
@@ -171,7 +171,7 @@ export function takenText(table: Table | undefined, names: readonly string[]): s
 
 function duplicate(error: MongoServerError, table: Table): AppError {
   const fields = duplicateFields(error, table);
-  const members = fields.map((field) => memberOf(table, field)).filter((member) => member !== undefined);
+  const members = fields.map((field) => memberIn(table, field)).filter((member) => member !== undefined);
   return new Taken(table, members, error);
 }
 
@@ -208,12 +208,4 @@ function duplicateFields(error: MongoServerError, table: Table): string[] {
   if (index !== undefined) return index.key.map(([each]) => each);
   // An index that was there before the table goes by whatever name; its first field stands before its first value.
   return field === undefined ? [] : [field];
-}
-
-function memberOf(table: Table, field: string): Column | Relation | undefined {
-  const column = [...table.columns.values()].find((each) => each.field === field);
-  const relation = [...table.relations.values()].find(
-    (each) => each.link.on === "self" && each.link.field === field,
-  );
-  return column ?? relation;
 }

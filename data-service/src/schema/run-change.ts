@@ -2,7 +2,7 @@
 // lock → quiet → ask → note → fill → index → publish → everybody follows → tidy up → unlock
 import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
-import type { Table } from "../catalog/catalog.js";
+import { memberIn, type Table } from "../catalog/catalog.js";
 import { spreadsRecords, switchesWrites } from "../catalog/changes.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
 import type { IndexSpec } from "../catalog/indexes.js";
@@ -308,19 +308,11 @@ async function prepare(deps: ChangeDeps, plan: Plan, progress: Progress): Promis
 async function notUnique(deps: ChangeDeps, plan: Plan, table: Table, spec: IndexSpec): Promise<AppError> {
   const fields = spec.key.map(([field]) => field);
   const { records, examples } = await deps.data.duplicates(table, fields);
-  const names = fields.map((field) => nameOf(table, field)).join(", ");
+  const names = fields.map((field) => memberIn(table, field)?.name ?? field).join(", ");
   const cost: Cost = {
     ...{ what: plan.steps[0]?.what ?? "table.set", where: names, rows: records },
     why: "would share their value with another record; make the values different first",
     ...{ examples: examples.map((id) => idText(table, id)), confirmed: "impossible" },
   };
   return destructive([cost], null, false);
-}
-
-function nameOf(table: Table, field: string): string {
-  const column = [...table.columns.values()].find((each) => each.field === field);
-  const relation = [...table.relations.values()].find(
-    (each) => each.link.on === "self" && each.link.field === field,
-  );
-  return column?.name ?? relation?.name ?? field;
 }

@@ -1,7 +1,7 @@
 // Which records of a batch have unique values that are taken: by records that are there, or by others of the file. It
 // only tells lines; what decides is the unique index, when the batch is written.
 import { EJSON } from "bson";
-import type { Column, Relation, Table } from "../catalog/catalog.js";
+import { type Column, memberIn, type Relation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { indexesOf, SINGLETON_FIELD } from "../catalog/indexes.js";
 import { takenText } from "../mongo/driver-errors.js";
@@ -49,7 +49,7 @@ export async function findTaken(
 ): Promise<Map<number, string>> {
   const taken = new Map<number, string>();
   for (const fields of uniqueFields(table)) {
-    const members = fields.map((field) => memberOf(table, field)).filter((member) => member !== undefined);
+    const members = fields.map((field) => memberIn(table, field)).filter((member) => member !== undefined);
     const names = members.filter(mayName).map(({ name }) => name);
     const candidates = candidatesOf(fields, plans);
     const there = await storedKeys(store, table, fields, candidates);
@@ -118,12 +118,4 @@ function keyOf(fields: readonly string[], values: readonly unknown[]): string {
 function earlierText(names: readonly string[], line: number): string {
   if (names.length === 0) return `line ${line} has a value already that this one must differ from`;
   return `${names.join(", ")}: line ${line} has this value already`;
-}
-
-function memberOf(table: Table, field: string): Column | Relation | undefined {
-  const column = [...table.columns.values()].find((each) => each.field === field);
-  const relation = [...table.relations.values()].find(
-    ({ link }) => link.on === "self" && link.field === field,
-  );
-  return column ?? relation;
 }

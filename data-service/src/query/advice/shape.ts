@@ -1,6 +1,6 @@
 // A read of one table -> its shape: which fields it tests and how, and what it sorts by. No operands: a shape holds
 // nothing of what users asked for, so it can be kept and counted. Pure.
-import type { Table } from "../../catalog/catalog.js";
+import { relationIn, type Table } from "../../catalog/catalog.js";
 import type { AuthorizedNode, AuthorizedPredicate, SortKey, Test } from "../ast.js";
 import { isAboutKey } from "../lower/condition.js";
 
@@ -105,9 +105,7 @@ function classOf({ op }: Test): TestClass {
 /** The public name of a stored link or id. */
 function fieldName(table: Table, field: string): string {
   if (field === table.idColumn.field) return table.idColumn.name;
-  const relations = [...table.relations.values()];
-  const owner = relations.find(({ link }) => link.on === "self" && link.field === field);
-  return owner?.name ?? field;
+  return relationIn(table, field)?.name ?? field;
 }
 
 function withoutClosingId(sort: readonly SortKey[], table: Table): readonly SortKey[] {
