@@ -14,8 +14,11 @@ import { CurrentCatalog } from "./current-catalog.js";
 import { Presence } from "./presence.js";
 import { WriteGate } from "./write-gate.js";
 
-/** One of several on the same database. */
-export function makeInstance({ db }: Pick<TestDatabase, "db">): ChangeDeps & SchemaDeps {
+/** One of several on the same database. @param requireRoom as of `makeTableData` */
+export function makeInstance(
+  { db }: Pick<TestDatabase, "db">,
+  requireRoom?: () => Promise<void>,
+): ChangeDeps & SchemaDeps {
   const [catalogStore, instances] = [makeCatalogStore(db, "svc_"), makeInstanceStore(db)];
   const catalogs = new CurrentCatalog(catalogStore, [], systemClock);
   const logger = makeLogger("test", "silent");
@@ -25,7 +28,7 @@ export function makeInstance({ db }: Pick<TestDatabase, "db">): ChangeDeps & Sch
     changes: makeChangeStore(db),
     rules: { follow: async () => {}, enabled: async () => [] },
     maxDepth: 7,
-    data: makeTableData(db),
+    data: makeTableData(db, requireRoom),
     backfillDerived: async () => {},
     sealer: makeSealer(Buffer.alloc(32)),
     provision: (table) => provisionTable(db, table),

@@ -1,22 +1,13 @@
 // A change whose maker is stopped for so long that others take it for dead. Presence and the beats are left out.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { unavailable } from "@portico/shared/app-error";
-import { systemClock } from "@portico/shared/clock";
-import { makeLogger } from "@portico/shared/logger";
 import { type Db, ObjectId } from "mongodb";
 import type { ColumnDefinition, TableDefinition } from "../catalog/definition.js";
-import { makeCatalogStore } from "../mongo/catalog-store.js";
-import { makeChangeStore } from "../mongo/change-store.js";
-import { makeInstanceStore } from "../mongo/instance-store.js";
-import { makeTableData } from "../mongo/table-data.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/test-database.js";
-import { makeSealer } from "../records/seal.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { changeTable } from "./change-table.js";
-import { CurrentCatalog } from "./current-catalog.js";
 import { endInterrupted } from "./end-change.js";
-import { Presence } from "./presence.js";
-import { WriteGate } from "./write-gate.js";
+import { makeInstance } from "./instance-fixture.js";
 
 let database: TestDatabase;
 let db: Db;
@@ -27,23 +18,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => database.close());
-
-function makeInstance(requireRoom?: () => Promise<void>): ChangeDeps {
-  const [catalogStore, instances] = [makeCatalogStore(db, "svc_"), makeInstanceStore(db)];
-  const catalogs = new CurrentCatalog(catalogStore, [], systemClock);
-  const logger = makeLogger("test", "silent");
-  return {
-    ...{ catalogs, catalogStore, instances, logger, clock: systemClock },
-    presence: new Presence(instances, catalogs, new WriteGate(catalogs), logger),
-    changes: makeChangeStore(db),
-    rules: { follow: async () => {}, enabled: async () => [] },
-    maxDepth: 7,
-    data: makeTableData(db, requireRoom),
-    backfillDerived: async () => {},
-    sealer: makeSealer(Buffer.alloc(32)),
-    ...{ systemTables: [], systemTablePrefix: "svc_" },
-  };
-}
 
 const TEXT: ColumnDefinition = {
   ...{ id: "c1", name: "a", type: "string", required: false, unique: false, hidden: false, readOnly: false },
@@ -63,7 +37,7 @@ async function makeTable({ catalogStore }: ChangeDeps, name = "things"): Promise
 
 describe("an instance that wakes up in the middle of a change of a table", () => {
   it("takes nothing away that another one has put into use meanwhile", async () => {
-    const [late, other] = [makeInstance(), makeInstance()];
+    const [late, other] = [makeInstance(database), makeInstance(database)];
     const id = await makeTable(other);
     await db.collection("things").insertOne({ a: "1" });
     const body = { columns: [{ id: "c1", type: "int" }] };
@@ -90,7 +64,7 @@ describe("an instance that wakes up in the middle of a change of a table", () =>
 describe("a change whose values fill the disk", () => {
   it("is taken back, and says why", async () => {
     let batches = 0;
-    const instance = makeInstance(async () => {
+    const instance = makeInstance(database, async () => {
       batches += 1;
       if (batches > 1) throw unavailable("the disk is nearly full", 60);
     });
@@ -115,7 +89,7 @@ describe("a change whose records are asked for long", () => {
 
   /** An instance whose look at the records ends when it is told to. */
   function slow(): { deps: ChangeDeps; go: () => void } {
-    const deps = makeInstance();
+    const deps = makeInstance(database);
     let go = (): void => {};
     const gone = new Promise<void>((resolve) => {
       go = resolve;
@@ -140,7 +114,7 @@ describe("a change whose records are asked for long", () => {
     const { state, problem, confirmHash } = await shown("asked");
     expect([state, problem]).toEqual(["failed", expect.stringMatching(/^columns\.a: 1 of the records /)]);
     expect(await deps.catalogStore.lockedBy()).toBeUndefined();
-    await (await changeTable(makeInstance(), id, UNFIT, confirmHash)).done;
+    await (await changeTable(makeInstance(database), id, UNFIT, confirmHash)).done;
     expect(await shown("asked")).toMatchObject({ state: "done" });
     expect(await shown("asked")).not.toHaveProperty("confirmHash");
   });
@@ -175,7 +149,7 @@ describe("a change whose records are asked for long", () => {
     await db.collection("orphan").insertOne({ a: "1" });
     const { done } = await changeTable(deps, id, UNFIT, undefined);
     const lock = await deps.catalogStore.lockedBy();
-    const other = makeInstance();
+    const other = makeInstance(database);
     const holder = { change: lock?.change ?? "", instance: deps.presence.id };
     await other.catalogStore.takeOver(holder, other.presence.id);
     await endInterrupted(other, { ...holder, instance: other.presence.id });
