@@ -59,7 +59,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   if (deps.freeSpace !== undefined) app.use(requireFreeSpace(deps.freeSpace));
   const users = `${prefix}user`;
   const present = (request: Request) => presentPrincipal(auth, request);
-  const imports = importRoutes(records, config, present);
+  const imports = importRoutes(records, config);
   app.use(
     unlessUsersTable(prefix, [
       ...[apiTokenRoutes(auth), keyRoutes(auth)],

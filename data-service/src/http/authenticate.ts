@@ -34,9 +34,14 @@ const callers = new WeakMap<Request, LastingCaller>();
 
 /** Who asks. Throws when `authenticate` has not run: forgetting it must not read as "nobody". */
 export function principalOf(request: Request): Principal {
+  return callerOf(request).principal;
+}
+
+/** The same for requests that last. */
+export function callerOf(request: Request): LastingCaller {
   const caller = callers.get(request);
   if (caller === undefined) throw new Error("authenticate must run before this handler");
-  return caller.principal;
+  return caller;
 }
 
 /**
@@ -45,7 +50,7 @@ export function principalOf(request: Request): Principal {
  * @throws AppError 401 when the session or token has ended meanwhile
  */
 export async function renewPrincipal(request: Request): Promise<void> {
-  await callers.get(request)?.now();
+  await callers.get(request)?.now(SLOW_BODY_MS);
 }
 
 /** Who was proved before the request was refused. @returns undefined for nobody, or when it came to no proof */
@@ -63,7 +68,7 @@ export function authenticate(deps: AuthenticateDeps): RequestHandler {
     // `headers` keeps only the first of several; two are a contradiction.
     const presented = request.headersDistinct.authorization;
     const principal = presented === undefined ? ANONYMOUS : await proved(deps, presented);
-    callers.set(request, new LastingCaller(principal, () => presentPrincipal(deps, request), SLOW_BODY_MS));
+    callers.set(request, new LastingCaller(principal, () => presentPrincipal(deps, request)));
     if (principal.kind === "user" && principal.apiToken?.readOnly && !isSafe(request.method)) {
       throw new AppError("FORBIDDEN", `This API token is read-only; it can't be used for ${request.method}.`);
     }

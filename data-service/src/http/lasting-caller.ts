@@ -9,20 +9,14 @@ export class LastingCaller {
   #principal: Principal;
   #lookedAt = performance.now();
   readonly #present: () => Promise<Principal | undefined>;
-  readonly #maxAgeMs: number;
 
   /**
    * @param principal as the request began
    * @param present who it is by now; undefined when the session or token has ended
    */
-  constructor(
-    principal: Principal,
-    present: () => Promise<Principal | undefined>,
-    maxAgeMs = LOOK_AT_CALLER_MS,
-  ) {
+  constructor(principal: Principal, present: () => Promise<Principal | undefined>) {
     this.#principal = principal;
     this.#present = present;
-    this.#maxAgeMs = maxAgeMs;
   }
 
   /** Who it was when it was looked at last. */
@@ -31,8 +25,8 @@ export class LastingCaller {
   }
 
   /** Who it is, as of a few seconds ago at most. @throws AppError 401 when nobody any more */
-  async now(): Promise<Principal> {
-    if (performance.now() - this.#lookedAt < this.#maxAgeMs) return this.#principal;
+  async now(maxAgeMs = LOOK_AT_CALLER_MS): Promise<Principal> {
+    if (performance.now() - this.#lookedAt < maxAgeMs) return this.#principal;
     const principal = await this.#present();
     if (principal === undefined)
       throw new AppError("INVALID_TOKEN", { message: "Your session has ended.", headers: BAD_TOKEN });

@@ -4,10 +4,8 @@ import { contextOf } from "@portico/shared/http-context";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { withoutBodyDeadline } from "@portico/shared/server";
 import { type Request, type Response, Router } from "express";
-import { principalOf } from "../http/authenticate.js";
-import { LastingCaller } from "../http/lasting-caller.js";
+import { callerOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
-import type { Principal } from "../principal.js";
 import { readCall } from "../query/parameters.js";
 import { refuse } from "../query/refuse.js";
 import type { RecordDeps } from "../records/deps.js";
@@ -31,14 +29,11 @@ export interface ImportLimits {
   readonly bodyMaxBytes: number;
 }
 
-/** Who a request comes from by now; undefined when the session or token has ended. */
-type Present = (request: Request) => Promise<Principal | undefined>;
-
-export function importRoutes(deps: RecordDeps, limits: ImportLimits, present: Present): Router {
+export function importRoutes(deps: RecordDeps, limits: ImportLimits): Router {
   const router = Router({ caseSensitive: true });
   router
     .route("/:table/import")
-    .post((request, response) => answerImport(deps, limits, present, request, response))
+    .post((request, response) => answerImport(deps, limits, request, response))
     .all(onlyMethods("POST"));
   return router;
 }
@@ -46,7 +41,6 @@ export function importRoutes(deps: RecordDeps, limits: ImportLimits, present: Pr
 async function answerImport(
   deps: RecordDeps,
   limits: ImportLimits,
-  present: Present,
   request: Request,
   response: Response,
 ): Promise<void> {
@@ -58,8 +52,7 @@ async function answerImport(
   if (announced > limits.importMaxBytes) throw tooLarge(limits.importMaxBytes);
   withoutBodyDeadline(request);
   const source = bytesOf(request, limits.importMaxBytes);
-  const caller = new LastingCaller(principalOf(request), () => present(request));
-  const asked = { caller, table, format, source, ...options };
+  const asked = { caller: callerOf(request), table, format, source, ...options };
   try {
     const result = await importRecords(deps, { ...asked, maxRowBytes: limits.bodyMaxBytes });
     respond(response, 200, [{ ...result }]);
