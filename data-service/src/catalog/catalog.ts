@@ -139,6 +139,11 @@ export interface Catalog {
   readonly changing: ReadonlySet<string>;
 }
 
+/** The table with an id, whatever it is called by now; undefined when it is gone. */
+export function tableById({ tables }: Catalog, id: string): Table | undefined {
+  return [...tables.values()].find((table) => table.id === id);
+}
+
 /** The relation that stores the links of one, seen from the table at its other end. */
 export function owningRelation({
   target,

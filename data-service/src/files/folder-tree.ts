@@ -1,4 +1,5 @@
 // Folders as a tree, as far as the caller may see them. Pure. There may be very many, in one folder or one in another.
+import { getOrMake } from "../get-or-make.js";
 import { isObject, type Json, type JsonObject } from "../json.js";
 
 /** Levels of the nested form: whoever reads it may well recurse. */
@@ -67,10 +68,7 @@ function byParent(folders: readonly JsonObject[]): Map<Json, JsonObject[]> {
   const siblings = new Map<Json, JsonObject[]>();
   for (const folder of folders.toSorted(bySiblingOrder)) {
     const parent = parentOf(folder);
-    const key = ids.has(parent) ? parent : null;
-    const there = siblings.get(key);
-    if (there === undefined) siblings.set(key, [folder]);
-    else there.push(folder);
+    getOrMake(siblings, ids.has(parent) ? parent : null, () => []).push(folder);
   }
   return siblings;
 }

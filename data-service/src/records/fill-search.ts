@@ -1,5 +1,5 @@
 // Stores grams for records that were written before their column became searchable, batch by batch.
-import type { Column, Table } from "../catalog/catalog.js";
+import { type Column, type Table, tableById } from "../catalog/catalog.js";
 import { gramField, storedGrams } from "../catalog/grams.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { Room } from "../mongo/room.js";
@@ -56,7 +56,7 @@ export async function fillSearch(
  */
 async function fillBatch(deps: FillDeps, tableId: string, columnId: string): Promise<number> {
   const { catalogs, store, fillRoom } = deps;
-  const table = [...(await catalogs.get()).tables.values()].find(({ id }) => id === tableId);
+  const table = tableById(await catalogs.get(), tableId);
   const column = table && searchableColumns(table).find(({ id }) => id === columnId);
   if (table === undefined || column === undefined) return 0;
   const missing = { [gramField(column)]: { $exists: false } };

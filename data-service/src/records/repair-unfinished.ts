@@ -2,7 +2,7 @@
 // process at its start.
 import { AppError } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
-import type { Catalog, Table } from "../catalog/catalog.js";
+import { type Catalog, type Table, tableById } from "../catalog/catalog.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
 import { idText } from "../mongo/record-store.js";
 import type { Delete } from "../mongo/unfinished-store.js";
@@ -73,7 +73,7 @@ export function freeTables({ changing }: Catalog): (tables: Iterable<Table>) => 
 
 async function endDelete(deps: RepairDeps, left: Delete): Promise<void> {
   const catalog = await deps.catalogs.refresh();
-  const table = [...catalog.tables.values()].find(({ id }) => id === left.table);
+  const table = tableById(catalog, left.table);
   if (table !== undefined && !freeTables(catalog)(tablesDeletedFrom(catalog, table))) return;
   const { notes, instance } = deps.deletes;
   if (!(await notes.takeDelete(left, instance, deps.clock.now()))) return;

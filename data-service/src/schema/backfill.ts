@@ -1,6 +1,6 @@
 // What members need that were switched on for records which are there already: numbers of children are counted, and
 // asked from then on. Grams of searchable columns need nothing here: their own filler finds them.
-import { ownCounters, type Table } from "../catalog/catalog.js";
+import { ownCounters, type Table, tableById } from "../catalog/catalog.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { CountStore } from "../mongo/count-store.js";
 import type { CurrentCatalog } from "./current-catalog.js";
@@ -15,12 +15,12 @@ export interface BackfillDeps {
 
 export function makeBackfill({ catalogs, catalogStore, counts, provision }: BackfillDeps): BackfillDerived {
   return async ({ table, counted }) => {
-    const { tables } = await catalogs.refresh();
-    const current = [...tables.values()].find(({ id }) => id === table.id);
+    const catalog = await catalogs.refresh();
+    const current = tableById(catalog, table.id);
     if (current === undefined || counted.length === 0) return;
     const ids = counted.map(({ id }) => id);
     for (const counter of ownCounters(current).filter((each) => ids.includes(each.id))) {
-      const parents = [...tables.values()].find(({ collection }) => collection === counter.parents);
+      const parents = [...catalog.tables.values()].find(({ collection }) => collection === counter.parents);
       if (parents !== undefined) await provision(parents);
       await counts.countAll(counter);
     }
