@@ -38,7 +38,7 @@ export class AppError extends Error {
   }
 }
 
-/** A refusal of what may be sent again: 503. @param retryAfterSeconds what the client is told to wait */
+/** A refusal of a request that may be sent again: 503. @param retryAfterSeconds what the client is told to wait */
 export function unavailable(message: string, retryAfterSeconds: number, cause?: unknown): AppError {
   const headers = { "Retry-After": String(retryAfterSeconds) };
   return new AppError("SERVICE_UNAVAILABLE", { message, headers, cause });

@@ -1,4 +1,4 @@
-// How the gateway proves itself to the data service: a signed word that holds for one call and one minute.
+// How the gateway proves itself to the data service: a signed statement that is valid for one call and one minute.
 //
 // A JWT (RFC 7519) with HS256. Its key is derived from SERVICE_SECRET for this purpose alone, so no token of another
 // kind can pass for one, and none of these for another kind.
@@ -44,9 +44,14 @@ export function makeAssertions(serviceSecret: string): Assertions {
     async verify(assertion, call, now) {
       if (assertion.length > MAX_CHARACTERS) return false;
       const verified = await jwtVerify(assertion, key, {
-        ...{ algorithms: [ALGORITHM], typ: TYPE, issuer: ISSUER, audience: AUDIENCE },
-        ...{ requiredClaims: ["iat", "exp"], maxTokenAge: LIFETIME_SECONDS },
-        ...{ clockTolerance: SKEW_SECONDS, currentDate: now },
+        algorithms: [ALGORITHM],
+        typ: TYPE,
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        requiredClaims: ["iat", "exp"],
+        maxTokenAge: LIFETIME_SECONDS,
+        clockTolerance: SKEW_SECONDS,
+        currentDate: now,
       }).catch(() => undefined);
       return verified?.payload.method === call.method && verified.payload.path === call.path;
     },

@@ -7,3 +7,14 @@ export interface Clock {
 
 /** The machine's clock. */
 export const systemClock: Clock = { now: () => new Date() };
+
+/** Milliseconds for ages, by a clock that may be set back: then they go on from where they were. */
+export function steadyTime(clock: Clock): () => number {
+  let [last, skipped] = [clock.now().getTime(), 0];
+  return () => {
+    const now = clock.now().getTime();
+    skipped += Math.max(0, last - now);
+    last = now;
+    return now + skipped;
+  };
+}

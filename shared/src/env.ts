@@ -1,4 +1,4 @@
-// Reads settings from the environment and reports every problem at once (contract, section 9).
+// Reads settings from the environment and reports every problem at once (contract, section 8).
 
 /** All that is wrong with the settings, one line a problem. */
 export class ConfigError extends Error {
@@ -13,6 +13,11 @@ export class ConfigError extends Error {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Reads variables one by one, collecting problems; `done` throws them all together. */
+export interface OriginAndPath {
+  readonly origin: string;
+  readonly path: string | undefined;
+}
+
 export class EnvReader {
   readonly #env: Environment;
   readonly #problems: string[] = [];
@@ -71,16 +76,18 @@ export class EnvReader {
     return fallback;
   }
 
-  /** A comma-separated list of origins. */
-  origins(name: string): readonly string[] {
+  /** A comma-separated list of origins, each of which may be followed by a path. */
+  origins(name: string): readonly OriginAndPath[] {
     const entries = this.text(name, "")
       .split(",")
       .map((entry) => entry.trim())
       .filter((entry) => entry !== "");
     return entries.flatMap((entry) => {
-      const origin = parseOrigin(entry);
-      if (origin !== undefined) return [origin];
-      this.problem(`${name}: "${entry}" is not an origin; write it as https://app.example.com.`);
+      const parsed = parseOriginAndPath(entry);
+      if (parsed !== undefined) return [parsed];
+      this.problem(
+        `${name}: "${entry}" is not an origin; write it as https://app.example.com, or https://app.example.com/portal.`,
+      );
       return [];
     });
   }
@@ -92,13 +99,14 @@ export class EnvReader {
 }
 
 function parseOrigin(text: string): string | undefined {
+  const parsed = parseOriginAndPath(text);
+  return parsed?.path === undefined ? parsed?.origin : undefined;
+}
+
+function parseOriginAndPath(text: string): OriginAndPath | undefined {
   if (!URL.canParse(text)) return undefined;
-  const url = new URL(text);
-  const plain =
-    url.pathname === "/" &&
-    url.search === "" &&
-    url.hash === "" &&
-    url.username === "" &&
-    url.password === "";
-  return plain && (url.protocol === "http:" || url.protocol === "https:") ? url.origin : undefined;
+  const { protocol, origin, pathname, search, hash, username, password } = new URL(text);
+  const isPlain = search === "" && hash === "" && username === "" && password === "";
+  if (!isPlain || (protocol !== "http:" && protocol !== "https:")) return undefined;
+  return { origin, path: pathname === "/" ? undefined : pathname };
 }

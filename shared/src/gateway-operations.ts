@@ -45,7 +45,12 @@ const TIMES = {
 
 export const GATEWAY_OPERATIONS: readonly Operation[] = [
   {
-    ...{ method: "post", path: "/login", id: "login", tag: SIGN_IN, for: "anyone", ignoresCredentials: true },
+    method: "post",
+    path: "/login",
+    id: "login",
+    tag: SIGN_IN,
+    for: "anyone",
+    ignoresCredentials: true,
     summary: "Sign in with cookies",
     description: "For browsers: the tokens go into HttpOnly cookies, which later calls send by themselves.",
     body: CREDENTIALS,
@@ -53,7 +58,11 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     refusals: [400, 401, 403, 413, 415, 429, 500, 502, 503, 504],
   },
   {
-    ...{ method: "post", path: "/logout", id: "logout", tag: SIGN_IN, for: "anyone" },
+    method: "post",
+    path: "/logout",
+    id: "logout",
+    tag: SIGN_IN,
+    for: "anyone",
     summary: "End the session of the cookies, or of a Bearer token",
     description:
       "Idempotent: the cookies are cleared, whatever they held. A Bearer token that is none any more is a 401.",
@@ -61,7 +70,11 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     refusals: [400, 401, 403, 413, 415, 429, 500, 502, 503, 504],
   },
   {
-    ...{ method: "get", path: "/auth/providers", id: "listProviders", tag: SIGN_IN, for: "anyone" },
+    method: "get",
+    path: "/auth/providers",
+    id: "listProviders",
+    tag: SIGN_IN,
+    for: "anyone",
     ignoresCredentials: true,
     summary: "The providers one can sign in with",
     answers: {
@@ -70,7 +83,11 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     refusals: AT_GATEWAY,
   },
   {
-    ...{ method: "get", path: "/auth/{provider}", id: "startOAuth", tag: SIGN_IN, for: "anyone" },
+    method: "get",
+    path: "/auth/{provider}",
+    id: "startOAuth",
+    tag: SIGN_IN,
+    for: "anyone",
     ignoresCredentials: true,
     summary: "Sign in with a provider",
     description:
@@ -84,7 +101,11 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     refusals: [400, 401, 404, 429, 500, 502, 503, 504],
   },
   {
-    ...{ method: "get", path: "/auth/{provider}/callback", id: "finishOAuth", tag: SIGN_IN, for: "anyone" },
+    method: "get",
+    path: "/auth/{provider}/callback",
+    id: "finishOAuth",
+    tag: SIGN_IN,
+    for: "anyone",
     ignoresCredentials: true,
     summary: "Where the provider sends the browser back to",
     parameters: [
@@ -97,7 +118,11 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     refusals: [400, 401, 404, 429, 500, 502, 503, 504],
   },
   {
-    ...{ method: "get", path: "/auth/set-cookies", id: "setCookies", tag: SIGN_IN, for: "anyone" },
+    method: "get",
+    path: "/auth/set-cookies",
+    id: "setCookies",
+    tag: SIGN_IN,
+    for: "anyone",
     ignoresCredentials: true,
     summary: "The cookie bridge: a code becomes the session cookies",
     parameters: [
@@ -109,7 +134,11 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     refusals: [400, 401, 429, 500, 502, 503, 504],
   },
   {
-    ...{ method: "post", path: "/auth/{provider}/link", id: "linkProvider", tag: "Me", for: "session" },
+    method: "post",
+    path: "/auth/{provider}/link",
+    id: "linkProvider",
+    tag: "Me",
+    for: "session",
     summary: "Connect a provider with one's account",
     parameters: [PROVIDER],
     body: {
@@ -120,14 +149,12 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     refusals: [400, 401, 403, 404, 413, 415, 429, 500, 502, 503, 504],
   },
   {
-    ...{
-      method: "get",
-      path: "/docs",
-      id: "showDocs",
-      tag: "About the API",
-      for: "anyone",
-      ignoresCredentials: true,
-    },
+    method: "get",
+    path: "/docs",
+    id: "showDocs",
+    tag: "About the API",
+    for: "anyone",
+    ignoresCredentials: true,
     summary: "This document as a page to read and to try",
     answers: {
       200: { description: "The page.", content: { "text/html": { schema: TEXT } } },
@@ -136,7 +163,11 @@ export const GATEWAY_OPERATIONS: readonly Operation[] = [
     refusals: AT_GATEWAY,
   },
   {
-    ...{ method: "get", path: "/docs/{file}", id: "getDocsFile", tag: "About the API", for: "anyone" },
+    method: "get",
+    path: "/docs/{file}",
+    id: "getDocsFile",
+    tag: "About the API",
+    for: "anyone",
     ignoresCredentials: true,
     summary: "What the page is made of",
     parameters: [inPath("file", TEXT, "A script or a style sheet.")],

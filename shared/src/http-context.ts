@@ -80,7 +80,10 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
   };
 }
 
-/** Something has gone wrong here, and is not just refused: of a refusal, such as one for overload, the request's line says all. */
+/**
+ * Something has gone wrong here, and is not just refused: of a refusal, such as one for overload, the request's line
+ * says all.
+ */
 function isFailure({ status, code, cause }: AppError): boolean {
   return status >= 500 && (cause !== undefined || code === "INTERNAL_ERROR");
 }
@@ -94,7 +97,7 @@ const EXPRESS_CODES: Readonly<Record<number, ErrorCode>> = {
   416: "RANGE_NOT_SATISFIABLE",
 };
 
-/** Express and its parsers throw errors with a `status`; of these only the status is believed. */
+/** Express and its parsers throw errors with a `status`; only their status is trusted. */
 function asAppError(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   const status = thrown instanceof Error && "status" in thrown ? thrown.status : undefined;

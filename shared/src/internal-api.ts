@@ -42,7 +42,7 @@ export interface LinkWish {
   readonly sessionId: string;
 }
 
-/** A flow that was taken: it exists no more. */
+/** A flow that was taken: it no longer exists. */
 export interface Flow {
   readonly redirect: string;
   readonly bridgePrefix: string;

@@ -1,3 +1,4 @@
+// When a process refuses requests as overloaded.
 import { describe, expect, it } from "@jest/globals";
 import { decideOverload } from "./load-shedding.js";
 
@@ -6,7 +7,8 @@ const NO_LIMITS = { maxInFlight: 0, maxEventLoopDelayMs: 0, maxWaitMs: 0 };
 const NONE = { count: 0, oldestMs: 0, answeredPerSecond: 0 };
 const LONG = { count: 1e6, oldestMs: 1e6, answeredPerSecond: 1 };
 const waiting = (count: number, oldestMs: number, answeredPerSecond: number) => ({
-  ...{ inFlight: 0, delayMs: 0 },
+  inFlight: 0,
+  delayMs: 0,
   waiting: { count, oldestMs, answeredPerSecond },
 });
 

@@ -1,14 +1,15 @@
-// Refuses requests at once while the process has more than it can do, so that those it has taken still get done.
+// Refuses requests at once while the process has more than it can handle, so that those it has accepted still get done.
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { RequestHandler, Response } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import { unavailable } from "./app-error.js";
 import type { EnvReader } from "./env.js";
 import { isEventStream } from "./event-stream.js";
 import { hasBody } from "./has-body.js";
+import { SlowBodies } from "./slow-bodies.js";
 import { type Waiting, WaitingRequests } from "./waiting-requests.js";
 
 export interface OverloadLimits {
-  /** MAX_IN_FLIGHT: requests under way at once; 0 = no limit. */
+  /** MAX_IN_FLIGHT: requests in progress at once; 0 = no limit. */
   readonly maxInFlight: number;
   /** MAX_EVENT_LOOP_DELAY_MS: how late the event loop may run on average; 0 = no limit. */
   readonly maxEventLoopDelayMs: number;
@@ -53,12 +54,19 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
   const delayMs = limits.maxEventLoopDelayMs > 0 ? watchEventLoop() : () => 0;
   const waiting = new WaitingRequests<Response>();
   const inFlight = new Set<Response>();
+  const slowBodies = new SlowBodies(limits.maxInFlight);
   const hasBegun = (response: Response): boolean => {
     // Whoever listens asks for nothing more; how many may is another limit.
     if (isEventStream(response)) inFlight.delete(response);
     return response.headersSent;
   };
-  setInterval(() => waiting.endWhere(hasBegun, performance.now()), LOOK_MS).unref();
+  /** Requests whose bodies are not read yet, and what to do when they have come. */
+  const coming = new Map<Request, () => void>();
+  setInterval(() => {
+    // Not everybody reads a body that has come.
+    for (const [request, take] of coming) if (request.complete) take();
+    waiting.endWhere(hasBegun, performance.now());
+  }, LOOK_MS).unref();
   return (request, response, next) => {
     const why = decideOverload(limits, {
       inFlight: inFlight.size,
@@ -69,8 +77,8 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
       onShed(why);
       throw unavailable("The service is overloaded; try again in a moment.", RETRY_AFTER_SECONDS);
     }
-    inFlight.add(response);
     response.once("close", () => {
+      coming.delete(request);
       inFlight.delete(response);
       waiting.end(response, response.headersSent, performance.now());
     });
@@ -78,9 +86,20 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
     // A trailing slash means nothing.
     const isQueued = queued.has(request.path.replace(/\/$/, ""));
     const wait = isQueued ? () => ifStillOpen(response, QUEUED_MS, count) : count;
-    // A body takes as long as its sender takes.
-    if (hasBody(request.headers)) request.once("end", wait);
-    else wait();
+    const take = (): void => {
+      request.off("end", take);
+      coming.delete(request);
+      if (response.destroyed) return;
+      inFlight.add(response);
+      wait();
+    };
+    // A body takes as long as its sender takes: those who only send must not take the places of those who can be
+    // answered.
+    if (hasBody(request.headers)) {
+      coming.set(request, take);
+      request.once("end", take);
+      slowBodies.watch(request, response);
+    } else take();
     next();
   };
 }
@@ -90,7 +109,7 @@ function ifStillOpen(response: Response, milliseconds: number, act: () => void):
   response.once("close", () => clearTimeout(timer));
 }
 
-/** @param now what is under way, without the request that asks */
+/** @param now what is in progress, without the request that asks */
 export function decideOverload(
   { maxInFlight, maxEventLoopDelayMs, maxWaitMs }: OverloadLimits,
   now: { readonly inFlight: number; readonly delayMs: number; readonly waiting: Waiting },

@@ -17,10 +17,14 @@ describe("an error in the log", () => {
   it("says what it is, where it happened and what caused it", () => {
     const cause = Object.assign(new TypeError("no such thing"), { code: "ECONNREFUSED" });
     expect(loggedError(new AppError("INTERNAL_ERROR", { message: "It failed.", cause }))).toEqual({
-      ...{ type: "AppError", message: "It failed.", code: "INTERNAL_ERROR" },
+      type: "AppError",
+      message: "It failed.",
+      code: "INTERNAL_ERROR",
       stack: expect.stringContaining("logged-error.test"),
       cause: {
-        ...{ type: "TypeError", message: "no such thing", code: "ECONNREFUSED" },
+        type: "TypeError",
+        message: "no such thing",
+        code: "ECONNREFUSED",
         stack: expect.stringMatching(/^TypeError: no such thing\n/),
       },
     });
@@ -45,7 +49,8 @@ describe("an error in the log", () => {
 
   it("says of what is no error that it is none", () => {
     expect(loggedError({ email: "ann@example.com" })).toEqual({
-      ...{ type: "object", message: "Something that is no error was thrown." },
+      type: "object",
+      message: "Something that is no error was thrown.",
     });
   });
 });

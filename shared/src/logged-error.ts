@@ -10,11 +10,12 @@ export interface LoggedError {
   readonly cause?: LoggedError;
 }
 
-/** Causes of causes are told so far: an error may be its own cause. */
+/** Causes are logged down to this depth: an error may be its own cause. */
 const MOST_CAUSES = 5;
 
 /**
- * What of an error may be logged. Its other members may be whole documents: a driver's error carries what it was to write.
+ * What of an error may be logged. Its other members may be whole documents: a driver's error carries what it was to
+ * write.
  * @returns what is no error as its kind alone
  */
 export function loggedError(error: unknown, causes = MOST_CAUSES): LoggedError {
@@ -44,7 +45,10 @@ function codesOf(error: Error): Pick<LoggedError, "code" | "codeName"> {
   };
 }
 
-/** Databases number their errors, and quote keys and documents in their texts: `… index: email_1 dup key: { email: "…" }`. */
+/**
+ * Databases number their errors, and quote keys and documents in their texts: `… index: email_1 dup key: { email: "…"
+ * }`.
+ */
 function withoutDocuments(error: Error): string {
   const { message } = error;
   const quoted = message.indexOf("{");

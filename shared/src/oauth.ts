@@ -6,7 +6,7 @@ export const PROVIDERS = ["google", "facebook", "github"] as const;
 export type Provider = (typeof PROVIDERS)[number];
 
 /** The fixed list of `error` values an app can meet on its return address. */
-export const OAUTH_ERRORS = [
+const OAUTH_ERRORS = [
   /** The person said no at the provider. */
   "access_denied",
   /** The provider refused, or answered what it should not. */
@@ -21,6 +21,8 @@ export const OAUTH_ERRORS = [
   "signup_disabled",
   /** The account was deactivated. */
   "account_disabled",
+  /** A root admin signs in on APP_URL alone, unless OAUTH_ROOT_ELSEWHERE is true. */
+  "root_admin_elsewhere",
   /** Connecting: this provider account signs in somebody else. */
   "account_in_use",
   /** Connecting: the session that began it has ended. */
@@ -29,7 +31,7 @@ export const OAUTH_ERRORS = [
 
 export type OAuthError = (typeof OAUTH_ERRORS)[number];
 
-/** Who somebody is, in a provider's word. */
+/** Who somebody is, according to a provider. */
 export interface Identity {
   readonly provider: Provider;
   /** The provider's own id of the account, which it never gives to another. */

@@ -11,7 +11,7 @@ import type { Duplex } from "node:stream";
 import { AppError } from "./app-error.js";
 import { errorBody } from "./envelope.js";
 
-/** How long a connection that Node looks after no more may stay once it is answered. */
+/** How long a connection that Node no longer manages may stay open once it is answered. */
 const LINGER_MS = 2_000;
 
 /** Gives the server's own refusals the error body of contract section 2. */
@@ -86,7 +86,7 @@ function answer(socket: Duplex, error: AppError, method: string): void {
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-/** Node keeps the answer under way on its socket, and its own handler asks the same. */
+/** Node keeps the answer in progress on its socket, and its own handler checks the same. */
 function hasAnswerUnderway(socket: Duplex): boolean {
   const message: unknown = "_httpMessage" in socket ? socket._httpMessage : undefined;
   return (

@@ -18,7 +18,7 @@ const HEADERS_TIMEOUT_MS = 10_000;
 export const BODY_TIMEOUTS: BodyTimeouts = { jsonMs: 30_000, otherMs: 300_000 };
 /** Longer than any client's pool keeps a socket, so that we never close one that is being reused. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** A client whose request was refused may go on sending for this long. */
+/** A client whose request was refused may keep sending for this long. */
 const LINGER_MS = 10_000;
 /** In-flight requests get this long to finish. */
 export const STOP_TIMEOUT_MS = 30_000;

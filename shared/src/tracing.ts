@@ -11,7 +11,7 @@ export interface Tracing {
   stop(): Promise<void>;
 }
 
-/** A collector that is away must not hold up a stop. */
+/** An unreachable collector must not delay a stop. */
 const FLUSH_MS = 3_000;
 
 const tracer = trace.getTracer("portico");

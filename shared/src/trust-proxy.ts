@@ -1,4 +1,4 @@
-// TRUST_PROXY: whose word about the client's address counts (contract, section 9).
+// TRUST_PROXY: who is trusted about the client's address (contract, section 8).
 import { isIP } from "node:net";
 import type { EnvReader } from "./env.js";
 

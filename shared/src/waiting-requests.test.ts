@@ -1,3 +1,4 @@
+// How many requests wait, since when, and how fast they are answered.
 import { describe, expect, it } from "@jest/globals";
 import { WaitingRequests } from "./waiting-requests.js";
 

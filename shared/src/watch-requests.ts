@@ -1,11 +1,11 @@
-// The handlers that measure and trace requests, as far as the operator wants that.
+// The handlers that measure and trace requests, if the operator wants that.
 import type { Request, RequestHandler } from "express";
 import type { Overload } from "./load-shedding.js";
 import { Counter, measureRequests, type Registry } from "./metrics.js";
 import { traceRequests } from "./tracing.js";
 
 export interface WatchRequests {
-  /** Mount them at the start of the road, behind the probes. */
+  /** Mount them before all other handlers but the probes. */
   readonly handlers: readonly RequestHandler[];
   /** For `shedLoad`. */
   readonly onShed: (why: Overload) => void;

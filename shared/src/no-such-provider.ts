@@ -1,0 +1,12 @@
+// The answer of both services below /auth, where no route is: whoever asks for a provider that is not set up comes here.
+import type { RequestHandler } from "express";
+import { AppError } from "./app-error.js";
+import { contextOf } from "./http-context.js";
+
+export const noSuchProvider: RequestHandler = (request) => {
+  const { publicPath } = contextOf(request);
+  throw new AppError(
+    "NOT_FOUND",
+    `There is nothing at ${publicPath}; GET /api/auth/providers names the providers that are set up.`,
+  );
+};

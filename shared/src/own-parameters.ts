@@ -1,0 +1,84 @@
+// Address text -> the parameters in it that are ours, decoded strictly. Others pass unread, unless one of ours was meant.
+import { AppError } from "./app-error.js";
+
+export const PARAMETERS = [
+  "fields",
+  "filter",
+  "sort",
+  "limit",
+  "page",
+  "meta",
+  "deep",
+  "aggregate",
+  "explain",
+  "format",
+  "deleted",
+] as const;
+export type ParameterName = (typeof PARAMETERS)[number];
+
+/** What a call is told besides a query: taken where it says so, and refused everywhere else. */
+export const SWITCHES = ["dryRun", "permanent", "recursive", "flat"] as const;
+const WORDS = ["confirm", "from"] as const;
+export type SwitchName = (typeof SWITCHES)[number];
+export type OwnName = SwitchName | (typeof WORDS)[number];
+
+const NAMES = [...PARAMETERS, ...SWITCHES, ...WORDS];
+const BY_SPELLING = new Map(NAMES.map((name) => [spelling(name), name]));
+
+export interface OwnParameter {
+  readonly name: ParameterName | OwnName;
+  /** The name, and what follows it in bracket form. */
+  readonly key: string;
+  readonly value: string;
+}
+
+/**
+ * The parameters of ours in an address, in their order.
+ * @param search the raw text behind `?`, undecoded
+ * @throws AppError 400 for what can't be decoded, and for a name that is one of ours misspelt
+ */
+export function ownParameters(search: string): OwnParameter[] {
+  const found: OwnParameter[] = [];
+  for (const pair of search.split("&")) {
+    if (pair === "") continue;
+    const [key, value] = decodePair(pair);
+    const bracket = key.indexOf("[");
+    const name = ownName(bracket < 0 ? key : key.slice(0, bracket));
+    if (name !== undefined) found.push({ name, key, value });
+  }
+  return found;
+}
+
+/** A 400 that begins with the name of the parameter. */
+export function refuseParameter(name: string, problem: string): AppError {
+  return new AppError("BAD_REQUEST", { message: `${name}: ${problem}`, details: { path: name } });
+}
+
+/** @returns undefined for a name that is not ours */
+function ownName(text: string): ParameterName | OwnName | undefined {
+  const name = BY_SPELLING.get(spelling(text));
+  // Ignored, `dryrun` would make a delete of what was meant as a look.
+  if (name !== undefined && name !== text)
+    throw refuseParameter(text.slice(0, 64), `is no parameter; did you mean "${name}"?`);
+  return name;
+}
+
+/** What is left of a name when case, `-`, `_` and a plural are taken from it. */
+function spelling(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_]/g, "").replace(/s$/, "");
+}
+
+function decodePair(pair: string): [string, string] {
+  const equals = pair.indexOf("=");
+  const key = equals < 0 ? pair : pair.slice(0, equals);
+  const value = equals < 0 ? "" : pair.slice(equals + 1);
+  try {
+    return [decodeText(key), decodeText(value)];
+  } catch {
+    throw refuseParameter(key.slice(0, 64), "is not valid percent-encoded UTF-8");
+  }
+}
+
+function decodeText(text: string): string {
+  return decodeURIComponent(text.replaceAll("+", " "));
+}
