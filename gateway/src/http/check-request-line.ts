@@ -1,11 +1,11 @@
-// The first room of every request: refuses what request-line refuses, gives API paths their one spelling.
+// The first handler of every request: refuses what request-line refuses, gives API paths their one spelling.
 import { AppError } from "@portico/shared/app-error";
 import type { Request, RequestHandler } from "express";
 import { headerLines } from "./header-lines.js";
 import { judgeRequestLine, type RequestLine } from "./request-line.js";
 
 /**
- * Behind it `request.url` of an API call is rebuilt from checked parts, so that `/api/%6Detrics` and
+ * After it `request.url` of an API call is rebuilt from checked parts, so that `/api/%6Detrics` and
  * `/api/metrics/` meet the same route as `/api/metrics`. Paths of pages stay as they are.
  */
 export const checkRequestLine: RequestHandler = (request, _response, next) => {
@@ -21,7 +21,7 @@ export const checkRequestLine: RequestHandler = (request, _response, next) => {
 };
 
 /**
- * `/assets/{id}` is `/api/assets/{id}` (contract, section 8). Other names below `/assets/` belong to a single-page app:
+ * `/assets/{id}` is `/api/assets/{id}` (contract, section 9). Other names below `/assets/` belong to a single-page app:
  * build tools put their scripts there.
  */
 function isAsset([first, id, ...rest]: readonly string[]): boolean {

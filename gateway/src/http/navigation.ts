@@ -1,4 +1,4 @@
-// Only a person's browser going somewhere may move a sign-in on: no HEAD, no prefetch, no frame, no script.
+// Only the navigation of a browser's page may continue a sign-in: no HEAD, no prefetch, no frame, no script.
 import { AppError } from "@portico/shared/app-error";
 import type { RequestHandler } from "express";
 

@@ -6,13 +6,23 @@ import { judgePage } from "./same-origin.js";
 
 /**
  * @param origins the origins the request may come from
+ * @param reason why it may come from these alone
  * @throws AppError FORBIDDEN
  */
-export function requirePage(request: Request, origins: readonly string[]): void {
+export function requirePage(request: Request, origins: readonly string[], reason?: string): void {
   const { origin, "sec-fetch-site": site } = request.headers;
   const secFetchSite = Array.isArray(site) ? site.join(", ") : site;
-  const verdict = judgePage({ secFetchSite, origin }, origins);
+  const verdict = judgePage({ secFetchSite, origin }, origins, reason);
   if (verdict.kind === "refused") throw new AppError("FORBIDDEN", verdict.message);
+}
+
+/**
+ * For requests that rely on the cookies of a session.
+ * @param origin the one that the session was made for
+ * @throws AppError FORBIDDEN that names it: on one host, apps on several ports overwrite each other's cookies
+ */
+export function requireSessionPage(request: Request, origin: string): void {
+  requirePage(request, [origin], `this session was begun on ${origin}`);
 }
 
 /** @throws AppError UNSUPPORTED_MEDIA_TYPE unless the body, if any, is JSON or what the route takes beside it */

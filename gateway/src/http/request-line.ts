@@ -75,7 +75,7 @@ function judgeTarget(target: string): RequestLineVerdict {
   return { kind: "fine", segments, query };
 }
 
-/** A trailing slash is ignored (contract, section 1). Undefined when a segment can not be believed. */
+/** A trailing slash is ignored (contract, section 1). Undefined when a segment can't be trusted. */
 function decodeSegments(path: string): readonly string[] | undefined {
   const raw = path.slice(1).split("/");
   if (raw.at(-1) === "") raw.pop();

@@ -15,8 +15,13 @@ const ACCEPTED: PageVerdict = { kind: "accepted" };
 /**
  * Neither header present means that no current browser sent it: accepted.
  * @param origins the origins the request may come from
+ * @param reason why it may come from these alone
  */
-export function judgePage(facts: PageFacts, origins: readonly string[]): PageVerdict {
+export function judgePage(
+  facts: PageFacts,
+  origins: readonly string[],
+  reason = `expected ${origins.join(" or ")}`,
+): PageVerdict {
   const { secFetchSite, origin } = facts;
   if (secFetchSite !== undefined && secFetchSite !== "same-origin" && secFetchSite !== "none") {
     return { kind: "refused", message: `Requests from a ${secFetchSite} page are refused here.` };
@@ -24,7 +29,7 @@ export function judgePage(facts: PageFacts, origins: readonly string[]): PageVer
   if (origin !== undefined && !origins.includes(origin)) {
     return {
       kind: "refused",
-      message: `Requests from the origin ${origin} are refused here; expected ${origins.join(" or ")}.`,
+      message: `Requests from the origin ${origin} are refused here; ${reason}.`,
     };
   }
   return ACCEPTED;

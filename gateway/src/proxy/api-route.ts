@@ -9,7 +9,7 @@ export interface ApiCall {
   readonly path: string;
 }
 
-/** Served by both services for their operators, never to clients (contract, section 9). */
+/** Served by both services for their operators, never to clients (contract, section 8). */
 const CLOSED = new Set(["/healthz", "/readyz", "/metrics"]);
 
 /** Calls that ignore the Authorization header, and cookies with it (contract, section 3.2). */
@@ -35,7 +35,7 @@ function isImport({ method, path }: ApiCall): boolean {
   return method === "POST" && /^\/[^/]+\/import$/.test(path);
 }
 
-/** `POST /svc_file` and `PATCH /svc_file/{id}` take files as multipart (contract, section 8). */
+/** `POST /svc_file` and `PATCH /svc_file/{id}` take files as multipart (contract, section 9). */
 export function isUpload({ method, path }: ApiCall, systemTablePrefix: string): boolean {
   const [, table, id, ...rest] = path.split("/");
   if (table !== `${systemTablePrefix}file` || rest.length > 0) return false;

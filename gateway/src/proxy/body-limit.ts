@@ -4,20 +4,35 @@ import type { RouteKind } from "../http/media-type.js";
 /** Boundaries, part headers and text parts around the one file; the data service counts the file exactly. */
 const MULTIPART_FRAME_BYTES = 64 * 1024;
 
+/** How large a body may be. */
+export interface BodyLimit {
+  readonly bytes: number;
+  /** What is said of one that is larger; names what the settings allow. */
+  readonly refusal: string;
+}
+
 /**
- * The limit in bytes for one request, by what its body is. None for an imported file: the data service refuses one that is
+ * The limit for one request, by what its body is. None for an imported file: the data service refuses one that is
  * too large, for it alone can say how much of it is kept. We hold no more of it than the buffers on the way do, and those
  * may be larger than any margin.
  */
 export function bodyLimit(
   body: RouteKind,
   limits: { readonly bodyMaxBytes: number; readonly uploadMaxBytes: number },
-): number {
-  if (body === "import") return Number.POSITIVE_INFINITY;
-  return body === "upload" ? limits.uploadMaxBytes + MULTIPART_FRAME_BYTES : limits.bodyMaxBytes;
+): BodyLimit {
+  const { bodyMaxBytes, uploadMaxBytes } = limits;
+  if (body === "upload") {
+    const refusal = `file: must have at most ${uploadMaxBytes} bytes, and the rest of the body ${MULTIPART_FRAME_BYTES}`;
+    return { bytes: uploadMaxBytes + MULTIPART_FRAME_BYTES, refusal };
+  }
+  const bytes = body === "import" ? Number.POSITIVE_INFINITY : bodyMaxBytes;
+  return { bytes, refusal: `The body is larger than ${bytes} bytes.` };
 }
 
 /** Whether `Content-Length` alone is reason enough to refuse. */
-export function announcesTooMuch(contentLength: string | undefined, limit: number): boolean {
-  return contentLength !== undefined && Number(contentLength) > limit;
+export function announcesTooMuch(
+  contentLength: string | undefined,
+  { bytes }: Pick<BodyLimit, "bytes">,
+): boolean {
+  return contentLength !== undefined && Number(contentLength) > bytes;
 }

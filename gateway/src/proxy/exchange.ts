@@ -1,28 +1,37 @@
 // One forwarded request and its answer: counts the body, keeps the time limits, ends it exactly once.
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { AppError, isClientError } from "@portico/shared/app-error";
+import { hasBody } from "@portico/shared/has-body";
 import type { NextFunction, Request, Response } from "express";
 import type { CallOutcome } from "../upstream/watch-call.js";
+import type { BodyLimit } from "./body-limit.js";
 import { clientResponseHeaders } from "./response-headers.js";
 
 export interface ExchangeLimits {
   readonly connectTimeoutMs: number;
   readonly answerTimeoutMs: number;
   readonly lingerMs: number;
-  readonly bodyMaxBytes: number;
+  readonly bodyLimit: BodyLimit;
   /** How long nothing may move of the body, where it has no deadline. */
   readonly bodyStallMs: number | undefined;
 }
 
-/** Told once how the exchange ended, when the head of the answer is there or there will be none. */
-export type ExchangeEnd = (outcome: CallOutcome) => void;
+export interface ExchangeTerms {
+  readonly limits: ExchangeLimits;
+  /** Told once how the exchange ended, when the head of the answer is there or there will be none. */
+  readonly onEnd: (outcome: CallOutcome) => void;
+  /** Replaces the token in the headers of the request; asked once at most. */
+  readonly renew: (() => Promise<void>) | undefined;
+}
 
 export class Exchange {
   readonly #request: Request;
   readonly #response: Response;
   readonly #next: NextFunction;
   readonly #limits: ExchangeLimits;
-  readonly #onEnd: ExchangeEnd;
+  readonly #onEnd: ExchangeTerms["onEnd"];
+  #renew: ExchangeTerms["renew"];
+  #isRepeated = false;
   #upstream: ClientRequest | undefined;
   #bodyBytes = 0;
   #settled = false;
@@ -32,30 +41,40 @@ export class Exchange {
     request: Request,
     response: Response,
     next: NextFunction,
-    limits: ExchangeLimits,
-    onEnd: ExchangeEnd = () => {},
+    { limits, onEnd, renew }: ExchangeTerms,
   ) {
     this.#request = request;
     this.#response = response;
     this.#next = next;
     this.#limits = limits;
     this.#onEnd = onEnd;
+    this.#renew = renew;
     response.once("close", () => this.#settle("cut off"));
   }
 
-  /** Whether asking once more can do no harm: nothing was answered, and the socket was an old one. */
-  get isRepeatable(): boolean {
+  /** Whether to ask once more, which can do no harm: nothing was answered, and the socket was an old one. Once only. */
+  takeRepeat(): boolean {
     const { method } = this.#request;
     const isRead = method === "GET" || method === "HEAD";
-    return isRead && this.canSendAgain && this.#upstream?.reusedSocket === true;
+    const isLeft = !this.#isRepeated && isRead && this.canSendAgain && this.#upstream?.reusedSocket === true;
+    this.#isRepeated ||= isLeft;
+    return isLeft;
+  }
+
+  /** Whether there may be a token that is believed, where the one that was sent is not. */
+  get canRenew(): boolean {
+    return this.#renew !== undefined;
+  }
+
+  async renew(): Promise<void> {
+    const renew = this.#renew;
+    this.#renew = undefined;
+    await renew?.();
   }
 
   /** Whether somebody still waits, and no part of a body has gone already. */
   get canSendAgain(): boolean {
-    const { headers } = this.#request;
-    const hasNoBody =
-      headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0;
-    return hasNoBody && !this.#settled && !this.#response.destroyed;
+    return !hasBody(this.#request.headers) && !this.#settled && !this.#response.destroyed;
   }
 
   /** The upstream request has its socket; its body begins to flow after this. */
@@ -107,7 +126,7 @@ export class Exchange {
     clearTimeout(this.#timer);
   }
 
-  /** No limit on a download that is under way: the time runs from the end of the request to the first byte. */
+  /** No limit on a download in progress: the time runs from the end of the request to the first byte. */
   #awaitAnswer(): void {
     clearTimeout(this.#timer);
     const start = (): void =>
@@ -137,10 +156,10 @@ export class Exchange {
   }
 
   #countBody(): void {
-    const limit = this.#limits.bodyMaxBytes;
+    const { bytes, refusal } = this.#limits.bodyLimit;
     this.#request.on("data", (chunk: Buffer) => {
       this.#bodyBytes += chunk.length;
-      if (this.#bodyBytes > limit) this.fail(new AppError("PAYLOAD_TOO_LARGE", tooLarge(limit)));
+      if (this.#bodyBytes > bytes) this.fail(new AppError("PAYLOAD_TOO_LARGE", refusal));
     });
   }
 
@@ -165,11 +184,6 @@ export class Exchange {
 function isForwardable(status: number): boolean {
   const isRedirect = status >= 300 && status < 400 && status !== 304;
   return status >= 200 && status < 600 && !isRedirect;
-}
-
-/** The text of a 413. */
-export function tooLarge(limit: number): string {
-  return `The body is larger than ${limit} bytes.`;
 }
 
 /**

@@ -7,20 +7,22 @@ import { Agent, type IncomingHttpHeaders, type IncomingMessage } from "node:http
 import { Agent as TlsAgent } from "node:https";
 import { finished } from "node:stream/promises";
 import type { NextFunction, Request, Response } from "express";
-import { createProxyMiddleware } from "http-proxy-middleware";
+import { createProxyMiddleware, type Plugin } from "http-proxy-middleware";
 import type { WatchCall } from "../upstream/watch-call.js";
+import type { BodyLimit } from "./body-limit.js";
+import { decideAnswer } from "./decide-answer.js";
 import { Exchange, type ExchangeLimits } from "./exchange.js";
 
 /** What to ask of the data service, ready made. */
 export interface UpstreamRequest {
   readonly pathAndQuery: string;
   readonly headers: IncomingHttpHeaders;
-  readonly bodyMaxBytes: number;
+  readonly bodyLimit: BodyLimit;
   /** Where the answer may take longer than that of other calls. */
   readonly answerTimeoutMs?: number;
   /** Where the body has no deadline. */
   readonly bodyStallMs?: number;
-  /** Asked once if the data service believes the token no more: the headers to ask with instead. */
+  /** Asked once if the data service no longer accepts the token: the headers to ask with instead. */
   readonly renew?: () => Promise<IncomingHttpHeaders>;
 }
 
@@ -34,7 +36,7 @@ export interface Forward {
 
 export interface ForwardDeps {
   readonly dataServiceUrl: string;
-  readonly limits: Omit<ExchangeLimits, "bodyMaxBytes" | "bodyStallMs">;
+  readonly limits: Omit<ExchangeLimits, "bodyLimit" | "bodyStallMs">;
   readonly watch: WatchCall;
 }
 
@@ -42,130 +44,146 @@ export interface ForwardDeps {
 const IDLE_TIMEOUT_MS = 30_000;
 const MAX_IDLE_CONNECTIONS = 64;
 
-export function makeForward({ dataServiceUrl, limits, watch }: ForwardDeps): Forward {
-  const exchanges = new WeakMap<IncomingMessage, Exchange>();
-  const repeated = new WeakSet<Exchange>();
-  const renewals = new WeakMap<Exchange, () => Promise<void>>();
-  const streams = new Set<Response>();
-  let isEnding = false;
-  const agent = makeAgent(dataServiceUrl);
-
-  const proxy = createProxyMiddleware<Request, Response>({
-    target: dataServiceUrl,
-    agent,
-    selfHandleResponse: true,
-    followRedirects: false,
-    ejectPlugins: true,
-    plugins: [
-      (server) => {
-        server.on("proxyReq", (upstream, request) => exchanges.get(request)?.sending(upstream));
-        server.on("proxyRes", (answer, request) => {
-          const exchange = exchanges.get(request);
-          exchange && receive(exchange, request, answer).catch((error: unknown) => exchange.fail(error));
-        });
-        // Without a listener the library would throw on an error; a client that left needs no answer.
-        server.on("econnreset", () => {});
-        server.on("error", (error, request) => {
-          const exchange = request && exchanges.get(request);
-          if (request !== undefined && exchange !== undefined) repeatOrFail(exchange, request, error);
-        });
-      },
-    ],
+export function makeForward(deps: ForwardDeps): Forward {
+  const forwarder = new Forwarder(deps);
+  const forward = forwarder.forward.bind(forwarder);
+  return Object.assign(forward, {
+    endStreams: () => forwarder.streams.end(),
+    close: () => forwarder.close(),
   });
+}
 
-  const send = (exchange: Exchange, request: Request): void => {
-    const fail = (error: unknown): void => exchange.fail(error);
-    if (request.res !== undefined) proxy(request, request.res, fail).catch(fail);
-  };
+class Forwarder {
+  readonly streams = new OpenStreams();
+  readonly #limits: ForwardDeps["limits"];
+  readonly #watch: WatchCall;
+  readonly #agent: Agent;
+  readonly #exchanges = new WeakMap<IncomingMessage, Exchange>();
+  readonly #proxy: ReturnType<typeof createProxyMiddleware<Request, Response>>;
 
-  const sendAgain = (exchange: Exchange, request: Request): void => {
-    // The library listens to both once more, and what it listened with before is still there.
-    for (const emitter of [request, request.res]) emitter?.setMaxListeners(2 * emitter.getMaxListeners());
-    send(exchange, request);
-  };
+  constructor({ dataServiceUrl, limits, watch }: ForwardDeps) {
+    this.#limits = limits;
+    this.#watch = watch;
+    this.#agent = makeAgent(dataServiceUrl);
+    this.#proxy = createProxyMiddleware<Request, Response>({
+      target: dataServiceUrl,
+      agent: this.#agent,
+      selfHandleResponse: true,
+      followRedirects: false,
+      ejectPlugins: true,
+      plugins: [(server) => this.#listen(server)],
+    });
+  }
 
-  /** The data service closed an idle connection in the moment we took it again: ask once more on another. */
-  const repeatOrFail = (exchange: Exchange, request: Request, error: Error): void => {
-    if (exchange.isRepeatable && !repeated.has(exchange)) {
-      repeated.add(exchange);
-      sendAgain(exchange, request);
-    } else exchange.fail(error);
-  };
-
-  /** A token that is believed no more is replaced, once. Whose body has gone already hears of it with the answer. */
-  const receive = async (exchange: Exchange, request: Request, answer: IncomingMessage): Promise<void> => {
-    const renew = refusesToken(answer) ? renewals.get(exchange) : undefined;
-    renewals.delete(exchange);
-    if (renew !== undefined) {
-      // What becomes of this connection by now concerns nobody.
-      exchanges.delete(request);
-      if (exchange.canSendAgain) await finished(answer.resume());
-      await renew();
-      exchanges.set(request, exchange);
-      if (exchange.canSendAgain) return sendAgain(exchange, request);
-    }
-    if (isEventStream(answer) && request.res !== undefined) {
-      // One that begins while the process stops would be there when all others have ended.
-      if (isEnding) {
-        answer.destroy();
-        request.res.destroy();
-        return;
-      }
-      keepWhileOpen(streams, request.res);
-    }
-    exchange.answered(answer);
-  };
-
-  const forward = (
-    upstream: UpstreamRequest,
-    request: Request,
-    response: Response,
-    next: NextFunction,
-  ): void => {
+  forward(upstream: UpstreamRequest, request: Request, response: Response, next: NextFunction): void {
     // The library copies `url` and `headers` of the request it is given; adding and removing headers later,
     // in its `proxyReq` event, would come too late for some of them.
     request.url = upstream.pathAndQuery;
-    const call = watch("forward", request.method);
+    const call = this.#watch("forward", request.method);
+    const { renew } = upstream;
     const clientHeaders = request.headers;
     request.headers = { ...upstream.headers, ...call.headers };
-    const limitsOfCall = {
-      ...limits,
-      bodyMaxBytes: upstream.bodyMaxBytes,
-      answerTimeoutMs: upstream.answerTimeoutMs ?? limits.answerTimeoutMs,
+    const limits = {
+      ...this.#limits,
+      bodyLimit: upstream.bodyLimit,
+      answerTimeoutMs: upstream.answerTimeoutMs ?? this.#limits.answerTimeoutMs,
       bodyStallMs: upstream.bodyStallMs,
     };
-    const exchange = new Exchange(request, response, next, limitsOfCall, call.end);
-    exchanges.set(request, exchange);
-    const { renew } = upstream;
-    if (renew !== undefined)
-      renewals.set(exchange, async () => {
-        request.headers = clientHeaders;
-        request.headers = { ...(await renew()), ...call.headers };
-      });
-    send(exchange, request);
-  };
-  return Object.assign(forward, {
-    endStreams: () => {
-      isEnding = true;
-      // Half an event may have been sent: a client that finds no end of it throws it away.
-      for (const response of streams) response.destroy();
-    },
-    close: () => agent.destroy(),
-  });
+    const exchange = new Exchange(request, response, next, {
+      limits,
+      onEnd: call.end,
+      renew:
+        renew &&
+        (async () => {
+          request.headers = clientHeaders;
+          request.headers = { ...(await renew()), ...call.headers };
+        }),
+    });
+    this.#exchanges.set(request, exchange);
+    this.#send(exchange, request);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #listen(server: Parameters<Plugin<Request, Response>>[0]): void {
+    server.on("proxyReq", (upstream, request) => this.#exchanges.get(request)?.sending(upstream));
+    server.on("proxyRes", (answer, request) => {
+      const exchange = this.#exchanges.get(request);
+      exchange && this.#receive(exchange, request, answer).catch((error: unknown) => exchange.fail(error));
+    });
+    // Without a listener the library would throw on an error; a client that left needs no answer.
+    server.on("econnreset", () => {});
+    server.on("error", (error, request) => {
+      const exchange = request && this.#exchanges.get(request);
+      if (request !== undefined && exchange !== undefined) this.#repeatOrFail(exchange, request, error);
+    });
+  }
+
+  #send(exchange: Exchange, request: Request): void {
+    const fail = (error: unknown): void => exchange.fail(error);
+    if (request.res !== undefined) this.#proxy(request, request.res, fail).catch(fail);
+  }
+
+  #sendAgain(exchange: Exchange, request: Request): void {
+    // The library listens to both once more, and what it listened with before is still there.
+    for (const emitter of [request, request.res]) emitter?.setMaxListeners(2 * emitter.getMaxListeners());
+    this.#send(exchange, request);
+  }
+
+  /** The data service closed an idle connection just as it was reused: ask once more on another. */
+  #repeatOrFail(exchange: Exchange, request: Request, error: Error): void {
+    if (exchange.takeRepeat()) this.#sendAgain(exchange, request);
+    else exchange.fail(error);
+  }
+
+  async #receive(exchange: Exchange, request: Request, answer: IncomingMessage): Promise<void> {
+    const decision = decideAnswer(answer, exchange);
+    if (decision === "renew" && (await this.#renewed(exchange, request, answer)))
+      return this.#sendAgain(exchange, request);
+    if (decision === "stream" && !this.streams.keep(request.res)) {
+      answer.destroy();
+      request.res?.destroy();
+      return;
+    }
+    exchange.answered(answer);
+  }
+
+  /**
+   * Replaces a token that is no longer accepted.
+   * @returns whether to ask with the new one; a client whose body was already sent gets the old answer, with the new
+   * cookies
+   */
+  async #renewed(exchange: Exchange, request: Request, answer: IncomingMessage): Promise<boolean> {
+    // What becomes of this connection by now concerns nobody.
+    this.#exchanges.delete(request);
+    if (exchange.canSendAgain) await finished(answer.resume());
+    await exchange.renew();
+    this.#exchanges.set(request, exchange);
+    return exchange.canSendAgain;
+  }
 }
 
-/** So that nothing was done: this is said of a token alone, before anything else is looked at (RFC 6750, section 3.1). */
-function refusesToken({ statusCode, headers }: IncomingMessage): boolean {
-  return statusCode === 401 && headers["www-authenticate"]?.includes('error="invalid_token"') === true;
-}
+/** Answers that are streams of events, which end when their clients leave or this process stops. */
+class OpenStreams {
+  readonly #open = new Set<Response>();
+  #isEnding = false;
 
-function isEventStream(answer: IncomingMessage): boolean {
-  return answer.headers["content-type"]?.startsWith("text/event-stream") === true;
-}
+  /** @returns false once they are ended: one that begins then would be there when all others have ended */
+  keep(response: Response | undefined): boolean {
+    if (response === undefined) return true;
+    if (this.#isEnding) return false;
+    this.#open.add(response);
+    response.once("close", () => this.#open.delete(response));
+    return true;
+  }
 
-function keepWhileOpen(streams: Set<Response>, response: Response): void {
-  streams.add(response);
-  response.once("close", () => streams.delete(response));
+  end(): void {
+    this.#isEnding = true;
+    // Half an event may have been sent: a client that finds no end of it throws it away.
+    for (const response of this.#open) response.destroy();
+  }
 }
 
 function makeAgent(dataServiceUrl: string): Agent {

@@ -1,17 +1,17 @@
-// /api/**: the road of a call to the data service, from its session to the bytes.
+// /api/**: how a call reaches the data service, from its session to the bytes.
 import { AppError } from "@portico/shared/app-error";
 import { contextOf, notFound } from "@portico/shared/http-context";
 import { withoutBodyDeadline } from "@portico/shared/server";
 import type { Request, RequestHandler, Response } from "express";
 import { isSpecialBody, type RouteKind } from "../http/media-type.js";
-import { requireBodyType, requirePage } from "../http/page-rule.js";
+import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { clientAddress } from "../session/caller.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
 import { renewalFor } from "../session/renewal.js";
 import { type ApiCall, ignoresSession, isClosed, isUnsafe, routeKind } from "./api-route.js";
-import { announcesTooMuch, bodyLimit } from "./body-limit.js";
-import { discardBody, tooLarge } from "./exchange.js";
+import { announcesTooMuch, type BodyLimit, bodyLimit } from "./body-limit.js";
+import { discardBody } from "./exchange.js";
 import type { Forward } from "./forward.js";
 import { type OwnHeaders, upstreamRequestHeaders } from "./request-headers.js";
 import { readTarget } from "./target.js";
@@ -36,13 +36,13 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
     const call = { method: request.method, path: target.path };
     if (isClosed(call)) return notFound(request, response, next);
     const body = bodyKind(deps, call, request);
-    const bodyMaxBytes = checkBodySize(deps, body, request, response);
+    const limit = checkBodySize(deps, body, request, response);
     const { session, renew } = await actingFor(deps, call, body, request, response);
     deps.forward(
       {
         pathAndQuery: target.path + target.query,
         headers: headersFor(addresses, session, request),
-        bodyMaxBytes,
+        bodyLimit: limit,
         ...(renew && { renew: async () => headersFor(addresses, await renew(), request) }),
         ...(body === "import" ? importTimes(deps, request) : {}),
       },
@@ -69,11 +69,11 @@ function importTimes({ limits }: ProxyDeps, request: Request) {
  * Refuses by `Content-Length` before anything else costs anything; chunked bodies are counted on their way. The data
  * service does both for imports.
  */
-function checkBodySize(deps: ProxyDeps, body: RouteKind, request: Request, response: Response): number {
+function checkBodySize(deps: ProxyDeps, body: RouteKind, request: Request, response: Response): BodyLimit {
   const limit = bodyLimit(body, deps);
   if (announcesTooMuch(request.headers["content-length"], limit)) {
     discardBody(request, response, deps.limits.lingerMs);
-    throw new AppError("PAYLOAD_TOO_LARGE", tooLarge(limit));
+    throw new AppError("PAYLOAD_TOO_LARGE", limit.refusal);
   }
   return limit;
 }
@@ -101,7 +101,7 @@ async function actingFor(
     requireBodyType(request, routeKind(call, deps.systemTablePrefix));
   }
   const judged = (session: Session): Session => {
-    if (isJudged && session.kind === "cookie") requirePage(request, [session.origin]);
+    if (isJudged && session.kind === "cookie") requireSessionPage(request, session.origin);
     return session;
   };
   const renewal = renewalFor(body);
