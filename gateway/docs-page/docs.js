@@ -36,8 +36,13 @@ async function show() {
   const spec = await call("/openapi.json");
   window.SwaggerUIBundle({
     spec: { ...spec, servers: [{ url: api }] },
-    ...{ dom_id: "#docs", deepLinking: true, docExpansion: "none", tryItOutEnabled: true },
-    ...{ validatorUrl: null, queryConfigEnabled: false, defaultModelsExpandDepth: 0 },
+    dom_id: "#docs",
+    deepLinking: true,
+    docExpansion: "none",
+    tryItOutEnabled: true,
+    validatorUrl: null,
+    queryConfigEnabled: false,
+    defaultModelsExpandDepth: 0,
   });
 }
 

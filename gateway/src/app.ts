@@ -2,6 +2,7 @@
 import { errorHandler, notFound, requestContext } from "@portico/shared/http-context";
 import { shedLoad } from "@portico/shared/load-shedding";
 import { onlyMethods } from "@portico/shared/only-methods";
+import { takesNoParameters } from "@portico/shared/takes-no-parameters";
 import { cutUnread } from "@portico/shared/unread-answers";
 import { watchRequests } from "@portico/shared/watch-requests";
 import cookieParser from "cookie-parser";
@@ -61,6 +62,9 @@ const SIGN_INS = new Set(["/api/login", "/api/auth/login"]);
 /** The first words of the paths that the gateway answers itself, below `/api`. */
 const OWN = new Set(["login", "logout", "auth", "docs"]);
 
+/** Below these no call takes a parameter in its address; the other routes of OAuth have some of their own. */
+const BARE = ["/api/login", "/api/logout", "/api/auth/providers", "/api/auth/:provider/link"];
+
 /** Its own routes; what is only passed on passes them by without a look at each. */
 function ownRoutes(room: Room): Router {
   const router = Router({ caseSensitive: true });
@@ -69,6 +73,7 @@ function ownRoutes(room: Room): Router {
     if (OWN.has(first)) next();
     else next("router");
   });
+  router.use(BARE, takesNoParameters);
   router
     .route("/api/login")
     .post(...loginRoute(room))

@@ -36,9 +36,21 @@ describe("readConfig", () => {
       maxInFlight: 1_000,
       maxEventLoopDelayMs: 1_000,
       maxWaitMs: 1_000,
-      answerStallMs: 60_000,
+      answerStallMs: 600_000,
     });
     expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  it("reads origins of ALLOWED_ORIGINS, with the prefix of their bridge where one is named", () => {
+    const { allowedOrigins, bridgePrefixes } = readConfig({
+      ALLOWED_ORIGINS: "https://chat.example.com/portal, https://SHOP.example.com/,http://localhost:4000",
+    });
+    expect(allowedOrigins).toEqual([
+      "https://chat.example.com",
+      "https://shop.example.com",
+      "http://localhost:4000",
+    ]);
+    expect([...bridgePrefixes]).toEqual([["https://chat.example.com", "/portal"]]);
   });
 
   it.each([
@@ -55,6 +67,9 @@ describe("readConfig", () => {
     ["PORT", "65536"],
     ["DATA_SERVICE_URL", "127.0.0.1:3001"],
     ["ALLOWED_ORIGINS", "https://a.example.com,*"],
+    ["ALLOWED_ORIGINS", "https://a.example.com/portal?x=1"],
+    ["ALLOWED_ORIGINS", "https://a.example.com/a%2fb"],
+    ["ALLOWED_ORIGINS", "https://a.example.com/a,https://a.example.com"],
     ["STATIC_DIR", "/no/such/folder"],
     ["TRUST_PROXY", "true"],
     ["TRUST_PROXY", "10.0.0.0/33"],
@@ -104,20 +119,21 @@ describe("readConfig", () => {
 
   it("offers the providers with id and secret, in the fixed order", () => {
     const env = {
-      ...{
-        GITHUB_CLIENT_ID: "a",
-        GITHUB_CLIENT_SECRET: "b",
-        GOOGLE_CLIENT_ID: "c",
-        GOOGLE_CLIENT_SECRET: "d",
-      },
+      GITHUB_CLIENT_ID: "a",
+      GITHUB_CLIENT_SECRET: "b",
+      GOOGLE_CLIENT_ID: "c",
+      GOOGLE_CLIENT_SECRET: "d",
       GITHUB_PROFILE_URL: "http://127.0.0.1:9/user",
     };
     const { providers, developmentProvider } = readConfig(env);
     expect([...providers.keys()]).toEqual(["google", "github"]);
     expect(providers.get("github")).toEqual({
-      ...{ clientId: "a", clientSecret: "b", tokenUrl: "https://github.com/login/oauth/access_token" },
+      clientId: "a",
+      clientSecret: "b",
+      tokenUrl: "https://github.com/login/oauth/access_token",
       authorizationUrl: "https://github.com/login/oauth/authorize",
-      ...{ profileUrl: "http://127.0.0.1:9/user", emailsUrl: "http://127.0.0.1:9/user/emails" },
+      profileUrl: "http://127.0.0.1:9/user",
+      emailsUrl: "http://127.0.0.1:9/user/emails",
     });
     expect(developmentProvider).toBe(false);
   });

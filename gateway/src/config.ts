@@ -10,6 +10,7 @@ import { readTrustProxy, type TrustProxy } from "@portico/shared/trust-proxy";
 import { type AnswerLimits, readAnswerLimits } from "@portico/shared/unread-answers";
 import { readDevelopmentProvider } from "./oauth/development/provider.js";
 import { type Providers, readProviders } from "./oauth/provider-settings.js";
+import { isPrefix } from "./oauth/return-target.js";
 
 /** The settings of the gateway. Each field names its variable. */
 export interface Config extends OverloadLimits, AnswerLimits {
@@ -25,6 +26,8 @@ export interface Config extends OverloadLimits, AnswerLimits {
   readonly dataServiceUrl: string;
   /** ALLOWED_ORIGINS, beside the app's own. */
   readonly allowedOrigins: readonly string[];
+  /** By origin, where ALLOWED_ORIGINS names one: the only prefix below which its app proxies the API. */
+  readonly bridgePrefixes: ReadonlyMap<string, string>;
   /** STATIC_DIR, absolute; the built-in start page when undefined. */
   readonly staticDir: string | undefined;
   /** DATA_DIR, absolute: only a generated SERVICE_SECRET is kept there. */
@@ -110,7 +113,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     port: reader.integer("PORT", 3000, { min: 0, max: 65_535 }),
     host: reader.text("HOST", "127.0.0.1"),
     dataServiceUrl: reader.origin("DATA_SERVICE_URL", "http://127.0.0.1:3001"),
-    allowedOrigins: Object.freeze(reader.origins("ALLOWED_ORIGINS")),
+    ...readAllowedOrigins(reader),
     staticDir: readStaticDir(reader),
     dataDir: resolve(reader.text("DATA_DIR", "./.data")),
     serviceSecret: readServiceSecret(reader, production),
@@ -153,6 +156,21 @@ function readServiceSecret(reader: EnvReader, production: boolean): string | und
     reader.problem(`SERVICE_SECRET must be ${remedy}.`);
   }
   return secret;
+}
+
+function readAllowedOrigins(reader: EnvReader): Pick<Config, "allowedOrigins" | "bridgePrefixes"> {
+  const name = "ALLOWED_ORIGINS";
+  const prefixes = new Map<string, string>();
+  const entries = reader.origins(name);
+  const origins = entries.map(({ origin, path }, at) => {
+    if (entries.slice(0, at).some((other) => other.origin === origin && other.path !== path))
+      reader.problem(`${name}: ${origin} is named with different prefixes; it can have one.`);
+    if (path === undefined) return origin;
+    if (isPrefix(path)) prefixes.set(origin, path);
+    else reader.problem(`${name}: "${path}" must be one to eight plain path segments, such as /portal.`);
+    return origin;
+  });
+  return { allowedOrigins: Object.freeze([...new Set(origins)]), bridgePrefixes: prefixes };
 }
 
 function readStaticDir(reader: EnvReader): string | undefined {

@@ -46,7 +46,9 @@ export async function makeDeps(config: Config): Promise<Deps> {
     readyTimeoutMs: limits.readyTimeoutMs,
   });
   const identityClient = makeIdentityClient({
-    ...{ dataServiceUrl, timeoutMs: limits.authTimeoutMs, clock: systemClock },
+    dataServiceUrl,
+    timeoutMs: limits.authTimeoutMs,
+    clock: systemClock,
     fetch: watched,
     assertions: makeAssertions(serviceSecret),
   });

@@ -9,7 +9,8 @@ const { parse } = createRequire(createRequire(import.meta.url).resolve("cookie-p
 const read = (header: string | undefined) =>
   readSessionCookies(header, cookieParser.JSONCookies(parse(header ?? "")));
 const present = (accessToken?: string, refreshToken?: string, spelling: Spelling = "plain") => ({
-  ...{ kind: "present", spelling },
+  kind: "present",
+  spelling,
   accessToken,
   refreshToken,
 });

@@ -2,7 +2,7 @@
 import { success } from "@portico/shared/envelope";
 import type { Request, RequestHandler } from "express";
 import { clearSessionCookies } from "../cookies/session-cookies.js";
-import { requireBodyType, requirePage } from "../http/page-rule.js";
+import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { readAccessClaims } from "../session/access-claims.js";
 import { callerOf } from "../session/caller.js";
 import { type Credentials, credentialsOf, severalHeaders } from "../session/credentials.js";
@@ -34,7 +34,8 @@ export function logoutRoute(deps: LogoutDeps): RequestHandler {
 function checkPage(deps: LogoutDeps, { cookies }: Credentials, request: Request): void {
   const accessToken = cookies.kind === "present" ? cookies.accessToken : undefined;
   const origin = accessToken === undefined ? undefined : readAccessClaims(accessToken)?.origin;
-  requirePage(request, origin === undefined ? deps.pageOrigins : [origin]);
+  if (origin === undefined) requirePage(request, deps.pageOrigins);
+  else requireSessionPage(request, origin);
 }
 
 /** The refresh token names the session for as long as it lives; the access token only until it expires. */

@@ -16,6 +16,8 @@ export interface BeginDeps {
   readonly appUrl: string;
   /** The app's own origin and ALLOWED_ORIGINS. */
   readonly pageOrigins: readonly string[];
+  /** By origin, where ALLOWED_ORIGINS names one. */
+  readonly bridgePrefixes: ReadonlyMap<string, string>;
   readonly oauth: OAuthSettings;
   readonly identityClient: Pick<IdentityClient, "startFlow">;
   readonly clock: Clock;
@@ -24,9 +26,9 @@ export interface BeginDeps {
 /** @throws AppError BAD_REQUEST that says what would be right; nothing was kept then */
 export function requireReturnTarget(
   given: { readonly redirect: string | undefined; readonly cookieBridgePrefix: string | undefined },
-  origins: readonly string[],
+  { pageOrigins, bridgePrefixes }: Pick<BeginDeps, "pageOrigins" | "bridgePrefixes">,
 ): ReturnTarget {
-  const verdict = readReturnTarget(given, origins);
+  const verdict = readReturnTarget(given, pageOrigins, bridgePrefixes);
   if (verdict.kind === "refused") throw new AppError("BAD_REQUEST", verdict.message);
   return verdict.value;
 }

@@ -2,7 +2,9 @@ import { describe, expect, it } from "@jest/globals";
 import { bridgeUrl, withError } from "./bridge-url.js";
 
 const target = (bridgePrefix: string, origin = "https://chat.example.com") => ({
-  ...{ origin, bridgePrefix, redirect: "https://chat.example.com/a?b=1#c" },
+  origin,
+  bridgePrefix,
+  redirect: "https://chat.example.com/a?b=1#c",
 });
 
 describe("bridgeUrl", () => {

@@ -2,7 +2,7 @@
 import type { OAuthError } from "@portico/shared/oauth";
 import type { ReturnTarget } from "./return-target.js";
 
-/** What the bridge is to be told. Never a token. */
+/** What the bridge's address carries. Never a token. */
 export type BridgeMessage = { readonly code: string } | { readonly error: OAuthError };
 
 /** @throws Error when the finished address is not on the target's origin and path: then a check before was wrong */

@@ -1,4 +1,5 @@
-// What went wrong at the provider -> one of the fixed words an app may meet. Pure; nothing of the provider's passes.
+// What went wrong at the provider -> one of the fixed words an app may meet. Pure; no text of the provider's is passed
+// on.
 import type { OAuthError } from "@portico/shared/oauth";
 
 /** RFC 6749, section 4.1.2.1. Everything else, hostile text included, is `provider_error` (security row A17). */

@@ -2,7 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Provider } from "@portico/shared/oauth";
 import express, { type Request, type RequestHandler, type Response } from "express";
-import { requireBodyType, requirePage } from "../http/page-rule.js";
+import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession } from "../session/load-session.js";
 import { type BeginDeps, begin, requireReturnTarget } from "./begin.js";
@@ -26,10 +26,10 @@ export function linkRoute(deps: LinkDeps, provider: Provider): readonly RequestH
 }
 
 async function link(deps: LinkDeps, provider: Provider, request: Request, response: Response): Promise<void> {
-  const target = requireReturnTarget(readBody(request.body), deps.pageOrigins);
+  const target = requireReturnTarget(readBody(request.body), deps);
   const session = await loadSession(deps, credentialsOf(request), "refresh", request, response);
   if (session.kind === "anonymous") throw new AppError("UNAUTHORIZED");
-  if (session.kind === "cookie") requirePage(request, [session.origin]);
+  if (session.kind === "cookie") requireSessionPage(request, session.origin);
   const accessToken = session.authorization.replace(/^Bearer +/i, "");
   const url = await begin(deps, provider, target, accessToken, request, response);
   response.json({ statusCode: 200, message: "Success", url });

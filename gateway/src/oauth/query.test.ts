@@ -1,3 +1,4 @@
+// The query of an OAuth address has each value once, as text.
 import { describe, expect, it } from "@jest/globals";
 import { readOAuthQuery } from "./query.js";
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from "@jest/globals";
 import { readRedirect, readReturnTarget } from "./return-target.js";
 
 const ORIGINS = ["http://localhost:3000", "https://chat.example.com"];
-const read = (redirect?: string, cookieBridgePrefix?: string) =>
-  readReturnTarget({ redirect, cookieBridgePrefix }, ORIGINS);
+const read = (redirect?: string, cookieBridgePrefix?: string, prefixes = new Map<string, string>()) =>
+  readReturnTarget({ redirect, cookieBridgePrefix }, ORIGINS, prefixes);
 
 // The hostile cases are in test/corpora/redirects.json, which runs against the whole system.
 describe("readReturnTarget", () => {
@@ -24,6 +24,18 @@ describe("readReturnTarget", () => {
       expect(read("http://localhost:3000/x", prefix)).toMatchObject({ value: { bridgePrefix: prefix } });
     },
   );
+
+  it("takes no other prefix than the one that belongs to an origin", () => {
+    const prefixes = new Map([["https://chat.example.com", "/portal"]]);
+    const onChat = (prefix?: string) => read("https://chat.example.com/", prefix, prefixes);
+    expect(onChat("/portal")).toMatchObject({ value: { bridgePrefix: "/portal" } });
+    for (const prefix of ["/~mallory", "/portal/~mallory", undefined])
+      expect(onChat(prefix)).toEqual({
+        kind: "refused",
+        message: "cookieBridgePrefix: must be /portal for https://chat.example.com, as ALLOWED_ORIGINS says",
+      });
+    expect(read("http://localhost:3000/", "/other", prefixes)).toMatchObject({ kind: "fine" });
+  });
 
   it.each([
     "",

@@ -20,10 +20,14 @@ const PREFIX_MAX = 128;
 const PREFIX = /^(?:\/[\w.~-]+){1,8}$/;
 const DEFAULT_PREFIX = "/api";
 
-/** @param origins the app's own and ALLOWED_ORIGINS */
+/**
+ * @param origins the app's own and ALLOWED_ORIGINS
+ * @param prefixes by origin, the one prefix that its app proxies the API below, where it is known
+ */
 export function readReturnTarget(
   given: { readonly redirect: string | undefined; readonly cookieBridgePrefix: string | undefined },
   origins: readonly string[],
+  prefixes: ReadonlyMap<string, string>,
 ): Verdict<ReturnTarget> {
   const redirect = readRedirect(given.redirect, origins);
   if (redirect.kind === "refused") return redirect;
@@ -32,6 +36,10 @@ export function readReturnTarget(
     return refused("cookieBridgePrefix: must be one to eight plain path segments, such as /api or /svc/api");
   }
   const { href, origin } = redirect.value;
+  // Whoever begins a sign-in chooses where its code goes: any other path of that origin might be read by somebody else.
+  const only = prefixes.get(origin);
+  if (only !== undefined && prefix !== only)
+    return refused(`cookieBridgePrefix: must be ${only} for ${origin}, as ALLOWED_ORIGINS says`);
   return { kind: "fine", value: { redirect: href, origin, bridgePrefix: prefix } };
 }
 
@@ -65,7 +73,7 @@ export function readRedirect(
 }
 
 /** `..` and the like are of the allowed characters, and mean something to every parser; `auth` would repeat itself. */
-function isPrefix(text: string): boolean {
+export function isPrefix(text: string): boolean {
   if (text.length > PREFIX_MAX || !PREFIX.test(text)) return false;
   const segments = text.slice(1).split("/");
   return segments.at(-1) !== "auth" && segments.every((segment) => segment !== "." && segment !== "..");

@@ -1,6 +1,6 @@
 // The OAuth routes of every configured provider, and the bridge. One that is not configured has no routes: 404.
 import { success } from "@portico/shared/envelope";
-import { notFound } from "@portico/shared/http-context";
+import { noSuchProvider } from "@portico/shared/no-such-provider";
 import { PROVIDERS } from "@portico/shared/oauth";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { Router } from "express";
@@ -38,7 +38,7 @@ export function oauthRoutes(deps: OAuthRoutesDeps): Router {
   const absent = PROVIDERS.filter((provider) => !providers.includes(provider));
   router.all(
     absent.flatMap((each) => [`/api/auth/${each}`, `/api/auth/${each}/callback`, `/api/auth/${each}/link`]),
-    notFound,
+    noSuchProvider,
   );
   router.route("/api/auth/set-cookies").all(requireNavigation, setCookiesRoute(deps));
   return router;

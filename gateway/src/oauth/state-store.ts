@@ -30,7 +30,7 @@ export function startStore(begin: (codeVerifier: string) => Promise<string>): St
 export function returnStore(taken: { readonly state: string; readonly codeVerifier: string }): StateStore {
   return {
     store(_request, _verifier, _state, _meta, done) {
-      // Without a code a strategy would begin anew.
+      // Without a code a strategy would start again.
       if (isCallback(done)) done(new TypeError("nothing begins here"));
     },
     verify(_request, provided, _meta, done) {

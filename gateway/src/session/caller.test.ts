@@ -1,3 +1,4 @@
+// How the client's address is stated to the data service.
 import { describe, expect, it } from "@jest/globals";
 import { plainAddress } from "./caller.js";
 

@@ -1,4 +1,4 @@
-// Decides, from what a request presents, how it goes on: use, refresh, anonymous, or reject. Pure.
+// Decides, from the credentials of a request, how it continues: use, refresh, anonymous, or reject. Pure.
 import { isSpellingOf, type Spelling } from "../cookies/session-cookies.js";
 import { type AccessClaims, readAccessClaims } from "./access-claims.js";
 import type { Credentials } from "./credentials.js";

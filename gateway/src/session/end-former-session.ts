@@ -1,4 +1,5 @@
-// A planted or forgotten session must not live on beside the new one (security row A2).
+// Ends the session that a browser had before it signs in anew: a planted or forgotten one must not live on beside the new
+// one (security row A2).
 import type { Logger } from "@portico/shared/logger";
 import type { Request } from "express";
 import type { AuthClient } from "../upstream/auth-client.js";

@@ -6,7 +6,7 @@ export type Refresh = AuthClient["refresh"];
 export type Borrow = IdentityClient["borrowAccessToken"];
 
 /**
- * Wraps a refresh so that callers who come while one is under way get its result. Nothing is kept
+ * Wraps a refresh so that callers who come while one is running get its result. Nothing is kept
  * afterwards: for later callers, and on other instances, the data service repeats the same successor.
  */
 export function refreshOnce<Result>(

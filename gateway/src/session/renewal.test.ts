@@ -1,3 +1,4 @@
+// Which requests refresh the session, and which borrow an access token.
 import { expect, it } from "@jest/globals";
 import type { RouteKind } from "../http/media-type.js";
 import { type Renewal, renewalFor } from "./renewal.js";

@@ -2,7 +2,7 @@
 import type { RouteKind } from "../http/media-type.js";
 
 export type Renewal =
-  /** The session moves on, and the answer brings the browser its next cookies. */
+  /** The session is refreshed, and the answer brings the browser its next cookies. */
   | "refresh"
   /** An access token for this request alone: the session stays, and the answer sets no cookies. */
   | "borrow";

@@ -16,7 +16,7 @@ export type LoginResult =
   | { readonly kind: "session"; readonly tokens: TokenPair }
   | { readonly kind: "refused"; readonly error: AppError };
 
-/** `refused` only when the data service said that this token is none; every other failure is thrown. */
+/** `refused` only when the data service said that this token is not valid; every other failure is thrown. */
 export type RefreshResult =
   | { readonly kind: "session"; readonly tokens: TokenPair }
   | { readonly kind: "refused" };

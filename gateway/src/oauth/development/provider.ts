@@ -39,8 +39,12 @@ export function developmentProviders(appUrl: string): Providers {
       return [
         provider,
         {
-          ...{ clientId: "development", clientSecret: "development", authorizationUrl: `${base}/authorize` },
-          ...{ tokenUrl: `${base}/token`, profileUrl, emailsUrl: `${profileUrl}/emails` },
+          clientId: "development",
+          clientSecret: "development",
+          authorizationUrl: `${base}/authorize`,
+          tokenUrl: `${base}/token`,
+          profileUrl,
+          emailsUrl: `${profileUrl}/emails`,
         },
       ];
     }),

@@ -86,7 +86,7 @@ function takeAnswer({ appUrl, clock, codes }: DevelopmentDeps, provider: Provide
   return (request, response) => {
     requirePage(request, [appUrl]);
     const form = formOf(request);
-    // As at a real provider: the registered address, to the letter.
+    // As with a real provider: the registered address, exactly.
     const callback = `${appUrl}/api/auth/${provider}/callback`;
     if (form("redirect_uri") !== callback)
       throw new AppError("BAD_REQUEST", "redirect_uri: is not registered.");

@@ -1,4 +1,4 @@
-// Facebook: the Graph API, which says nothing on whether an address is verified.
+// Facebook: the Graph API, which does not say whether an address is verified.
 import { Strategy } from "passport-facebook";
 import { type ProviderRow, rawProfile, type Setup, subjectOf, textOrNull } from "./strategy.js";
 import { limitRequests } from "./transport.js";
@@ -7,11 +7,18 @@ class FacebookStrategy extends Strategy {
   constructor({ settings, callbackUrl, store, transport }: Setup) {
     super(
       {
-        ...{ clientID: settings.clientId, clientSecret: settings.clientSecret, callbackURL: callbackUrl },
-        ...{ authorizationURL: settings.authorizationUrl, tokenURL: settings.tokenUrl },
-        ...{ profileURL: settings.profileUrl, scope: ["email", "public_profile"], pkce: true, store },
+        clientID: settings.clientId,
+        clientSecret: settings.clientSecret,
+        callbackURL: callbackUrl,
+        authorizationURL: settings.authorizationUrl,
+        tokenURL: settings.tokenUrl,
+        profileURL: settings.profileUrl,
+        scope: ["email", "public_profile"],
+        pkce: true,
+        store,
         // A stolen access token alone is of no use; and without a list of fields there is no e-mail.
-        ...{ enableProof: true, profileFields: ["id", "emails", "displayName"] },
+        enableProof: true,
+        profileFields: ["id", "emails", "displayName"],
       },
       (_accessToken, _refreshToken, profile, done) => done(null, profile),
     );

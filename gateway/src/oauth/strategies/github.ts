@@ -7,11 +7,19 @@ class GitHubStrategy extends Strategy {
   constructor({ settings, callbackUrl, store, transport }: Setup) {
     super(
       {
-        ...{ clientID: settings.clientId, clientSecret: settings.clientSecret, callbackURL: callbackUrl },
-        ...{ authorizationURL: settings.authorizationUrl, tokenURL: settings.tokenUrl },
-        ...{ userProfileURL: settings.profileUrl, userEmailURL: settings.emailsUrl, userAgent: "Portico" },
+        clientID: settings.clientId,
+        clientSecret: settings.clientSecret,
+        callbackURL: callbackUrl,
+        authorizationURL: settings.authorizationUrl,
+        tokenURL: settings.tokenUrl,
+        userProfileURL: settings.profileUrl,
+        userEmailURL: settings.emailsUrl,
+        userAgent: "Portico",
         // Without `allRawEmails` the `verified` flag is lost.
-        ...{ scope: ["user:email"], allRawEmails: true, pkce: true, store },
+        scope: ["user:email"],
+        allRawEmails: true,
+        pkce: true,
+        store,
       },
       (_accessToken: string, _refreshToken: string, profile: object, done: Done) => done(null, profile),
     );

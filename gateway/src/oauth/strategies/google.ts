@@ -1,4 +1,4 @@
-// Google: OpenID Connect's userinfo, with its own word on whether the address is verified.
+// Google: OpenID Connect's userinfo, which says whether the address is verified.
 import { Strategy } from "passport-google-oauth20";
 import { type ProviderRow, rawProfile, type Setup, subjectOf, textOrNull } from "./strategy.js";
 import { limitRequests } from "./transport.js";
@@ -7,9 +7,15 @@ class GoogleStrategy extends Strategy {
   constructor({ settings, callbackUrl, store, transport }: Setup) {
     super(
       {
-        ...{ clientID: settings.clientId, clientSecret: settings.clientSecret, callbackURL: callbackUrl },
-        ...{ authorizationURL: settings.authorizationUrl, tokenURL: settings.tokenUrl },
-        ...{ userProfileURL: settings.profileUrl, scope: ["openid", "email", "profile"], pkce: true, store },
+        clientID: settings.clientId,
+        clientSecret: settings.clientSecret,
+        callbackURL: callbackUrl,
+        authorizationURL: settings.authorizationUrl,
+        tokenURL: settings.tokenUrl,
+        userProfileURL: settings.profileUrl,
+        scope: ["openid", "email", "profile"],
+        pkce: true,
+        store,
       },
       (_accessToken, _refreshToken, profile, done) => done(null, profile),
     );
