@@ -41,15 +41,26 @@ export function makeApiTokenStore(db: Db): ApiTokenStore {
       const user = ObjectId.createFromHexString(userId);
       return (await tokens.find({ userId: user }).sort({ _id: 1 }).toArray()).map(toApiToken);
     },
+    countOf: (userId) => tokens.countDocuments({ userId: ObjectId.createFromHexString(userId) }),
+    async findOf(userId, id) {
+      const which = ownToken(userId, id);
+      const document = which === undefined ? null : await tokens.findOne(which);
+      return document === null ? undefined : toApiToken(document);
+    },
     async removeOf(userId, id) {
-      if (!/^[0-9a-f]{24}$/.test(id)) return false;
-      const which = { _id: ObjectId.createFromHexString(id), userId: ObjectId.createFromHexString(userId) };
-      return (await tokens.deleteOne(which)).deletedCount === 1;
+      const which = ownToken(userId, id);
+      return which !== undefined && (await tokens.deleteOne(which)).deletedCount === 1;
     },
     async removeAllOf(userId) {
       await tokens.deleteMany({ userId: ObjectId.createFromHexString(userId) });
     },
   };
+}
+
+/** @returns undefined for what is no id of a token */
+function ownToken(userId: string, id: string): { _id: ObjectId; userId: ObjectId } | undefined {
+  if (!/^[0-9a-f]{24}$/.test(id)) return undefined;
+  return { _id: ObjectId.createFromHexString(id), userId: ObjectId.createFromHexString(userId) };
 }
 
 function toApiToken({ _id, userId, hash: _hash, ...rest }: ApiTokenDocument): ApiToken {

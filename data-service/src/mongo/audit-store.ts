@@ -24,7 +24,11 @@ export function makeAuditStore(db: Db, systemTablePrefix: string): AuditStore {
 function toDocument({ event, userId, details, at, client }: AuditEntry): Document {
   const { address, origin, userAgent, correlationId } = client;
   const facts = {
-    ...{ event, address, origin, userAgent, correlationId },
+    event,
+    address,
+    origin,
+    userAgent,
+    correlationId,
     userId: userId === undefined ? undefined : ObjectId.createFromHexString(userId),
     details,
   };

@@ -1,8 +1,10 @@
+// Tables are reserved, published and read back, whatever others do meanwhile.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Db, ObjectId } from "mongodb";
 import type { TableDefinition } from "../catalog/definition.js";
+import { bareTable } from "../catalog/definition-fixture.js";
 import { type CatalogStore, makeCatalogStore } from "./catalog-store.js";
-import { openTestDatabase, type TestDatabase } from "./test-database.js";
+import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 
 let database: TestDatabase;
 let db: Db;
@@ -20,10 +22,7 @@ beforeEach(async () => {
   store = makeCatalogStore(db, "svc_");
 });
 
-const table = (name: string): TableDefinition => ({
-  ...{ id: new ObjectId().toHexString(), name, description: null, singleton: false, idType: "objectId" },
-  ...{ columns: [], relations: [], uniques: [], indexes: [], storage: { collection: name, fields: {} } },
-});
+const table = (name: string) => bareTable(name, { id: new ObjectId().toHexString() });
 
 async function reserved(name: string): Promise<TableDefinition> {
   const definition = table(name);
@@ -130,5 +129,20 @@ describe("publishing", () => {
     expect([await store.load(), await store.interrupted(), await versionOf(store)]).toEqual([[a], [], 1]);
     expect(await store.publish(await reserved("b"), 1)).toBe(true);
     expect(await names()).toEqual(["a", "b"]);
+  });
+});
+
+describe("a change that an earlier version has published", () => {
+  it("is noted as followed, whose rules nobody would wait for otherwise", async () => {
+    const change = new ObjectId();
+    const versions = db.collection<{ _id: string; version: number; lock: object }>("_versions");
+    await versions.insertOne({
+      _id: "catalog",
+      version: 7,
+      lock: { change, instance: "a", published: true },
+    });
+    await store.followed({ change: change.toHexString(), instance: "a" });
+    const noted = { id: change.toHexString(), isFollowed: true };
+    expect(await store.state()).toMatchObject({ version: 8, change: noted });
   });
 });

@@ -2,17 +2,22 @@
 // them all, in one document with the lock that lets one change at a time be made.
 import { AppError } from "@portico/shared/app-error";
 import { type Collection, type Db, ObjectId, type UpdateFilter } from "mongodb";
+import type { LatestChange } from "../catalog/catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { ChangeDocument } from "./change-store.js";
 import { isDuplicate } from "./driver-errors.js";
+import { VERSION_FIELD } from "./record-store.js";
 
 /** A definition as stored: the record `svc_table` serves, plus what is ours. */
 interface TableDocument extends Omit<TableDefinition, "id"> {
   _id: ObjectId;
   createdAt: Date;
   updatedAt: Date;
-  /** The number of the change that it was put into use by; none for a table that was never changed. */
-  revision?: number;
+  /**
+   * The number of the change that it was put into use by; none for a table that was never changed. It lies where records
+   * have their versions, so that it is the version in the ETag of a table.
+   */
+  [VERSION_FIELD]?: number;
   /** How far the latest change is, or how it ended. */
   change?: ChangeProgress;
 }
@@ -51,6 +56,8 @@ interface VersionDocument {
   lock?: Lock;
   /** Ids of tables whose records nobody writes until the change is in use, or given up. */
   changing?: string[];
+  /** The latest change that was put into use, and whether the permission rules follow it already. */
+  change?: { id: ObjectId; isFollowed: boolean };
 }
 
 type Latest = { readonly id: ObjectId; readonly name: string } | { readonly change: ObjectId };
@@ -72,6 +79,7 @@ export interface Holder {
 export interface CatalogState {
   readonly version: number;
   readonly changing: readonly string[];
+  readonly change?: LatestChange;
 }
 
 export interface CatalogStore {
@@ -79,6 +87,8 @@ export interface CatalogStore {
   state(): Promise<CatalogState>;
   /** All tables in use. */
   load(): Promise<TableDefinition[]>;
+  /** The version of a table's definition; undefined when there is no such table. */
+  versionOf(table: string): Promise<number | undefined>;
   /** Tables that are being made, or whose making was interrupted. */
   interrupted(): Promise<TableDefinition[]>;
   /** Reserves the name; false when somebody else is making a table of this name. */
@@ -96,8 +106,13 @@ export interface CatalogStore {
   takeOver(from: Holder, instance: string): Promise<boolean>;
   /** Asks everybody to leave the records of a table alone. @returns the number by which it is seen */
   freeze(holder: Holder, table: string): Promise<number>;
-  /** Puts a change into use, and lets records be written again. @returns the number by which it is seen */
+  /**
+   * Puts a change into use, and lets records be written again; those of permission rules once these follow.
+   * @returns the number by which it is seen
+   */
   publishChange(holder: Holder): Promise<number>;
+  /** The permission rules follow the change: they can be written again. */
+  followed(holder: Holder): Promise<void>;
   /** Numbers of children that were being counted can be asked now. @param members ids of relations of the table */
   built(table: string, members: readonly string[]): Promise<void>;
   /** Gives the lock back, and with it a freeze that is still on. */
@@ -145,12 +160,18 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
   return {
     async state() {
       const state = await versions.findOne({ _id: "catalog" });
-      return { version: state?.version ?? 0, changing: state?.changing ?? [] };
+      const { version = 0, changing = [], change } = state ?? {};
+      if (change === undefined) return { version, changing };
+      return { version, changing, change: { id: change.id.toHexString(), isFollowed: change.isFollowed } };
     },
     async load() {
       await settle();
       const ready = await tables.find(IS_DEFINITION).sort({ _id: 1 }).toArray();
       return ready.map(toDefinition);
+    },
+    async versionOf(table) {
+      const found = await tables.findOne({ _id: ObjectId.createFromHexString(table), ...IS_DEFINITION });
+      return found === null ? undefined : (found[VERSION_FIELD] ?? 0);
     },
     async interrupted() {
       const reserved = await making.find().sort({ "table._id": 1 }).toArray();
@@ -178,7 +199,7 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
       await settle();
       await making.deleteOne({ _id: name, "table._id": ObjectId.createFromHexString(id) });
     },
-    ...changeParts({ tables, versions, settle }),
+    ...changeParts({ tables, versions, settle, rules: `${systemTablePrefix}permission` }),
   };
 }
 
@@ -187,11 +208,14 @@ function changeParts({
   tables,
   versions,
   settle,
+  rules,
 }: {
   tables: Collection<TableDocument>;
   versions: Collection<VersionDocument>;
   settle: () => Promise<void>;
-}): Omit<CatalogStore, "state" | "load" | "interrupted" | "reserve" | "publish" | "release"> {
+  /** Id of the table of permission rules. */
+  rules: string;
+}): Omit<CatalogStore, "state" | "load" | "versionOf" | "interrupted" | "reserve" | "publish" | "release"> {
   return {
     async lock({ change, instance }) {
       await settle();
@@ -219,12 +243,23 @@ function changeParts({
       return advanceLocked(versions, holder, { $inc: { version: 1 }, $set: { changing: [table] } });
     },
     async publishChange(holder) {
-      const latest = { change: ObjectId.createFromHexString(holder.change) };
+      const id = ObjectId.createFromHexString(holder.change);
+      const change = { id, isFollowed: false };
       const version = await advanceLocked(versions, holder, {
-        ...{ $inc: { version: 1 }, $set: { latest, "lock.published": true }, $unset: { changing: "" } },
+        $inc: { version: 1 },
+        $set: { latest: { change: id }, change, changing: [rules], "lock.published": true },
       });
       await settle();
       return version;
+    },
+    async followed(holder) {
+      const id = ObjectId.createFromHexString(holder.change);
+      await advanceLocked(versions, holder, {
+        $inc: { version: 1 },
+        // Whole: an earlier version, which noted no change here, may have published it.
+        $set: { change: { id, isFollowed: true } },
+        $unset: { changing: "" },
+      });
     },
     async unlock(holder) {
       await settle();
@@ -254,7 +289,7 @@ function heldBy({ change, instance }: Holder) {
   };
 }
 
-/** @throws AppError when the lock was lost, which happens only to an instance that was taken for dead */
+/** @throws AppError when the lock was lost, which happens only to an instance that was considered dead */
 async function advanceLocked(
   versions: Collection<VersionDocument>,
   holder: Holder,
@@ -274,10 +309,10 @@ async function settleChange(
 ): Promise<void> {
   const change = await changes.findOne({ _id: id });
   if (change === null) return;
-  const older = { $or: [{ revision: { $exists: false } }, { revision: { $lt: version } }] };
+  const older = { $or: [{ [VERSION_FIELD]: { $exists: false } }, { [VERSION_FIELD]: { $lt: version } }] };
   for (const { id: table, ...definition } of change.after) {
     const _id = ObjectId.createFromHexString(table);
-    const now = { ...definition, revision: version, updatedAt: change.at };
+    const now = { ...definition, [VERSION_FIELD]: version, updatedAt: change.at };
     await makeRoom(tables, definition.name);
     const { matchedCount } = await tables.updateOne({ _id, ...older }, { $set: now });
     const isBack = change.before.every((each) => each.id !== table);
@@ -293,7 +328,10 @@ async function settleChange(
   await tables.deleteMany({ _id: { $in: gone }, ...older });
 }
 
-/** @returns whether `seen` was still the number of changes, nothing was left to be carried over, and nobody held the lock */
+/**
+ * @returns whether `seen` was still the number of changes, nothing was left to be carried over, and nobody held the
+ * lock
+ */
 async function advance(
   versions: Collection<VersionDocument>,
   seen: number,
@@ -328,11 +366,19 @@ function toDefinition(document: TableDocument): TableDefinition {
   const { _id, name, description, singleton, changes, history, softDelete, shardKey, idType } = document;
   const { columns, relations, uniques, indexes, storage } = document;
   return {
-    ...{ id: _id.toHexString(), name, description, singleton },
+    id: _id.toHexString(),
+    name,
+    description,
+    singleton,
     ...(changes === undefined ? {} : { changes }),
     ...(history === undefined ? {} : { history }),
     ...(softDelete === undefined ? {} : { softDelete }),
     ...(shardKey === undefined ? {} : { shardKey }),
-    ...{ idType, columns, relations, uniques, indexes, storage },
+    idType,
+    columns,
+    relations,
+    uniques,
+    indexes,
+    storage,
   };
 }

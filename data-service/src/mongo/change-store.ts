@@ -1,5 +1,5 @@
-// What was changed in tables, and what was there before: `_changes`, from the beginning of a change until what it took
-// away is swept up.
+// What was changed in tables, and what was there before: `_changes`, from the beginning of a change until the values it
+// removed are deleted.
 import { type Collection, type Db, ObjectId } from "mongodb";
 import type { TableDefinition } from "../catalog/definition.js";
 
@@ -50,6 +50,8 @@ export interface ChangeStore {
   lastUndoable(table: string, since: Date): Promise<Change | undefined>;
   /** There is nothing left of a change that could be undone; what it took away is kept as long as before. */
   pass(id: string): Promise<void>;
+  /** Fields in which a member of a table has lain before changes that are not swept up yet. */
+  formerFields(table: string, member: string): Promise<string[]>;
   /** Is the collection kept for a deleted table? */
   keepsCollection(collection: string): Promise<boolean>;
   /**
@@ -88,6 +90,11 @@ export function makeChangeStore(db: Db): ChangeStore {
     },
     async pass(id) {
       await changes.updateOne(byId(id), { $set: { undoable: false } });
+    },
+    async formerFields(table, member) {
+      const known = await changes.find({ table }, { projection: { before: 1 } }).toArray();
+      const fields = known.flatMap(({ before }) => before[0]?.storage.fields[member] ?? []);
+      return [...new Set(fields)];
     },
     async keepsCollection(collection) {
       // Also by a deletion whose tidying up is still to come: its table is not to be seen any more.

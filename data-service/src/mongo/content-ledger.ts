@@ -1,4 +1,4 @@
-// Which contents are bytes of a file or of a picture made from it, and which are on their way to be or to go.
+// Which contents are bytes of a file or of a picture made from it, and which are being added or removed.
 import { type Collection, type Db, ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
 

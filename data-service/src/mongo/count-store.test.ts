@@ -1,28 +1,13 @@
+// The kept numbers of children stay exact when writes fail or their process dies.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Db, Document } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Counter } from "../catalog/catalog.js";
-import type { TableDefinition } from "../catalog/definition.js";
+import { HOUSES_AND_CATS } from "../catalog/definition-fixture.js";
 import { CountStore } from "./count-store.js";
-import { openTestDatabase, type TestDatabase } from "./test-database.js";
+import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 
-const relation = {
-  ...{
-    id: "r",
-    name: "home",
-    type: "many-to-one" as const,
-    table: "houses",
-    inverse: "cats",
-    required: false,
-  },
-  ...{ onDelete: "SET NULL" as const, counted: true, description: null },
-};
-const table = (name: string, own: Partial<TableDefinition>): TableDefinition => ({
-  ...{ id: name, name, description: null, singleton: false, idType: "int", columns: [], relations: [] },
-  ...{ uniques: [], indexes: [], storage: { collection: name, fields: {} }, ...own },
-});
-const cats = { relations: [relation], storage: { collection: "cats", fields: { r: "homeId" } } };
-const catalog = buildCatalog(1, [table("houses", {}), table("cats", cats)], []);
+const catalog = buildCatalog(1, HOUSES_AND_CATS, []);
 
 describe("numbers of children", () => {
   let database: TestDatabase;

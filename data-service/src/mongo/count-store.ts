@@ -1,10 +1,12 @@
 // The numbers of children that counted relations keep in their parents' documents (docs/decisions/004-counters.md).
 //
-// A mark is written before the children change and taken away after the numbers have. Whatever a crash interrupts
+// A mark is written before the children change and removed after the numbers have. Whatever a crash interrupts
 // leaves its mark behind, and the parents it names are counted again.
 import { type AnyBulkWriteOperation, type Collection, type Db, type Document, ObjectId } from "mongodb";
 import type { Counter } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { asStored } from "../query/as-read.js";
+import { untilStill } from "../until-still.js";
 
 /** A parent whose number of children is kept. */
 export interface Counted {
@@ -17,7 +19,7 @@ export interface Delta extends Counted {
   readonly by: number;
 }
 
-/** Stands for a change under way. */
+/** Marks a change in progress. */
 export interface Mark {
   readonly id: ObjectId;
   readonly parents: readonly Counted[];
@@ -122,7 +124,7 @@ export class CountStore {
     for await (const { _id } of named) await this.#recountInTheEnd({ counter, id: _id });
     const numbered = { [counter.column.field]: { $gt: Number.NEGATIVE_INFINITY } };
     const parents = this.#db.collection(counter.parents).find(numbered, { projection: { _id: 1 } });
-    for await (const { _id } of parents) await this.#recountInTheEnd({ counter, id: stored(_id) });
+    for await (const { _id } of parents) await this.#recountInTheEnd({ counter, id: asStored(_id) });
   }
 
   /** The same, where nobody else changes children: one look at them, and all numbers at once. */
@@ -143,29 +145,27 @@ export class CountStore {
     if (operations.length > 0) await parents.bulkWrite(operations, { ordered: false });
   }
 
+  /** Sets a number by counting. @returns false when there was never a quiet moment */
+  async recount(parent: Counted): Promise<boolean> {
+    const gaveUp = () => false;
+    return untilStill(() => this.#recountOnce(parent), { attempts: RECOUNTS, pauseMs: PAUSE_MS, gaveUp });
+  }
+
   /**
-   * Sets a number by counting. A change that is under way while we count would come on top of what we have seen of it
-   * already, so the number is set only when there was none from before to after, and none came to its end meanwhile.
-   * @returns false when there was never a quiet moment
+   * A change that is under way while we count would come on top of what we have seen of it already, so the number is set
+   * only when there was none from before to after, and none came to its end meanwhile.
    */
-  async recount({ counter, id }: Counted): Promise<boolean> {
+  async #recountOnce({ counter, id }: Counted): Promise<boolean> {
     const parents = this.#db.collection<Document>(counter.parents, this.#promise);
     const which = { _id: id } as Document;
-    for (let attempt = 0; attempt < RECOUNTS; attempt += 1) {
-      const parent = await parents.findOne(which, { projection: { [counter.version]: 1 } });
-      if (parent === null) return true;
-      if (!(await this.#isChanging(counter, id))) {
-        const children = await this.#children(counter, id);
-        const version: unknown = parent[counter.version];
-        const unchanged = { ...which, [counter.version]: version ?? { $exists: false } };
-        const quiet = !(await this.#isChanging(counter, id));
-        if (quiet && (await parents.updateOne(unchanged, setNumber(counter, children))).matchedCount === 1) {
-          return true;
-        }
-      }
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-    }
-    return false;
+    const parent = await parents.findOne(which, { projection: { [counter.version]: 1 } });
+    if (parent === null) return true;
+    if (await this.#isChanging(counter, id)) return false;
+    const children = await this.#children(counter, id);
+    const version: unknown = parent[counter.version];
+    const unchanged = { ...which, [counter.version]: version ?? { $exists: false } };
+    if (await this.#isChanging(counter, id)) return false;
+    return (await parents.updateOne(unchanged, setNumber(counter, children))).matchedCount === 1;
   }
 
   /** One that others never leave alone is left to `repair`, which tries until it has counted it. */
@@ -202,11 +202,6 @@ export class CountStore {
 
 function toNamed({ counter, id }: Counted): MarkDocument["parents"][number] {
   return { counter: counter.id, id };
-}
-
-/** Ids come from the same database and go back into it. */
-function stored(id: unknown): Stored {
-  return id as Stored;
 }
 
 function addNumber(counter: Counter, by: number): Document[] {

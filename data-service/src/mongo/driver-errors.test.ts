@@ -12,18 +12,39 @@ import type { TableDefinition } from "../catalog/definition.js";
 import { asRefusal, isDuplicate } from "./driver-errors.js";
 
 const text = (name: string) => ({
-  ...{ id: name, name, type: "string" as const, required: false, unique: false, hidden: false },
-  ...{ readOnly: false, encrypted: false, searchable: false, indexed: false, description: null },
+  id: name,
+  name,
+  type: "string" as const,
+  required: false,
+  unique: false,
+  hidden: false,
+  readOnly: false,
+  encrypted: false,
+  searchable: false,
+  indexed: false,
+  description: null,
 });
 
 /** `shelf` was renamed to `rack`; its data lies under the old name. */
 const definition: TableDefinition = {
-  ...{ id: "t", name: "items", description: null, singleton: true, idType: "objectId", indexes: [] },
+  id: "t",
+  name: "items",
+  description: null,
+  singleton: true,
+  idType: "objectId",
+  indexes: [],
   columns: [{ ...text("code"), unique: true }, { ...text("rack"), id: "shelf" }, text("place")],
   relations: [
     {
-      ...{ id: "owner", name: "owner", type: "many-to-one", table: "items", inverse: null, required: false },
-      ...{ onDelete: "SET NULL", counted: false, description: null },
+      id: "owner",
+      name: "owner",
+      type: "many-to-one",
+      table: "items",
+      inverse: null,
+      required: false,
+      onDelete: "SET NULL",
+      counted: false,
+      description: null,
     },
   ],
   uniques: [
@@ -49,7 +70,8 @@ function told(error: unknown): object {
 describe("a duplicate", () => {
   it("is named by the fields that the server tells", () => {
     expect(told(duplicate({ keyPattern: { code: 1 } }))).toMatchObject({
-      ...{ code: "DUPLICATE_RESOURCE", details: { fields: ["code"] } },
+      code: "DUPLICATE_RESOURCE",
+      details: { fields: ["code"] },
       message: 'code: a record of "items" with this value exists already',
     });
   });

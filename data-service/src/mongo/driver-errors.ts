@@ -70,7 +70,7 @@ export function away(cause: unknown): AppError {
   return unavailable("The database can not be reached; try again shortly.", 2, cause);
 }
 
-/** The refusal where all connections were taken for as long as a request may wait for one. */
+/** The refusal when all connections were in use for as long as a request may wait for one. */
 function busy(cause: unknown): AppError {
   return unavailable("The database has too much to do; try again in a moment.", 2, cause);
 }
@@ -92,13 +92,14 @@ function serverRefusal(error: MongoServerError, table: Table | undefined): unkno
   if (isInterrupted(error)) return interrupted(error);
   if (error.code === OUT_OF_DISK_SPACE)
     return unavailable("The database's disk is nearly full; try again when there is room.", 60, error);
-  if (isTooLarge(error)) {
-    return new AppError("BAD_REQUEST", {
-      message: "The answer holds a record with more than 16 MB; ask for fewer fields or related records.",
-      cause: error,
-    });
-  }
+  if (isTooLarge(error)) return recordTooLarge(error);
   return error;
+}
+
+/** The refusal of a read one of whose records is larger than the database can hold. */
+export function recordTooLarge(cause?: unknown): AppError {
+  const message = "The answer holds a record with more than 16 MB; ask for fewer fields or related records.";
+  return new AppError("BAD_REQUEST", { message, cause });
 }
 
 /** The refusal of a read that takes longer than QUERY_TIMEOUT_MS. */
@@ -141,14 +142,14 @@ export function isDuplicate(error: unknown): boolean {
 }
 
 /**
- * Something unique is taken. As the database refuses it, all is named that is unique together; what of it a caller may
- * hear of is for `records/tell-taken`.
+ * Something unique is taken. As the database refuses it, everything that is unique together is named;
+ * `records/tell-taken` reduces that to what the caller may know.
  */
 export class Taken extends AppError {
   readonly table: Table | undefined;
   readonly members: readonly (Column | Relation)[];
 
-  /** @param table undefined where even its name is not to be told */
+  /** @param table undefined if not even its name may be told */
   constructor(table: Table | undefined, members: readonly (Column | Relation)[], cause: unknown) {
     const names = members.map(({ name }) => name);
     const message = takenText(table, names);
@@ -188,7 +189,7 @@ export function refusedAt(error: unknown): number | undefined {
   return cause instanceof MongoBulkWriteError ? cause.insertedCount : undefined;
 }
 
-/** How many documents an ordered insert had written when it failed, as far as the answer told. */
+/** How many documents an ordered insert had written when it failed, as far as the answer says. */
 export function insertedBefore(error: unknown): number {
   return refusedAt(error) ?? 0;
 }

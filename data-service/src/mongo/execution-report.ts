@@ -18,7 +18,11 @@ export interface ExecutionReport extends Examined {
 
 /** Of an answer that needed no query. */
 export const NOTHING_READ: ExecutionReport = {
-  ...{ indexes: [], fullScans: 0, documentsExamined: 0, keysExamined: 0, milliseconds: 0 },
+  indexes: [],
+  fullScans: 0,
+  documentsExamined: 0,
+  keysExamined: 0,
+  milliseconds: 0,
   joins: new Map(),
 };
 

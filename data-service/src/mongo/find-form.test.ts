@@ -1,3 +1,4 @@
+// Which pipelines can be sent as a `find`, and as which.
 import { describe, expect, it } from "@jest/globals";
 import type { Stage } from "../query/lower/document.js";
 import { findForm } from "./find-form.js";

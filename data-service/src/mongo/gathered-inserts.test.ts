@@ -1,7 +1,8 @@
+// Inserts of the same turn of the event loop are one command, and each caller is told of its own.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Document as BsonDocument, type Collection, MongoNetworkError } from "mongodb";
+import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { GatheredInserts } from "./gathered-inserts.js";
-import { openTestDatabase, type TestDatabase } from "./test-database.js";
 
 let database: TestDatabase;
 beforeAll(async () => {

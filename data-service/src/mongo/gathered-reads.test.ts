@@ -1,3 +1,4 @@
+// Look-ups by id in the same turn of the event loop are one query.
 import { describe, expect, it } from "@jest/globals";
 import { Decimal128, MongoNetworkError } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";

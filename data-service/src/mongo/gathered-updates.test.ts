@@ -1,7 +1,8 @@
+// Updates of the same turn of the event loop are one command, and each caller is told of its own.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Document as BsonDocument, type Collection, Decimal128, MongoNetworkError } from "mongodb";
+import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { GatheredUpdates, type IdChange } from "./gathered-updates.js";
-import { openTestDatabase, type TestDatabase } from "./test-database.js";
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -5,8 +5,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { ObjectId } from "mongodb";
 import type { ContentStore } from "../files/content-store.js";
+import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { makeGridFsContent } from "./gridfs-content.js";
-import { openTestDatabase, type TestDatabase } from "./test-database.js";
 
 const CHUNK_BYTES = 127 * 1024;
 /** Twenty chunks and a half. */

@@ -94,8 +94,8 @@ async function* inPieces(bytes: AsyncIterable<Uint8Array>, size: number): AsyncG
 }
 
 /**
- * Reads nothing ahead: of a download that stands still one chunk is in memory. No generator, whose frame may keep a former
- * chunk for as long as it lives.
+ * Reads nothing ahead: of a download that stands still one chunk is in memory. No generator, whose frame may keep a
+ * former chunk for as long as it lives.
  */
 function readChunks(
   chunks: Collection<ChunkDocument>,
@@ -122,7 +122,7 @@ function readChunks(
     expected += 1;
     const from = chunk.n * CHUNK_BYTES;
     const [begin, stop] = [Math.max(0, start - from), Math.min(chunk.data.length(), end + 1 - from)];
-    // Of an empty piece a reader is told nothing: it would wait for ever.
+    // A reader is not notified of an empty piece: it would wait for ever.
     if (begin >= stop) throw new Error(`chunk ${chunk.n} of ${files_id.toHexString()} is too short`);
     return chunk.data.buffer.subarray(begin, stop);
   };

@@ -118,7 +118,10 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
     const { provider, subject, email } = identity;
     const user = ObjectId.createFromHexString(userId);
     const fields = {
-      ...{ provider, subject, userId: user, createdAt },
+      provider,
+      subject,
+      userId: user,
+      createdAt,
       ...(email === null ? {} : { email }),
       ...(pending === undefined ? {} : { pending }),
     };
@@ -161,7 +164,8 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
       if (marked.matchedCount === 0) return undefined;
       const before = new Date(now.getTime() - LEAVING_MS);
       return accounts.countDocuments({
-        ...{ _id: { $ne: id }, userId: user },
+        _id: { $ne: id },
+        userId: user,
         $or: [{ leavingSince: { $exists: false } }, { leavingSince: { $lte: before } }],
       });
     },
@@ -177,14 +181,19 @@ function makeAccounts(accounts: Collection<AccountDocument>): LinkedAccounts {
 
 function toAccount({ _id, provider, userId, email, createdAt, pending }: AccountDocument): LinkedAccount {
   return {
-    ...{ id: _id.toHexString(), provider, userId: userId.toHexString(), email: email ?? null, createdAt },
+    id: _id.toHexString(),
+    provider,
+    userId: userId.toHexString(),
+    email: email ?? null,
+    createdAt,
     isPending: pending === true,
   };
 }
 
 function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
   const users = userCollection(db, systemTablePrefix);
-  const projection = { passwordHash: 1, isActive: 1, emailUnproven: 1 };
+  const projection = { passwordHash: 1, isActive: 1, emailUnproven: 1, isRootAdmin: 1 };
+  const roles = db.collection<{ _id: ObjectId; name: string }>(`${systemTablePrefix}role`);
   const findOne = async (filter: Filter<UserDocument>): Promise<IdentityUser | undefined> => {
     const user = await users.findOne(filter, { projection });
     return user === null ? undefined : toUser(user);
@@ -193,12 +202,23 @@ function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
     newId: () => new ObjectId().toHexString(),
     find: (userId) => findOne({ _id: ObjectId.createFromHexString(userId) }),
     findByEmail: (email) => findOne({ email: { $eq: email } }),
-    async insert({ id, email, emailVerified, name, createdAt }) {
+    async findRole(nameOrId) {
+      const ids = /^[0-9a-f]{24}$/i.test(nameOrId) ? [ObjectId.createFromHexString(nameOrId)] : [];
+      const role = await roles.findOne({ $or: [{ _id: { $in: ids } }, { name: { $eq: nameOrId } }] });
+      return role?._id.toHexString();
+    },
+    async insert({ id, email, emailVerified, name, roleId, createdAt }) {
       const _id = ObjectId.createFromHexString(id);
       try {
         await users.insertOne({
-          ...{ _id, email, isActive: true, isRootAdmin: false, createdAt, updatedAt: createdAt },
+          _id,
+          email,
+          isActive: true,
+          isRootAdmin: false,
+          createdAt,
+          updatedAt: createdAt,
           ...(name === null ? {} : { name }),
+          ...(roleId === undefined ? {} : { roleId: ObjectId.createFromHexString(roleId) }),
           ...(emailVerified ? {} : { emailUnproven: true }),
         });
         return true;
@@ -224,10 +244,14 @@ function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
   };
 }
 
-function toUser({ _id, passwordHash, isActive, emailUnproven }: UserDocument): IdentityUser {
+function toUser(user: UserDocument): IdentityUser {
+  const { _id, passwordHash, isActive, emailUnproven, isRootAdmin } = user;
   return {
-    ...{ id: _id.toHexString(), isActive: isActive === true },
-    ...{ hasPassword: passwordHash !== undefined, emailUnproven: emailUnproven === true },
+    id: _id.toHexString(),
+    isActive: isActive === true,
+    hasPassword: passwordHash !== undefined,
+    emailUnproven: emailUnproven === true,
+    isRootAdmin: isRootAdmin === true,
   };
 }
 

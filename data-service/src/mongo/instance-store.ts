@@ -1,4 +1,4 @@
-// Which data services run on this database, and by which number of schema changes each of them works: `_instances`.
+// Which data services run on this database, and which version of the schema each of them uses: `_instances`.
 import type { Db } from "mongodb";
 
 /** An instance that has not been heard of for so long is gone, and does nothing any more without asking first. */
@@ -25,7 +25,7 @@ export interface InstanceStore {
 }
 
 export function makeInstanceStore(db: Db): InstanceStore {
-  // A crash of the database may forget these: then nobody is waited for, and everybody asks anew.
+  // A crash of the database may forget these: then no instance is waited for, and every instance asks again.
   const instances = db.collection<InstanceDocument>("_instances", { writeConcern: { w: 1, journal: false } });
   const alive = { $expr: { $gt: ["$at", { $subtract: ["$$NOW", LEASE_MS] }] } };
   return {

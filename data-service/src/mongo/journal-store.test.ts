@@ -1,8 +1,9 @@
+// The journal in the database: numbered without gaps, pruned, and with the indexes it needs.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Db, ObjectId } from "mongodb";
 import type { Entry } from "../journal/entry.js";
+import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { JournalStore } from "./journal-store.js";
-import { openTestDatabase, type TestDatabase } from "./test-database.js";
 
 describe("the journal", () => {
   let database: TestDatabase;
@@ -26,7 +27,13 @@ describe("the journal", () => {
 
   const instance = () => new JournalStore(db, false, false, () => now);
   const entry = (more: Partial<Entry> = {}): Entry => ({
-    ...{ id: new ObjectId(), table: "t", record: 1, kind: "updated", revision: 2, by: null, at: now },
+    id: new ObjectId(),
+    table: "t",
+    record: 1,
+    kind: "updated",
+    revision: 2,
+    by: null,
+    at: now,
     ...more,
   });
   const wait = (ms: number): void => {
@@ -71,5 +78,21 @@ describe("the journal", () => {
       { _id: 1 },
       { table: 1, record: 1, at: -1, revision: -1, _id: -1 },
     ]);
+  });
+});
+
+describe("the number that the next entry of a cluster gets", () => {
+  it("follows the last one that can't be rolled back", async () => {
+    const database = await openTestDatabase({ monitorCommands: true });
+    try {
+      const asked: unknown[] = [];
+      database.db.client.on("commandStarted", ({ commandName, command }) => {
+        if (commandName === "find" && command.find === "_journal") asked.push(command.readConcern);
+      });
+      await new JournalStore(database.db, true, false, () => new Date(0)).ensureIndexes();
+      expect(asked).toEqual([{ level: "majority" }]);
+    } finally {
+      await database.close();
+    }
   });
 });

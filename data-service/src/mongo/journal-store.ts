@@ -1,5 +1,5 @@
 // The journal of changes (docs/decisions/014-journal-of-changes.md): `_journal_pending` holds changes that are being
-// made, `_journal` those that were made, numbered without gaps, `_history` what is kept of them for good.
+// made, `_journal` those that were made, numbered without gaps, `_history` what is kept of them permanently.
 import { BSON, type Collection, type Db, MongoServerError, type ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
 import type { Entry, Pending } from "../journal/entry.js";
@@ -42,7 +42,7 @@ const MOST_BYTES = 4 * 1024 * 1024;
 
 /** An index of former versions, by which an id was deleted once for all its lives. */
 const ONCE_FOR_ALL = "table_1_record_1";
-/** Another one, of the history by revisions: they begin anew with a record that comes back with its id. */
+/** Another one, of the history by revisions: they start again with a record that comes back with its id. */
 const BY_REVISION = "table_1_record_1_revision_-1";
 /** The latest life of a record first, and in it the latest change. */
 const NEWEST_FIRST = { at: -1, revision: -1, _id: -1 } as const;
@@ -56,7 +56,9 @@ export class JournalStore {
   readonly #now: () => Date;
   /** The last number, as far as this instance knows, and when it learned that. */
   #last: { readonly number: number; readonly at: number } | undefined;
-  /** The last number that is on disk. Kept where nobody else writes: there nothing is told that a crash could undo. */
+  /**
+   * The last number that is on disk. Kept where nobody else writes: nothing is published there that a crash could undo.
+   */
   #durable = 0;
 
   /**
@@ -143,7 +145,7 @@ export class JournalStore {
     return this.#has({ table, record, kind: "deleted", revision: { $gt: revision }, at: { $gte: at } });
   }
 
-  /** Keeps entries for good. Doing it again changes nothing. */
+  /** Keeps entries permanently. Doing it again changes nothing. */
   async keep(entries: readonly Entry[]): Promise<void> {
     const documents = entries.map((entry) => {
       const { id, ...rest } = changedFields(entry);
@@ -154,7 +156,7 @@ export class JournalStore {
     });
   }
 
-  /** Behind the last entry that may be told. */
+  /** After the last entry that may be published. */
   async tip(): Promise<Position> {
     const [last] = await this.#journal
       .find(this.#told(0), { projection: { entry: 1 }, sort: { _id: -1 }, limit: 1 })
@@ -227,17 +229,20 @@ export class JournalStore {
     return { _id: this.#isAlone ? { $gte: from, $lte: this.#durable } : { $gte: from } };
   }
 
-  /** A number whose successor was pruned collides with nothing, and nobody who follows would hear of it. */
+  /** A number whose successor was pruned collides with nothing, and no follower would ever see it. */
   #trustedLast(): number | undefined {
     if (this.#last === undefined) return undefined;
     const age = this.#now().getTime() - this.#last.at;
     return Math.abs(age) < TRUSTED_MS ? this.#last.number : undefined;
   }
 
-  /** Taken already, whether or not it is safe yet. */
+  /**
+   * In a cluster only what is safe: behind a number that is rolled back, the next one would leave a gap. Numbers that are
+   * taken and not safe yet are collided with.
+   */
   async #lastNumber(): Promise<number> {
     const options = { projection: { _id: 1 }, sort: { _id: -1 }, limit: 1 } as const;
-    const [last] = await this.#journal.find({}, { ...options, readConcern: { level: "local" } }).toArray();
+    const [last] = await this.#journal.find({}, options).toArray();
     return last?._id ?? 0;
   }
 

@@ -1,17 +1,27 @@
-// Lets one thing of a kind happen at a time, over all instances: for questions about many records (does the move of a
-// folder make a circle? is there another root admin?), which no single write could ask.
+// Lets one thing of a kind happen at a time, over all instances: for checks that involve many records (would moving a
+// folder make a circle? is there another root admin?), which no single write can make.
+//
+// A process that is stopped in the middle loses the lock and does not know it. So whoever asks the question puts its own
+// turn into every record that the answer rests on, and writes only while its turn is still there: who comes next has
+// put theirs over it.
 import { randomUUID } from "node:crypto";
 import { unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Db } from "mongodb";
+import { until } from "../until.js";
 import { isDuplicate } from "./driver-errors.js";
 
-/** Far longer than such a thing takes; a process that died in one is waited for no longer. */
+/** A process that died is waited for no longer; one that works renews it. */
 const LEASE_MS = 10_000;
+const RENEW_MS = LEASE_MS / 4;
 const PATIENCE_MS = 15_000;
 const LOOK_MS = 20;
 
-export type Lock = <Result>(task: () => Promise<Result>) => Promise<Result>;
+/** Runs a task alone. @param task is given its turn, a name that no other has */
+export type Lock = <Result>(task: (turn: string) => Promise<Result>) => Promise<Result>;
+
+/** The field of a record that says whose turn it is to change it. */
+export const TURN_FIELD = "_turn";
 
 interface LockDocument {
   readonly _id: string;
@@ -41,16 +51,21 @@ export function makeLock(db: Db, clock: Clock, name: string, refusal: string): L
       throw error;
     }
   };
+  const renew = (holder: string): void => {
+    const until = new Date(clock.now().getTime() + LEASE_MS);
+    locks.updateOne({ _id: name, holder }, { $set: { until } }).catch(() => undefined);
+  };
+  const tooLate = () => {
+    throw unavailable(refusal, 2);
+  };
   return async (task) => {
     const holder = randomUUID();
-    const began = performance.now();
-    while (!(await take(holder))) {
-      if (performance.now() - began > PATIENCE_MS) throw unavailable(refusal, 2);
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    }
+    await until(() => take(holder), { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate });
+    const renewing = setInterval(renew, RENEW_MS, holder).unref();
     try {
-      return await task();
+      return await task(holder);
     } finally {
+      clearInterval(renewing);
       await locks.deleteOne({ _id: name, holder }).catch(() => undefined);
     }
   };

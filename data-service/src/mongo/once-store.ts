@@ -5,7 +5,7 @@ import { isDuplicate } from "./driver-errors.js";
 
 type OnceDocument = { -readonly [Key in keyof Omit<OnceEntry, "id">]: OnceEntry[Key] } & { _id: string };
 
-export function onceCollection(db: Db): Collection<OnceDocument> {
+function onceCollection(db: Db): Collection<OnceDocument> {
   return db.collection<OnceDocument>("_once");
 }
 

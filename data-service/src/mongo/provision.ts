@@ -15,8 +15,8 @@ export async function provisionTable(db: Db, table: Table): Promise<void> {
 }
 
 /**
- * The same for a table that is being made, and whose name nobody else can take meanwhile. One of this name that was given up
- * may have left indexes behind, by which records would have to be unique that need not be.
+ * The same for a table that is being made, and whose name nobody else can take meanwhile. One of this name that was
+ * given up may have left indexes behind, by which records would have to be unique that need not be.
  */
 export async function provisionNew(db: Db, table: Table): Promise<void> {
   await makeCollection(db, table.collection);
@@ -43,7 +43,7 @@ function isOurUnique(index: IndexDescriptionInfo): boolean {
   return isMade && (index.name === indexName(plain) || index.name?.startsWith(OUR_PREFIX) === true);
 }
 
-/** What the indexes that we have made in an adopted collection are told by. */
+/** How the indexes that we have made in an adopted collection are recognised. */
 const OUR_PREFIX = "portico_";
 
 /**
@@ -125,7 +125,7 @@ function indexName({ key }: IndexSpec): string {
   return key.flat().join("_");
 }
 
-export function driverIndex({ key, unique, present, absent }: IndexSpec) {
+function driverIndex({ key, unique, present, absent }: IndexSpec) {
   const lacks = absent === undefined ? {} : { [absent]: { $eq: null } };
   const exists = (present ?? []).map((field): [string, { $exists: true }] => [field, { $exists: true }]);
   return {

@@ -6,7 +6,7 @@ import { comparesPlainly } from "./provision.js";
 
 /** Up to this many documents all are looked at, beyond it a sample of as many. */
 const SAMPLE = 5_000;
-/** Different texts that lists may hold to be told one by one. */
+/** How many different texts lists may hold to be named one by one. */
 const MOST_WORDS = 20;
 const LONGEST_WORD = 64;
 /** Different values of a field that are looked up in another collection. */
@@ -86,7 +86,9 @@ async function readProfile(db: Db, name: string): Promise<CollectionProfile> {
   const fields = await fieldProfiles(db, name, rowsOf(seen?.values), rowsOf(seen?.members));
   const ids = fields.find((field) => field.name === "_id")?.values ?? [];
   return {
-    ...{ name, complete, documents: Math.min(few.length, SAMPLE) },
+    name,
+    complete,
+    documents: Math.min(few.length, SAMPLE),
     fields: fields.filter((field) => field.name !== "_id"),
     ids: complete ? ids : [...ids, ...(await outermostIds(db, name))],
     uniques: await uniqueIndexes(db, name),
@@ -139,8 +141,10 @@ const COUNT_BY_TYPE: Document[] = [
     $group: {
       _id: { name: "$name", type: "$type" },
       count: { $sum: 1 },
-      ...{ least: { $min: scalar }, greatest: { $max: scalar } },
-      ...{ shortest: { $min: length }, longest: { $max: length } },
+      least: { $min: scalar },
+      greatest: { $max: scalar },
+      shortest: { $min: length },
+      longest: { $max: length },
       fractions: { $sum: isFraction },
       place: { $min: "$place" },
     },

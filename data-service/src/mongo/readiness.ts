@@ -1,4 +1,5 @@
-// Whether the database answers: asked on a connection of its own, because all others being taken is no reason to go.
+// Whether the database answers: asked on a connection of its own, because a busy pool does not mean that the database
+// is away.
 import { MongoClient, type MongoClientOptions } from "mongodb";
 
 /** Less than a probe waits, the gateway's for one (2 s). */
@@ -12,8 +13,11 @@ export class Readiness {
   constructor(url: string, options: MongoClientOptions) {
     this.#client = new MongoClient(url, {
       ...options,
-      ...{ maxPoolSize: 1, minPoolSize: 0, monitorCommands: false },
-      ...{ serverSelectionTimeoutMS: LIMIT_MS, waitQueueTimeoutMS: LIMIT_MS },
+      maxPoolSize: 1,
+      minPoolSize: 0,
+      monitorCommands: false,
+      serverSelectionTimeoutMS: LIMIT_MS,
+      waitQueueTimeoutMS: LIMIT_MS,
     });
   }
 

@@ -1,22 +1,18 @@
 // How records are read: how long the database may work for them, and what becomes of a read that it breaks off.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import type { CommandStartedEvent } from "mongodb";
+import { type CommandStartedEvent, ReadConcern } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
-import type { TableDefinition } from "../catalog/definition.js";
+import { bareTable } from "../catalog/definition-fixture.js";
 import type { Stage } from "../query/lower/document.js";
+import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { RecordStore } from "./record-store.js";
-import { openTestDatabase, type TestDatabase } from "./test-database.js";
 
 const ROWS = 1_200;
 /** Longer than all commands of a quick stream together. */
 const PATIENCE_MS = 60_000;
 
-const definition: TableDefinition = {
-  ...{ id: "t", name: "items", description: null, singleton: false, idType: "int", indexes: [] },
-  ...{ columns: [], relations: [], uniques: [] },
-  storage: { collection: "items", fields: {} },
-};
+const definition = bareTable("items", { idType: "int" });
 
 /** Costs the database about a millisecond a document, more on a machine that is slow or busy. */
 const WORK = { $sum: { $map: { input: { $range: [0, 10_000] }, in: { $mod: ["$$this", 7] } } } };
@@ -83,6 +79,16 @@ describe("a stream", () => {
     expect(running).toEqual([]);
   });
 
+  it.each<[string, Stage[]]>([
+    ["find", [{ $match: { place: 1 } }]],
+    ["aggregate", [{ $addFields: { more: { $add: ["$place", 1] } } }]],
+  ])("reads with the concern that the database's address names: %s", async (opening, how) => {
+    const { client, databaseName } = database.db;
+    const db = client.db(databaseName, { readConcern: new ReadConcern("available") });
+    await countStreamed(new RecordStore(db, PATIENCE_MS), how);
+    expect(named(opening).map(({ command }) => command.readConcern)).toEqual([{ level: "available" }]);
+  });
+
   it("may take longer as a whole than a read", async () => {
     const pause = () => new Promise((resolve) => setTimeout(resolve, 150));
     let count = 0;
@@ -93,6 +99,23 @@ describe("a stream", () => {
     expect(count).toBe(ROWS);
   });
 });
+
+describe("an explanation", () => {
+  it("leaves no cursor behind in the driver, which would keep its pipeline for ever", async () => {
+    const store = storeWith(PATIENCE_MS);
+    const broken: Stage[] = [{ $project: { place: { $divide: [1, 0] } } }];
+    await store.explain(table, [{ $match: { place: 1 } }]);
+    await expect(store.explain(table, broken)).rejects.toThrow();
+    expect(openCursors()).toBe(0);
+  });
+});
+
+/** Cursors that the driver has not let go of: it tells nobody, and keeps them where only a look inside finds them. */
+function openCursors(): number {
+  const cursors: unknown = Reflect.get(Reflect.get(database.db.client, "s"), "activeCursors");
+  if (!(cursors instanceof Set)) throw new Error("the driver keeps its cursors somewhere else");
+  return cursors.size;
+}
 
 describe("a read whose index is dropped meanwhile", () => {
   const INDEXED: Stage[] = [{ $match: { place: { $gte: 0 } } }, { $project: { place: 1, work: WORK } }];

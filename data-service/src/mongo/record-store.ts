@@ -33,8 +33,16 @@ export type Change = UpdateFilter<BsonDocument>;
 
 /** A document that was changed. */
 export interface Updated {
-  /** As it is then; undefined when that can't be told. */
+  /** As it is then; undefined when that is unknown. */
   readonly document: StoredRecord | undefined;
+}
+
+/** What one read may take. */
+export interface ReadLimits {
+  /** No longer than QUERY_TIMEOUT_MS. */
+  readonly maxTimeMS: number;
+  /** Breaks it off. */
+  readonly signal: AbortSignal;
 }
 
 /** An id as the text that stands for it in messages and comparisons. */
@@ -125,8 +133,8 @@ export class RecordStore {
   }
 
   /** Runs a pipeline to its end and gives all documents. */
-  async read(table: Table, pipeline: Stage[]): Promise<StoredRecord[]> {
-    return this.#refusing(table, () => untilRead(() => this.#cursor(table, pipeline).toArray()));
+  async read(table: Table, pipeline: Stage[], limits?: ReadLimits): Promise<StoredRecord[]> {
+    return this.#refusing(table, () => untilRead(() => this.#cursor(table, pipeline, limits).toArray()));
   }
 
   /** Those of the documents that there are, in any order. @param fields a projection */
@@ -174,8 +182,8 @@ export class RecordStore {
   }
 
   /** The number that a counting pipeline answers as `value`. */
-  async count(table: Table, pipeline: Stage[]): Promise<number> {
-    const [result] = await this.read(table, pipeline);
+  async count(table: Table, pipeline: Stage[], limits?: ReadLimits): Promise<number> {
+    const [result] = await this.read(table, pipeline, limits);
     return Number(result?.value ?? 0);
   }
 
@@ -186,9 +194,16 @@ export class RecordStore {
 
   /** How MongoDB runs a pipeline, and what it read for it. */
   async explain(table: Table, pipeline: Stage[]): Promise<ExecutionReport> {
-    const explain = () => this.#aggregate(table, pipeline).explain("executionStats");
-    const raw = await this.#refusing(table, () => untilRead(explain));
-    return reportOf(raw);
+    const explain = async (): Promise<Document> => {
+      const cursor = this.#aggregate(table, pipeline);
+      try {
+        return await cursor.explain("executionStats");
+      } finally {
+        // The driver keeps every cursor, pipeline and all, until it is closed; one that only explains never is by itself.
+        await cursor.close();
+      }
+    };
+    return reportOf(await this.#refusing(table, () => untilRead(explain)));
   }
 
   /** The ids out of the list that exist, as JSON text. @param visible stages that let only some records pass */
@@ -271,7 +286,7 @@ export class RecordStore {
 
   /**
    * Changes the document with this id, whatever it is like; many such changes at once cost the server one command.
-   * @param change sets `updatedAt`, and comes to the same when it is made twice
+   * @param change sets `updatedAt`, and gives the same result when it is made twice
    * @param fields what to give of the document
    * @param held a field that keeps a document from being changed, which has an object in it
    * @returns undefined when there is no such document, or it is held
@@ -283,7 +298,8 @@ export class RecordStore {
     fields: Document,
     held?: string,
   ): Promise<Updated | undefined> {
-    // Where the id is the whole condition, no query is planned. `$pop` does nothing where nothing is, and refuses an object.
+    // Where the id is the whole condition, no query is planned. `$pop` does nothing where nothing is, and refuses an
+    // object.
     const unlessHeld: Change = held === undefined ? change : { ...change, $pop: { [held]: 1 as const } };
     if (await this.#updateTogether(table, id, unlessHeld)) {
       // It is made, whether it can be read or not.
@@ -347,7 +363,7 @@ export class RecordStore {
   async nextInSequence(table: Table, count: number): Promise<number> {
     for (;;) {
       const first = await this.#advanceSequence(table, count);
-      // Records may have been there before the table, and another program may go on making some.
+      // Records may have been there before the table, and another program may still be making some.
       const range = first === 1 ? { $gte: 1 } : { $gte: first, $lt: first + count };
       const isTaken = { $match: { _id: range } };
       const taken = await this.read(table, [isTaken, { $limit: 1 }, { $project: { _id: 1 } }]);
@@ -382,7 +398,7 @@ export class RecordStore {
     return result.last - count + 1;
   }
 
-  /** The sequence of a table goes on above this number. */
+  /** The sequence of a table continues above this number. */
   async raiseSequence(table: Table, last: number): Promise<void> {
     const sequences = this.#db.collection<{ _id: string; last: number }>("_sequences");
     await this.#refusing(table, () =>
@@ -396,11 +412,11 @@ export class RecordStore {
     return getOrMake(this.#collections, name, make);
   }
 
-  #cursor(table: Table, pipeline: Stage[]): AbstractCursor<StoredRecord> {
+  #cursor(table: Table, pipeline: Stage[], limits?: ReadLimits): AbstractCursor<StoredRecord> {
     const form = findForm(pipeline);
-    if (form === undefined) return this.#aggregate(table, pipeline);
+    if (form === undefined) return this.#aggregate(table, pipeline, limits);
     const { filter, ...options } = form;
-    return this.#collection(table).find(filter, { ...options, ...this.#limits });
+    return this.#collection(table).find(filter, { ...options, ...this.#limits, ...limits });
   }
 
   /**
@@ -414,11 +430,14 @@ export class RecordStore {
       form === undefined
         ? { aggregate: collection, pipeline, cursor: { batchSize: 0 } }
         : { find: collection, ...form, batchSize: 0 };
-    return this.#db.runCursorCommand(command).setBatchSize(BATCH_SIZE);
+    // Unlike `find` and `aggregate`, a command of our own knows nothing of the address's `readConcernLevel`.
+    const { readConcern } = this.#db;
+    const whole = readConcern === undefined ? command : { ...command, readConcern: readConcern.toJSON() };
+    return this.#db.runCursorCommand(whole).setBatchSize(BATCH_SIZE);
   }
 
-  #aggregate(table: Table, pipeline: Stage[]) {
-    return this.#collection(table).aggregate(pipeline, this.#limits);
+  #aggregate(table: Table, pipeline: Stage[], limits?: ReadLimits) {
+    return this.#collection(table).aggregate(pipeline, { ...this.#limits, ...limits });
   }
 
   async #writing<Result>(table: Table, call: () => Promise<Result>): Promise<Result> {

@@ -1,7 +1,8 @@
+// Background work flushes the database often enough to know how much disk space is left.
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import type { CommandStartedEvent } from "mongodb";
+import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { makeRoom } from "./room.js";
-import { openTestDatabase, type TestDatabase } from "./test-database.js";
 
 const MEBIBYTE = 1024 * 1024;
 

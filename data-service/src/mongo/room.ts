@@ -1,4 +1,5 @@
-// Room on the disk under an embedded database, for what makes records larger without a request that asks for it.
+// Checks for free disk space under an embedded database while background work makes records larger, such as a change of a
+// table or filling the index of a searchable column.
 import type { Db } from "mongodb";
 
 /**

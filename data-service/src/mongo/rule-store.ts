@@ -1,9 +1,12 @@
-// Permission rules in `svc_permission`, kept for a moment: a change holds at once here, and everywhere soon after.
-import type { Clock } from "@portico/shared/clock";
+// Permission rules in `svc_permission`, kept for a moment: a change holds at once here, and everywhere soon after. They
+// are given with the names that they speak of, so that none is applied to a name that it was not written for.
+import { unavailable } from "@portico/shared/app-error";
+import { type Clock, steadyTime } from "@portico/shared/clock";
 import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
+import type { Catalog, LatestChange } from "../catalog/catalog.js";
 import { isObject, type Json } from "../json.js";
 import type { Followed, RuleText, StoredRule } from "../permission/follow-names.js";
-import { ACTIONS, type Action, type Rule } from "../permission/rule.js";
+import { ACTIONS, type Action, type Rule, type RuleSet } from "../permission/rule.js";
 import type { Document } from "../query/lower/document.js";
 import { NEXT_VERSION } from "./record-store.js";
 
@@ -26,76 +29,126 @@ interface RuleDocument {
 const FRESH_MS = 2_000;
 
 export interface RuleStore {
-  /** Enabled rules of a role and of everyone. @param roleId null = everyone's alone */
-  of(roleId: string | null): Promise<readonly Rule[]>;
+  /**
+   * Enabled rules of a role and of everyone.
+   * @param roleId null = everyone's alone
+   * @throws AppError 503 when tables keep being changed
+   */
+  of(roleId: string | null): Promise<RuleSet>;
   /** Enabled rules of all roles and of everyone, as they are in this moment. */
   enabled(): Promise<readonly Rule[]>;
   /** After a change on this instance. */
   forget(): void;
   /**
-   * Lets the rules follow a change of tables, once however often it is called. A rule that is edited meanwhile is
-   * looked at again.
+   * Lets the rules follow a change of tables that is in use, once however often it is called. A rule that is edited
+   * meanwhile is looked at again.
    */
-  follow(change: TableChange, decide: (rule: StoredRule) => Followed): Promise<void>;
+  follow(change: string): Promise<void>;
 }
 
-/** A change of tables by its id, and the one it undoes. */
-interface TableChange {
+/** A change of tables by its id, the one it undoes, and what becomes of rules with it. */
+export interface RuleChange {
   readonly id: string;
   readonly undoes: string | null;
-  readonly at: Date;
+  readonly decide: (rule: StoredRule) => Followed;
 }
 
-/** @param noteLoad told when rules are read from the database */
-export function makeRuleStore(
-  db: Db,
-  systemTablePrefix: string,
-  clock: Clock,
-  noteLoad: () => void = () => {},
-): RuleStore {
+export interface RuleStoreDeps {
+  readonly clock: Clock;
+  readonly catalogs: { get(): Promise<Catalog>; refresh(): Promise<Catalog> };
+  /** A change that is in use and that the rules may not follow yet. */
+  readonly changeOf: (id: string) => Promise<RuleChange | undefined>;
+  /** Told when rules are read from the database. */
+  readonly noteLoad?: () => void;
+}
+
+/** How often rules are read again because tables were changed meanwhile. */
+const ATTEMPTS = 10;
+
+interface Kept {
+  readonly at: number;
+  /** The names when they were asked for. */
+  readonly change: LatestChange | undefined;
+  readonly rules: Promise<RuleSet>;
+}
+
+export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStoreDeps): RuleStore {
+  const { clock, catalogs, changeOf, noteLoad = () => {} } = deps;
   const rules: Collection<RuleDocument> = db.collection<RuleDocument>(`${systemTablePrefix}permission`);
-  const cache = new Map<string | null, { at: number; rules: Promise<readonly Rule[]> }>();
-  const enabled = async (filter: Filter<RuleDocument>): Promise<readonly Rule[]> => {
-    const found = rules.find({ ...filter, isEnabled: true }).sort({ _id: 1 });
-    return (await found.toArray()).flatMap(toRule);
-  };
-  const read = async (roleId: string | null): Promise<readonly Rule[]> => {
-    noteLoad();
+  const time = steadyTime(clock);
+  const cache = new Map<string | null, Kept>();
+  const enabled = (filter: Filter<RuleDocument>): Promise<RuleDocument[]> =>
+    rules
+      .find({ ...filter, isEnabled: true })
+      .sort({ _id: 1 })
+      .toArray();
+  const ofRole = (roleId: string | null): Promise<RuleDocument[]> => {
     const everyone = { roleId: { $exists: false } };
     return enabled(
       roleId === null ? everyone : { $or: [everyone, { roleId: ObjectId.createFromHexString(roleId) }] },
     );
   };
+  const read = async (roleId: string | null): Promise<RuleSet> => {
+    noteLoad();
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const { change } = await catalogs.get();
+      const pending = change?.isFollowed === false ? await changeOf(change.id) : undefined;
+      const found = (await ofRole(roleId)).flatMap((each) => asOf(each, pending));
+      // By the names of a moment alone: what was written for others is read again.
+      if (isSame((await catalogs.refresh()).change, change)) return { rules: found, change: change?.id };
+    }
+    throw unavailable("Tables are being changed; try again shortly.", 1);
+  };
   return {
     async of(roleId) {
-      const now = clock.now().getTime();
+      const now = time();
+      const { change } = await catalogs.get();
       const known = cache.get(roleId);
-      if (known !== undefined && now - known.at < FRESH_MS) return known.rules;
-      // Rules that nobody asks for go with all that was made of them.
+      if (known !== undefined && now - known.at < FRESH_MS && isSame(known.change, change))
+        return known.rules;
+      // Rules that are no longer used are dropped with everything derived from them.
       for (const [role, { at }] of cache) if (now - at >= FRESH_MS) cache.delete(role);
-      const fresh = { at: now, rules: read(roleId) };
+      const fresh: Kept = { at: now, change, rules: read(roleId) };
       cache.set(roleId, fresh);
       // What could not be read must be asked for again.
       fresh.rules.catch(() => cache.get(roleId) === fresh && cache.delete(roleId));
       return fresh.rules;
     },
-    enabled: () => enabled({}),
+    enabled: async () => (await enabled({})).flatMap(toRule),
     forget: () => cache.clear(),
-    async follow(change, decide) {
-      for await (const document of rules.find()) await followOne(rules, document, change, decide);
+    async follow(id) {
+      const change = await changeOf(id);
+      if (change === undefined) return;
+      const at = clock.now();
+      for await (const document of rules.find()) await followOne(rules, document, { ...change, at });
       cache.clear();
     },
   };
 }
 
+function isSame(one: LatestChange | undefined, other: LatestChange | undefined): boolean {
+  return one?.id === other?.id && one?.isFollowed === other?.isFollowed;
+}
+
+/** A rule as it will be once it follows a change. */
+function asOf(document: RuleDocument, change: RuleChange | undefined): Rule[] {
+  const wanted = change === undefined ? undefined : toFollow(document, change);
+  if (wanted?.isEnabled === false) return [];
+  return toRule(document).map((rule) => ({ ...rule, ...wanted }));
+}
+
+/** @returns what the rule is to be by the change; undefined: as it is, or it follows already */
+function toFollow(document: RuleDocument, change: RuleChange): FollowedText | undefined {
+  return document._followed?.change === change.id ? undefined : followed(document, change);
+}
+
 async function followOne(
   rules: Collection<RuleDocument>,
   document: RuleDocument,
-  change: TableChange,
-  decide: (rule: StoredRule) => Followed,
+  change: RuleChange & { readonly at: Date },
 ): Promise<void> {
-  const { _id, updatedAt, isEnabled, _followed } = document;
-  const wanted = _followed?.change === change.id ? undefined : followed(document, change, decide);
+  const { _id, updatedAt, isEnabled } = document;
+  const wanted = toFollow(document, change);
   if (wanted === undefined) return;
   const former = { ...textOf(document), isEnabled };
   const { modifiedCount } = await rules.updateOne({ _id, updatedAt }, [
@@ -109,18 +162,16 @@ async function followOne(
     },
   ]);
   const edited = modifiedCount === 0 ? await rules.findOne({ _id }) : null;
-  if (edited !== null) await followOne(rules, edited, change, decide);
+  if (edited !== null) await followOne(rules, edited, change);
 }
+
+type FollowedText = Partial<RuleText> & { readonly isEnabled?: boolean };
 
 /** In the database a member without a value is not there. */
 const stored = (value: Json): Document | string => (value === null ? "$$REMOVE" : { $literal: value });
 
 /** @returns what the rule is to be; undefined: as it is */
-function followed(
-  document: RuleDocument,
-  { undoes }: TableChange,
-  decide: (rule: StoredRule) => Followed,
-): (Partial<RuleText> & { isEnabled?: boolean }) | undefined {
+function followed(document: RuleDocument, { undoes, decide }: RuleChange): FollowedText | undefined {
   const last = document._followed;
   const isUntouched = last !== undefined && last.at.getTime() === document.updatedAt.getTime();
   if (isUntouched && last.change === undoes) return last.former;

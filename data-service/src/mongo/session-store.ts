@@ -25,6 +25,9 @@ export type SessionStore = IssueSessionDeps["sessions"] &
     removeAllBut(userId: string, epoch: string | undefined): Promise<void>;
   };
 
+/** A program that signs in again and again must not make a list that nobody can read; the least used go. */
+const MOST_OF_ONE_USER = 1_000;
+
 /** What sweeps away expired sessions and counters. Expired API tokens stay listed until their user removes them. */
 export function authSweeps(db: Db): ((now: Date) => Promise<unknown>)[] {
   return [
@@ -50,6 +53,12 @@ export function makeSessionStore(db: Db): SessionStore {
       await sessions.insertOne({ _id: id, userId: user, ...rest });
       // The embedded engine has no TTL monitor; whoever signs in clears away their own expired sessions.
       await sessions.deleteMany({ userId: user, expiresAt: { $lte: rest.createdAt } });
+      const surplus = await sessions
+        .find({ userId: user }, { projection: { _id: 1 } })
+        .sort({ lastUsedAt: -1, _id: 1 })
+        .skip(MOST_OF_ONE_USER)
+        .toArray();
+      if (surplus.length > 0) await sessions.deleteMany({ _id: { $in: surplus.map(({ _id }) => _id) } });
     },
     async find(sessionId) {
       const document = await sessions.findOne({ _id: { $eq: sessionId } });

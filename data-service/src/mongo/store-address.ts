@@ -1,4 +1,4 @@
-// MONGODB_URL -> where the data lies: a directory for the embedded engine, or a server for the driver.
+// MONGODB_URL -> where the data is: a directory for the embedded engine, or a server for the driver.
 import { resolve } from "node:path";
 import { ConfigError } from "@portico/shared/env";
 

@@ -1,4 +1,4 @@
-// Clears away what has expired: the embedded engine sweeps nothing by itself, and elsewhere it does no harm.
+// Deletes what has expired: the embedded engine does not do this by itself, and elsewhere it does no harm.
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 

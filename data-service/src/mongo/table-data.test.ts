@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Db } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
-import type { TableDefinition } from "../catalog/definition.js";
+import { bareTable } from "../catalog/definition-fixture.js";
+import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { makeTableData } from "./table-data.js";
-import { openTestDatabase, type TestDatabase } from "./test-database.js";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -20,11 +20,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 function table(name: string): Table {
-  const definition: TableDefinition = {
-    ...{ id: name, name, description: null, singleton: false, idType: "int" },
-    ...{ columns: [], relations: [], uniques: [], indexes: [], storage: { collection: name, fields: {} } },
-  };
-  const built = buildCatalog(0, [definition], []).tables.get(name);
+  const built = buildCatalog(0, [bareTable(name, { idType: "int" })], []).tables.get(name);
   if (built === undefined) throw new Error(`no table ${name}`);
   return built;
 }
@@ -35,7 +31,8 @@ async function batchesOf(name: string, count: number, bytes: number): Promise<nu
   for (let from = 0; from < count; from += 20)
     await records.insertMany(
       Array.from({ length: Math.min(20, count - from) }, (_, at) => ({
-        ...{ _id: from + at, a: "x".repeat(bytes) },
+        _id: from + at,
+        a: "x".repeat(bytes),
       })),
     );
   const batches: number[] = [];
@@ -69,9 +66,11 @@ describe("records that are rewritten on a disk that is getting full", () => {
     const copyAll = (value: unknown) => String(value);
     await expect(makeTableData(db, room(1)).copy(crowded, "a", "b", copyAll, report)).rejects.toBe(full);
     expect(await records.countDocuments({ b: "x" })).toBe(1_000);
-    await expect(makeTableData(db, room(2)).setMissing(crowded, "c", () => 1, report)).rejects.toBe(full);
+    await expect(
+      makeTableData(db, room(2)).setMissing(crowded, { field: "c" }, () => 1, report),
+    ).rejects.toBe(full);
     expect(await records.countDocuments({ c: 1 })).toBe(2_000);
-    const fields = { from: "a", to: "d" };
+    const fields = { later: "a", former: "d" };
     const takeAll = (value: unknown) => ({ value: String(value) });
     await expect(makeTableData(db, room(0)).restore(crowded, fields, takeAll, report)).rejects.toBe(full);
     expect(await records.countDocuments({ d: { $exists: true } })).toBe(0);
@@ -82,5 +81,31 @@ describe("records that are rewritten on a disk that is getting full", () => {
     await records.insertMany(Array.from({ length: 10 }, (_, at) => ({ _id: at, a: "x" })));
     await makeTableData(db, room(0)).unset("smaller", ["a"]);
     expect(await records.countDocuments({ a: { $exists: true } })).toBe(0);
+  });
+});
+
+describe("values that are filled in among those of others", () => {
+  it("are taken back but for what others have written since, and nothing is left of the note", async () => {
+    const records = db.collection<{ _id: number; a?: unknown }>("shared");
+    await records.insertMany([{ _id: 1 }, { _id: 2, a: null }, { _id: 3, a: "x" }, { _id: 4 }, { _id: 5 }]);
+    const data = makeTableData(db);
+    const where = { field: "a", mark: "_filled_a" };
+    await data.setMissing(
+      table("shared"),
+      { ...where, nulls: true },
+      () => "x",
+      async () => {},
+    );
+    expect(await records.countDocuments({ a: "x" })).toBe(5);
+    await records.updateOne({ _id: 4 }, { $set: { a: "theirs" } });
+    await records.updateOne({ _id: 5 }, { $unset: { a: "" } });
+    await data.takeBack("shared", where);
+    expect(await records.find().toArray()).toEqual([
+      { _id: 1 },
+      { _id: 2, a: null },
+      { _id: 3, a: "x" },
+      { _id: 4, a: "theirs" },
+      { _id: 5 },
+    ]);
   });
 });

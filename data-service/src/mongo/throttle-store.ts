@@ -74,6 +74,16 @@ export function makeThrottleStore(db: Db): ThrottleStore {
     async clear(key) {
       await counters.deleteOne({ _id: { $eq: key } });
     },
+    async remember(key, until) {
+      await counters.updateOne(
+        { _id: { $eq: key } },
+        { $set: { expiresAt: until }, $setOnInsert: { count: 0 } },
+        { upsert: true },
+      );
+    },
+    async knows(key, now) {
+      return (await counters.findOne({ _id: { $eq: key }, expiresAt: { $gt: now } })) !== null;
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 // What is asked for in the same turn of the event loop -> one call for all of it. Many callers at once then cost the
-// server one command, and a single one waits for nobody: the turn is over when everything that had arrived is looked at.
+// server one command, and a single one does not wait for others: the turn ends when everything that had arrived is
+// handled.
 import DataLoader from "dataloader";
 
 /**

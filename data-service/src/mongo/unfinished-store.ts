@@ -1,5 +1,5 @@
-// Notes of requests that write more than once: `_unfinished` says how to take back what was written, `_deletes` what
-// goes and where links to it may be left. A process that dies leaves its notes (docs/decisions/017-whole-requests.md).
+// Notes of requests that write more than once: `_unfinished` says how to take back what was written, `_deletes` what is
+// deleted and where links to it may be left. A process that dies leaves its notes (docs/decisions/017-whole-requests.md).
 import type { Collection, Db, ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
 import type { UndoStep } from "../records/undo.js";
@@ -19,6 +19,8 @@ export interface Unfinished {
   /** Whole or not is said by the entry of this key. */
   readonly once?: OnceOwner;
   readonly steps: readonly UndoStep[];
+  /** They are whole, or taken back: the note itself is all that is left. */
+  readonly done?: boolean;
 }
 
 /** Records of one table, by the table's id. */
@@ -34,6 +36,8 @@ export interface Delete extends Going {
   readonly group: ObjectId;
   readonly instance: string;
   readonly at: Date;
+  /** It is known that it may go; until then nobody else ends what the request has begun. */
+  readonly judged: boolean;
   /** All of it has gone. */
   readonly done: boolean;
 }
@@ -43,8 +47,8 @@ interface Stamped {
   instance: string;
   at: Date;
 }
-type UnfinishedDocument = Stamped & { once?: OnceOwner; steps: UndoStep[] };
-type DeleteDocument = Stamped & { group: ObjectId; table: string; ids: readonly Stored[]; done: boolean };
+type UnfinishedDocument = Stamped & { once?: OnceOwner; steps: UndoStep[]; done?: boolean };
+type DeleteDocument = Stamped & Omit<Delete, "id">;
 
 export class UnfinishedStore {
   readonly #unfinished: Collection<UnfinishedDocument>;
@@ -53,7 +57,8 @@ export class UnfinishedStore {
 
   /** @param isCluster whether writes to different collections may be kept by different servers */
   constructor(db: Db, isCluster: boolean) {
-    // In one journal of the database nothing is kept without what was written before it: notes need not wait for the disk.
+    // In one journal of the database nothing is kept without what was written before it: notes need not wait for the
+    // disk.
     const light = isCluster ? {} : { writeConcern: { w: 1, journal: false } as const };
     this.#unfinished = db.collection<UnfinishedDocument>("_unfinished", light);
     this.#durable = db.collection<UnfinishedDocument>("_unfinished");
@@ -69,7 +74,7 @@ export class UnfinishedStore {
     await this.#unfinished.insertOne({ _id: id, ...rest, steps: [...rest.steps] });
   }
 
-  /** @returns false when somebody has taken this process for dead */
+  /** @returns of how many of its notes; fewer than it has when somebody has taken this process for dead */
   async add({ id, instance }: Pick<Unfinished, "id" | "instance">, step: UndoStep): Promise<boolean> {
     const { matchedCount } = await this.#unfinished.updateOne(
       { _id: id, instance },
@@ -78,12 +83,17 @@ export class UnfinishedStore {
     return matchedCount === 1;
   }
 
-  /** The writes are whole, or taken back: on disk when this resolves. @returns false as above */
+  /**
+   * The writes are whole, or taken back: on disk when this resolves. Where its answer is lost, it can be asked again,
+   * for the note stays.
+   * @returns false as above
+   */
   async end({ id, instance }: Pick<Unfinished, "id" | "instance">): Promise<boolean> {
-    return (await this.#durable.deleteOne({ _id: id, instance })).deletedCount === 1;
+    const { matchedCount } = await this.#durable.updateOne({ _id: id, instance }, { $set: { done: true } });
+    return matchedCount === 1;
   }
 
-  /** The same, where something else says that they are whole. */
+  /** Removes a note that has ended, or where something else says that the writes are whole. */
   async forget({ id, instance }: Pick<Unfinished, "id" | "instance">): Promise<void> {
     await this.#unfinished.deleteOne({ _id: id, instance });
   }
@@ -98,10 +108,10 @@ export class UnfinishedStore {
     return found.map(({ _id, ...rest }) => ({ id: _id, ...rest }));
   }
 
-  /** Takes over what another process has left. @returns undefined when a third one was faster */
+  /** Takes over what another process has left. @returns undefined when a third one was faster, or it has ended */
   async take(left: Unfinished, instance: string, at: Date): Promise<Unfinished | undefined> {
     const found = await this.#unfinished.findOneAndUpdate(
-      { _id: left.id, instance: left.instance, at: left.at },
+      { _id: left.id, instance: left.instance, at: left.at, done: { $ne: true } },
       { $set: { instance, at } },
       { returnDocument: "after" },
     );
@@ -115,6 +125,15 @@ export class UnfinishedStore {
       await this.#deletes.insertMany(parts.map(({ id, ...rest }) => ({ _id: id, ...rest })));
   }
 
+  /** Says whether the delete is known to be allowed. @returns false when somebody has taken this process for dead */
+  async judgeDelete(
+    { group, instance }: Pick<Delete, "group" | "instance">,
+    judged: boolean,
+  ): Promise<number> {
+    const { matchedCount } = await this.#deletes.updateMany({ group, instance }, { $set: { judged } });
+    return matchedCount;
+  }
+
   async deleted(group: ObjectId, at: Date): Promise<void> {
     await this.#deletes.updateMany({ group }, { $set: { done: true, at } });
   }
@@ -124,8 +143,9 @@ export class UnfinishedStore {
   }
 
   /** Takes over what another process has left, or what is to be looked at again. @returns false as in `take` */
-  async takeDelete({ id, at }: Delete, instance: string, now: Date): Promise<boolean> {
-    const { matchedCount } = await this.#deletes.updateOne({ _id: id, at }, { $set: { instance, at: now } });
+  async takeDelete({ id, at, judged }: Delete, instance: string, now: Date): Promise<boolean> {
+    const taken = { $set: { instance, at: now } };
+    const { matchedCount } = await this.#deletes.updateOne({ _id: id, at, judged }, taken);
     return matchedCount === 1;
   }
 

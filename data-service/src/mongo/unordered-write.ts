@@ -1,4 +1,4 @@
-// A write of many documents of which each is refused or not by itself.
+// A write of many documents, each of which is refused or accepted by itself.
 import {
   type BulkWriteResult,
   type InsertManyResult,

@@ -1,4 +1,4 @@
-// Users as the auth room needs them: reads and writes of `{SYSTEM_TABLE_PREFIX}user`.
+// Users as auth/ needs them: reads and writes of `{SYSTEM_TABLE_PREFIX}user`.
 import { type Collection, type Db, MongoServerError, ObjectId } from "mongodb";
 import type { FirstAdminDeps } from "../auth/first-admin.js";
 import type { LogInDeps, LogInUser } from "../auth/log-in.js";
@@ -16,11 +16,13 @@ export interface UserDocument {
   name?: string;
   isActive: boolean;
   isRootAdmin: boolean;
-  /** Nobody vouched for the address: whoever proves it by a provider takes the account over (security row B1). */
+  /** Nobody has proved the address: whoever proves it by a provider takes the account over (security row B1). */
   emailUnproven?: boolean;
   roleId?: ObjectId;
   createdAt: Date;
   updatedAt: Date;
+  /** Whose turn it is to take the rights of root admins: see lock. */
+  _turn?: string;
 }
 
 /** What must happen once in a deployment's life, by name. */
@@ -95,8 +97,10 @@ export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
         epoch: sessionEpoch ?? FIRST_EPOCH,
       };
     },
-    async hasRootAdmin() {
-      return (await users.findOne({ isRootAdmin: true }, { projection: { _id: 1 } })) !== null;
+    async rootAdmins() {
+      const found = await users.find({ isRootAdmin: true }, { projection: { isActive: 1 } }).toArray();
+      if (found.some(({ isActive }) => isActive)) return "active";
+      return found.length === 0 ? "none" : "inactive";
     },
     async reserveFirstAdminId() {
       const mine = new ObjectId();
@@ -104,8 +108,12 @@ export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
         .updateOne({ _id: FIRST_ADMIN }, { $setOnInsert: { userId: mine } }, { upsert: true })
         // Two upserts at once: one inserts, the other may be told of the duplicate.
         .catch(ignoreDuplicate);
-      const marker = await markers.findOne({ _id: FIRST_ADMIN });
-      return (marker?.userId ?? mine).toHexString();
+      const reserved = (await markers.findOne({ _id: FIRST_ADMIN }))?.userId ?? mine;
+      const owner = await users.findOne({ _id: reserved }, { projection: { isRootAdmin: 1, isActive: 1 } });
+      if (owner === null || !owner.isRootAdmin || owner.isActive) return reserved.toHexString();
+      // Its owner is switched off and stays so: the next one gets an id of its own, the same for all who start.
+      await markers.updateOne({ _id: FIRST_ADMIN, userId: reserved }, { $set: { userId: mine } });
+      return ((await markers.findOne({ _id: FIRST_ADMIN }))?.userId ?? mine).toHexString();
     },
     async insertRootAdmin({ id, email, passwordHash, createdAt }) {
       const admin = { email, passwordHash, name: "Admin", isActive: true, isRootAdmin: true };

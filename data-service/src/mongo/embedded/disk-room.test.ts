@@ -1,3 +1,4 @@
+// How much free disk space an embedded database needs to open.
 import { mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// What the embedded engine says when it can't run here: one sentence that ends with the ways out.
+// What the embedded engine says when it can't run here: one sentence that ends with the alternatives.
 import { ConfigError } from "@portico/shared/env";
 
 const WAYS_OUT = ["set MONGODB_URL to a MongoDB server", "or run everything with `docker compose up`"];

@@ -131,7 +131,8 @@ describe("removeStaleSockets", () => {
     const cwd = fileURLToPath(new URL("../../..", import.meta.url));
     const args = ["--input-type=module", "-e", script, folder];
     expect(spawnSync(process.execPath, args, { cwd, encoding: "utf8" })).toMatchObject({
-      ...{ stdout: "function\n", stderr: "" },
+      stdout: "function\n",
+      stderr: "",
     });
     expect(await readdir(folder)).toEqual([]);
   });

@@ -86,7 +86,7 @@ function startWorker(workerData: EngineWorkerData, variables: Readonly<Record<st
   return new Worker(new URL("./engine-worker.js", import.meta.url), {
     workerData,
     env: { ...process.env, ...variables },
-    // Flags of this process (a test runner's, a debugger's) are none of the engine's.
+    // Flags of this process (a test runner's, a debugger's) are not meant for the engine.
     execArgv: [],
   });
 }

@@ -1,0 +1,142 @@
+// What a change of a table asks its records, by storage field.
+import type { Document as BsonDocument, Db } from "mongodb";
+import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import type { Restorer } from "../catalog/restore-value.js";
+import { asStored } from "../query/as-read.js";
+import { BATCH } from "./walk-records.js";
+
+const EXAMPLES = 5;
+
+export interface Found {
+  readonly records: number;
+  /** Some of their ids, as stored. */
+  readonly examples: readonly unknown[];
+}
+
+/** The field that a change has made, and the one that it came from. */
+export interface FieldPair {
+  readonly later: string;
+  readonly former: string;
+}
+
+export interface TableQuestions {
+  /** All records. */
+  count(table: Table): Promise<number>;
+  /** Are there any documents? */
+  holdsAny(collection: string): Promise<boolean>;
+  /** Records that have a value in the field. */
+  withValue(table: Table, field: string): Promise<Found>;
+  /** Records that have none. */
+  withoutValue(table: Table, field: string): Promise<Found>;
+  /** Records whose list in the field has more than one member. */
+  longerThanOne(table: Table, field: string): Promise<Found>;
+  /** Records that share the values of all fields with another one. @param given values of records that have none */
+  duplicates(table: Table, fields: readonly string[], given?: ReadonlyMap<string, Stored>): Promise<Found>;
+  /** Records whose value in the field the test picks out. */
+  matching(table: Table, field: string, test: (value: unknown) => boolean): Promise<Found>;
+  /** Would restoring leave a record without a value in the former field? */
+  leavesGaps(table: Table, fields: FieldPair, restorer: Restorer): Promise<boolean>;
+  /** Links that lead to no record of the target any more. */
+  lostLinks(table: Table, field: string, target: string): Promise<Stored[]>;
+}
+
+export function makeTableQuestions(db: Db): TableQuestions {
+  const of = (table: Table) => db.collection<BsonDocument>(table.collection);
+  const found = async (table: Table, filter: BsonDocument): Promise<Found> => {
+    const records = await of(table).countDocuments(filter);
+    const few =
+      records === 0
+        ? []
+        : await of(table)
+            .find(filter, { projection: { _id: 1 }, limit: EXAMPLES })
+            .toArray();
+    return { records, examples: few.map(({ _id }) => _id) };
+  };
+  return {
+    count: (table) => of(table).countDocuments({}),
+    async holdsAny(collection) {
+      const one = await db.collection(collection).findOne({}, { projection: { _id: 1 } });
+      return one !== null;
+    },
+    withValue: (table, field) => found(table, filled(field)),
+    withoutValue: (table, field) => found(table, empty(field)),
+    longerThanOne: (table, field) => found(table, { [`${field}.1`]: { $exists: true } }),
+    duplicates: (table, fields, given = new Map()) => duplicates(of(table), table, fields, given),
+    async matching(table, field, test) {
+      const examples: unknown[] = [];
+      let records = 0;
+      const cursor = of(table).find(filled(field), { projection: { [field]: 1 }, batchSize: 5 * BATCH });
+      for await (const document of cursor) {
+        if (!test(document[field])) continue;
+        records += 1;
+        if (examples.length < EXAMPLES) examples.push(document._id);
+      }
+      return { records, examples };
+    },
+    async leavesGaps(table, { later, former }, restorer) {
+      const cursor = of(table).find({}, { projection: { [later]: 1, [former]: 1 }, batchSize: 5 * BATCH });
+      for await (const document of cursor) {
+        const restored = restorer(document[later], document[former]);
+        const value: unknown = restored === undefined ? document[former] : restored.value;
+        if (value === undefined || value === null) return true;
+      }
+      return false;
+    },
+    lostLinks: (table, field, target) => lostLinks(of(table), field, target),
+  };
+}
+
+/** Has a value: other programs store null as well. `$ne: null` would pass over a list that has a null in it. */
+export function filled(field: string): BsonDocument {
+  return { [field]: { $exists: true }, $expr: { $ne: [`$${field}`, null] } };
+}
+
+export function empty(field: string): BsonDocument {
+  return { $or: [{ [field]: { $exists: false } }, { $expr: { $eq: [`$${field}`, null] } }] };
+}
+
+type Records = ReturnType<Db["collection"]>;
+
+async function duplicates(
+  records: Records,
+  { deletedAt }: Table,
+  fields: readonly string[],
+  given: ReadonlyMap<string, Stored>,
+): Promise<Found> {
+  // What a deleted record has is free for others.
+  const living = deletedAt === undefined ? {} : { [deletedAt.field]: { $eq: null } };
+  const needed = fields.filter((field) => !given.has(field));
+  const all = { ...Object.fromEntries(needed.map((field) => [field, { $exists: true }])), ...living };
+  const key = fields.map((field) =>
+    given.has(field) ? { $ifNull: [`$${field}`, { $literal: given.get(field) }] } : `$${field}`,
+  );
+  const groups = [
+    { $match: all },
+    { $group: { _id: key, count: { $sum: 1 }, one: { $min: "$_id" }, other: { $max: "$_id" } } },
+    { $match: { count: { $gt: 1 } } },
+  ];
+  const options = { allowDiskUse: true };
+  const [sum] = await records
+    .aggregate([...groups, { $group: { _id: null, records: { $sum: "$count" } } }], options)
+    .toArray();
+  const few = await records.aggregate([...groups, { $limit: 2 }], options).toArray();
+  return { records: Number(sum?.records ?? 0), examples: few.flatMap(({ one, other }) => [one, other]) };
+}
+
+/** Linked ids that no record of the target has. */
+export async function lostLinks(records: Records, field: string, target: string): Promise<Stored[]> {
+  const lost = records.aggregate(
+    [
+      { $match: { [field]: { $exists: true } } },
+      { $unwind: `$${field}` },
+      { $group: { _id: `$${field}` } },
+      { $match: { _id: { $ne: null } } },
+      { $lookup: { from: target, localField: "_id", foreignField: "_id", as: "found" } },
+      { $match: { found: [] } },
+      { $project: { _id: 1 } },
+    ],
+    { allowDiskUse: true },
+  );
+  return (await lost.toArray()).map(({ _id }) => asStored(_id));
+}

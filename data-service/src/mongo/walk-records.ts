@@ -1,0 +1,57 @@
+// Goes through the records of a collection in batches, in the order of their ids.
+import type { Document as BsonDocument, Collection, FindOptions } from "mongodb";
+import { freeField } from "../catalog/fields.js";
+import type { Room } from "./room.js";
+
+/** Records written at once: small enough to leave others room, large enough not to wait for every round trip. */
+export const BATCH = 1_000;
+/** A batch that has grown so large is written before it has as many: both sides hold it in memory. */
+const BATCH_BYTES = 8 * 1024 * 1024;
+
+export interface Walk {
+  /** The records to go through. */
+  readonly filter: BsonDocument;
+  /** What to read of each. */
+  readonly projection: BsonDocument;
+  /** Told what each batch comes to. */
+  readonly room: Room | undefined;
+}
+
+/** @param each is awaited before the next batch is read */
+export async function walkRecords(
+  records: Collection<BsonDocument>,
+  { filter, projection, room }: Walk,
+  each: (batch: BsonDocument[]) => Promise<void>,
+): Promise<void> {
+  let after: unknown;
+  for (;;) {
+    // Not `$gt`, which compares only with ids of the same kind.
+    const rest = after === undefined ? filter : { $and: [filter, { _id: { $ne: after } }] };
+    const begin = after === undefined ? {} : { min: { _id: after }, hint: { _id: 1 } };
+    const options = { sort: { _id: 1 }, limit: BATCH, ...begin } as const;
+    const { batch, bytes } = await readBatch(records, rest, projection, options);
+    if (batch.length === 0) return;
+    after = batch.at(-1)?._id;
+    await each(batch);
+    await room?.written(bytes);
+  }
+}
+
+/** As many documents as are written at once, by their number and by their size as a whole. */
+async function readBatch(
+  records: Collection<BsonDocument>,
+  filter: BsonDocument,
+  projection: BsonDocument,
+  options: FindOptions,
+): Promise<{ batch: BsonDocument[]; bytes: number }> {
+  const size = freeField("_size", new Set(Object.keys(projection)));
+  const whole = { ...projection, [size]: { $bsonSize: "$$ROOT" } };
+  const batch: BsonDocument[] = [];
+  let bytes = 0;
+  for await (const document of records.find(filter, { ...options, projection: whole })) {
+    batch.push(document);
+    bytes += Number(document[size]);
+    if (bytes >= BATCH_BYTES) break;
+  }
+  return { batch, bytes };
+}
