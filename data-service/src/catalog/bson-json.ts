@@ -1,4 +1,4 @@
-// Whatever BSON value stands somewhere -> JSON for people: the plain spelling, not one that could be read back.
+// Any BSON value -> JSON for people: the plain spelling, not one that could be read back.
 import type { Binary } from "bson";
 import type { Json } from "../json.js";
 import { plainDecimal } from "./decimal.js";

@@ -1,5 +1,5 @@
 // Table definitions -> catalog: adds what every table has and both ends of every relation.
-import type { Catalog, Column, Counter, Relation, Rules, Table } from "./catalog.js";
+import type { Catalog, Column, Counter, LatestChange, Relation, Rules, Table } from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "./column-types.js";
 import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
 import { DELETED_AT, DELETED_FIELD } from "./soft-delete.js";
@@ -21,12 +21,14 @@ export interface SystemTableDefinition extends TableDefinition {
  * Builds the frozen catalog.
  * @param version the number of the schema change it shows
  * @param changing ids of the tables whose records nobody writes at this moment
+ * @param change the latest one that changed what was there
  */
 export function buildCatalog(
   version: number,
   definitions: readonly TableDefinition[],
   systemDefinitions: readonly SystemTableDefinition[],
   changing: readonly string[] = [],
+  change?: LatestChange,
 ): Catalog {
   const tables = new Map<string, Table>();
   const all = [...systemDefinitions, ...definitions];
@@ -34,7 +36,7 @@ export function buildCatalog(
   for (const definition of definitions) tables.set(definition.name, buildTable(definition, all));
   const withInverses = all.map((definition) => addInverses(definition.name, tables, all));
   const byName = new Map(withInverses.map((table) => [table.name, table]));
-  return Object.freeze({ version, tables: byName, changing: new Set(changing) });
+  return Object.freeze({ version, tables: byName, changing: new Set(changing), change });
 }
 
 function buildSystemTable(definition: SystemTableDefinition, all: readonly TableDefinition[]): Table {
@@ -80,7 +82,9 @@ function buildTable(
     idType: definition.idType,
     isSharded: definition.shardKey === "id",
     system: secrets !== undefined,
-    ...{ idColumn, createdAt, updatedAt },
+    idColumn,
+    createdAt,
+    updatedAt,
     ...(deletedAt === undefined ? {} : { deletedAt }),
     columns: new Map(columns.map((column) => [column.name, column])),
     relations: new Map(
@@ -100,18 +104,20 @@ function fieldOf(definition: TableDefinition, memberId: string): string {
 
 function generatedColumn(name: string, field: string, type: ColumnType): Column {
   return {
-    ...{
-      id: name,
-      name,
-      field,
-      type,
-      required: true,
-      default: undefined,
-      unique: name === "id",
-      values: [],
-      rules: {},
-    },
-    ...{ hidden: false, readOnly: false, encrypted: false, searchable: false, secret: false },
+    id: name,
+    name,
+    field,
+    type,
+    required: true,
+    default: undefined,
+    unique: name === "id",
+    values: [],
+    rules: {},
+    hidden: false,
+    readOnly: false,
+    encrypted: false,
+    searchable: false,
+    secret: false,
     indexed: true,
     description: null,
     generated: true,

@@ -1,5 +1,5 @@
-// Letters that a case-insensitive search takes for the same, as one letter. Coarser than MongoDB's own comparison
-// (PCRE2, simple case folding), never finer: whatever that finds must not be lost here.
+// Maps letters that a case-insensitive search treats as equal to one letter. Coarser than MongoDB's own comparison
+// (PCRE2, simple case folding), never finer: whatever MongoDB finds must be found here too.
 
 /**
  * Letters that got a partner in another case only with Unicode 15.1 to 17. Which of them are known depends on Node.js

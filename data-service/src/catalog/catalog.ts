@@ -83,7 +83,7 @@ export interface Counter {
   readonly ready: boolean;
   /** The collection of the parents. */
   readonly parents: string;
-  /** The collection of the children, and where their links lie. */
+  /** The collection of the children, and the field of their links. */
   readonly children: { readonly collection: string; readonly field: string };
 }
 
@@ -99,7 +99,7 @@ export interface Table {
   readonly changes?: boolean;
   /** Who changed what in its records is kept. */
   readonly history?: boolean;
-  /** How often it has begun anew to keep a journal: what lies before such a moment and behind it has a gap between. */
+  /** How many times it has started to keep a journal: between two such periods there is a gap. */
   readonly journalEpoch: number;
   readonly idType: IdType;
   /** On a sharded cluster the records are spread by their ids. */
@@ -137,6 +137,15 @@ export interface Catalog {
   readonly tables: ReadonlyMap<string, Table>;
   /** Ids of tables that are being changed at this moment: nobody writes their records until that is over. */
   readonly changing: ReadonlySet<string>;
+  /** The latest change of what was there; undefined before the first. New tables are none. */
+  readonly change?: LatestChange | undefined;
+}
+
+/** A change of tables by its id: all names that rules speak of are those after it. */
+export interface LatestChange {
+  readonly id: string;
+  /** Whether the rules in the database speak of them, too. Until then whoever reads them lets them follow. */
+  readonly isFollowed: boolean;
 }
 
 /** The table with an id, whatever it is called by now; undefined when it is gone. */
@@ -155,12 +164,12 @@ export function owningRelation({
   return relationIn(target, relation.link.field);
 }
 
-/** The relation whose links lie in a field of a table's documents. */
+/** The relation whose links are stored in a field of a table's documents. */
 export function relationIn({ relations }: Table, field: string): Relation | undefined {
   return [...relations.values()].find(({ link }) => link.on === "self" && link.field === field);
 }
 
-/** What lies in a field of a table's documents: the values of a column, or the links of a relation. */
+/** What a field of a table's documents holds: the values of a column, or the links of a relation. */
 export function memberIn(table: Table, field: string): Column | Relation | undefined {
   const column = [...table.columns.values()].find((each) => each.field === field);
   return column ?? relationIn(table, field);

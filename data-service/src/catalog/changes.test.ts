@@ -1,3 +1,4 @@
+// The steps between two definitions of a table: they are complete, and lose no value unasked.
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type Difference, diff, type Step, same } from "./changes.js";
@@ -19,7 +20,11 @@ const column = fc
     values: fc.uniqueArray(fc.constantFrom("a", "b", "c"), { minLength: 1 }),
   })
   .map(({ type, hasDefault, maxLength, values, ...flags }) => ({
-    ...{ type, ...flags, readOnly: false, searchable: false, description: null },
+    type,
+    ...flags,
+    readOnly: false,
+    searchable: false,
+    description: null,
     ...(hasDefault ? { default: "x" } : {}),
     ...(maxLength === null ? {} : { rules: { maxLength } }),
     ...(type === "enum" ? { options: { values } } : {}),
@@ -170,10 +175,16 @@ describe("the difference of two definitions", () => {
       columns: [{ ...adopted.columns[0], type: "int" }],
     } as TableDefinition);
     expect(after.storage).toEqual({
-      ...{ collection: "t", adopted: true, fields: { c1: "age_c1" }, retired: ["age"] },
+      collection: "t",
+      adopted: true,
+      fields: { c1: "age_c1" },
+      retired: ["age"],
     });
     expect(revertChange(after, { before: adopted, after }).storage).toEqual({
-      ...{ collection: "t", adopted: true, fields: { c1: "age" }, retired: ["age_c1"] },
+      collection: "t",
+      adopted: true,
+      fields: { c1: "age" },
+      retired: ["age_c1"],
     });
   });
 
@@ -232,7 +243,13 @@ describe("what is asked of the data", () => {
 
 function plainColumn(type: string) {
   return {
-    ...{ type, required: false, unique: false, hidden: false, readOnly: false, encrypted: false },
-    ...{ searchable: false, description: null },
+    type,
+    required: false,
+    unique: false,
+    hidden: false,
+    readOnly: false,
+    encrypted: false,
+    searchable: false,
+    description: null,
   };
 }

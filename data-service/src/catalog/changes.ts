@@ -39,8 +39,8 @@ export type Question =
   | { readonly ask: "missing"; readonly field: string }
   /** Records whose link list is longer than one. */
   | { readonly ask: "longer"; readonly field: string }
-  /** Records whose value the new type or its values can't hold in full. */
-  | { readonly ask: "unfit"; readonly member: string }
+  /** Records whose value the new type or its values can't hold in full; `cut` where that goes without counting how. */
+  | { readonly ask: "unfit" | "cut"; readonly member: string }
   /** Records whose value breaks the new rules. */
   | { readonly ask: "rules"; readonly member: string }
   /** Records that share the values of the fields with another. */
@@ -60,18 +60,26 @@ export interface Risk {
 /** Values to write before the new definition is put into use, into fields that nobody reads yet. */
 export type Fill =
   | { readonly kind: "convert"; readonly member: string; readonly from: string; readonly to: string }
-  | { readonly kind: "default"; readonly member: string; readonly field: string }
+  | {
+      readonly kind: "default";
+      readonly member: string;
+      readonly field: string;
+      /** Where the field may hold values of others as well: another field, that names what was filled. */
+      readonly mark?: string;
+    }
   | { readonly kind: "wrap" | "first"; readonly from: string; readonly to: string }
   | { readonly kind: "mark" }
   | Restore;
 
-/** Brings a former field up to date: where the present value is not what a change made of the former one, it goes back. */
+/**
+ * Brings a former field up to date: where the present value is not what a change made of the former one, it goes back.
+ */
 export type Restore =
-  | { readonly kind: "restore"; readonly member: string; readonly from: string; readonly to: string }
+  | { readonly kind: "restore"; readonly member: string; readonly later: string; readonly former: string }
   | {
       readonly kind: "restoreLinks";
-      readonly from: string;
-      readonly to: string;
+      readonly later: string;
+      readonly former: string;
       /** The former field holds a list. */
       readonly list: boolean;
       /** The collection that the links lead to. */
@@ -111,11 +119,16 @@ export function diff(before: TableDefinition, wanted: TableDefinition): Differen
 }
 
 /**
- * Must no write of the table be under way while this is put into use? Else some would be missing in the journal, or delete
- * for good what is to be kept.
+ * Must all writes of the table have ended before this is put into use? Otherwise some would be missing in the journal,
+ * or would delete for good what is to be kept.
  */
 export function switchesWrites({ what, where }: Step): boolean {
   return what === "table.set" && (where === "changes" || where === "history" || where === "softDelete");
+}
+
+/** Does it take a member away? It may have no values, and so cost nothing, and be missed all the same. */
+export function removesMember({ what }: Step): boolean {
+  return what === "column.remove" || what === "relation.remove";
 }
 
 /** Are the records to be spread over the shards of a cluster from now on? */
@@ -154,7 +167,10 @@ function tableSteps(before: TableDefinition, after: TableDefinition): Step[] {
   const setting = (table: TableDefinition, key: (typeof SETTINGS)[number]) => table[key] ?? null;
   const differs = (from: Json, to: Json): boolean => !same(from, to) && (from ?? false) !== (to ?? false);
   return SETTINGS.filter((key) => differs(setting(before, key), setting(after, key))).map((key) => ({
-    ...{ what: "table.set", where: key, from: setting(before, key), to: setting(after, key) },
+    what: "table.set",
+    where: key,
+    from: setting(before, key),
+    to: setting(after, key),
     risks: tableRisks(key, before, after),
   }));
 }
@@ -194,8 +210,9 @@ function fieldNamed(table: TableDefinition, name: string): string {
   return name === "id" ? "_id" : (table.storage.fields[name] ?? name);
 }
 
-function duplicates(fields: readonly string[]): Risk {
-  const why = "share their value with another record; make the values different first";
+const SHARED = "share their value with another record; make the values different first";
+
+function duplicates(fields: readonly string[], why = SHARED): Risk {
   return { question: { ask: "duplicates", fields }, why, confirmed: "impossible" };
 }
 
@@ -242,18 +259,26 @@ function columnRisks(
   from: ColumnDefinition | undefined,
   to: ColumnDefinition | undefined,
 ): Risk[] {
-  if (to === undefined) return from === undefined ? [] : [goesWith("value", before, after.columns, from)];
+  if (to === undefined) return from === undefined ? [] : [goesWith("column", before, after, from)];
   const field = fieldOf(after, to.id);
   const risks: Risk[] = [];
   const moved = from !== undefined && isMoved(before, after, to.id);
+  if (moved) risks.push(...parting(before, after, to.id));
+  if (from !== undefined && !moved && losesOptions(from, to))
+    risks.push({
+      question: { ask: "cut", member: to.id },
+      why: "have a value that would be none of the column's values; it stays as it is",
+      confirmed: "kept",
+    });
   if (moved && !(from.type === to.type && same(from.options, to.options))) {
+    const isCut = from.type === "datetime" && to.type === "date";
     const impossible = to.required && to.default === undefined;
     const remedy = impossible
       ? "; the column is required, so give it a default, make it optional, or change the values first"
       : "";
     risks.push({
-      question: { ask: "unfit", member: to.id },
-      why: `${misfit(from.type, to.type)}${remedy}`,
+      question: { ask: isCut ? "cut" : "unfit", member: to.id },
+      why: `${isCut ? "have a time of day, which would be dropped" : "have a value that does not fit"}${remedy}`,
       confirmed: impossible ? "impossible" : "lost",
     });
   }
@@ -265,13 +290,22 @@ function columnRisks(
     });
   if (to.required && from?.required !== true && to.default === undefined)
     risks.push(missing(from === undefined ? field : fieldOf(before, to.id)));
-  if (to.unique && from?.unique !== true) risks.push(duplicates([field]));
+  if (to.unique && from?.unique !== true)
+    risks.push(duplicates([field], isFilled(from, to) ? "would get the same value, the default" : SHARED));
   return risks;
 }
 
-function misfit(from: ColumnType, to: ColumnType): string {
-  const isCut = from === "datetime" && to === "date";
-  return isCut ? "have a time of day, which would be dropped" : "have a value that does not fit";
+/**
+ * Other programs do not follow a column of an adopted collection to another field: whoever changes it so is to know that
+ * there will be two.
+ */
+function parting(before: TableDefinition, after: TableDefinition, id: string): Risk[] {
+  if (before.storage.adopted !== true) return [];
+  const [former, later] = [fieldOf(before, id), fieldOf(after, id)];
+  const why =
+    `are documents in which other programs go on with the field "${former}", and the former values stay there; ` +
+    `from now on this would be "${later}", and neither side sees what the other writes`;
+  return [{ question: { ask: "records", beyond: 0 }, why, confirmed: "kept" }];
 }
 
 function relationRisks(
@@ -280,10 +314,11 @@ function relationRisks(
   from: RelationDefinition | undefined,
   to: RelationDefinition | undefined,
 ): Risk[] {
-  if (to === undefined) return from === undefined ? [] : [goesWith("link", before, after.relations, from)];
+  if (to === undefined) return from === undefined ? [] : [goesWith("relation", before, after, from)];
   const field = fieldOf(after, to.id);
   const risks: Risk[] = [];
   const retargeted = from !== undefined && isRetargeted(before, after, from, to);
+  if (from !== undefined && isMoved(before, after, to.id)) risks.push(...parting(before, after, to.id));
   if (retargeted) risks.push(lost(before, to.id, `link to "${from.table}"`));
   else if (from?.type === "many-to-many" && to.type !== "many-to-many") {
     const question = { ask: "longer", field: fieldOf(before, to.id) } as const;
@@ -296,11 +331,60 @@ function relationRisks(
   return risks;
 }
 
-/** Of a member that is removed. A member that is sent without its id is taken for a new one: easily forgotten. */
-function goesWith(what: string, before: TableDefinition, later: readonly Member[], gone: Member): Risk {
-  const isReplaced = later.some(({ name }) => name === gone.name);
-  const remedy = isReplaced ? `, and a new one made in its place; send its id ("${gone.id}") to keep it` : "";
+/** Of a member that is removed. A list that leaves it out, or has it without its id, was easily meant otherwise. */
+function goesWith(
+  kind: "column" | "relation",
+  before: TableDefinition,
+  after: TableDefinition,
+  gone: Member,
+): Risk {
+  const isReplaced = membersOf(after, kind).some(({ name }) => name === gone.name);
+  const newName = newNameOf(kind, before, after, gone);
+  const id = `its id ("${gone.id}")`;
+  const remedy = isReplaced
+    ? `, and a new one made in its place; send ${id} to keep it`
+    : newName === undefined
+      ? `: "${kind}s" is the full set; send ${id} in it to keep it`
+      : `; if "${newName}" is its new name, send that with ${id}`;
+  const what = kind === "column" ? "value" : "link";
   return lost(before, gone.id, `have a ${what} in it, and it would be removed${remedy}`);
+}
+
+function membersOf({ columns, relations }: TableDefinition, kind: "column" | "relation"): readonly Member[] {
+  return kind === "column" ? columns : relations;
+}
+
+/** The one new member of the type of the one that goes, if there is just that: it looks like a new name. */
+function newNameOf(
+  kind: "column" | "relation",
+  before: TableDefinition,
+  after: TableDefinition,
+  gone: Member,
+): string | undefined {
+  const alike = (members: readonly Member[], others: readonly Member[]): Member[] =>
+    members.filter(
+      (each) =>
+        each.type === gone.type &&
+        targetOf(each) === targetOf(gone) &&
+        others.every(({ id }) => id !== each.id),
+    );
+  const [former, later] = [membersOf(before, kind), membersOf(after, kind)];
+  const [added, ...more] = alike(later, former);
+  const isOnly = more.length === 0 && alike(former, later).length === 1;
+  return isOnly ? added?.name : undefined;
+}
+
+/** Does a member go whose place another one seems to take under a new name? */
+export function looksRenamed(before: TableDefinition, after: TableDefinition): boolean {
+  return (["column", "relation"] as const).some((kind) => {
+    const kept = new Set(membersOf(after, kind).map(({ id }) => id));
+    const gone = membersOf(before, kind).filter(({ id }) => !kept.has(id));
+    return gone.some((each) => newNameOf(kind, before, after, each) !== undefined);
+  });
+}
+
+function targetOf(member: Member): string | undefined {
+  return "table" in member ? member.table : undefined;
 }
 
 function lost(before: TableDefinition, id: string, why: string): Risk {
@@ -330,10 +414,37 @@ function columnFills(before: TableDefinition, after: TableDefinition, column: Co
   const fills: Fill[] = [];
   if (from !== undefined && isMoved(before, after, member))
     fills.push({ kind: "convert", member, from: fieldOf(before, member), to: field });
-  // As in SQL a new column gives its default to the records that are there already.
-  const isNew = from === undefined || (column.required && !from.required) || fills.length > 0;
-  const needs = isNew && column.default !== undefined && (from === undefined || column.required);
-  return needs ? [...fills, { kind: "default", member, field }] : fills;
+  const isMovedAway = fills.length > 0 && column.required && column.default !== undefined;
+  if (!isMovedAway && !isFilled(from, column)) return fills;
+  const isShared = after.storage.adopted === true && fills.length === 0;
+  return [...fills, { kind: "default", member, field, ...(isShared ? { mark: markOf(member) } : {}) }];
+}
+
+/**
+ * As in SQL a new column gives its default to the records that are there already, and so does one that becomes
+ * required.
+ */
+function isFilled(from: ColumnDefinition | undefined, to: ColumnDefinition): boolean {
+  return to.default !== undefined && (from === undefined || (to.required && !from.required));
+}
+
+function markOf(member: string): string {
+  return `_filled_${member}`;
+}
+
+/**
+ * Defaults that a change writes into fields of an adopted collection that may hold values of others as well. Each is
+ * noted beside it until the change is in use, so that it can be taken back.
+ */
+export function markedFills(
+  before: TableDefinition,
+  after: TableDefinition,
+): { readonly field: string; readonly mark: string }[] {
+  return after.columns
+    .flatMap((column) => columnFills(before, after, column))
+    .flatMap((each) =>
+      each.kind === "default" && each.mark !== undefined ? [{ field: each.field, mark: each.mark }] : [],
+    );
 }
 
 function linkFills(before: TableDefinition, after: TableDefinition, to: RelationDefinition): Fill[] {
@@ -355,6 +466,12 @@ function isRetargeted(
   return from.table !== to.table && !toItself;
 }
 
+/** Ids of columns whose plain values must not stay anywhere. */
+export function newlyEncrypted(before: TableDefinition, after: TableDefinition): string[] {
+  const plain = new Set(before.columns.flatMap(({ id, encrypted }) => (encrypted ? [] : [id])));
+  return after.columns.filter(({ id, encrypted }) => encrypted && plain.has(id)).map(({ id }) => id);
+}
+
 function isMoved(before: TableDefinition, after: TableDefinition, id: string): boolean {
   return before.storage.fields[id] !== after.storage.fields[id];
 }
@@ -369,13 +486,13 @@ function withFreshFields(before: TableDefinition, wanted: TableDefinition): Tabl
   const taken = new Set([...Object.values(before.storage.fields), ...Object.values(fields), ...retired]);
   const { adopted } = before.storage;
   const restore = (id: string, name: string): void => {
-    // Adopted documents may have fields that nobody told us of.
+    // Adopted documents may have fields unknown to us.
     fields[id] = freeField(adopted === true ? `${name}_${id}` : name, taken);
     taken.add(fields[id]);
   };
   for (const to of wanted.columns) {
     const from = before.columns.find((each) => each.id === to.id);
-    if (from !== undefined && isStoredOtherwise(from, to)) restore(to.id, to.name);
+    if (from !== undefined && isStoredOtherwise(from, to, adopted === true)) restore(to.id, to.name);
   }
   for (const to of wanted.relations) {
     const from = before.relations.find((each) => each.id === to.id);
@@ -386,7 +503,9 @@ function withFreshFields(before: TableDefinition, wanted: TableDefinition): Tabl
   }
   const used = new Set(Object.values(fields));
   for (const field of Object.values(before.storage.fields)) if (!used.has(field)) retired.add(field);
-  const kept = retired.size === 0 ? {} : { retired: [...retired].toSorted() };
+  // In an adopted collection a new member may have taken one over.
+  const left = [...retired].filter((field) => !used.has(field));
+  const kept = left.length === 0 ? {} : { retired: left.toSorted() };
   const { collection } = wanted.storage;
   return {
     ...wanted,
@@ -402,11 +521,24 @@ export function withJournalEpoch(before: TableDefinition, after: TableDefinition
   return { ...after, storage: { ...storage, ...(journalEpoch === 0 ? {} : { journalEpoch }) } };
 }
 
-function isStoredOtherwise(from: ColumnDefinition, to: ColumnDefinition): boolean {
-  const gone = from.options?.values.some((value) => to.options?.values.includes(value) !== true) ?? false;
+function isStoredOtherwise(from: ColumnDefinition, to: ColumnDefinition, isAdopted: boolean): boolean {
+  // What can stay in place stays: other programs read and write that field.
+  if (isAdopted) return from.encrypted !== to.encrypted || storedForm(from.type) !== storedForm(to.type);
   // Nulls become the default: in a field of its own, so that the nulls are still there if the change is given up.
   const filled = to.required && !from.required && to.default !== undefined;
-  return from.type !== to.type || from.encrypted !== to.encrypted || gone || filled;
+  return from.type !== to.type || from.encrypted !== to.encrypted || losesOptions(from, to) || filled;
+}
+
+/** Types of one form read each other's values as they are. */
+function storedForm(type: ColumnType): string {
+  return type === "string" || type === "enum" ? "text" : type;
+}
+
+/** Is there a value that the former column takes and the new one, as a list of values, does not? */
+function losesOptions(from: ColumnDefinition, to: ColumnDefinition): boolean {
+  if (to.options === undefined) return false;
+  if (from.options === undefined) return true;
+  return from.options.values.some((value) => to.options?.values.includes(value) !== true);
 }
 
 function fieldOf(table: TableDefinition, id: string): string {

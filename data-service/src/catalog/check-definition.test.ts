@@ -33,9 +33,19 @@ describe("a definition", () => {
     expect(check({ name: "notes" })).toEqual({
       ok: true,
       definition: {
-        ...{ id: "m1", name: "notes", description: null, singleton: false, idType: "objectId" },
-        ...{ changes: false, history: false, softDelete: false, shardKey: null },
-        ...{ columns: [], relations: [], uniques: [], indexes: [] },
+        id: "m1",
+        name: "notes",
+        description: null,
+        singleton: false,
+        idType: "objectId",
+        changes: false,
+        history: false,
+        softDelete: false,
+        shardKey: null,
+        columns: [],
+        relations: [],
+        uniques: [],
+        indexes: [],
         storage: { collection: "notes", fields: {} },
       },
     });
@@ -111,20 +121,41 @@ describe("a member's id", () => {
   const A = "a".repeat(24);
   const B = "b".repeat(24);
   const existing: TableDefinition = {
-    ...{ id: "t", name: "t", description: null, singleton: false, idType: "objectId" },
+    id: "t",
+    name: "t",
+    description: null,
+    singleton: false,
+    idType: "objectId",
     columns: [
       {
-        ...{ id: A, name: "a", type: "string", required: false, unique: false, hidden: false },
-        ...{ readOnly: false, encrypted: false, searchable: false, description: null },
+        id: A,
+        name: "a",
+        type: "string",
+        required: false,
+        unique: false,
+        hidden: false,
+        readOnly: false,
+        encrypted: false,
+        searchable: false,
+        description: null,
       },
     ],
     relations: [
       {
-        ...{ id: B, name: "b", type: "many-to-one", table: "authors", inverse: null, required: false },
-        ...{ onDelete: "SET NULL", counted: false, description: null },
+        id: B,
+        name: "b",
+        type: "many-to-one",
+        table: "authors",
+        inverse: null,
+        required: false,
+        onDelete: "SET NULL",
+        counted: false,
+        description: null,
       },
     ],
-    ...{ uniques: [], indexes: [], storage: { collection: "t", fields: { [A]: "a", [B]: "bId" } } },
+    uniques: [],
+    indexes: [],
+    storage: { collection: "t", fields: { [A]: "a", [B]: "bId" } },
   };
 
   it.each([false, true])("stays with its kind (from a schema file: %s)", (ownIds) => {
@@ -320,7 +351,8 @@ describe("a definition that makes no sense is refused with the place and the rea
     ],
     [
       {
-        ...{ name: "t", indexes: [["a", "b"]] },
+        name: "t",
+        indexes: [["a", "b"]],
         columns: ["a", "b"].map((name) => ({ name, type: "enumList", options: ["x"] })),
       },
       "indexes[0]: can hold one enumList column at most",

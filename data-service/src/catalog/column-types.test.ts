@@ -20,7 +20,11 @@ const storable = fc
 
 /** JSON in the spelling that answers use. */
 const CANONICAL: Readonly<Record<DeclaredType, fc.Arbitrary<unknown>>> = {
-  ...{ string: text, text, int: fc.maxSafeInteger(), boolean: fc.boolean(), json: storable },
+  string: text,
+  text,
+  int: fc.maxSafeInteger(),
+  boolean: fc.boolean(),
+  json: storable,
   bigint: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String),
   float: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
   decimal: fc

@@ -64,24 +64,22 @@ function textOf(json: Json): string {
 function isExact(json: Json, given: Json, back: Json, from: ColumnType, to: ColumnType): boolean {
   if (to === "enumList") return isArray(back) && back.length === (isArray(json) ? json.length : 1);
   if (from === "datetime" && to === "date") return json === `${String(back)}T00:00:00.000Z`;
-  if (isNumber(from) && isNumber(to))
-    return compareDecimals(plainDecimal(textOf(json)), plainDecimal(textOf(back))) === 0;
+  const [text, written] = [alone(json), textOf(back)];
+  // A decimal is kept as it is written: `1.10` is not `1.1`.
+  if (isNumber(from) && isNumber(to) && from !== "decimal")
+    return compareDecimals(plainDecimal(textOf(json)), plainDecimal(written)) === 0;
   if (given === null) return false;
-  const text = isArray(json) && json.length === 1 ? json[0] : json;
   if (typeof text !== "string") return true;
-  if (isNumber(to)) return isSameNumber(text.trim(), textOf(back));
+  // `01067`, `1e3` and ` 12` may be codes, which would not come back.
+  if (isNumber(to)) return text === written || text === plainDecimal(written);
+  if (given !== json && text !== text.trim()) return false;
+  // A time is the same with another offset.
   return !(to === "datetime" && FINER_THAN_MILLISECONDS.test(text));
 }
 
-/** `01067` is no number but a code, and would not come back. */
-const LEADING_ZERO = /^-?0\d/;
-const NO_DIGITS = /^-?[0.]+(?:e|$)/i;
-const FINER_THAN_MILLISECONDS = /\.\d{3}\d*[1-9]/;
-
-/** @param text a plain decimal, with an exponent or without, of which a numeric type made `back` */
-function isSameNumber(text: string, back: string): boolean {
-  if (LEADING_ZERO.test(text)) return false;
-  // An exponent that makes a number nothing may be too large to be written out.
-  if (Number(back) === 0) return NO_DIGITS.test(text);
-  return compareDecimals(plainDecimal(text), plainDecimal(back)) === 0;
+/** The only member of a list, or what is no list. */
+function alone(json: Json): Json | undefined {
+  return isArray(json) && json.length === 1 ? json[0] : json;
 }
+
+const FINER_THAN_MILLISECONDS = /\.\d{3}\d*[1-9]/;

@@ -6,7 +6,9 @@ import type { ColumnType } from "./column-types.js";
 export const RELATION_TYPES = ["many-to-one", "one-to-one", "many-to-many"] as const;
 export type RelationType = (typeof RELATION_TYPES)[number];
 
-/** Only by `id` does every promise about records hold on every shard: each write is for one shard, and ids stay unique. */
+/**
+ * Only by `id` does every promise about records hold on every shard: each write is for one shard, and ids stay unique.
+ */
 export const SHARD_KEYS = ["id"] as const;
 export type ShardKey = (typeof SHARD_KEYS)[number];
 
@@ -70,13 +72,16 @@ export interface TableDefinition {
      * cleared away, whatever becomes of the table.
      */
     readonly adopted?: boolean;
-    /** Member id -> field name inside documents; `createdAt` and `updatedAt` where they lie under another name. */
+    /** Member id -> field name inside documents; `createdAt` and `updatedAt` where these have another name. */
     readonly fields: Readonly<Record<string, string>>;
     /** Ids of members whose numbers or indexes are written from now on, but not yet complete for older records. */
     readonly building?: readonly string[];
-    /** How often the table has begun anew to keep a journal: entries before and after such a moment have a gap between. */
+    /** How many times the table has started to keep a journal: between the entries of two such periods there is a gap. */
     readonly journalEpoch?: number;
-    /** Fields with values of removed or changed members: kept for undo, and never used for anything else. */
+    /**
+     * Fields with values of removed or changed members: kept for undo, and never used for anything else, but in an
+     * adopted collection by a member that is to show the same field again.
+     */
     readonly retired?: readonly string[];
   };
 }

@@ -1,6 +1,6 @@
-// Names of fields inside documents.
+// Chooses a free name for a field that is stored in documents.
 
-/** The wish, or the wish with the first free number behind it. */
+/** The wanted name, or that name followed by the first free number. */
 export function freeField(wish: string, taken: ReadonlySet<string>): string {
   let field = wish;
   for (let count = 2; taken.has(field); count += 1) field = `${wish}_${count}`;

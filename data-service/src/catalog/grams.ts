@@ -10,7 +10,7 @@ import { foldLetter } from "./case-fold.js";
 import type { Column } from "./catalog.js";
 
 const LENGTH = 5;
-/** What is shorter is found in too many texts to be looked up. */
+/** Shorter pieces occur in too many texts to be worth looking up. */
 const SHORTEST = 3;
 
 /** Beyond this many different ones a text is a candidate of every search; MongoDB indexes 100,000 of a document. */
@@ -22,12 +22,12 @@ const MOST_LOOKED_UP = 4;
 /** Stands for every gram. */
 export const ANY_GRAM = "";
 
-/** Where the grams of a column lie. No member's field begins with an underscore. */
+/** Where the grams of a column are stored. No member's field begins with an underscore. */
 export function gramField(column: Pick<Column, "field">): string {
   return `_g_${column.field}`;
 }
 
-/** Where the grams of the searchable ones among the columns lie. */
+/** Where the grams of those columns that are searchable are stored. */
 export function gramFieldsOf(columns: Iterable<Pick<Column, "field" | "searchable">>): string[] {
   return [...columns].filter((column) => column.searchable).map(gramField);
 }

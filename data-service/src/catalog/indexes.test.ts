@@ -43,7 +43,9 @@ describe("the indexes of a table", () => {
     [
       "what holds for living records alone, and the deleted ones",
       {
-        ...{ softDelete: true, singleton: true, uniques: [["slug", "author"]] },
+        softDelete: true,
+        singleton: true,
+        uniques: [["slug", "author"]],
         columns: [{ name: "slug", type: "string", unique: true }],
         ...author({ type: "one-to-one" }),
       },

@@ -19,8 +19,8 @@ export const MAX_INDEXES = 56;
 export const SINGLETON_FIELD = "_only";
 
 /**
- * The indexes contract 6 names: links, createdAt, updatedAt, dates, uniques, counters and the owner's own. Each ends in `_id`
- * where it serves sorting, because `id` closes every sort.
+ * The indexes contract 6 names: links, createdAt, updatedAt, dates, uniques, counters and the owner's own. Each ends in
+ * `_id` where it serves sorting, because `id` closes every sort.
  */
 export function indexesOf(table: Table): IndexSpec[] {
   const links = [...table.relations.values()].filter((relation) => relation.link.on === "self");
@@ -63,7 +63,7 @@ function exclusiveIndexes(table: Table, relation: Relation): IndexSpec[] {
   return table.deletedAt === undefined ? [unique] : [unique, byLink(relation)];
 }
 
-/** Deleted records are few among the living, whose lists go along other indexes. */
+/** Deleted records are few; lists of living ones use other indexes. */
 function deletedOnly({ field }: Column): IndexSpec {
   return { ...greatestFirst(field), present: [field] };
 }
@@ -114,7 +114,7 @@ function uniqueOn(table: Table, names: readonly string[]): IndexSpec {
   return { key: fields.map((field) => [field, 1]), unique: true, present: fields, ...amongLiving(table) };
 }
 
-/** What a deleted record had is free for others. */
+/** The values of a deleted record are free for others. */
 function amongLiving({ deletedAt }: Table): Pick<IndexSpec, "absent"> {
   return deletedAt === undefined ? {} : { absent: deletedAt.field };
 }

@@ -45,7 +45,7 @@ function mergeMembers(existing: readonly Member[], given: Json | undefined): Jso
   });
 }
 
-/** A relation of the table to itself goes with it when it is renamed. */
+/** A relation of the table to itself follows when the table is renamed. */
 function leadToNewName(relations: Json, formerName: string, name: Json): Json {
   if (!isArray(relations)) return relations;
   return relations.map((each) =>

@@ -1,6 +1,6 @@
 // Ids of several kinds in one collection, as text that says which kind it is.
 //
-// A text id stands for itself, unless it could be taken for another kind; then it stands in quotation marks:
+// A text id is written as it is, unless it could be mistaken for another kind; then it is in quotation marks:
 //   507f1f77bcf86cd799439011               an ObjectId
 //   0190163d-8694-739b-aea5-966c26f8ad91   a UUID
 //   5, -3, 1.5                             a number
@@ -60,7 +60,7 @@ function parseQuoted(text: string): string | undefined {
 
 function parseExtended(text: string): Stored | undefined {
   const json = readJson(text);
-  // The names would be taken for more than names before we could look at them.
+  // The names would be interpreted before we could look at them.
   const isSpecial = text.includes("_bsontype") || text.includes("__proto__") || text.includes("\\u0000");
   if (json === undefined || isSpecial || nestsDeeperThan(json, MAX_DEPTH)) return undefined;
   try {

@@ -1,12 +1,28 @@
+// What an undo writes back into a former field, once and when it is repeated.
 import { describe, expect, it } from "@jest/globals";
 import type { Column } from "./catalog.js";
 import { COLUMN_TYPES, type Stored } from "./column-types.js";
 import { linkRestorer, type Restorer, restorer } from "./restore-value.js";
 
 const column = (type: Column["type"], rest: Partial<Column> = {}): Column => ({
-  ...{ id: "c", name: "a", field: "a", type, required: false, default: undefined, unique: false },
-  ...{ hidden: false, readOnly: false, encrypted: false, searchable: false, indexed: false },
-  ...{ values: [], rules: {}, description: null, generated: false, secret: false, ...rest },
+  id: "c",
+  name: "a",
+  field: "a",
+  type,
+  required: false,
+  default: undefined,
+  unique: false,
+  hidden: false,
+  readOnly: false,
+  encrypted: false,
+  searchable: false,
+  indexed: false,
+  values: [],
+  rules: {},
+  description: null,
+  generated: false,
+  secret: false,
+  ...rest,
 });
 const between = (now: Column, then: Column): Restorer =>
   restorer(

@@ -9,7 +9,7 @@ import { convertValue } from "./convert.js";
 /** Undefined where what is there stays; `value` is undefined where nothing is to be there. */
 export type Restored = { readonly value: Stored | undefined } | undefined;
 
-/** Decides by what lies in the later field and in the former one. */
+/** Decides by the values of the later field and of the former one. */
 export type Restorer = (present: unknown, former: unknown) => Restored;
 
 /**

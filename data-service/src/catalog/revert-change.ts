@@ -1,4 +1,4 @@
-// Brings back what one change took away, on top of whatever was changed since.
+// Restores what one change removed, keeping whatever was changed since.
 import { same } from "./changes.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { renamedKeys } from "./renamed-keys.js";
@@ -44,11 +44,13 @@ export function revertChange(
     singleton: pick(before.singleton, after.singleton, now.singleton),
     changes: pick(before.changes === true, after.changes === true, now.changes === true),
     history: pick(before.history === true, after.history === true, now.history === true),
-    ...{ columns, relations },
+    columns,
+    relations,
     uniques: keys((each) => each.uniques),
     indexes: keys((each) => each.indexes),
     storage: {
-      ...{ collection: now.storage.collection, fields },
+      collection: now.storage.collection,
+      fields,
       ...(now.storage.adopted === undefined ? {} : { adopted: now.storage.adopted }),
       ...(retired.length === 0 ? {} : { retired }),
     },

@@ -1,3 +1,4 @@
+// Rules of columns are checked in bounded time.
 import { describe, expect, it } from "@jest/globals";
 import type { Json } from "../json.js";
 import { buildRules } from "./build-catalog.js";

@@ -22,10 +22,14 @@ describe("a written schema file", () => {
     const columns = [{ name: "colors", type: "enumList", options: { values: ["red"] }, default: [] }];
     const { tables } = readSchemaFile(writeSchemaFile([definition({ name: "things", columns })]));
     expect(tables[0]?.json).toEqual({
-      ...{ id: "things_id", name: "things" },
+      id: "things_id",
+      name: "things",
       columns: [
         {
-          ...{ id: "things_id", name: "colors", type: "enumList", options: { values: ["red"] } },
+          id: "things_id",
+          name: "colors",
+          type: "enumList",
+          options: { values: ["red"] },
           default: [],
         },
       ],

@@ -1,6 +1,7 @@
 // Tables as code: the JSON of a schema file, {"tables":[…]}, read, matched with the tables that are there, and written.
 import { isArray, isObject, type Json, type JsonObject, kindOf } from "../json.js";
-import { linkField, TABLE_KEYS } from "./check-definition.js";
+import { TABLE_KEYS } from "./check-definition.js";
+import { linkField } from "./check-storage.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { definitionJson } from "./merge-definition.js";
 
@@ -134,8 +135,11 @@ function fileJson(definition: TableDefinition): JsonObject {
   };
   const withFields = (members: Json | undefined): Json => (isArray(members) ? members.map(withField) : []);
   return {
-    ...{ name: name ?? null, storage: { collection: storage.collection, ...times }, ...json },
-    ...{ columns: withFields(json.columns), relations: withFields(json.relations) },
+    name: name ?? null,
+    storage: { collection: storage.collection, ...times },
+    ...json,
+    columns: withFields(json.columns),
+    relations: withFields(json.relations),
   };
 }
 

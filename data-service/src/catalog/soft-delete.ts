@@ -1,4 +1,4 @@
-// How a deleted record lies in a table that keeps it (`softDelete`): in its place, with a mark. No member's field begins
+// How a deleted record is kept in a table with `softDelete`: in its place, with a mark. No member's field begins
 // with an underscore, so these are free in every table.
 
 /** When it was deleted; absent in living records. Stored value of the column `deletedAt`. */

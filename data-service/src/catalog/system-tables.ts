@@ -1,4 +1,4 @@
-// The tables Portico brings along, in the same form as anybody's tables.
+// Portico's own tables, defined like anybody's tables.
 import { ACTIONS } from "../permission/rule.js";
 import type { SystemTableDefinition } from "./build-catalog.js";
 import { ID_TYPES, type OnDelete } from "./catalog.js";
@@ -9,24 +9,41 @@ type Extras = Partial<Omit<ColumnDefinition, "id" | "name" | "type">>;
 
 function column(name: string, type: ColumnType, extras: Extras = {}): ColumnDefinition {
   return {
-    ...{ id: name, name, type, required: false, unique: false, hidden: false, readOnly: false },
-    ...{ encrypted: false, searchable: false, description: null },
+    id: name,
+    name,
+    type,
+    required: false,
+    unique: false,
+    hidden: false,
+    readOnly: false,
+    encrypted: false,
+    searchable: false,
+    description: null,
     ...extras,
   };
 }
 
 function toOne(name: string, table: string, onDelete: OnDelete = "SET NULL"): RelationDefinition {
   return {
-    ...{ id: name, name, type: "many-to-one", table, inverse: null, required: false },
-    ...{ onDelete, counted: false, description: null },
+    id: name,
+    name,
+    type: "many-to-one",
+    table,
+    inverse: null,
+    required: false,
+    onDelete,
+    counted: false,
+    description: null,
   };
 }
 
 function systemTable(
   name: string,
   parts: {
+    description?: string;
     columns: ColumnDefinition[];
     relations?: RelationDefinition[];
+    uniques?: string[][];
     fields?: Record<string, string>;
     secrets?: string[];
     indexes?: string[][];
@@ -37,12 +54,25 @@ function systemTable(
   },
 ): SystemTableDefinition {
   const { columns, relations = [], fields = {}, secrets = [], indexes = [], journal = false } = parts;
+  const { description = null, uniques = [] } = parts;
   const { ownCreate = false, uniquesWithNull = [], readOnlyRelations = [] } = parts;
   const columnFields = columns.map((each): [string, string] => [each.id, each.name]);
   const relationFields = relations.map((each): [string, string] => [each.id, `${each.name}Id`]);
   return {
-    ...{ id: name, name, description: null, singleton: false, idType: "objectId", uniques: [], indexes },
-    ...{ columns, relations, secrets, journal, ownCreate, uniquesWithNull, readOnlyRelations },
+    id: name,
+    name,
+    description,
+    singleton: false,
+    idType: "objectId",
+    uniques,
+    indexes,
+    columns,
+    relations,
+    secrets,
+    journal,
+    ownCreate,
+    uniquesWithNull,
+    readOnlyRelations,
     storage: {
       collection: name,
       fields: { ...Object.fromEntries([...columnFields, ...relationFields]), ...fields },
@@ -101,7 +131,7 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
         column("isEnabled", "boolean", { required: true, default: true }),
         column("description", "text"),
       ],
-      // A rule without a role is everyone's: the rules of a role must go with it, never become that.
+      // A rule without a role applies to everyone: the rules of a role must be deleted with it, never become that.
       relations: [toOne("role", `${prefix}role`, "CASCADE")],
     }),
     systemTable(`${prefix}audit`, {
@@ -121,11 +151,31 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
       ],
       journal: true,
     }),
+    routeHandlerTable(prefix),
     ...fileTables(prefix),
   ];
 }
 
-/** Files and folders. The bytes of a file lie elsewhere (files/contents), under a key that its record names. */
+const HTTP_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"];
+
+/** Kept for programs that run handlers of their own; nothing in this service ever does. */
+function routeHandlerTable(prefix: string): SystemTableDefinition {
+  return systemTable(`${prefix}route_handler`, {
+    description:
+      "Source and compiled code of handlers, by route and method: stored and served, never executed.",
+    columns: [
+      column("route", "string", { required: true, rules: { minLength: 1, maxLength: 1_000 } }),
+      column("method", "enum", { required: true, default: "GET", options: { values: HTTP_METHODS } }),
+      column("sourceCode", "text"),
+      column("compiledCode", "text"),
+      column("timeout", "int", { rules: { min: 1 }, description: "In milliseconds." }),
+      column("isEnabled", "boolean", { required: true, default: true }),
+    ],
+    uniques: [["route", "method"]],
+  });
+}
+
+/** Files and folders. The bytes of a file are stored elsewhere (files/contents), under a key that its record names. */
 function fileTables(prefix: string): SystemTableDefinition[] {
   const readOnly = { readOnly: true };
   const folder = toOne("folder", `${prefix}folder`, "RESTRICT");

@@ -15,14 +15,31 @@ const LONGEST_STRING = 255;
 const OFTEN = 5;
 
 const WORDS: Readonly<Record<Kind, string>> = {
-  ...{ text: "texts", whole: "numbers", long: "numbers", fraction: "numbers", decimal: "numbers" },
-  ...{ flag: "true or false", time: "times", objectId: "ObjectIds", uuid: "UUIDs", object: "objects" },
-  ...{ list: "lists", bytes: "bytes", other: "other values" },
+  text: "texts",
+  whole: "numbers",
+  long: "numbers",
+  fraction: "numbers",
+  decimal: "numbers",
+  flag: "true or false",
+  time: "times",
+  objectId: "ObjectIds",
+  uuid: "UUIDs",
+  object: "objects",
+  list: "lists",
+  bytes: "bytes",
+  other: "other values",
 };
 
 const TYPES: Readonly<Record<Exclude<Kind, "text" | "list" | "bytes" | "other">, DeclaredType>> = {
-  ...{ whole: "int", long: "bigint", fraction: "float", decimal: "decimal", flag: "boolean" },
-  ...{ time: "datetime", objectId: "objectId", uuid: "uuid", object: "json" },
+  whole: "int",
+  long: "bigint",
+  fraction: "float",
+  decimal: "decimal",
+  flag: "boolean",
+  time: "datetime",
+  objectId: "objectId",
+  uuid: "uuid",
+  object: "json",
 };
 
 /** The type of column that every value seen in the field fits. @param complete all documents were seen */

@@ -91,7 +91,7 @@ export function linkOf(
     .filter((each) => each.collection === collection && each.field === field.name && each.found > 0)
     .toSorted((a, b) => b.found - a.found || hint(b) - hint(a));
   const [best, ...others] = hits;
-  // Links to documents that are gone are common; more of them than others are none of this collection.
+  // Links to deleted documents are common; if they are the majority, the field does not link to this collection.
   if (best === undefined || best.found * 2 < best.asked) return hits.length > 1 ? "several" : undefined;
   const isSure = best.found === best.asked && !others.some((other) => isEqual(best, other));
   if (others.length > 0 && !isSure) return "several";

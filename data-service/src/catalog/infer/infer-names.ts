@@ -2,7 +2,7 @@
 import { GENERATED_NAMES, memberNameProblem, tableNameProblem } from "../names.js";
 
 const LONGEST = 63;
-/** Room for a number behind a name that is taken. */
+/** Room for a number after a name that is taken. */
 const SHORTENED = 56;
 
 /** `blogPosts` → `blog_posts`. @param taken names of tables that are there */
@@ -30,7 +30,7 @@ export function relationNameFor(field: string, isPlural: boolean, taken: Readonl
   return taken.has(name) ? memberNameFor(field, taken) : name;
 }
 
-/** Does the name of a field speak of the documents of a collection? `authorId` of `authors`, `parent` of its own. */
+/** Does the name of a field suggest the documents of a collection? `authorId` of `authors`, `parent` of its own. */
 export function hintsAt(field: string, collection: string, isOwn: boolean): boolean {
   const [meant, target] = [stem(withoutId(field)), stem(collection)];
   if (isOwn && /^(?:parent|child|children)$/.test(meant)) return true;

@@ -2,7 +2,7 @@
 // Pure. A column or relation claims only what every document that was looked at satisfies.
 import type { JsonObject } from "../../json.js";
 import type { IdType } from "../catalog.js";
-import { linkField } from "../check-definition.js";
+import { linkField } from "../check-storage.js";
 import type { DeclaredType } from "../column-types.js";
 import type { RelationType } from "../definition.js";
 import { collectionNameProblem, fieldProblem } from "../names.js";
@@ -125,8 +125,12 @@ function draftTable(
   const members = draftMembers(profile, served, names, answers);
   const name = names.get(profile.name) ?? "";
   return {
-    ...{ profile, name, times, idType: idTypeOf(profile.ids) },
-    ...{ columns: members.columns, relations: members.relations },
+    profile,
+    name,
+    times,
+    idType: idTypeOf(profile.ids),
+    columns: members.columns,
+    relations: members.relations,
     uniques: jointUniques(profile, members),
     notes: [...notes, ...members.notes],
   };
@@ -217,7 +221,8 @@ function draftColumn(
   const guess = guessColumn(field, profile.complete);
   return {
     ...guess,
-    ...{ name: memberNameFor(field.name, taken), field: field.name },
+    name: memberNameFor(field.name, taken),
+    field: field.name,
     required: guess.readOnly !== true && isRequired(profile, field),
     unique: canBeUnique(guess.type) && isUnique(profile, field),
   };
@@ -232,12 +237,10 @@ function draftRelation(
 ): RelationDraft {
   const toOne = isUnique(profile, field) ? "one-to-one" : "many-to-one";
   return {
-    ...{
-      name: relationNameFor(field.name, isNamedAfter(profile, field, link), taken),
-      field: field.name,
-      table,
-      inverse: null,
-    },
+    name: relationNameFor(field.name, isNamedAfter(profile, field, link), taken),
+    field: field.name,
+    table,
+    inverse: null,
     type: link.isList ? "many-to-many" : toOne,
     required: !link.isList && isRequired(profile, field),
   };
@@ -299,7 +302,8 @@ function withInverses(drafts: readonly TableDraft[]): TableDraft[] {
 function tableJson({ profile, name, idType, times, columns, relations, uniques }: TableDraft): JsonObject {
   const moved = Object.entries(times).filter(([time, field]) => time !== field);
   return {
-    ...{ name, storage: { collection: profile.name, ...Object.fromEntries(moved) } },
+    name,
+    storage: { collection: profile.name, ...Object.fromEntries(moved) },
     ...(idType === "objectId" ? {} : { idType }),
     columns: columns.map(columnJson),
     ...(relations.length === 0 ? {} : { relations: relations.map(relationJson) }),
@@ -309,7 +313,9 @@ function tableJson({ profile, name, idType, times, columns, relations, uniques }
 
 function columnJson({ name, field, type, values, required, unique, readOnly }: ColumnDraft): JsonObject {
   return {
-    ...{ name, ...(field === name ? {} : { field }), type },
+    name,
+    ...(field === name ? {} : { field }),
+    type,
     ...(required ? { required } : {}),
     ...(unique ? { unique } : {}),
     ...(readOnly ? { readOnly } : {}),
@@ -320,7 +326,11 @@ function columnJson({ name, field, type, values, required, unique, readOnly }: C
 function relationJson(relation: RelationDraft): JsonObject {
   const { name, field, type, table, inverse, required } = relation;
   return {
-    ...{ name, ...(field === linkField(relation) ? {} : { field }), type, table, inverse },
+    name,
+    ...(field === linkField(relation) ? {} : { field }),
+    type,
+    table,
+    inverse,
     ...(required ? { required } : {}),
   };
 }

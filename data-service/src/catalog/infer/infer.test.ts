@@ -22,11 +22,18 @@ const BYTES = seen("binData", { least: new Binary(new Uint8Array(16)), greatest:
 const BIG = seen("long", { least: 1, greatest: Long.MAX_VALUE });
 
 const field = (name: string, values: Seen[], members: Seen[] = [], words?: string[]): FieldProfile => ({
-  ...{ name, values, members },
+  name,
+  values,
+  members,
   ...(words === undefined ? {} : { words }),
 });
 const collection = (name: string, more: Partial<CollectionProfile> = {}): CollectionProfile => ({
-  ...{ name, documents: 20, complete: true, fields: [], ids: [OBJECT_ID], uniques: [] },
+  name,
+  documents: 20,
+  complete: true,
+  fields: [],
+  ids: [OBJECT_ID],
+  uniques: [],
   ...more,
 });
 const infer = (profiles: CollectionProfile[], answers: LinkAnswer[] = []) =>
@@ -199,7 +206,11 @@ describe("links", () => {
   });
 
   const answer = (target: string, found: number, all = 10): LinkAnswer => ({
-    ...{ collection: "posts", field: "authorId", target, found, asked: all },
+    collection: "posts",
+    field: "authorId",
+    target,
+    found,
+    asked: all,
   });
   const link = (...answers: LinkAnswer[]) => linkOf("posts", field("authorId", [OBJECT_ID]), answers);
 
@@ -235,10 +246,12 @@ describe("tables", () => {
   it("takes times where they are, and puts them elsewhere where the name means something else", () => {
     const storage = (...fields: FieldProfile[]) => table(collection("things", { fields })).storage;
     expect(storage(field("created_at", [seen("date")]), field("updatedAt", [seen("date")]))).toEqual({
-      ...{ collection: "things", createdAt: "created_at" },
+      collection: "things",
+      createdAt: "created_at",
     });
     expect(storage(field("createdAt", [TEXT]))).toEqual({
-      ...{ collection: "things", createdAt: "portico_createdAt" },
+      collection: "things",
+      createdAt: "portico_createdAt",
     });
     expect(storage(field("updated_at", []))).toEqual({ collection: "things", updatedAt: "updated_at" });
   });
@@ -263,7 +276,11 @@ describe("tables", () => {
       field("parent", [OBJECT_ID]),
     ];
     const to = (name: string, target: string): LinkAnswer => ({
-      ...{ collection: "posts", field: name, target, asked: 5, found: 5 },
+      collection: "posts",
+      field: name,
+      target,
+      asked: 5,
+      found: 5,
     });
     const answers = [to("authorId", "authors"), to("editorId", "authors"), to("parent", "posts")];
     const { tables } = infer([collection("posts", { fields }), collection("authors")], answers);
@@ -273,8 +290,12 @@ describe("tables", () => {
         { name: "editor", type: "many-to-one", table: "authors", inverse: "posts_by_editor", required: true },
       ],
       {
-        ...{ name: "parent", field: "parent", type: "many-to-one", table: "posts" },
-        ...{ inverse: "posts_by_parent", required: true },
+        name: "parent",
+        field: "parent",
+        type: "many-to-one",
+        table: "posts",
+        inverse: "posts_by_parent",
+        required: true,
       },
     ]);
   });

@@ -57,8 +57,15 @@ export type Kind =
   | "other";
 
 const KINDS: Readonly<Record<string, Kind>> = {
-  ...{ string: "text", int: "whole", double: "fraction", decimal: "decimal", bool: "flag", date: "time" },
-  ...{ objectId: "objectId", object: "object", array: "list" },
+  string: "text",
+  int: "whole",
+  double: "fraction",
+  decimal: "decimal",
+  bool: "flag",
+  date: "time",
+  objectId: "objectId",
+  object: "object",
+  array: "list",
 };
 
 /** The kind of values of one BSON type. */

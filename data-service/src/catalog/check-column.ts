@@ -1,0 +1,185 @@
+// A client's column -> a complete one; problems go to the reader.
+import { RE2JS } from "re2js";
+import { isArray, isObject, type Json, kindOf } from "../json.js";
+import { buildRules } from "./build-catalog.js";
+import { checkMemberName, memberId, memberKeys } from "./check-member.js";
+import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "./column-types.js";
+import type { ColumnDefinition, RulesDefinition } from "./definition.js";
+import type { DefinitionContext } from "./definition-context.js";
+import type { DefinitionReader } from "./definition-reader.js";
+import { ruleProblem } from "./rules.js";
+
+const MAX_ENUM_VALUES = 1000;
+const MAX_PATTERN_LENGTH = 500;
+
+const COLUMN_KEYS = [
+  ...["name", "type", "required", "default", "unique", "hidden", "readOnly", "encrypted", "searchable"],
+  ...["options", "rules", "description"],
+];
+
+/** @param reader undefined where what was sent is no object */
+export function checkColumn(
+  reader: DefinitionReader | undefined,
+  context: DefinitionContext,
+): ColumnDefinition {
+  if (reader === undefined) return unreadableColumn("");
+  reader.knows(memberKeys(COLUMN_KEYS, context));
+  const name = checkMemberName(reader);
+  const type = reader.choice<ColumnType>("type", COLUMN_TYPE_NAMES);
+  if (type === undefined) return unreadableColumn(name);
+  const options = checkOptions(reader, type);
+  const rules = checkRules(reader, type);
+  const column = {
+    id: memberId(reader, "columns", context),
+    name,
+    type,
+    required: reader.flag("required"),
+    unique: reader.flag("unique"),
+
+    hidden: reader.flag("hidden"),
+    readOnly: reader.flag("readOnly"),
+    encrypted: reader.flag("encrypted"),
+    searchable: reader.flag("searchable"),
+    description: reader.text("description") ?? null,
+    ...(options === undefined ? {} : { options }),
+    ...(rules === undefined ? {} : { rules }),
+  };
+  checkFlags(reader, column);
+  const standard = checkDefault(reader, column);
+  if (column.required && column.readOnly && standard === undefined) {
+    reader.problem(
+      "default",
+      "is needed: nobody may write a read-only column, and this one must have a value",
+    );
+  }
+  return standard === undefined ? column : { ...column, default: standard };
+}
+
+/** Keeps the place of a column that was refused, so that later problems name the right position. */
+function unreadableColumn(name: string): ColumnDefinition {
+  return {
+    id: "",
+    name,
+    type: "json",
+    required: false,
+    unique: false,
+    hidden: false,
+    readOnly: false,
+    encrypted: false,
+    searchable: false,
+    description: null,
+  };
+}
+
+function checkFlags(reader: DefinitionReader, column: ColumnDefinition): void {
+  const { type, unique, searchable, encrypted } = column;
+  if (unique && (type === "json" || type === "enumList"))
+    reader.problem("unique", `${type} columns can't be unique`);
+  if (unique && encrypted) reader.problem("unique", "an encrypted column can't be unique");
+  if (searchable && !COLUMN_TYPES[type].families.includes("text")) {
+    reader.problem("searchable", "only string and text columns can be searchable");
+  }
+  if (searchable && encrypted) reader.problem("searchable", "an encrypted column can't be searchable");
+}
+
+function checkOptions(reader: DefinitionReader, type: ColumnType): { values: readonly string[] } | undefined {
+  const given = reader.raw("options");
+  const isEnum = type === "enum" || type === "enumList";
+  if (!isEnum) {
+    if (given !== undefined) reader.problem("options", `a ${type} column takes no options`);
+    return undefined;
+  }
+  const values = isObject(given) ? given.values : given;
+  const words = isArray(values) ? values.filter((each) => typeof each === "string" && each !== "") : [];
+  const distinct = [...new Set(words.map(String))];
+  if (
+    !isArray(values) ||
+    distinct.length === 0 ||
+    distinct.length !== values.length ||
+    distinct.length > MAX_ENUM_VALUES
+  ) {
+    reader.problem("options", `must be {"values": […]} with 1 to ${MAX_ENUM_VALUES} different texts`);
+  }
+  return { values: distinct };
+}
+
+const TEXT_RULES = ["minLength", "maxLength", "pattern", "format"];
+const LIST_RULES = ["minItems", "maxItems"];
+
+function rulesOf(type: ColumnType): string[] {
+  if (COLUMN_TYPES[type].families.includes("text")) return TEXT_RULES;
+  if (type === "enumList") return LIST_RULES;
+  return COLUMN_TYPES[type].compare === undefined ? [] : ["min", "max"];
+}
+
+function checkRules(reader: DefinitionReader, type: ColumnType): RulesDefinition | undefined {
+  const given = reader.raw("rules");
+  if (given === undefined) return undefined;
+  if (!isObject(given)) {
+    reader.problem("rules", `must be an object, not ${kindOf(given)}`);
+    return undefined;
+  }
+  const allowed = rulesOf(type);
+  const rules: Record<string, Json> = {};
+  for (const [name, value] of Object.entries(given)) {
+    const problem = allowed.includes(name)
+      ? ruleValueProblem(name, value, type)
+      : `is no rule of ${type} columns${allowed.length > 0 ? `; they have ${allowed.join(", ")}` : ""}`;
+    if (problem === undefined) rules[name] = value;
+    else reader.problem(`rules.${name}`, problem);
+  }
+  checkRanges(reader, type, rules);
+  return rules;
+}
+
+/** Bounds that no value can satisfy. */
+function checkRanges(reader: DefinitionReader, type: ColumnType, rules: RulesDefinition): void {
+  const { min, max } = buildRules(type, rules);
+  const { minLength = 0, maxLength = minLength, minItems = 0, maxItems = minItems } = rules;
+  const turned = min !== undefined && max !== undefined && (COLUMN_TYPES[type].compare?.(min, max) ?? 0) > 0;
+  if (turned) reader.problem("rules.min", "is above max");
+  if (minLength > maxLength) reader.problem("rules.minLength", "is above maxLength");
+  if (minItems > maxItems) reader.problem("rules.minItems", "is above maxItems");
+}
+
+function ruleValueProblem(name: string, value: Json, type: ColumnType): string | undefined {
+  if (name === "min" || name === "max") {
+    return COLUMN_TYPES[type].parse(value, []) === undefined
+      ? `must be ${COLUMN_TYPES[type].expects}`
+      : undefined;
+  }
+  if (name === "pattern") return patternProblem(value);
+  if (name === "format") {
+    return value === "email" || value === "url" || value === "uuid"
+      ? undefined
+      : "must be email, url or uuid";
+  }
+  const count = typeof value === "number" && Number.isInteger(value) && value >= 0;
+  return count ? undefined : "must be a whole number from 0";
+}
+
+function patternProblem(value: Json): string | undefined {
+  if (typeof value !== "string" || value.length > MAX_PATTERN_LENGTH) {
+    return `must be a regular expression of at most ${MAX_PATTERN_LENGTH} characters`;
+  }
+  try {
+    RE2JS.compile(value);
+    return undefined;
+  } catch (error) {
+    // RE2 has no look-around and no back-references: that is what keeps it linear.
+    return `is not a regular expression in RE2 syntax (${error instanceof Error ? error.message : "unreadable"})`;
+  }
+}
+
+function checkDefault(reader: DefinitionReader, column: ColumnDefinition): Json | undefined {
+  const value = reader.raw("default");
+  if (value === undefined) return undefined;
+  const row = COLUMN_TYPES[column.type];
+  const stored = row.parse(value, column.options?.values ?? []);
+  const problem =
+    stored === undefined
+      ? `must be ${row.expects}`
+      : ruleProblem(column.type, buildRules(column.type, column.rules ?? {}), stored);
+  if (problem !== undefined) reader.problem("default", problem);
+  return value;
+}

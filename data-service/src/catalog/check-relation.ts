@@ -1,0 +1,99 @@
+// A client's relation -> a complete one; problems go to the reader.
+import type { OnDelete } from "./catalog.js";
+import { checkMemberName, memberId, memberKeys } from "./check-member.js";
+import { RELATION_TYPES, type RelationDefinition, type RelationType } from "./definition.js";
+import type { DefinitionContext } from "./definition-context.js";
+import type { DefinitionReader } from "./definition-reader.js";
+import { memberNameProblem, suggestion } from "./names.js";
+
+const RELATION_KEYS = ["name", "type", "table", "inverse", "required", "onDelete", "counted", "description"];
+
+/**
+ * @param reader undefined where what was sent is no object
+ * @param ownName of the table that the relation belongs to
+ */
+export function checkRelation(
+  reader: DefinitionReader | undefined,
+  ownName: string,
+  context: DefinitionContext,
+): RelationDefinition {
+  if (reader === undefined) return unreadableRelation("", null);
+  reader.knows(memberKeys(RELATION_KEYS, context));
+  const name = checkMemberName(reader);
+  const type = reader.choice("type", RELATION_TYPES);
+  const table = checkTarget(reader, ownName, context);
+  const inverse = reader.text("inverse") ?? null;
+  const inverseProblem = inverse === null ? undefined : memberNameProblem(inverse);
+  if (inverseProblem !== undefined) reader.problem("inverse", inverseProblem);
+  const required = reader.flag("required");
+  if (type === undefined) return unreadableRelation(name, inverse);
+  if (required && type === "many-to-many")
+    reader.problem("required", "a many-to-many relation can't be required");
+  const onDelete = checkOnDelete(reader, type === "many-to-many", required);
+  return {
+    id: memberId(reader, "relations", context),
+    name,
+    type,
+    table,
+    inverse,
+    required,
+    onDelete,
+    counted: checkCounted(reader, type, inverse),
+    description: reader.text("description") ?? null,
+  };
+}
+
+function checkCounted(reader: DefinitionReader, type: RelationType, inverse: string | null): boolean {
+  const counted = reader.flag("counted");
+  if (counted && type === "one-to-one")
+    reader.problem("counted", "a one-to-one relation has nothing to count");
+  else if (counted && inverse === null)
+    reader.problem("counted", "needs an inverse: the name by which the other table counts these records");
+  return counted;
+}
+
+/** Keeps the place of a relation that was refused, so that later problems name the right position. */
+function unreadableRelation(name: string, inverse: string | null): RelationDefinition {
+  return {
+    id: "",
+    name,
+    type: "many-to-one",
+    table: "",
+    inverse,
+    required: false,
+    onDelete: "SET NULL",
+    counted: false,
+    description: null,
+  };
+}
+
+function checkOnDelete(reader: DefinitionReader, list: boolean, required: boolean): OnDelete {
+  const given = reader.raw("onDelete");
+  // What a definition without it says when it is read, so that it can be sent back.
+  if (list && given !== undefined && given !== "SET NULL")
+    reader.problem("onDelete", "does not apply to many-to-many: the link goes, both records stay");
+  const fallback = required ? "RESTRICT" : "SET NULL";
+  const onDelete =
+    reader.choice<OnDelete>("onDelete", ["SET NULL", "CASCADE", "RESTRICT"], fallback) ?? fallback;
+  if (required && onDelete === "SET NULL")
+    reader.problem("onDelete", "a required relation can't become null; use CASCADE or RESTRICT");
+  return onDelete;
+}
+
+function checkTarget(
+  reader: DefinitionReader,
+  ownName: string,
+  { catalog, systemPrefix }: DefinitionContext,
+): string {
+  const table = reader.text("table") ?? "";
+  // A record of the table of tables is a definition, which nothing but the making and changing of a table may write.
+  const isClosed = table === `${systemPrefix}table` || catalog.tables.get(table)?.journal === true;
+  if (isClosed) reader.problem("table", `nothing can link to "${table}"`);
+  if (table === "" || (table !== ownName && !catalog.tables.has(table))) {
+    reader.problem(
+      "table",
+      `there is no table "${table}"${suggestion(table, [...catalog.tables.keys(), ownName])}`,
+    );
+  }
+  return table;
+}

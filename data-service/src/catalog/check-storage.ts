@@ -1,0 +1,121 @@
+// Where a table's data lies: what a schema file says of it, and the fields that its members get.
+import { isArray, isObject } from "../json.js";
+import type { Members } from "./check-member.js";
+import type { RelationDefinition, TableDefinition } from "./definition.js";
+import type { DefinitionContext } from "./definition-context.js";
+import type { DefinitionReader } from "./definition-reader.js";
+import { freeField } from "./fields.js";
+import { collectionNameProblem, fieldProblem } from "./names.js";
+
+/** Where an adopted table's data lies already. */
+export interface GivenStorage {
+  readonly collection?: string;
+  /** Member id, or the name of a generated column, -> field. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/**
+ * What a schema file says of documents that were there before the table: their collection, and the fields of members.
+ * It decides for what is new; a table and a member that are there keep the place they have, and anything else that is
+ * said of these is a problem.
+ */
+export function checkStorage(
+  definition: DefinitionReader,
+  members: Members,
+  { ownIds, existing, systemPrefix }: DefinitionContext,
+): GivenStorage | undefined {
+  const given = ownIds ? definition.raw("storage") : undefined;
+  if (given === undefined) {
+    if (ownIds && givenFields(definition, members).some(([, field]) => field !== undefined))
+      definition.problem("storage", 'is needed where members have a "field": {"collection": …}');
+    return undefined;
+  }
+  const reader = definition.object("storage");
+  if (reader === undefined) return undefined;
+  reader.knows(["collection", ...GENERATED_TIMES]);
+  const collection = reader.text("collection");
+  const problem = collectionNameProblem(collection ?? "", systemPrefix);
+  if (problem !== undefined) reader.problem("collection", problem);
+  else if (existing !== undefined && existing.storage.collection !== collection)
+    reader.problem("collection", `the data lies in "${existing.storage.collection}", and stays there`);
+  const times = GENERATED_TIMES.map((name) => [name, reader.text(name)] as const);
+  const entries = [...times, ...givenFields(definition, members)];
+  const fields = entries.filter((entry): entry is [string, string] => entry[1] !== undefined);
+  for (const { id, name } of [...members.columns, ...members.relations]) {
+    const [wish, former] = [Object.fromEntries(fields)[id], existing?.storage.fields[id]];
+    if (wish !== undefined && former !== undefined && wish !== former)
+      definition.problem(
+        "storage",
+        `the data of "${name}" lies in the field "${former}", not "${wish}", and stays there`,
+      );
+  }
+  for (const [, field] of fields) {
+    const wrong = fieldProblem(field);
+    if (wrong !== undefined) definition.problem("storage", `the field "${field}" ${wrong}`);
+  }
+  const names = fields.map(([, field]) => field);
+  for (const twice of new Set(names.filter((name, at) => names.indexOf(name) !== at)))
+    definition.problem("storage", `the field "${twice}" is used twice`);
+  return { ...(collection === undefined ? {} : { collection }), fields: Object.fromEntries(fields) };
+}
+
+const GENERATED_TIMES = ["createdAt", "updatedAt"] as const;
+
+/** Members stand in the definition in the order of the body. */
+function givenFields(
+  definition: DefinitionReader,
+  { columns, relations }: Members,
+): (readonly [string, string | undefined])[] {
+  const lists = ["columns", "relations"].map((key) => definition.raw(key));
+  const given = lists.flatMap((list) => (isArray(list) ? list : []));
+  return [...columns, ...relations].map(({ id }, at) => {
+    const member = given[at];
+    return [id, isObject(member) && typeof member.field === "string" ? member.field : undefined];
+  });
+}
+
+/**
+ * Column data lies under the column's name, ids of linked records under the relation's name with Id or Ids, unless a
+ * schema file says where it lies already. Members that are there already keep their fields, and a field that held other
+ * values before is not used again; but in an adopted collection, whose documents may have it still.
+ */
+export function storageOf(
+  name: string,
+  { columns, relations }: Members,
+  existing: TableDefinition | undefined,
+  given: GivenStorage | undefined,
+): TableDefinition["storage"] {
+  const kept = existing?.storage;
+  const { collection = given?.collection ?? name, fields: former = {}, retired, journalEpoch } = kept ?? {};
+  const adopted = existing === undefined ? given !== undefined : existing.storage.adopted === true;
+  const known = { ...(adopted ? given?.fields : {}), ...former };
+  const times = GENERATED_TIMES.map((time) => [time, known[time] ?? time] as const);
+  const taken = new Set<string>([
+    "_id",
+    ...times.map(([, field]) => field),
+    ...Object.values(known),
+    ...(adopted ? [] : (retired ?? [])),
+  ]);
+  const allocate = (id: string, wish: string): [string, string] => {
+    const field = known[id] ?? freeField(wish, taken);
+    taken.add(field);
+    return [id, field];
+  };
+  const fields = Object.fromEntries([
+    ...times.filter(([time, field]) => time !== field),
+    ...columns.map((each) => allocate(each.id, each.name)),
+    ...relations.map((each) => allocate(each.id, linkField(each))),
+  ]);
+  return {
+    collection,
+    fields,
+    ...(adopted ? { adopted } : {}),
+    ...(retired === undefined ? {} : { retired }),
+    ...(journalEpoch === undefined ? {} : { journalEpoch }),
+  };
+}
+
+/** Where the ids of a relation lie, unless something else is said. */
+export function linkField({ name, type }: Pick<RelationDefinition, "name" | "type">): string {
+  return `${name}${type === "many-to-many" ? "Ids" : "Id"}`;
+}
