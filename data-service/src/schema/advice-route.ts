@@ -1,4 +1,4 @@
-// What a table has beside its record: /svc_table/{id}/advice.
+// GET /svc_table/{id}/advice: which indexes would help the queries that a table has seen.
 import { onlyMethods } from "@portico/shared/only-methods";
 import { Router } from "express";
 import { principalOf } from "../http/authenticate.js";

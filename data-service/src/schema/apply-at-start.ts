@@ -1,14 +1,12 @@
 // SCHEMA_FILE: applied before the first request; what would lose data stops the start instead.
 import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { AppError } from "@portico/shared/app-error";
 import { ConfigError } from "@portico/shared/env";
 import { type FileTable, readSchemaFile } from "../catalog/schema-file.js";
-import { applyFile } from "./apply-file.js";
+import { applyFile, type TableDifference } from "./apply-file.js";
 import type { ChangeDeps } from "./change-deps.js";
 import type { SchemaDeps } from "./create-table.js";
-
-const REMEDY =
-  "Change the file, or apply it once with: npm run schema -- apply --confirm (what it removes is kept for 30 days).";
 
 /** @throws ConfigError with every problem, the tables being as they were */
 export async function applyAtStart(deps: ChangeDeps & SchemaDeps, path: string): Promise<void> {
@@ -18,13 +16,32 @@ export async function applyAtStart(deps: ChangeDeps & SchemaDeps, path: string):
     const problems = differences.flatMap(({ name, problems: own }) => own.map((each) => `${name}: ${each}`));
     if (problems.length > 0)
       throw new ConfigError([
-        `SCHEMA_FILE can't be applied to the tables that are there. ${REMEDY}`,
+        `SCHEMA_FILE can't be applied to the tables that are there. ${remedy(path, differences)}`,
         ...problems,
       ]);
   } catch (error) {
     if (error instanceof AppError) throw new ConfigError([`SCHEMA_FILE: ${error.message}`]);
     throw error;
   }
+}
+
+/** The file by its path: whoever runs the command may not have SCHEMA_FILE set. */
+function remedy(path: string, differences: readonly TableDifference[]): string {
+  const stopping = differences.filter(({ problems }) => problems.length > 0);
+  const command = (words: string): string => `npm run schema -- ${words}`;
+  const confirming = `, or apply it once with: ${command(`apply ${quoted(resolve(path))} --confirm`)} (what it removes is kept for 30 days)`;
+  const renaming = ` What is renamed keeps its id in the file; ${command("pull current.json")} writes the tables with their ids.`;
+  return [
+    "Change the file",
+    stopping.every(({ confirmable }) => confirmable) ? confirming : "",
+    ".",
+    stopping.some(({ looksRenamed }) => looksRenamed) ? renaming : "",
+  ].join("");
+}
+
+/** As a shell reads it. */
+function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
 async function read(path: string): Promise<readonly FileTable[]> {

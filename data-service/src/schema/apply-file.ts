@@ -3,11 +3,12 @@ import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { ID_TYPES } from "../catalog/catalog.js";
-import type { Step } from "../catalog/changes.js";
+import { looksRenamed, type Step } from "../catalog/changes.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { changeBody, type FileTable, matchTable } from "../catalog/schema-file.js";
 import { isObject, type Json } from "../json.js";
 import type { Rule } from "../permission/rule.js";
+import { until } from "../until.js";
 import { requireAllowed } from "./ask-data.js";
 import { costsOf, followedRules } from "./ask-rules.js";
 import type { ChangeDeps } from "./change-deps.js";
@@ -30,6 +31,8 @@ export interface TableDifference {
   readonly problems: readonly string[];
   /** A confirmation would let it pass. */
   readonly confirmable: boolean;
+  /** A member would go whose place another seems to take under a new name. */
+  readonly looksRenamed: boolean;
 }
 
 /** Compares a file with the tables; changes nothing. */
@@ -68,7 +71,7 @@ export async function compareFile(
   return differences;
 }
 
-/** The rules as they will be when it comes to a table, whatever they are called by now. */
+/** The rules as they will be when a table's turn comes, whatever its names are by then. */
 function withRules(deps: ChangeDeps, rules: readonly Rule[]): ChangeDeps {
   return { ...deps, rules: { ...deps.rules, enabled: async () => rules } };
 }
@@ -127,9 +130,10 @@ async function differenceOf(
   const { name } = table;
   const isNew = first.includes(CREATED);
   try {
-    const plan = planChange(deps, definitions, existing.id, changeBody(table, existing), true);
+    const plan = planChange(deps, definitions, existing.id, changeBody(table, existing), { ownIds: true });
     if (isNew) requireOwnCollection(buildCatalog(0, definitions, deps.systemTables), existing);
     const steps = isNew ? [] : plan.steps.map(stepText);
+    const [own] = plan.definitions;
     // Documents that a new table adopts may be against it.
     const hasRecords = !isNew || existing.storage.adopted === true;
     const refusal = hasRecords ? await refusalOf(deps, plan) : undefined;
@@ -139,12 +143,13 @@ async function differenceOf(
       changes: [...first, ...steps],
       problems: refusal === undefined ? [] : [refusal.messages].flat(),
       confirmable,
+      looksRenamed: own?.from !== undefined && own.to !== undefined && looksRenamed(own.from, own.to),
       plan,
     };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const problems = [error.messages].flat();
-    return { name, changes: first, problems, confirmable: false, plan: undefined };
+    return { name, changes: first, problems, confirmable: false, looksRenamed: false, plan: undefined };
   }
 }
 
@@ -178,8 +183,16 @@ export function stubOf({ name, json }: FileTable): TableDefinition {
   // It is made with the type of its ids, which documents that are there have already.
   const idType = ID_TYPES.find((each) => each === json.idType) ?? "objectId";
   return {
-    ...{ id: new ObjectId().toHexString(), name, description: null, singleton: false, idType },
-    ...{ columns: [], relations: [], uniques: [], indexes: [], storage: stubStorage(name, json) },
+    id: new ObjectId().toHexString(),
+    name,
+    description: null,
+    singleton: false,
+    idType,
+    columns: [],
+    relations: [],
+    uniques: [],
+    indexes: [],
+    storage: stubStorage(name, json),
   };
 }
 
@@ -207,7 +220,8 @@ export async function applyFile(
   if (stops) return differences;
   for (const each of renamesIn(tables, await deps.catalogStore.load())) await rename(deps, each);
   for (const table of tables) await ensureThere(deps, tables, table);
-  for (const table of tables) await changeToFile(deps, tables, table, confirmed, CHANGE_PATIENCE_MS);
+  for (const table of tables)
+    await changeToFile(deps, tables, table, { confirmed, patienceMs: CHANGE_PATIENCE_MS });
   return differences.map((each) => ({ ...each, problems: [] }));
 }
 
@@ -243,15 +257,17 @@ async function ensureThere(
   table: FileTable,
 ): Promise<void> {
   const isMissing = async () => matchTable(table, tables, await deps.catalogStore.load()) === undefined;
-  // Before the name is taken: what has a name for long looks like something that was left behind.
+  // Before the name is reserved: an old reservation looks like one that was left behind.
   if (await isMissing()) await unlocked(deps, CHANGE_PATIENCE_MS);
-  const began = performance.now();
-  while (await isMissing()) {
-    const refusal = await createBare(deps, table);
-    if (refusal === undefined) return;
-    if (performance.now() - began > PATIENCE_MS) throw refusal;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  }
+  let refusal: AppError | undefined;
+  const makeMissing = async (): Promise<boolean> => {
+    refusal = (await isMissing()) ? await createBare(deps, table) : undefined;
+    return refusal === undefined;
+  };
+  const tooLate = () => {
+    throw refusal;
+  };
+  await until(makeMissing, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate });
 }
 
 /** @returns why not, when the name is taken or reserved */
@@ -264,7 +280,7 @@ export async function createBare(
   const stored = json.storage === undefined ? {} : { storage: json.storage };
   const bare: Json = { ...(isFree ? { id } : {}), name, idType: json.idType ?? null, ...stored };
   try {
-    await createTable(deps, bare, true);
+    await createTable(deps, bare, { ownIds: true });
     return undefined;
   } catch (error) {
     if (error instanceof AppError && error.code === "DUPLICATE_RESOURCE") return error;
@@ -272,21 +288,23 @@ export async function createBare(
   }
 }
 
-/**
- * @param confirmed also at a cost that can be confirmed
- * @param patienceMs as of `startChange`
- */
+export interface ToFile {
+  /** Also at a cost that can be confirmed. */
+  readonly confirmed: boolean;
+  /** As of `startChange`. */
+  readonly patienceMs?: number;
+}
+
 export async function changeToFile(
   deps: ChangeDeps,
   tables: readonly FileTable[],
   table: FileTable,
-  confirmed: boolean,
-  patienceMs?: number,
+  { confirmed, patienceMs }: ToFile,
 ): Promise<void> {
   // By the definitions that it is given: another instance may have made members of the file a moment ago, with ids.
   const planner: Planner = (definitions) => {
     const existing = matchedIn(definitions, tables, table);
-    return planChange(deps, definitions, existing.id, changeBody(table, existing), true);
+    return planChange(deps, definitions, existing.id, changeBody(table, existing), { ownIds: true });
   };
   await confirming(confirmed, (hash) => startChange(deps, planner, hash, patienceMs));
 }

@@ -9,7 +9,10 @@ import { linkRestorer, type Restorer, restorer } from "../catalog/restore-value.
 import { ruleProblem } from "../catalog/rules.js";
 import type { Json } from "../json.js";
 import { idText } from "../mongo/record-store.js";
-import type { Found, Report, TableData } from "../mongo/table-data.js";
+import type { TableData } from "../mongo/table-data.js";
+import type { Found } from "../mongo/table-questions.js";
+import type { Report } from "../mongo/table-writes.js";
+import { asStored } from "../query/as-read.js";
 import type { Sealer } from "../records/seal.js";
 import { confirmHash, type Plan, schemaError } from "./plan-change.js";
 
@@ -25,21 +28,25 @@ export interface Cost {
   /** How many records are concerned. */
   readonly rows: number;
   readonly why: string;
+  /** Numbers that go on changing with the records, and so are no part of what is confirmed. */
+  readonly tally?: string | undefined;
+  /** The same with a value of a record, for the client alone: neither a log nor the table's own record is to have it. */
+  readonly tallyShown?: string | undefined;
   /** Ids of some of them. */
   readonly examples: readonly string[];
   readonly confirmed: Risk["confirmed"];
 }
 
-/** What the records have against making the change without asking. */
+/** What in the records keeps the change from being made without asking. */
 export async function recordCosts(deps: DataDeps, plan: Plan): Promise<Cost[]> {
   const { before } = plan;
   if (before === undefined) return [];
   const costs: Cost[] = [];
   for (const { what, where, risks } of plan.steps) {
     for (const { question, why, confirmed } of risks) {
-      const { records, examples } = await ask(deps, plan, before, question);
+      const { records, examples, ...tallies } = await ask(deps, plan, before, question);
       const ids = examples.map((id) => idText(before, id));
-      if (records > 0) costs.push({ what, where, rows: records, why, examples: ids, confirmed });
+      if (records > 0) costs.push({ what, where, rows: records, why, ...tallies, examples: ids, confirmed });
     }
   }
   return costs;
@@ -48,7 +55,8 @@ export async function recordCosts(deps: DataDeps, plan: Plan): Promise<Cost[]> {
 /**
  * Lets a change pass that costs nothing, or whose costs are confirmed.
  * @param confirmed the hash of an earlier refusal
- * @throws AppError 409 DESTRUCTIVE_CHANGE with the costs and the hash to confirm them with, 422 for what is refused anyway
+ * @throws AppError 409 DESTRUCTIVE_CHANGE with the costs and the hash to confirm them with, 422 for what is refused
+ * anyway
  */
 export function requireAllowed(plan: Plan, costs: readonly Cost[], confirmed: string | undefined): void {
   const nonsense = costs.filter((cost) => cost.confirmed === "nonsense");
@@ -57,14 +65,20 @@ export function requireAllowed(plan: Plan, costs: readonly Cost[], confirmed: st
   const hash = confirmHash(plan, costs);
   const possible = costs.every((cost) => cost.confirmed !== "impossible");
   if (possible && confirmed === hash) return;
-  throw destructive(costs, possible ? hash : null, confirmed !== undefined);
+  throw destructive(costs, { hash: possible ? hash : null, wasConfirmed: confirmed !== undefined });
 }
 
-/** @param hash null when the records must be put right first */
-export function destructive(costs: readonly Cost[], hash: string | null, wasConfirmed: boolean): AppError {
+interface Confirmation {
+  /** Null when the records must be put right first. */
+  readonly hash: string | null;
+  readonly wasConfirmed: boolean;
+}
+
+export function destructive(costs: readonly Cost[], { hash, wasConfirmed }: Confirmation): AppError {
   const stale = wasConfirmed && hash !== null ? ["confirm: this is not the change that was shown"] : [];
-  const changes = costs.map(({ confirmed, ...cost }) => ({
+  const changes = costs.map(({ confirmed, why, tally: _numbers, tallyShown = "", ...cost }) => ({
     ...cost,
+    why: `${why}${tallyShown}`,
     confirmable: confirmed !== "impossible",
   }));
   return new AppError("DESTRUCTIVE_CHANGE", {
@@ -73,11 +87,13 @@ export function destructive(costs: readonly Cost[], hash: string | null, wasConf
   });
 }
 
-function sentence({ what, where, rows, why }: Cost): string {
-  return what === "rule.off" ? `${where}: ${why}` : `${where}: ${rows} of the records ${why}`;
+function sentence({ what, where, rows, why, tally = "" }: Cost): string {
+  return what === "rule.off" ? `${where}: ${why}` : `${where}: ${rows} of the records ${why}${tally}`;
 }
 
-async function ask(deps: DataDeps, plan: Plan, before: Table, question: Question): Promise<Found> {
+type Answer = Found & Pick<Cost, "tally" | "tallyShown">;
+
+async function ask(deps: DataDeps, plan: Plan, before: Table, question: Question): Promise<Answer> {
   const { data } = deps;
   switch (question.ask) {
     case "records": {
@@ -85,20 +101,37 @@ async function ask(deps: DataDeps, plan: Plan, before: Table, question: Question
       return { records: records > question.beyond ? records : 0, examples: [] };
     }
     case "present":
-      return data.withField(before, question.field, true);
+      return data.withValue(before, question.field);
     case "missing":
-      return data.withField(before, question.field, false);
+      return data.withoutValue(before, question.field);
     case "longer":
       return data.longerThanOne(before, question.field);
     case "duplicates":
-      return data.duplicates(before, question.fields);
+      return data.duplicates(before, question.fields, filledIn(deps, plan));
     case "unfit":
+    case "cut": {
+      const { from, to } = columnPair(plan, question.member);
+      const { isUnfit, tallies } = misfits(deps, from, to);
+      const found = await data.matching(before, from.field, isUnfit);
+      return question.ask === "cut" ? found : { ...found, ...tallies() };
+    }
     case "rules": {
       const { from, to } = columnPair(plan, question.member);
-      const isUnfit = question.ask === "unfit" ? unfit(deps, from, to) : breaksRules(deps, from, to);
-      return data.matching(before, from.field, isUnfit);
+      return data.matching(before, from.field, breaksRules(deps, from, to));
     }
   }
+}
+
+/** The defaults that records without a value are to get, by field; those of converted values are known only later. */
+function filledIn(deps: DataDeps, { fills, after }: Plan): ReadonlyMap<string, Stored> {
+  const converted = new Set(fills.flatMap((each) => (each.kind === "convert" ? [each.to] : [])));
+  return new Map(
+    fills.flatMap((each) => {
+      if (each.kind !== "default" || after === undefined || converted.has(each.field)) return [];
+      const column = columnOf(after, each.member);
+      return column.encrypted ? [] : [[each.field, defaultOf(deps, column)] as const];
+    }),
+  );
 }
 
 /** The column of a member before and after. */
@@ -116,8 +149,39 @@ function jsonOf({ sealer }: DataDeps, column: Column, stored: unknown): Json {
   return isBinary(stored) ? sealer.unseal(stored, column) : null;
 }
 
-function unfit(deps: DataDeps, from: Column, to: Column): (stored: unknown) => boolean {
-  return (stored) => !convertValue(jsonOf(deps, from, stored), from.type, to).exact;
+/** A longer value says no more than a short one. */
+const SAMPLE_CHARACTERS = 40;
+
+/** Tells values that the new type has no value for from those that it changes, while they are looked at. */
+function misfits(deps: DataDeps, from: Column, to: Column) {
+  const isShown = [from, to].every(({ hidden, encrypted }) => !hidden && !encrypted);
+  let [gone, changed] = [0, 0];
+  let sample: string | undefined;
+  const isUnfit = (stored: unknown): boolean => {
+    const json = jsonOf(deps, from, stored);
+    const { value, exact } = convertValue(json, from.type, to);
+    if (exact) return false;
+    if (value === undefined) gone += 1;
+    else {
+      changed += 1;
+      const text = `${JSON.stringify(json)} → ${JSON.stringify(COLUMN_TYPES[to.type].toJson(value))}`;
+      if (isShown && text.length <= SAMPLE_CHARACTERS) sample ??= text;
+    }
+    return true;
+  };
+  const tallies = (): Pick<Cost, "tally" | "tallyShown"> => {
+    const loses = gone === 0 ? [] : [`${gone} ${outcome(to, gone === 1)}`];
+    const keeps = changed === 0 ? [] : [`${changed} ${changed === 1 ? "changes" : "change"}`];
+    const tally = [...loses, ...keeps].join(", ");
+    return { tally: ` (${tally})`, tallyShown: ` (${tally}${sample === undefined ? "" : `: ${sample}`})` };
+  };
+  return { isUnfit, tallies };
+}
+
+/** What becomes of a value that the column has no place for. */
+function outcome({ required, default: instead }: Column, isOne: boolean): string {
+  if (required && instead === undefined) return "would be left without a value";
+  return `${isOne ? "becomes" : "become"} ${required ? "the default" : "null"}`;
 }
 
 function breaksRules(deps: DataDeps, from: Column, to: Column): (stored: unknown) => boolean {
@@ -127,7 +191,9 @@ function breaksRules(deps: DataDeps, from: Column, to: Column): (stored: unknown
   };
 }
 
-/** Writes what the new definition needs, into fields that nobody reads yet; running it again goes on where it ended. */
+/**
+ * Writes what the new definition needs, into fields that nobody reads yet; running it again continues where it stopped.
+ */
 export async function fill(
   deps: DataDeps,
   plan: Plan,
@@ -136,10 +202,11 @@ export async function fill(
   report: Report,
 ): Promise<void> {
   const { data } = deps;
-  if (each.kind === "mark") return data.setMissing(table, SINGLETON_FIELD, () => 1, report);
+  if (each.kind === "mark") return data.setMissing(table, { field: SINGLETON_FIELD }, () => 1, report);
   if (each.kind === "default") {
     const to = columnOf(table, each.member);
-    return data.setMissing(table, each.field, () => defaultOf(deps, to), report);
+    const where = { field: each.field, mark: each.mark, nulls: to.required };
+    return data.setMissing(table, where, () => defaultOf(deps, to), report);
   }
   if (each.kind === "convert") {
     const { from, to } = columnPair(plan, each.member);
@@ -147,10 +214,9 @@ export async function fill(
   }
   if (each.kind === "restore" || each.kind === "restoreLinks")
     return data.restore(table, each, await restorerOf(deps, plan, table, each), report);
-  // Ids came from the same database and go back into it.
-  const wrap = (value: unknown): Stored => [value as Stored];
+  const wrap = (value: unknown): Stored => [asStored(value)];
   const first = (value: unknown): Stored | undefined =>
-    Array.isArray(value) ? (value[0] as Stored) : undefined;
+    Array.isArray(value) ? asStored(value[0]) : undefined;
   return data.copy(table, each.from, each.to, each.kind === "wrap" ? wrap : first, report);
 }
 
@@ -161,7 +227,7 @@ export async function leavesGaps(deps: DataDeps, plan: Plan, before: Table, each
 
 async function restorerOf(deps: DataDeps, plan: Plan, table: Table, each: Restore): Promise<Restorer> {
   if (each.kind === "restoreLinks")
-    return linkRestorer(each.list, await deps.data.lostLinks(table, each.to, each.target));
+    return linkRestorer(each.list, await deps.data.lostLinks(table, each.former, each.target));
   const { from, to } = columnPair(plan, each.member);
   return restorer(
     from,

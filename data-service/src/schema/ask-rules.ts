@@ -19,7 +19,7 @@ export async function costsOf(deps: CostDeps, plan: Plan): Promise<Cost[]> {
 }
 
 /** By what the rules of a catalog are judged. */
-export function fitContextOf({ systemTablePrefix, maxDepth }: Omit<CostDeps, keyof DataDeps>): FitContext {
+function fitContextOf({ systemTablePrefix, maxDepth }: Omit<CostDeps, keyof DataDeps>): FitContext {
   return { users: `${systemTablePrefix}user`, maxDepth };
 }
 
@@ -36,7 +36,7 @@ export function followedRules(
   });
 }
 
-/** Rules that would be switched off. That those of a table go with it goes without saying, and an undo is not asked. */
+/** Rules that would be switched off. Those of a deleted table are not listed, nor are those that an undo concerns. */
 async function ruleCosts(deps: CostDeps, { catalogs, definitions, steps, undoes }: Plan): Promise<Cost[]> {
   if (steps.length === 0 || undoes !== undefined) return [];
   const removed = definitions.flatMap(({ from, to }) => (to === undefined ? (from?.name ?? []) : []));
@@ -46,12 +46,10 @@ async function ruleCosts(deps: CostDeps, { catalogs, definitions, steps, undoes 
     if (followed.kind !== "off") return [];
     return [
       {
-        ...{
-          what: "rule.off",
-          where: `${deps.systemTablePrefix}permission/${rule.id}`,
-          rows: 0,
-          examples: [],
-        },
+        what: "rule.off",
+        where: `${deps.systemTablePrefix}permission/${rule.id}`,
+        rows: 0,
+        examples: [],
         why: `the rule to ${rule.action} "${rule.table}" would be switched off, because ${followed.because}`,
         confirmed: "lost",
       },

@@ -33,7 +33,12 @@ export async function progressOf(
   let done = 0;
   const report = (state: ChangeProgress["state"], problem: string | null): Promise<void> =>
     catalogStore.report(plan.table, {
-      ...{ id: change.id, state, done: Math.min(done, total), total, startedAt: change.at, problem },
+      id: change.id,
+      state,
+      done: Math.min(done, total),
+      total,
+      startedAt: change.at,
+      problem,
       finishedAt: state === "running" ? null : clock.now(),
     });
   if (total > 0) await report("running", null);

@@ -1,11 +1,13 @@
-// PATCH and DELETE of a table, undo, and the sweeping up of what is no longer kept.
+// PATCH and DELETE of a table, undo, and the removal of what is no longer kept.
 import { AppError } from "@portico/shared/app-error";
 import type { TableDefinition } from "../catalog/definition.js";
 import { gramField, gramFieldsOf } from "../catalog/grams.js";
 import type { Json } from "../json.js";
 import type { Change } from "../mongo/change-store.js";
+import { type Expected, movedOn } from "../records/version.js";
 import type { ChangeDeps } from "./change-deps.js";
-import { planChange, planRemoval, planUndo } from "./plan-change.js";
+import { type Plan, planChange, planRemoval } from "./plan-change.js";
+import { planUndo } from "./plan-undo.js";
 import { type Planner, type Started, startChange } from "./run-change.js";
 
 /** How long what a change took away is kept: 30 days. */
@@ -18,29 +20,54 @@ const SWEEP_EVERY_MS = 60 * 60 * 1000;
 /**
  * Changes a table; the change is in use on every instance when `done` resolves.
  * @param confirmed `?confirm=` of the call
- * @throws AppError 404, 422 with every problem, 409 DUPLICATE_RESOURCE, DESTRUCTIVE_CHANGE or CONFLICT
+ * @param expected versions, one of which the table must still have
+ * @throws AppError 404, 412, 422 with every problem, 409 DUPLICATE_RESOURCE, DESTRUCTIVE_CHANGE or CONFLICT
  */
 export function changeTable(
   deps: ChangeDeps,
   id: string,
   body: Json,
   confirmed: string | undefined,
+  expected?: Expected,
 ): Promise<Started> {
-  return startChange(deps, (definitions) => planChange(deps, definitions, id, body), confirmed);
+  const planner = atVersion(deps, id, expected, (definitions) => planChange(deps, definitions, id, body));
+  return startChange(deps, planner, confirmed);
 }
 
-/** Deletes a table; its records are kept for `undo`. */
-export function deleteTable(deps: ChangeDeps, id: string, confirmed: string | undefined): Promise<Started> {
-  return startChange(deps, (definitions) => planRemoval(deps, definitions, id), confirmed);
+/** Deletes a table; its records are kept for `undo`. @throws AppError 404, 409, 412 */
+export function deleteTable(
+  deps: ChangeDeps,
+  id: string,
+  confirmed: string | undefined,
+  expected?: Expected,
+): Promise<Started> {
+  const planner = atVersion(deps, id, expected, (definitions) => planRemoval(deps, definitions, id));
+  return startChange(deps, planner, confirmed);
 }
 
-/** Brings back what the last destructive change of a table took away. @throws AppError 404, 409 */
+/** A plan for a table that is as the client knows it; asked again under the lock, so that of two at once one passes. */
+function atVersion(
+  { catalogStore, systemTablePrefix }: ChangeDeps,
+  id: string,
+  expected: Expected,
+  plan: (definitions: readonly TableDefinition[]) => Plan,
+): Planner {
+  if (expected === undefined) return plan;
+  return async (definitions) => {
+    const version = await catalogStore.versionOf(id);
+    if (version !== undefined && !expected.includes(version))
+      throw movedOn({ name: `${systemTablePrefix}table` });
+    return plan(definitions);
+  };
+}
+
+/** Undoes the last change of a table that took something away. @throws AppError 404, 409 */
 export async function undoChange(deps: ChangeDeps, id: string): Promise<Started> {
   const since = new Date(deps.clock.now().getTime() - KEPT_MS);
   for (;;) {
     const change = await deps.changes.lastUndoable(id, since);
     if (change === undefined) throw await nothingToUndo(deps, id);
-    const planner: Planner = (definitions) => planUndo(deps, definitions, change);
+    const planner = (definitions: readonly TableDefinition[]) => planUndo(deps, definitions, change);
     if (planner(await deps.catalogStore.load()).steps.length > 0)
       return startChange(deps, planner, undefined);
     // All of it was changed again since, by hand.

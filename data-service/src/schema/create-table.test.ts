@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { AppError } from "@portico/shared/app-error";
 import type { Db } from "mongodb";
 import type { JsonObject } from "../json.js";
-import { openTestDatabase, type TestDatabase } from "../mongo/test-database.js";
+import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { createTable } from "./create-table.js";
 import { makeInstance } from "./instance-fixture.js";
 import { makeTable } from "./make-table.js";

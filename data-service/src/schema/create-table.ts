@@ -6,12 +6,15 @@ import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catal
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { checkDefinition } from "../catalog/check-definition.js";
 import type { TableDefinition } from "../catalog/definition.js";
+import type { DefinitionContext } from "../catalog/definition-context.js";
 import { indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
 import { definitionJson } from "../catalog/merge-definition.js";
 import { isObject, type Json, kindOf } from "../json.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { TableData } from "../mongo/table-data.js";
+import { until } from "../until.js";
+import { untilStill } from "../until-still.js";
 import type { CurrentCatalog } from "./current-catalog.js";
 import { nameTaken, requireOwnCollection, schemaError } from "./plan-change.js";
 
@@ -36,25 +39,29 @@ const LOOK_MS = 50;
 
 /**
  * Makes a table and returns its id once it is usable.
- * @param ownIds the definition may bring ids along, as that of a schema file does
+ * With `ownIds` the definition may bring ids along, as that of a schema file does.
  * @throws AppError 422 with every problem of the definition, 409 for a taken name
  */
-export async function createTable(deps: SchemaDeps, body: Json, ownIds = false): Promise<string> {
+export async function createTable(
+  deps: SchemaDeps,
+  body: Json,
+  { ownIds = false }: Pick<DefinitionContext, "ownIds"> = {},
+): Promise<string> {
   const catalog = await deps.catalogs.refresh();
-  const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, ownIds));
+  const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, { ownIds }));
   requireOwnCollection(catalog, definition);
   if (!(await deps.catalogStore.reserve(definition, deps.clock.now()))) throw nameTaken(definition.name);
   await provisionAndPublish(deps, definition, (catalog) => {
-    checkNew(deps, body, catalog, ownIds);
+    checkNew(deps, body, catalog, { ownIds });
     requireOwnCollection(catalog, definition);
   });
   return definition.id;
 }
 
-/** A new table's definition when documents of others lie under its name, else undefined. @throws AppError 409, 422 */
+/** A new table's definition if documents of other programs have its name, else undefined. @throws AppError 409, 422 */
 export async function adoptedBy(deps: SchemaDeps, body: Json): Promise<TableDefinition | undefined> {
   const catalog = await deps.catalogs.refresh();
-  const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, false));
+  const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, { ownIds: false }));
   return definition.storage.adopted === true ? definition : undefined;
 }
 
@@ -79,7 +86,12 @@ export async function withOwnCollection(
   return { ...definition, storage: { ...storage, collection: `${name}.${id}` } };
 }
 
-function checkNew(deps: SchemaDeps, body: Json, catalog: Catalog, ownIds: boolean): TableDefinition {
+function checkNew(
+  deps: SchemaDeps,
+  body: Json,
+  catalog: Catalog,
+  { ownIds }: { readonly ownIds: boolean },
+): TableDefinition {
   if (!isObject(body)) throw schemaError([`body: must be a JSON object, not ${kindOf(body)}`]);
   const checked = checkDefinition(body, {
     catalog,
@@ -138,17 +150,19 @@ async function provisionAndPublish(
     check(await deps.catalogs.refresh());
     await deps.provisionNew(builtTable(deps, definition));
     await provisionCounters(deps, definition);
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const publish = async (): Promise<boolean> => {
       await unlocked(deps);
       const catalog = await deps.catalogs.refresh();
       // An instance that started a moment ago took the table for an interrupted one and has published it.
-      if (catalog.tables.get(definition.name)?.id === definition.id) return;
+      if (catalog.tables.get(definition.name)?.id === definition.id) return true;
       check(catalog);
-      if (!(await deps.catalogStore.publish(definition, catalog.version))) continue;
-      await deps.catalogs.refresh();
-      return;
-    }
-    throw new AppError("CONFLICT", "Other tables are being changed at this moment; try again.");
+      return deps.catalogStore.publish(definition, catalog.version);
+    };
+    const gaveUp = () => {
+      throw new AppError("CONFLICT", "Other tables are being changed at this moment; try again.");
+    };
+    await untilStill(publish, { attempts: ATTEMPTS, gaveUp });
+    await deps.catalogs.refresh();
   } finally {
     // Published tables have given their reservation up already.
     await deps.catalogStore.release(definition);
@@ -160,12 +174,11 @@ export async function unlocked(
   { catalogStore }: Pick<SchemaDeps, "catalogStore">,
   patienceMs = PATIENCE_MS,
 ): Promise<void> {
-  const began = performance.now();
-  while ((await catalogStore.lockedBy()) !== undefined) {
-    if (performance.now() - began > patienceMs)
-      throw new AppError("CONFLICT", "Another table is being changed; try again when that is done.");
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  }
+  const isUnlocked = async () => (await catalogStore.lockedBy()) === undefined;
+  const tooLate = () => {
+    throw new AppError("CONFLICT", "Another table is being changed; try again when that is done.");
+  };
+  await until(isUnlocked, { patienceMs, everyMs: LOOK_MS, tooLate });
 }
 
 /** Finishes tables whose making a crash interrupted; one that no longer fits is given up. Called at start. */

@@ -1,15 +1,16 @@
 // The catalog this process works with: reloaded when another instance has changed a table.
 
 import { AppError } from "@portico/shared/app-error";
-import type { Clock } from "@portico/shared/clock";
+import { type Clock, steadyTime } from "@portico/shared/clock";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
+import type { CatalogState } from "../mongo/catalog-store.js";
 
 /** Where definitions come from. */
 export interface CatalogSource {
-  /** The number of changes so far, and the ids of tables whose records nobody writes just now. */
-  state(): Promise<{ readonly version: number; readonly changing: readonly string[] }>;
+  /** The number of changes so far, the ids of tables whose records nobody writes just now, and the latest change. */
+  state(): Promise<CatalogState>;
   load(): Promise<TableDefinition[]>;
 }
 
@@ -19,7 +20,7 @@ const FRESH_MS = 1_000;
 export class CurrentCatalog {
   readonly #source: CatalogSource;
   readonly #system: readonly SystemTableDefinition[];
-  readonly #clock: Clock;
+  readonly #time: () => number;
   readonly #note: (kind: "lookup" | "load") => void;
   #catalog: Catalog;
   #checkedAt = Number.NEGATIVE_INFINITY;
@@ -33,7 +34,7 @@ export class CurrentCatalog {
   ) {
     this.#source = source;
     this.#system = system;
-    this.#clock = clock;
+    this.#time = steadyTime(clock);
     this.#note = note;
     this.#catalog = buildCatalog(-1, [], system);
   }
@@ -41,7 +42,7 @@ export class CurrentCatalog {
   /** The catalog, at most a second old. */
   async get(): Promise<Catalog> {
     this.#note("lookup");
-    const fresh = this.#clock.now().getTime() - this.#checkedAt < FRESH_MS;
+    const fresh = this.#time() - this.#checkedAt < FRESH_MS;
     if (fresh) return this.#catalog;
     this.#note("load");
     return this.refresh();
@@ -54,16 +55,22 @@ export class CurrentCatalog {
 
   /** Asks whether anything has changed and reloads if so. */
   async refresh(): Promise<Catalog> {
-    const checkedAt = this.#clock.now().getTime();
-    // The number is read first: a change in between makes the next check reload, never miss.
-    const { version, changing } = await this.#source.state();
-    // Two that refresh at once may come back in either order; the older one is not to win.
-    if (version > this.#catalog.version) {
-      const catalog = buildCatalog(version, await this.#source.load(), this.#system, changing);
-      if (version > this.#catalog.version) this.#catalog = catalog;
-    }
+    const checkedAt = this.#time();
+    let state = await this.#source.state();
+    while (state.version > this.#catalog.version) state = await this.#load(state);
     this.#checkedAt = checkedAt;
     return this.#catalog;
+  }
+
+  /** @returns the state after it: where that is another one, the definitions may be later ones than the number says */
+  async #load(state: CatalogState): Promise<CatalogState> {
+    const { version, changing, change } = state;
+    const definitions = await this.#source.load();
+    const now = await this.#source.state();
+    // Two that refresh at once may come back in either order; the older one is not to win.
+    if (now.version === version && version > this.#catalog.version)
+      this.#catalog = buildCatalog(version, definitions, this.#system, changing, change);
+    return now;
   }
 
   /**

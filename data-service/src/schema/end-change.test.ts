@@ -1,10 +1,18 @@
+// Which fields an abandoned change of a table clears.
 import { describe, expect, it } from "@jest/globals";
 import type { TableDefinition } from "../catalog/definition.js";
 import { freshFields } from "./end-change.js";
 
 const table = (fields: Readonly<Record<string, string>>, adopted: boolean): TableDefinition => ({
-  ...{ id: "t", name: "t", description: null, singleton: false, idType: "objectId" },
-  ...{ columns: [], relations: [], uniques: [], indexes: [] },
+  id: "t",
+  name: "t",
+  description: null,
+  singleton: false,
+  idType: "objectId",
+  columns: [],
+  relations: [],
+  uniques: [],
+  indexes: [],
   storage: { collection: "t", fields, ...(adopted ? { adopted, retired: ["old"] } : {}) },
 });
 

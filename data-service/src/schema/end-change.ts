@@ -1,13 +1,11 @@
-// The end of a change: tidying up after one that is in use, taking back one that is not, for ourselves and for the dead.
-import { buildCatalog } from "../catalog/build-catalog.js";
+// Ends a change: tidies up after one that is in use, undoes one that is not; its own changes and those of dead processes.
 import type { Relation, Table } from "../catalog/catalog.js";
+import { markedFills, newlyEncrypted } from "../catalog/changes.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { type IndexSpec, keyIdentity } from "../catalog/indexes.js";
 import type { Holder } from "../mongo/catalog-store.js";
 import type { Change } from "../mongo/change-store.js";
-import type { Report } from "../mongo/table-data.js";
-import { followRule } from "../permission/follow-rule.js";
-import { fitContextOf } from "./ask-rules.js";
+import type { Report } from "../mongo/table-writes.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { formerGrams, newlyDerived } from "./newly-derived.js";
 import { builtTables, indexChanges, type Plan } from "./plan-change.js";
@@ -21,36 +19,44 @@ const INTERRUPTED = "it was interrupted and has been taken back";
 export async function finish(
   deps: ChangeDeps,
   change: Change,
-  version: number,
+  { holder, version }: { readonly holder: Holder; readonly version: number },
   plan: Pick<Plan, "before" | "after">,
   report: Report = async () => {},
 ): Promise<void> {
-  await followRules(deps, change);
-  await deps.changes.finish(change);
+  // Before the rules: then nobody is left who writes one by the former names.
   await deps.presence.everyone(version);
+  await deps.rules.follow(change.id);
+  await deps.catalogStore.followed(holder);
+  await deps.changes.finish(change);
   const { before, after } = plan;
   if (after === undefined) return;
   if (before !== undefined)
     await deps.data.dropIndexes(after, indexChanges(plan).drop.filter(keepsNoName(plan)));
   // By now nobody writes them, and whoever searches takes records without them for candidates.
   await deps.data.unset(after.collection, formerGrams(before, after));
+  const [from, to] = [change.before[0], change.after[0]];
+  if (from !== undefined && to !== undefined) await tidyValues(deps, from, to);
   if (change.undoes !== null) await unlinkLost(deps, change, plan);
   const derived = newlyDerived(before, after);
   if (derived !== undefined) await deps.backfillDerived(derived, report);
 }
 
-/** Until then a rule that has a former name fits nothing, and grants nothing. */
-async function followRules(deps: ChangeDeps, change: Change): Promise<void> {
-  const ids = new Set([...change.before, ...change.after].map(({ id }) => id));
-  const others = (await deps.catalogStore.load()).filter(({ id }) => !ids.has(id));
-  const [before, after] = [change.before, change.after].map((definitions) =>
-    buildCatalog(0, [...others, ...definitions], deps.systemTables),
+/** What a change has noted of its fills, and what is a secret from now on, go from the records. */
+async function tidyValues(
+  { data, changes }: ChangeDeps,
+  from: TableDefinition,
+  to: TableDefinition,
+): Promise<void> {
+  const marks = markedFills(from, to).map(({ mark }) => mark);
+  await data.unset(to.storage.collection, marks);
+  const lists = await Promise.all(
+    newlyEncrypted(from, to).map((member) => changes.formerFields(to.id, member)),
   );
-  if (before === undefined || after === undefined) return;
-  const context = fitContextOf(deps);
-  await deps.rules.follow({ ...change, at: deps.clock.now() }, (rule) =>
-    followRule(rule, before, after, context),
-  );
+  const used = new Set(Object.values(to.storage.fields));
+  const plain = lists.flat().filter((field) => !used.has(field));
+  // In adopted documents the plain text is the value of the others.
+  if (to.storage.adopted !== true) await data.unset(to.storage.collection, plain);
+  await data.forgetValues(to.id, plain);
 }
 
 export function sameKeys(a: IndexSpec, b: IndexSpec): boolean {
@@ -100,7 +106,7 @@ export async function endInterrupted(
   const change = await deps.changes.find(holder.change);
   const tables = change && (await tablesOf(deps, change));
   if (change !== undefined && tables !== undefined && lock.published)
-    await finish(deps, change, (await deps.catalogs.refresh()).version, tables);
+    await finish(deps, change, { holder, version: (await deps.catalogs.refresh()).version }, tables);
   else {
     if (change !== undefined && tables !== undefined) await giveUp(deps, change, tables);
     // It may have been announced, and have said nothing since.
@@ -137,6 +143,16 @@ export function freshFields(from: TableDefinition, to: TableDefinition): string[
     .map(([, field]) => field);
 }
 
+/** Takes away what the change has written into fields that only the new definition reads. */
+export async function emptyFields(
+  { data }: Pick<ChangeDeps, "data">,
+  from: TableDefinition,
+  to: TableDefinition,
+): Promise<void> {
+  await data.unset(to.storage.collection, freshFields(from, to));
+  for (const each of markedFills(from, to)) await data.takeBack(to.storage.collection, each);
+}
+
 /** Takes back what nobody has seen: indexes and values of the new definition. */
 async function giveUp(deps: ChangeDeps, change: Change, plan: Pick<Plan, "before" | "after">): Promise<void> {
   const { before, after } = plan;
@@ -145,15 +161,20 @@ async function giveUp(deps: ChangeDeps, change: Change, plan: Pick<Plan, "before
     const { build, drop } = indexChanges(plan);
     await deps.data.dropIndexes(before, build);
     await deps.data.build(before, drop);
-    await deps.data.unset(before.collection, freshFields(from, to));
+    await emptyFields(deps, from, to);
   }
   await deps.changes.forget(change.id);
 }
 
 async function reportEnd({ catalogStore, clock }: ChangeDeps, change: Change, done: boolean): Promise<void> {
   await catalogStore.report(change.table, {
-    ...{ id: change.id, state: done ? "done" : "failed", done: 0, total: 0, startedAt: change.at },
-    ...{ finishedAt: clock.now(), problem: done ? null : INTERRUPTED },
+    id: change.id,
+    state: done ? "done" : "failed",
+    done: 0,
+    total: 0,
+    startedAt: change.at,
+    finishedAt: clock.now(),
+    problem: done ? null : INTERRUPTED,
   });
 }
 

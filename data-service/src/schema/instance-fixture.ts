@@ -1,12 +1,12 @@
-// For tests of changes of tables: an instance on a database, as far as these need one. It has no beat.
+// For tests of changes of tables: an instance on a database, as far as these need one. It sends no heartbeat.
 import { systemClock } from "@portico/shared/clock";
 import { makeLogger } from "@portico/shared/logger";
 import { makeCatalogStore } from "../mongo/catalog-store.js";
 import { makeChangeStore } from "../mongo/change-store.js";
+import type { TestDatabase } from "../mongo/database-fixture.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
 import { provisionNew, provisionTable } from "../mongo/provision.js";
 import { makeTableData } from "../mongo/table-data.js";
-import type { TestDatabase } from "../mongo/test-database.js";
 import { makeSealer } from "../records/seal.js";
 import type { ChangeDeps } from "./change-deps.js";
 import type { SchemaDeps } from "./create-table.js";
@@ -23,7 +23,11 @@ export function makeInstance(
   const catalogs = new CurrentCatalog(catalogStore, [], systemClock);
   const logger = makeLogger("test", "silent");
   return {
-    ...{ catalogs, catalogStore, instances, logger, clock: systemClock },
+    catalogs,
+    catalogStore,
+    instances,
+    logger,
+    clock: systemClock,
     presence: new Presence(instances, catalogs, new WriteGate(catalogs), logger),
     changes: makeChangeStore(db),
     rules: { follow: async () => {}, enabled: async () => [] },
@@ -33,6 +37,7 @@ export function makeInstance(
     sealer: makeSealer(Buffer.alloc(32)),
     provision: (table) => provisionTable(db, table),
     provisionNew: (table) => provisionNew(db, table),
-    ...{ systemTables: [], systemTablePrefix: "svc_" },
+    systemTables: [],
+    systemTablePrefix: "svc_",
   };
 }

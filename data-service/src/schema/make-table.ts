@@ -1,5 +1,6 @@
-// POST /svc_table. A table of a name under which documents lie already is made as a schema file makes one that adopts
-// them: bare first, then changed, so that the documents are asked, counted and completed like the records of any change.
+// POST /svc_table. If documents with the table's name already exist, it is made as a schema file makes one that adopts
+// them: bare first, then changed, so that the documents are checked, counted and completed like the records of any
+// change.
 import { changeBody } from "../catalog/schema-file.js";
 import { isObject, type Json } from "../json.js";
 import { changeToFile, confirming, createBare, existingOf, stubOf } from "./apply-file.js";
@@ -26,7 +27,7 @@ export async function makeTable(deps: Deps, body: Json): Promise<string> {
     [...(await deps.catalogStore.load()), stub],
     stub.id,
     changeBody(table, stub),
-    true,
+    { ownIds: true },
   );
   // Documents that miss a value are taken as they are: there were no rules for them.
   const costs = (await recordCosts(deps, plan)).filter(({ confirmed }) => confirmed !== "kept");
@@ -35,7 +36,7 @@ export async function makeTable(deps: Deps, body: Json): Promise<string> {
   if (refusal !== undefined) throw refusal;
   const { id } = await existingOf(deps, [table], table);
   try {
-    await changeToFile(deps, [table], table, true);
+    await changeToFile(deps, [table], table, { confirmed: true });
     return id;
   } catch (error) {
     await takeBack(deps, id).catch((failure: unknown) =>

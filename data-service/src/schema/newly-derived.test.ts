@@ -1,3 +1,4 @@
+// Which members of a changed table get values computed from the records that are there.
 import { describe, expect, it } from "@jest/globals";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
@@ -15,20 +16,25 @@ function table({
 }): Table {
   const flags = { required: false, unique: false, hidden: false, readOnly: false, encrypted: false };
   const definition: TableDefinition = {
-    ...{
-      id: "t",
-      name: "t",
-      description: null,
-      singleton: false,
-      idType: "objectId",
-      uniques: [],
-      indexes: [],
-    },
+    id: "t",
+    name: "t",
+    description: null,
+    singleton: false,
+    idType: "objectId",
+    uniques: [],
+    indexes: [],
     columns: [{ id: "c", name: "title", type: "text", ...flags, searchable, description: null }],
     relations: [
       {
-        ...{ id: "r", name: "parent", type: "many-to-one", table: "t", inverse: null, required: false },
-        ...{ onDelete: "SET NULL", counted, description: null },
+        id: "r",
+        name: "parent",
+        type: "many-to-one",
+        table: "t",
+        inverse: null,
+        required: false,
+        onDelete: "SET NULL",
+        counted,
+        description: null,
       },
     ],
     storage: { collection: "t", fields: { c: field, r: "parentId" } },

@@ -3,7 +3,7 @@
 import type { Column, Relation, Table } from "../catalog/catalog.js";
 import { gramFieldsOf } from "../catalog/grams.js";
 
-/** Members that were switched on, or whose values lie elsewhere now. */
+/** Members that were switched on, or whose values are stored elsewhere now. */
 export interface Derived {
   readonly table: Table;
   /** Columns whose text is to be searchable. */
@@ -14,7 +14,7 @@ export interface Derived {
 
 /**
  * Computes what records need that were written before. Called once every instance works by the new definition, so every
- * later write computes its own; called again after a crash, so it must go on where it ended.
+ * later write computes its own; called again after a crash, so it must continue where it stopped.
  */
 export type BackfillDerived = (derived: Derived, report: (records: number) => Promise<void>) => Promise<void>;
 

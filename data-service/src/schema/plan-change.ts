@@ -4,22 +4,12 @@ import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import type { Catalog, Table } from "../catalog/catalog.js";
-import {
-  canonical,
-  diff,
-  type Fill,
-  type Restore,
-  removal,
-  restoration,
-  type Step,
-  same,
-  withJournalEpoch,
-} from "../catalog/changes.js";
-import { checkDefinition, memberElsewhere } from "../catalog/check-definition.js";
-import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
+import { canonical, diff, type Fill, removal, type Step, withJournalEpoch } from "../catalog/changes.js";
+import { checkDefinition } from "../catalog/check-definition.js";
+import type { TableDefinition } from "../catalog/definition.js";
+import type { DefinitionContext } from "../catalog/definition-context.js";
 import { type IndexSpec, indexesOf, keyIdentity, MAX_INDEXES } from "../catalog/indexes.js";
-import { definitionJson, mergeDefinition } from "../catalog/merge-definition.js";
-import { revertChange } from "../catalog/revert-change.js";
+import { mergeDefinition } from "../catalog/merge-definition.js";
 import { isObject, type Json, kindOf } from "../json.js";
 import type { Change } from "../mongo/change-store.js";
 import { newlyDerived } from "./newly-derived.js";
@@ -49,7 +39,7 @@ export interface PlanDeps {
 const MAX_INDEXES_MEANWHILE = 64;
 
 /**
- * Plans `PATCH /svc_table/{id}`.
+ * Plans `PATCH /svc_table/{id}`; with `ownIds` as a schema file does it.
  * @throws AppError 404, 422 with every problem, 409 for a taken name
  */
 export function planChange(
@@ -57,13 +47,13 @@ export function planChange(
   definitions: readonly TableDefinition[],
   id: string,
   body: Json,
-  ownIds = false,
+  { ownIds = false }: Pick<DefinitionContext, "ownIds"> = {},
 ): Plan {
   if (!isObject(body)) throw schemaError([`body: must be a JSON object, not ${kindOf(body)}`]);
   const existing = existingTable(definitions, id);
-  const wanted = checked(deps, definitions, existing, mergeDefinition(existing, body), ownIds);
+  const wanted = checkChanged(deps, definitions, existing, mergeDefinition(existing, body), { ownIds });
   const { after, steps, fills } = diff(existing, wanted);
-  return complete(deps, definitions, { existing, after, steps, fills, undoes: undefined });
+  return completePlan(deps, definitions, { existing, after, steps, fills, undoes: undefined });
 }
 
 /** Plans `DELETE /svc_table/{id}`. @throws AppError 404, 409 when other tables have relations to it */
@@ -80,143 +70,7 @@ export function planRemoval(deps: PlanDeps, definitions: readonly TableDefinitio
       details: { relations: leading },
     });
   const steps = [removal(existing)];
-  return complete(deps, definitions, { existing, after: undefined, steps, fills: [], undoes: undefined });
-}
-
-/**
- * Plans `POST /svc_table/{id}/undo`.
- * @param change the last change of the table that can be undone
- * @throws AppError 409 when something else stands in its place now
- */
-export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[], change: Change): Plan {
-  const existing = definitions.find((each) => each.id === change.table);
-  const wanted = beforeChange(definitions, existing, change);
-  const others = definitions.filter((each) => each.id !== change.table);
-  const after = fittingNow(() => checked(deps, others, wanted, definitionJson(wanted), false));
-  const catalog = buildCatalog(0, others, deps.systemTables);
-  requireOwnCollection(catalog, after);
-  requireOwnMembers(catalog, existing, after);
-  const fills =
-    existing === undefined ? [] : restoringFills(existing, after, [...others, ...deps.systemTables]);
-  const steps =
-    existing === undefined
-      ? [restoration(after)]
-      : diff(existing, after).steps.map((step) => ({ ...step, risks: [] }));
-  return complete(deps, definitions, { existing, after, steps, fills, undoes: change });
-}
-
-/** A former table was right by itself: whatever is wrong with it now conflicts with what was changed since. */
-function fittingNow(check: () => TableDefinition): TableDefinition {
-  try {
-    return check();
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== "SCHEMA_ERROR") throw error;
-    throw new AppError("CONFLICT", { message: error.messages, cause: error });
-  }
-}
-
-/** The table without the change. @throws AppError 409 when a relation would come back whose target is gone */
-function beforeChange(
-  definitions: readonly TableDefinition[],
-  existing: TableDefinition | undefined,
-  change: Change,
-): TableDefinition {
-  const [before] = change.before;
-  if (before === undefined) throw new Error(`change ${change.id} has nothing to bring back`);
-  const later = change.after.find((each) => each.id === change.table);
-  const nameNow = (existing ?? before).name;
-  const names = new Map(
-    [...definitions, { id: change.table, name: nameNow }].map(({ id, name }) => [id, name]),
-  );
-  const then = byNamesOfNow(before, change, names);
-  const reverted =
-    existing === undefined || later === undefined
-      ? then
-      : revertChange(existing, { before: then, after: byNamesOfNow(later, change, names) });
-  const wanted = { ...reverted, relations: leadToItself(reverted, nameNow) };
-  const isGone = (each: RelationDefinition): boolean => {
-    const target = targetId(before, change, each);
-    return target !== undefined && !names.has(target);
-  };
-  requireTargets(existing, wanted, before.relations.filter(isGone));
-  return wanted;
-}
-
-/** The table that a relation led to when the change was made, as far as that was noted. */
-function targetId(
-  owner: TableDefinition,
-  { table, targets }: Change,
-  to: RelationDefinition,
-): string | undefined {
-  return to.table === owner.name ? table : targets?.[to.table];
-}
-
-/** A former definition whose relations name their tables as these are called now. @param names by id */
-function byNamesOfNow(
-  former: TableDefinition,
-  change: Change,
-  names: ReadonlyMap<string, string>,
-): TableDefinition {
-  const rename = (each: RelationDefinition): RelationDefinition => {
-    const name = names.get(targetId(former, change, each) ?? "");
-    return name === undefined ? each : { ...each, table: name };
-  };
-  return { ...former, relations: former.relations.map(rename) };
-}
-
-/** A relation of the table to itself goes with it when it has its former name again. */
-function leadToItself({ name, relations }: TableDefinition, formerName: string): RelationDefinition[] {
-  return relations.map((each) => (each.table === formerName ? { ...each, table: name } : each));
-}
-
-/** @param gone relations as they were whose target is gone; another table may have its name */
-function requireTargets(
-  existing: TableDefinition | undefined,
-  wanted: TableDefinition,
-  gone: readonly RelationDefinition[],
-): void {
-  const isThere = (relation: RelationDefinition): boolean =>
-    existing?.relations.some((each) => same(each, relation)) === true;
-  const lost = wanted.relations.filter((each) => gone.some(({ id }) => id === each.id) && !isThere(each));
-  if (lost.length === 0) return;
-  throw new AppError("CONFLICT", {
-    message: lost.map(
-      ({ name, table }) =>
-        `relations.${name}: the table "${table}" that it led to was deleted; undo that first.`,
-    ),
-    details: { relations: lost.map(({ name }) => name) },
-  });
-}
-
-/** What was written since the change lies in the later field only: it goes back, as far as it converts. */
-function restoringFills(
-  now: TableDefinition,
-  after: TableDefinition,
-  others: readonly TableDefinition[],
-): Restore[] {
-  const moved = <Member extends { readonly id: string }>(
-    then: readonly Member[],
-    current: readonly Member[],
-  ) =>
-    then.flatMap((to) => {
-      const from = current.find((each) => each.id === to.id);
-      const [source, target] = [now.storage.fields[to.id], after.storage.fields[to.id]];
-      const isMoved = from !== undefined && source !== undefined && target !== undefined && source !== target;
-      return isMoved ? [{ from, to, source, target }] : [];
-    });
-  const columns = moved(after.columns, now.columns).map(
-    ({ to, source, target }): Restore => ({ kind: "restore", member: to.id, from: source, to: target }),
-  );
-  const links = moved(after.relations, now.relations)
-    .filter(({ from, to }) => (from.table === now.name ? after.name : from.table) === to.table)
-    .filter(({ from, to }) => from.type !== to.type)
-    .flatMap(({ to, source, target }): Restore[] => {
-      const collection = [after, ...others].find(({ name }) => name === to.table)?.storage.collection;
-      if (collection === undefined) return [];
-      const list = to.type === "many-to-many";
-      return [{ kind: "restoreLinks", list, from: source, to: target, target: collection }];
-    });
-  return [...columns, ...links];
+  return completePlan(deps, definitions, { existing, after: undefined, steps, fills: [], undoes: undefined });
 }
 
 /** @throws AppError 404 */
@@ -227,19 +81,21 @@ function existingTable(definitions: readonly TableDefinition[], id: string): Tab
   return existing;
 }
 
-function checked(
+/** @throws AppError 422 with every problem, 409 for a taken name */
+export function checkChanged(
   deps: PlanDeps,
   definitions: readonly TableDefinition[],
   existing: TableDefinition,
   body: Readonly<Record<string, Json>>,
-  ownIds: boolean,
+  { ownIds }: { readonly ownIds: boolean },
 ): TableDefinition {
   const others = definitions.filter((each) => each.id !== existing.id);
   const result = checkDefinition(body, {
     catalog: buildCatalog(0, others, deps.systemTables),
     systemPrefix: deps.systemTablePrefix,
     newId: () => new ObjectId().toHexString(),
-    ...{ existing, ownIds },
+    existing,
+    ownIds,
   });
   if (!result.ok) throw schemaError(result.problems);
   if (others.some((each) => each.name === result.definition.name)) throw nameTaken(result.definition.name);
@@ -254,7 +110,7 @@ interface Parts {
   readonly undoes: Change | undefined;
 }
 
-function complete(
+export function completePlan(
   deps: PlanDeps,
   definitions: readonly TableDefinition[],
   { existing, after: wanted, steps, fills, undoes }: Parts,
@@ -267,7 +123,11 @@ function complete(
   const followers = existing === undefined || after === undefined ? [] : follow(definitions, existing, after);
   const changed = [own, ...followers];
   const plan = {
-    ...{ steps, fills, undoes, table: (existing ?? after)?.id ?? "", definitions: changed },
+    steps,
+    fills,
+    undoes,
+    table: (existing ?? after)?.id ?? "",
+    definitions: changed,
     ...builtTables(deps, definitions, changed),
   };
   requireRoomForIndexes(plan);
@@ -357,7 +217,7 @@ function requireRoomInParents(
 
 /**
  * What a client confirms: this change of this definition with these costs. The ids that new members would get are no
- * part of it, and neither are the numbers of records, which go on changing.
+ * part of it, and neither are the numbers of records, which keep changing.
  * @param costs what is lost or may fail
  */
 export function confirmHash(
@@ -394,21 +254,6 @@ export function requireOwnCollection({ tables }: Catalog, { id, storage }: Table
       "CONFLICT",
       `storage.collection: "${collection}" is the collection of the table "${other.name}"`,
     );
-}
-
-/** A schema file may have given the ids of members that were gone to another table. @throws AppError 409 */
-function requireOwnMembers(
-  others: Catalog,
-  existing: TableDefinition | undefined,
-  after: TableDefinition,
-): void {
-  const known = new Set([...(existing?.columns ?? []), ...(existing?.relations ?? [])].map(({ id }) => id));
-  const back = [...after.columns, ...after.relations].filter(({ id }) => !known.has(id));
-  const taken = back.flatMap(({ id, name }) => {
-    const other = memberElsewhere(others, id);
-    return other === undefined ? [] : [`"${name}" has the id of "${other}" by now`];
-  });
-  if (taken.length > 0) throw new AppError("CONFLICT", { message: taken });
 }
 
 /** 422 with every problem. */

@@ -1,8 +1,11 @@
-// Tells the other instances that this one is there and by which schema it works, and waits until all of them follow.
+// Tells the other instances that this one exists and which schema it uses, and waits until all of them have followed a
+// change.
 import { randomUUID } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import { type InstanceStore, LEASE_MS } from "../mongo/instance-store.js";
+import { until } from "../until.js";
+import { within } from "../within.js";
 import type { CurrentCatalog } from "./current-catalog.js";
 import type { WriteGate } from "./write-gate.js";
 
@@ -33,7 +36,7 @@ export class Presence {
   }
 
   /**
-   * Announces this instance before it does anything, and goes on until `stop`.
+   * Announces this instance before it does anything, and keeps doing so until `stop`.
    * @param chores done after each beat, unless they are still being done; a beat never waits for them
    */
   async start(chores: () => Promise<void>): Promise<void> {
@@ -42,30 +45,27 @@ export class Presence {
     this.#schedule(chores);
   }
 
-  /** Lets go of the list, once what is under way has ended. */
-  async stop(): Promise<void> {
+  /** Leaves the list, once everything in progress has ended. @param patienceMs how long it waits for that */
+  async stop(patienceMs: number): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    await this.#beating;
-    await this.#working;
+    // What is not ended by then is ended by others, or by the next start.
+    await within(patienceMs, Promise.allSettled([this.#beating, this.#working]));
     if (this.#told !== undefined) await this.#instances.leave(this.id).catch(() => {});
   }
 
   /**
    * Waits until every instance that lives works by this number of changes, this one included.
-   * @throws AppError 409 when writes that are under way do not end
+   * @throws AppError 409 when writes in progress do not end
    */
   async everyone(version: number, patienceMs = Number.POSITIVE_INFINITY): Promise<void> {
-    const began = performance.now();
     await this.#catalogs.refresh();
-    while (this.#gate.version < version || (await this.#instances.behind(version, this.id)).length > 0) {
-      if (performance.now() - began > patienceMs)
-        throw new AppError(
-          "CONFLICT",
-          "Writes of the table's records take too long to end; try again later.",
-        );
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    }
+    const allFollow = async () =>
+      this.#gate.version >= version && (await this.#instances.behind(version, this.id)).length === 0;
+    const tooLate = () => {
+      throw new AppError("CONFLICT", "Writes of the table's records take too long to end; try again later.");
+    };
+    await until(allFollow, { patienceMs, everyMs: LOOK_MS, tooLate });
   }
 
   #schedule(chores: () => Promise<void>): void {

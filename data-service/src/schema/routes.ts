@@ -2,15 +2,19 @@
 import { AppError } from "@portico/shared/app-error";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type Response, Router } from "express";
+import type { Catalog, Table } from "../catalog/catalog.js";
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
+import { idText } from "../mongo/record-store.js";
 import type { Action } from "../permission/rule.js";
 import { readCall } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable, parseId } from "../records/find-table.js";
 import { refuseOnceKey } from "../records/once.js";
-import { readEach, readShaped, recordShape } from "../records/read-one.js";
-import { body, type OwnHandlers, respondCreated, searchOf } from "../records/routes.js";
+import { readEach, recordShape } from "../records/read-one.js";
+import { body, type OwnHandlers, respondCreated, respondWithRecord, searchOf } from "../records/routes.js";
+import { expectedVersions } from "../records/version.js";
+import { within } from "../within.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { changeTable, deleteTable, undoChange } from "./change-table.js";
 import type { SchemaDeps } from "./create-table.js";
@@ -21,7 +25,7 @@ import type { Started } from "./run-change.js";
 type Deps = SchemaDeps &
   RecordDeps &
   ChangeDeps & {
-    /** How long an answer waits for a change; one that takes longer goes on, and the record shows how far it is. */
+    /** How long an answer waits for a change; one that takes longer continues, and the record shows how far it is. */
     readonly changeWaitMs: number;
   };
 
@@ -33,7 +37,8 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
   return {
     collection: {
       [name]: {
-        ...{ PATCH: null, DELETE: null },
+        PATCH: null,
+        DELETE: null,
         POST: async (request, response) => {
           refuseOnceKey(request.get("Idempotency-Key"));
           const { table, shape } = await wish(deps, request, "create", []);
@@ -51,27 +56,22 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
     member: {
       [name]: {
         PATCH: async (request, response) => {
-          refuseIfMatch(request);
-          const change = (id: string, confirmed?: string) => changeTable(deps, id, body(request), confirmed);
+          const expected = expectedVersions(request.get("If-Match"));
+          const change = (id: string, confirmed?: string) =>
+            changeTable(deps, id, body(request), confirmed, expected);
           await answerChange(deps, request, response, ["confirm"], change);
         },
         DELETE: async (request, response) => {
           const began = performance.now();
-          refuseIfMatch(request);
-          const { confirmed } = await wish(deps, request, "delete", ["confirm"]);
-          const id = String(request.params.id).toLowerCase();
-          const isDone = await within(await deleteTable(deps, id, confirmed), deps, began);
+          const expected = expectedVersions(request.get("If-Match"));
+          const { tables, confirmed } = await wish(deps, request, "delete", ["confirm"]);
+          const id = tableId(tables, request);
+          const isDone = await inTime(await deleteTable(deps, id, confirmed, expected), deps, began);
           respond(response, isDone ? 200 : 202);
         },
       },
     },
   };
-}
-
-/** Changes of tables build on each other under a lock, and are confirmed by the hash of what they would lose. */
-function refuseIfMatch(request: Request): void {
-  if (request.get("If-Match") !== undefined)
-    throw new AppError("BAD_REQUEST", "If-Match: tables have no versions; leave it out.");
 }
 
 /** `POST /svc_table/{id}/undo` */
@@ -80,6 +80,7 @@ export function schemaRoutes(deps: Deps): Router {
   router
     .route(`/${deps.systemTablePrefix}table/:id/undo`)
     .post(async (request, response) => {
+      refuseOnceKey(request.get("Idempotency-Key"));
       await answerChange(deps, request, response, [], (id) => undoChange(deps, id));
     })
     .all(onlyMethods("POST"));
@@ -95,11 +96,32 @@ async function answerChange(
   change: (id: string, confirmed?: string) => Promise<Started>,
 ): Promise<void> {
   const began = performance.now();
-  const { table, shape, confirmed } = await wish(deps, request, "update", own);
-  const id = parseId(table, String(request.params.id));
-  const started = await change(String(request.params.id).toLowerCase(), confirmed);
-  const isDone = await within(started, deps, began);
-  respond(response, isDone ? 200 : 202, await readShaped(deps, shape, [id]));
+  const { table, tables, shape, confirmed } = await wish(deps, request, "update", own);
+  const id = tableId(tables, request);
+  const isDone = await inTime(await change(id, confirmed), deps, began);
+  const status = isDone ? 200 : 202;
+  const [changed] = await readEach(deps, shape, [parseId(table, id)]);
+  if (changed === undefined) respond(response, status, []);
+  else respondWithRecord(response, status, changed);
+}
+
+/** All tables, and the one that is the table of them. */
+interface Tables {
+  readonly all: Catalog["tables"];
+  readonly own: Table;
+}
+
+const LOOKS_LIKE_ID = /^[0-9a-f]{24}$/i;
+
+/** The id that the path names, as definitions have it. @throws AppError 404, also for a name, and then with the id */
+function tableId({ all, own }: Tables, request: Request): string {
+  const text = String(request.params.id);
+  if (LOOKS_LIKE_ID.test(text)) return idText(own, parseId(own, text));
+  const named = all.get(text);
+  if (named?.system)
+    throw new AppError("NOT_FOUND", `"${text}" is a table of Portico itself; it stays as it is.`);
+  const whose = named === undefined ? "" : ` That of "${text}" is ${named.id}.`;
+  throw new AppError("NOT_FOUND", `Tables are addressed by their id, not by their name.${whose}`);
 }
 
 /**
@@ -113,24 +135,14 @@ async function wish(deps: Deps, request: Request, action: Action, own: readonly 
   return deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, `${deps.systemTablePrefix}table`);
     rights.require(catalog, table, action);
-    const shape = recordShape(deps, rights, table, catalog, parameters);
-    return { table, shape, confirmed: textOf("confirm") };
+    const shape = recordShape(deps, rights.view(catalog), table, parameters);
+    return { table, tables: { all: catalog.tables, own: table }, shape, confirmed: textOf("confirm") };
   });
 }
 
 /** Waits for an accepted change, but not for ever. @param began when the request came @returns whether it is done */
-async function within({ done }: Started, { logger, changeWaitMs }: Deps, began: number): Promise<boolean> {
-  const left = Math.max(0, changeWaitMs - (performance.now() - began));
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, left, false);
-  });
-  try {
-    const isDone = await Promise.race([done.then(() => true), late]);
-    if (!isDone)
-      done.catch((error: unknown) => logger.error({ err: error }, "a change of a table has failed"));
-    return isDone;
-  } finally {
-    clearTimeout(timer);
-  }
+async function inTime({ done }: Started, { logger, changeWaitMs }: Deps, began: number): Promise<boolean> {
+  const isDone = await within(changeWaitMs - (performance.now() - began), done);
+  if (!isDone) done.catch((error: unknown) => logger.error({ err: error }, "a change of a table has failed"));
+  return isDone;
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { unavailable } from "@portico/shared/app-error";
 import { type Db, ObjectId } from "mongodb";
 import type { ColumnDefinition, TableDefinition } from "../catalog/definition.js";
-import { openTestDatabase, type TestDatabase } from "../mongo/test-database.js";
+import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { changeTable } from "./change-table.js";
 import { endInterrupted } from "./end-change.js";
@@ -20,14 +20,29 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 const TEXT: ColumnDefinition = {
-  ...{ id: "c1", name: "a", type: "string", required: false, unique: false, hidden: false, readOnly: false },
-  ...{ encrypted: false, searchable: false, description: null },
+  id: "c1",
+  name: "a",
+  type: "string",
+  required: false,
+  unique: false,
+  hidden: false,
+  readOnly: false,
+  encrypted: false,
+  searchable: false,
+  description: null,
 };
 
 async function makeTable({ catalogStore }: ChangeDeps, name = "things"): Promise<string> {
   const definition: TableDefinition = {
-    ...{ id: new ObjectId().toHexString(), name, description: null, singleton: false },
-    ...{ idType: "objectId", columns: [TEXT], relations: [], uniques: [], indexes: [] },
+    id: new ObjectId().toHexString(),
+    name,
+    description: null,
+    singleton: false,
+    idType: "objectId",
+    columns: [TEXT],
+    relations: [],
+    uniques: [],
+    indexes: [],
     storage: { collection: name, fields: { c1: "a" } },
   };
   await catalogStore.reserve(definition, new Date());

@@ -3,29 +3,31 @@
 import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { memberIn, type Table } from "../catalog/catalog.js";
-import { spreadsRecords, switchesWrites } from "../catalog/changes.js";
+import { removesMember, spreadsRecords, switchesWrites } from "../catalog/changes.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { ChangeProgress, Holder } from "../mongo/catalog-store.js";
 import type { Change } from "../mongo/change-store.js";
 import { idText } from "../mongo/record-store.js";
+import { until } from "../until.js";
+import { within } from "../within.js";
 import { type Cost, destructive, fill, leavesGaps, requireAllowed } from "./ask-data.js";
 import { costsOf } from "./ask-rules.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { type Progress, progressOf, refusalOf } from "./change-progress.js";
-import { endInterrupted, finish, freshFields, running, sameKeys } from "./end-change.js";
+import { emptyFields, endInterrupted, finish, running, sameKeys } from "./end-change.js";
 import { newlyDerived } from "./newly-derived.js";
 import { indexChanges, type Plan } from "./plan-change.js";
 
 /** Plans the change by the definitions of the moment; called again once nobody else can change them. */
-export type Planner = (definitions: readonly TableDefinition[]) => Plan;
+export type Planner = (definitions: readonly TableDefinition[]) => Plan | Promise<Plan>;
 
 /** How long a change waits for another one to end, unless something else is said. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
-/** How long it waits for writes that are under way. */
+/** How long it waits for writes in progress. */
 const QUIET_MS = 10_000;
-/** Asking the records of a large table takes minutes; after so long it goes on under the lock, for all to see. */
+/** Checking the records of a large table takes minutes; after this long it continues under the lock, visible to all. */
 const LONG_ASKING_MS = 2_000;
 
 /** A change that is being made, or so long asked about that it is announced. */
@@ -61,7 +63,7 @@ interface Order {
   readonly accepted: () => void;
 }
 
-/** An order whose first question is under way, or answered. */
+/** An order whose first check is running or done. */
 interface Asked extends Order {
   readonly began: number;
   /** Rejects with the refusal. */
@@ -69,12 +71,12 @@ interface Asked extends Order {
 }
 
 async function runChange(deps: ChangeDeps, planner: Planner, order: Order): Promise<void> {
-  const first = planner(await deps.catalogStore.load());
+  const first = await planner(await deps.catalogStore.load());
   if (first.steps.length === 0) return;
   const began = performance.now();
   const allowed = costsOf(deps, first).then((costs) => requireAllowed(first, costs, order.confirmed));
   // Before anybody is held up: most refusals come from here.
-  await settledWithin(allowed, LONG_ASKING_MS);
+  await within(LONG_ASKING_MS, allowed);
   const holder = { change: new ObjectId().toHexString(), instance: deps.presence.id };
   running.add(holder.change);
   try {
@@ -85,28 +87,16 @@ async function runChange(deps: ChangeDeps, planner: Planner, order: Order): Prom
   }
 }
 
-/** @throws what the work does meanwhile; what it throws later is for whoever waits for it */
-async function settledWithin(work: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  work.catch(() => {});
-  await Promise.race([work, late]).finally(() => clearTimeout(timer));
-}
-
 async function takeLock({ catalogStore }: ChangeDeps, holder: Holder, patienceMs: number): Promise<void> {
-  const began = performance.now();
-  while (!(await catalogStore.lock(holder))) {
-    if (performance.now() - began > patienceMs)
-      throw new AppError("CONFLICT", "Another change of a table is being made; try again when it is done.");
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  }
+  const tooLate = () => {
+    throw new AppError("CONFLICT", "Another change of a table is being made; try again when it is done.");
+  };
+  await until(() => catalogStore.lock(holder), { patienceMs, everyMs: LOOK_MS, tooLate });
 }
 
 async function whileLocked(deps: ChangeDeps, holder: Holder, planner: Planner, order: Asked): Promise<void> {
   try {
-    const plan = planner(await deps.catalogStore.load());
+    const plan = await planner(await deps.catalogStore.load());
     if (plan.undoes !== undefined) await requireNotUndone(deps, plan.undoes);
     if (plan.steps.length > 0) await make(deps, holder, plan, order);
     await deps.catalogStore.unlock(holder);
@@ -142,7 +132,7 @@ async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Asked):
     throw error;
   }
   const version = await deps.catalogStore.publishChange(holder);
-  await finish(deps, change, version, plan, progress.add);
+  await finish(deps, change, { holder, version }, plan, progress.add);
   await progress.end("done", null);
 }
 
@@ -158,7 +148,9 @@ async function askInQuiet(deps: ChangeDeps, holder: Holder, plan: Plan, order: O
   return costs;
 }
 
-/** Shows a change that is still asked about as a running one when that takes long, and then its refusal as its failure. */
+/**
+ * Shows a change that is still asked about as a running one when that takes long, and then its refusal as its failure.
+ */
 async function announced<Answer>(
   { catalogStore, clock, logger }: ChangeDeps,
   { holder, plan, order }: { readonly holder: Holder; readonly plan: Plan; readonly order: Asked },
@@ -226,9 +218,9 @@ async function leavesSomeWithout(deps: ChangeDeps, plan: Plan, field: string): P
   const { before, fills } = plan;
   if (before === undefined) return false;
   const restores = fills.filter((each) => each.kind === "restore" || each.kind === "restoreLinks");
-  const restore = restores.find((each) => each.to === field);
+  const restore = restores.find((each) => each.former === field);
   return restore === undefined
-    ? (await deps.data.withField(before, field, false)).records > 0
+    ? (await deps.data.withoutValue(before, field)).records > 0
     : leavesGaps(deps, plan, before, restore);
 }
 
@@ -256,15 +248,18 @@ function withBuilding(plan: Plan): Plan {
 }
 
 function changeOf({ change }: Holder, at: Date, plan: Plan, hasCosts: boolean): Change {
-  const { definitions, table, undoes } = plan;
+  const { definitions, table, undoes, steps } = plan;
   const removed = definitions.flatMap(({ from, to }) =>
     from !== undefined && to === undefined ? [from.id] : [],
   );
   return {
-    ...{ id: change, table, removed, at },
+    id: change,
+    table,
+    removed,
+    at,
     before: definitions.flatMap(({ from }) => from ?? []),
     after: definitions.flatMap(({ to }) => to ?? []),
-    undoable: undoes === undefined && (hasCosts || removed.length > 0),
+    undoable: undoes === undefined && (hasCosts || removed.length > 0 || steps.some(removesMember)),
     undoes: undoes?.id ?? null,
   };
 }
@@ -289,9 +284,8 @@ async function prepare(deps: ChangeDeps, plan: Plan, progress: Progress): Promis
   if (after === undefined) return;
   // We may have been stopped for so long that what lies in these fields is in use by now.
   await progress.requireOurs();
-  // An instance that was taken for dead may have left something there.
-  if (own?.from !== undefined && own.to !== undefined)
-    await deps.data.unset(after.collection, freshFields(own.from, own.to));
+  // An instance that was considered dead may have left something there.
+  if (own?.from !== undefined && own.to !== undefined) await emptyFields(deps, own.from, own.to);
   for (const each of plan.fills) await fill(deps, plan, after, each, progress.add);
   const { build, drop } = indexChanges(plan);
   // MongoDB tells indexes apart by their keys: one that becomes unique must make room first.
@@ -310,9 +304,12 @@ async function notUnique(deps: ChangeDeps, plan: Plan, table: Table, spec: Index
   const { records, examples } = await deps.data.duplicates(table, fields);
   const names = fields.map((field) => memberIn(table, field)?.name ?? field).join(", ");
   const cost: Cost = {
-    ...{ what: plan.steps[0]?.what ?? "table.set", where: names, rows: records },
+    what: plan.steps[0]?.what ?? "table.set",
+    where: names,
+    rows: records,
     why: "would share their value with another record; make the values different first",
-    ...{ examples: examples.map((id) => idText(table, id)), confirmed: "impossible" },
+    examples: examples.map((id) => idText(table, id)),
+    confirmed: "impossible",
   };
-  return destructive([cost], null, false);
+  return destructive([cost], { hash: null, wasConfirmed: false });
 }

@@ -1,7 +1,8 @@
-// Knows which writes of this instance are under way, and by which catalog each began: a change of a table waits for them,
-// and so does a stop.
+// Knows which writes of this instance are in progress, and with which catalog each began: a change of a table waits for
+// them, and so does a stop.
 import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../catalog/catalog.js";
+import { until } from "../until.js";
 import type { CurrentCatalog } from "./current-catalog.js";
 
 /** How long a write waits for a table that is being changed, and how often it looks. */
@@ -33,18 +34,23 @@ export class WriteGate {
    * @throws AppError 503 when the change takes longer than a request may wait, or the gate is closed
    */
   async run<Result>(write: () => Promise<Result>): Promise<Result> {
-    const began = performance.now();
-    for (;;) {
+    let refusal: AppError | undefined;
+    const tryOnce = async () => {
+      // Not within `#attempt`: the change waits for writes in progress.
+      if (refusal !== undefined) await this.#catalogs.refresh();
       try {
-        return await this.#attempt(write);
+        return { result: await this.#attempt(write) };
       } catch (error) {
         if (!(error instanceof TableChanging)) throw error;
-        if (performance.now() - began > PATIENCE_MS) throw stillChanging(error.table);
+        refusal = stillChanging(error.table);
+        return false;
       }
-      // Outside of the attempt: the change waits for those that are under way.
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-      await this.#catalogs.refresh();
-    }
+    };
+    const tooLate = () => {
+      throw refusal;
+    };
+    const { result } = await until(tryOnce, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate });
+    return result;
   }
 
   /** Runs something that writes by no catalog, or through `run`: only a stop waits for it. */
@@ -58,7 +64,7 @@ export class WriteGate {
   }
 
   /**
-   * Lets no further write begin and waits for what is under way, also when its client has left and nobody else waits for
+   * Lets no further write begin and waits for those in progress, even if their client has left and nobody else waits for
    * it. A request of many writes ends between two of them.
    * @param patienceMs how long it waits
    */

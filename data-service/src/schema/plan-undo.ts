@@ -1,0 +1,177 @@
+// The last change of a table + all definitions as they are -> the change that takes it back, or the refusal. Asks no
+// records.
+import { AppError } from "@portico/shared/app-error";
+import { buildCatalog } from "../catalog/build-catalog.js";
+import type { Catalog } from "../catalog/catalog.js";
+import { diff, type Restore, restoration, same } from "../catalog/changes.js";
+import { memberElsewhere } from "../catalog/check-member.js";
+import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
+import { definitionJson } from "../catalog/merge-definition.js";
+import { revertChange } from "../catalog/revert-change.js";
+import type { Change } from "../mongo/change-store.js";
+import { checkChanged, completePlan, type Plan, type PlanDeps, requireOwnCollection } from "./plan-change.js";
+
+/**
+ * Plans `POST /svc_table/{id}/undo`.
+ * @param change the last change of the table that can be undone
+ * @throws AppError 409 when something else stands in its place now
+ */
+export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[], change: Change): Plan {
+  const existing = definitions.find((each) => each.id === change.table);
+  const wanted = beforeChange(definitions, existing, change);
+  const others = definitions.filter((each) => each.id !== change.table);
+  const after = fittingNow(() =>
+    checkChanged(deps, others, wanted, definitionJson(wanted), { ownIds: false }),
+  );
+  const catalog = buildCatalog(0, others, deps.systemTables);
+  requireOwnCollection(catalog, after);
+  requireOwnMembers(catalog, existing, after);
+  const fills =
+    existing === undefined ? [] : restoringFills(existing, after, [...others, ...deps.systemTables]);
+  const steps =
+    existing === undefined
+      ? [restoration(after)]
+      : diff(existing, after).steps.map((step) => ({ ...step, risks: [] }));
+  return completePlan(deps, definitions, { existing, after, steps, fills, undoes: change });
+}
+
+/** A former table was right by itself: whatever is wrong with it now conflicts with what was changed since. */
+function fittingNow(check: () => TableDefinition): TableDefinition {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "SCHEMA_ERROR") throw error;
+    throw new AppError("CONFLICT", { message: error.messages, cause: error });
+  }
+}
+
+/** The table without the change. @throws AppError 409 when a relation would come back whose target is gone */
+function beforeChange(
+  definitions: readonly TableDefinition[],
+  existing: TableDefinition | undefined,
+  change: Change,
+): TableDefinition {
+  const [before] = change.before;
+  if (before === undefined) throw new Error(`change ${change.id} has nothing to bring back`);
+  const later = change.after.find((each) => each.id === change.table);
+  const nameNow = (existing ?? before).name;
+  const names = new Map(
+    [...definitions, { id: change.table, name: nameNow }].map(({ id, name }) => [id, name]),
+  );
+  const then = byNamesOfNow(before, change, names);
+  const reverted =
+    existing === undefined || later === undefined
+      ? then
+      : revertChange(existing, { before: then, after: byNamesOfNow(later, change, names) });
+  const wanted = { ...reverted, relations: leadToItself(reverted, nameNow) };
+  const isGone = (each: RelationDefinition): boolean => {
+    const target = targetId(before, change, each);
+    return target !== undefined && !names.has(target);
+  };
+  requireTargets(existing, wanted, before.relations.filter(isGone));
+  return wanted;
+}
+
+/** The table that a relation led to when the change was made, as far as that was noted. */
+function targetId(
+  owner: TableDefinition,
+  { table, targets }: Change,
+  to: RelationDefinition,
+): string | undefined {
+  return to.table === owner.name ? table : targets?.[to.table];
+}
+
+/** A former definition whose relations name their tables as these are called now. @param names by id */
+function byNamesOfNow(
+  former: TableDefinition,
+  change: Change,
+  names: ReadonlyMap<string, string>,
+): TableDefinition {
+  const rename = (each: RelationDefinition): RelationDefinition => {
+    const name = names.get(targetId(former, change, each) ?? "");
+    return name === undefined ? each : { ...each, table: name };
+  };
+  return { ...former, relations: former.relations.map(rename) };
+}
+
+/** A relation of the table to itself goes with it when it has its former name again. */
+function leadToItself({ name, relations }: TableDefinition, formerName: string): RelationDefinition[] {
+  return relations.map((each) => (each.table === formerName ? { ...each, table: name } : each));
+}
+
+/** @param gone relations as they were whose target is gone; another table may have its name */
+function requireTargets(
+  existing: TableDefinition | undefined,
+  wanted: TableDefinition,
+  gone: readonly RelationDefinition[],
+): void {
+  const isThere = (relation: RelationDefinition): boolean =>
+    existing?.relations.some((each) => same(each, relation)) === true;
+  const lost = wanted.relations.filter((each) => gone.some(({ id }) => id === each.id) && !isThere(each));
+  if (lost.length === 0) return;
+  throw new AppError("CONFLICT", {
+    message: lost.map(
+      ({ name, table }) =>
+        `relations.${name}: the table "${table}" that it led to was deleted; undo that first.`,
+    ),
+    details: { relations: lost.map(({ name }) => name) },
+  });
+}
+
+/** What was written since the change lies in the later field only: it goes back, as far as it converts. */
+function restoringFills(
+  now: TableDefinition,
+  after: TableDefinition,
+  others: readonly TableDefinition[],
+): Restore[] {
+  const moved = <Member extends { readonly id: string }>(
+    then: readonly Member[],
+    current: readonly Member[],
+  ) =>
+    then.flatMap((to) => {
+      const from = current.find((each) => each.id === to.id);
+      const [later, former] = [now.storage.fields[to.id], after.storage.fields[to.id]];
+      const isMoved = from !== undefined && later !== undefined && former !== undefined && later !== former;
+      return isMoved ? [{ from, to, later, former }] : [];
+    });
+  const columns = moved(after.columns, now.columns).map(
+    ({ to, later, former }): Restore => ({ kind: "restore", member: to.id, later, former }),
+  );
+  const links = moved(after.relations, now.relations)
+    .filter(({ from, to }) => (from.table === now.name ? after.name : from.table) === to.table)
+    .filter(({ from, to }) => from.type !== to.type)
+    .flatMap(({ to, later, former }): Restore[] => {
+      const collection = [after, ...others].find(({ name }) => name === to.table)?.storage.collection;
+      if (collection === undefined) return [];
+      const list = to.type === "many-to-many";
+      return [{ kind: "restoreLinks", list, later, former, target: collection }];
+    });
+  return [...columns, ...links];
+}
+
+/**
+ * A schema file may have given the ids of members that were gone to another table, and in an adopted collection another
+ * member their field.
+ * @throws AppError 409
+ */
+function requireOwnMembers(
+  others: Catalog,
+  existing: TableDefinition | undefined,
+  after: TableDefinition,
+): void {
+  const known = new Set([...(existing?.columns ?? []), ...(existing?.relations ?? [])].map(({ id }) => id));
+  const back = [...after.columns, ...after.relations].filter(({ id }) => !known.has(id));
+  const taken = back.flatMap(({ id, name }) => {
+    const other = memberElsewhere(others, id);
+    return other === undefined ? [] : [`"${name}" has the id of "${other}" by now`];
+  });
+  const { fields } = after.storage;
+  const sharing = back.flatMap(({ id, name }) => {
+    const other = [...after.columns, ...after.relations].find(
+      (each) => each.id !== id && fields[each.id] === fields[id],
+    );
+    return other === undefined ? [] : [`"${name}" lay in the field that is that of "${other.name}" by now`];
+  });
+  const problems = [...taken, ...sharing];
+  if (problems.length > 0) throw new AppError("CONFLICT", { message: problems });
+}

@@ -1,0 +1,27 @@
+// What a change of tables that is in use makes of permission rules, for those who let them follow it in the database, and
+// for those who read them before.
+import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
+import type { CatalogStore } from "../mongo/catalog-store.js";
+import type { ChangeStore } from "../mongo/change-store.js";
+import type { RuleChange } from "../mongo/rule-store.js";
+import type { FitContext } from "../permission/check-rule.js";
+import { followRule } from "../permission/follow-rule.js";
+
+export interface RuleChangeDeps {
+  readonly catalogStore: Pick<CatalogStore, "load">;
+  readonly changes: Pick<ChangeStore, "find">;
+  readonly systemTables: readonly SystemTableDefinition[];
+  readonly context: FitContext;
+}
+
+/** @param id of a change whose lock is still held; undefined when there is none of that id */
+export async function ruleChangeOf(deps: RuleChangeDeps, id: string): Promise<RuleChange | undefined> {
+  const change = await deps.changes.find(id);
+  if (change === undefined) return undefined;
+  const changed = new Set([...change.before, ...change.after].map((each) => each.id));
+  const others = (await deps.catalogStore.load()).filter((each) => !changed.has(each.id));
+  const before = buildCatalog(0, [...others, ...change.before], deps.systemTables);
+  const after = buildCatalog(0, [...others, ...change.after], deps.systemTables);
+  const { undoes } = change;
+  return { id, undoes, decide: (rule) => followRule(rule, before, after, deps.context) };
+}
