@@ -68,7 +68,7 @@ function grantsNothing(
   return table.journal === true || (action !== "read" && [roles, permissions, tables].includes(table.name));
 }
 
-/** Links in other tables' records are written after the record is judged, so a check can't speak of them. */
+/** Links in other tables' records are written after the record is judged, so a check can't use them. */
 function checkedElsewhere(rule: JsonObject, table: Table, context: RuleContext): string[] {
   if (rule.check === undefined || rule.check === null) return [];
   try {
@@ -93,7 +93,13 @@ function relationsIn(predicate: AuthorizedPredicate): Relation[] {
 }
 
 const BARE: Rule = {
-  ...{ id: "", roleId: null, table: "", action: "read", filter: null, presets: null, check: null },
+  id: "",
+  roleId: null,
+  table: "",
+  action: "read",
+  filter: null,
+  presets: null,
+  check: null,
   fields: null,
 };
 
@@ -164,8 +170,16 @@ function valueProblem(path: string, column: Column, json: Json, variables: Varia
 
 /** A value of every type, to see whether what a variable holds can be compared with a column. */
 const SAMPLES: Partial<Record<ColumnType, Json>> = {
-  ...{ string: "x", text: "x", boolean: true, int: 1, float: 1, bigint: "1", decimal: "1" },
-  ...{ date: "2026-01-01", datetime: "2026-01-01T00:00:00.000Z", objectId: "000000000000000000000000" },
+  string: "x",
+  text: "x",
+  boolean: true,
+  int: 1,
+  float: 1,
+  bigint: "1",
+  decimal: "1",
+  date: "2026-01-01",
+  datetime: "2026-01-01T00:00:00.000Z",
+  objectId: "000000000000000000000000",
 };
 
 function sampleVariables(users: Table): Variables {

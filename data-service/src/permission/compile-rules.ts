@@ -29,7 +29,7 @@ export interface RuleContext {
   readonly maxDepth: number;
 }
 
-/** Everything, for the rules themselves: they may speak of columns that their subjects can't read. */
+/** Everything, for the rules themselves: they may use columns that their subjects can't read. */
 const UNRESTRICTED: ReadPolicy = {
   rows: ALWAYS,
   grants: [{ rows: ALWAYS, members: () => true }],
@@ -58,7 +58,7 @@ export function compileRule(rule: Rule, table: Table, context: RuleContext): Wri
   };
 }
 
-/** What a stored rule comes to. */
+/** The result of compiling a stored rule. */
 export interface Compiled {
   readonly grants: readonly WriteGrant[];
   /** Why it grants nothing. */

@@ -1,3 +1,4 @@
+// Permission rules follow renamed tables and columns, and lose what they granted by a name that is gone.
 import { describe, expect, it } from "@jest/globals";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Catalog } from "../catalog/catalog.js";
@@ -5,19 +6,31 @@ import type { ColumnDefinition, RelationDefinition, TableDefinition } from "../c
 import { type Followed, followNames, type RuleText } from "./follow-names.js";
 
 const column = (id: string, name = id): ColumnDefinition => ({
-  ...{ id, name, type: "string", required: false, default: null, unique: false, hidden: false },
-  ...{
-    readOnly: false,
-    encrypted: false,
-    searchable: false,
-    options: { values: [] },
-    rules: {},
-    description: null,
-  },
+  id,
+  name,
+  type: "string",
+  required: false,
+  default: null,
+  unique: false,
+  hidden: false,
+
+  readOnly: false,
+  encrypted: false,
+  searchable: false,
+  options: { values: [] },
+  rules: {},
+  description: null,
 });
 const relation = (id: string, table: string, inverse: string, name = id): RelationDefinition => ({
-  ...{ id, name, type: "many-to-one", table, inverse, required: false, onDelete: "SET NULL" },
-  ...{ counted: false, description: null },
+  id,
+  name,
+  type: "many-to-one",
+  table,
+  inverse,
+  required: false,
+  onDelete: "SET NULL",
+  counted: false,
+  description: null,
 });
 const table = (
   id: string,
@@ -25,8 +38,15 @@ const table = (
   relations: readonly RelationDefinition[] = [],
   name = id,
 ): TableDefinition => ({
-  ...{ id, name, description: null, singleton: false, idType: "objectId", columns, relations },
-  ...{ uniques: [], indexes: [] },
+  id,
+  name,
+  description: null,
+  singleton: false,
+  idType: "objectId",
+  columns,
+  relations,
+  uniques: [],
+  indexes: [],
   storage: {
     collection: id,
     fields: Object.fromEntries([...columns, ...relations].map((each) => [each.id, each.id])),
@@ -39,7 +59,11 @@ const notes = (columns = [column("title"), column("pay")], team = relation("team
   table("notes", columns, [team]);
 const before = catalog(teams, notes());
 const rule = (parts: Partial<RuleText>): RuleText => ({
-  ...{ table: "notes", filter: null, fields: null, presets: null, check: null },
+  table: "notes",
+  filter: null,
+  fields: null,
+  presets: null,
+  check: null,
   ...parts,
 });
 const renamed = (parts: Partial<RuleText>): Followed => ({ kind: "renamed", text: rule(parts) });

@@ -1,5 +1,5 @@
-// A permission rule after a change of tables: names that changed are changed in it, and what it grants by a name that is
-// gone is granted no more, so that nothing revives when another member takes the name (security row H12). Pure.
+// A permission rule after a change of tables: renamed members are renamed in it, and what it granted by a removed name
+// is no longer granted, so that nothing revives when another member takes the name (security row H12). Pure.
 import { type Catalog, type Table, targetOf } from "../catalog/catalog.js";
 import { isArray, isObject, type Json, type JsonObject } from "../json.js";
 import type { Rule } from "./rule.js";

@@ -1,4 +1,5 @@
-// What becomes of a permission rule with a change of tables: its names follow, and what would fit no more is off. Pure.
+// What a change of tables does to a permission rule: its names follow, and a rule that would no longer fit is switched
+// off. Pure.
 import type { Catalog } from "../catalog/catalog.js";
 import { type FitContext, misfits } from "./check-rule.js";
 import { type Followed, followNames, type StoredRule } from "./follow-names.js";

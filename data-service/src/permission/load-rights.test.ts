@@ -1,3 +1,4 @@
+// Callers share a view of what they may read as long as no rule tells them apart.
 import { describe, expect, it } from "@jest/globals";
 import { ANONYMOUS, type Principal } from "../principal.js";
 import { catalog, catalogOf, table } from "../query/library-fixture.js";
@@ -7,19 +8,31 @@ import type { Rule } from "./rule.js";
 const NOW = new Date("2026-05-06T07:08:09.010Z");
 const tables = { users: "svc_user", roles: "svc_role", permissions: "svc_permission", tables: "svc_table" };
 const BOOKS: Rule = {
-  ...{ id: "r", roleId: null, table: "books", action: "read", filter: null, fields: null, presets: null },
+  id: "r",
+  roleId: null,
+  table: "books",
+  action: "read",
+  filter: null,
+  fields: null,
+  presets: null,
   check: null,
 };
 
 const user = (userId: string, roleId: string | null, isRootAdmin = false): Principal => ({
-  ...{ kind: "user", userId, sessionId: "s", roleId, isRootAdmin },
+  kind: "user",
+  userId,
+  sessionId: "s",
+  roleId,
+  isRootAdmin,
 });
 /** The rules that are there, as a store that keeps them for a while gives them. */
 const rightsUnder = (byRole: ReadonlyMap<string | null, readonly Rule[]>) =>
   loadRights({
-    rules: { of: async (roleId) => byRole.get(roleId) ?? [] },
+    rules: { of: async (roleId) => ({ rules: byRole.get(roleId) ?? [], change: undefined }) },
     userRecord: async () => null,
-    ...{ clock: { now: () => NOW }, tables, maxDepth: 7 },
+    clock: { now: () => NOW },
+    tables,
+    maxDepth: 7,
   });
 
 describe("a view of what may be read", () => {

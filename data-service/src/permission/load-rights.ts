@@ -1,16 +1,16 @@
-// Principal -> Rights: fetches the rules, and the caller's record where a rule speaks of it.
+// Principal -> Rights: fetches the rules, and the caller's record if a rule uses it.
 
 import type { Clock } from "@portico/shared/clock";
 import { getOrMake } from "../get-or-make.js";
 import type { JsonObject } from "../json.js";
 import { ANONYMOUS, type Principal } from "../principal.js";
 import { type ProtectedTables, Rights, type Views } from "./rights.js";
-import type { Rule } from "./rule.js";
+import type { Rule, RuleSet } from "./rule.js";
 import { variablesIn } from "./variables.js";
 
 export interface LoadRightsDeps {
-  readonly rules: { of(roleId: string | null): Promise<readonly Rule[]> };
-  /** The user's record as rules may speak of it. */
+  readonly rules: { of(roleId: string | null): Promise<RuleSet> };
+  /** The user's record as rules may use it. */
   readonly userRecord: (userId: string) => Promise<JsonObject | null>;
   readonly clock: Clock;
   readonly tables: ProtectedTables;
@@ -26,7 +26,11 @@ export interface LoadRights {
 
 export function loadRights({ rules, userRecord, ...deps }: LoadRightsDeps): LoadRights {
   const contextOf = (principal: Principal, roleId: string | null) => ({
-    ...{ principal, roleId, tables: deps.tables, maxDepth: deps.maxDepth, now: deps.clock.now() },
+    principal,
+    roleId,
+    tables: deps.tables,
+    maxDepth: deps.maxDepth,
+    now: deps.clock.now(),
   });
   const factsOf = rememberFacts();
   const load = async (principal: Principal): Promise<Rights> => {
@@ -34,15 +38,15 @@ export function loadRights({ rules, userRecord, ...deps }: LoadRightsDeps): Load
     const context = contextOf(principal, principal.roleId);
     if (principal.isRootAdmin)
       return new Rights({ ...context, rules: FOR_ROOT, user: null, views: factsOf(FOR_ROOT).views });
-    const mine = await rules.of(principal.roleId);
+    const { rules: mine, change } = await rules.of(principal.roleId);
     const { speaksOfUser, views } = factsOf(mine);
     const user = speaksOfUser ? await userRecord(principal.userId) : null;
-    return new Rights({ ...context, rules: mine, user, views });
+    return new Rights({ ...context, rules: mine, change, user, views });
   };
   load.ofRole = async (roleId: string | null): Promise<Rights> => {
-    const mine = await rules.of(roleId);
+    const { rules: mine, change } = await rules.of(roleId);
     const { views } = factsOf(mine);
-    return new Rights({ ...contextOf(ANONYMOUS, roleId), rules: mine, user: null, views });
+    return new Rights({ ...contextOf(ANONYMOUS, roleId), rules: mine, change, user: null, views });
   };
   return load;
 }

@@ -73,7 +73,7 @@ export class ReadView {
     return found(table, member.name, "show") !== undefined;
   }
 
-  /** Whether the caller may hear of the other end of a relation that a rule lets them write. */
+  /** Whether the caller may know the other end of a relation that a rule lets them write. */
   mayLink(table: Table, relation: Relation): boolean {
     return (
       this.relation(table, relation.name, "show") !== undefined ||
@@ -128,8 +128,8 @@ export class ReadView {
 }
 
 /**
- * Whether a member is shown in every row that the grants let see. Only then can it be compared: where it is hidden in some
- * rows, a comparison would tell what it is there.
+ * Whether a member is shown in every row that the grants let see. Only then can it be compared: where it is hidden in
+ * some rows, a comparison would tell what it is there.
  */
 function isShownAlways(table: Table, grants: readonly ReadGrant[], member: Column | Relation): boolean {
   return (

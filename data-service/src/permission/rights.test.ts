@@ -15,7 +15,11 @@ import type { Rule } from "./rule.js";
 const USER_ID = "65a000000000000000000001";
 const ROLE_ID = "65a000000000000000000002";
 const user = (isRootAdmin: boolean): Principal & { kind: "user" } => ({
-  ...{ kind: "user", userId: USER_ID, sessionId: "s", roleId: ROLE_ID, isRootAdmin },
+  kind: "user",
+  userId: USER_ID,
+  sessionId: "s",
+  roleId: ROLE_ID,
+  isRootAdmin,
 });
 const definitions: SystemTableDefinition[] = systemTables("svc_");
 const system = buildCatalog(1, [], definitions);
@@ -34,13 +38,24 @@ const NOW = new Date("2026-05-06T07:08:09.010Z");
 const tables = { users: "svc_user", roles: "svc_role", permissions: "svc_permission", tables: "svc_table" };
 
 const rule = (parts: Partial<Rule>): Rule => ({
-  ...{ id: "r", roleId: null, table: "books", action: "read", filter: null, fields: null, presets: null },
+  id: "r",
+  roleId: null,
+  table: "books",
+  action: "read",
+  filter: null,
+  fields: null,
+  presets: null,
   check: null,
   ...parts,
 });
 const rights = (principal: Principal, rules: Partial<Rule>[], record: JsonObject | null = null): Rights =>
   new Rights({
-    ...{ principal, rules: rules.map(rule), user: record, now: NOW, tables, maxDepth: 7 },
+    principal,
+    rules: rules.map(rule),
+    user: record,
+    now: NOW,
+    tables,
+    maxDepth: 7,
     roleId: principal.kind === "user" ? principal.roleId : null,
   });
 const viewOf = (rules: Partial<Rule>[], principal: Principal = user(false)): ReadView =>
@@ -338,5 +353,24 @@ describe("a rule that is saved", () => {
     ],
   ])("%j", (parts, expected) => {
     expect(problems(parts)).toEqual(expected);
+  });
+});
+
+describe("rules that speak of the names of another moment than the catalog", () => {
+  const after = (id: string): Catalog => ({ ...all, change: { id, isFollowed: true } });
+  const books = all.tables.get("books");
+
+  it("grant nothing, and don't refuse for good either", () => {
+    if (books === undefined) throw new Error("no books");
+    const mine = rights(user(false), [{}]);
+    expect(mine.view(all).mayRead(books)).toBe(true);
+    expect(() => mine.require(after("renamed"), books, "read")).toThrow(
+      expect.objectContaining({ code: "SERVICE_UNAVAILABLE" }),
+    );
+  });
+
+  it("don't concern root admins", () => {
+    if (books === undefined) throw new Error("no books");
+    expect(() => rights(user(true), []).require(after("renamed"), books, "read")).not.toThrow();
   });
 });

@@ -1,6 +1,6 @@
-// Who may do what: a caller and the rules that concern them -> policies for every road. Pure.
+// Who may do what: a caller and the rules that concern them -> policies for every action. Pure.
 
-import { AppError } from "@portico/shared/app-error";
+import { AppError, unavailable } from "@portico/shared/app-error";
 import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
@@ -26,7 +26,9 @@ export interface RightsContext {
   readonly roleId: string | null;
   /** Enabled rules of the caller's role and of everyone. */
   readonly rules: readonly Rule[];
-  /** The caller's own record, where a rule speaks of it. */
+  /** The latest change of tables whose names the rules speak of. */
+  readonly change?: string | undefined;
+  /** The caller's own record, if a rule uses it. */
   readonly user: JsonObject | null;
   readonly now: Date;
   readonly tables: ProtectedTables;
@@ -46,7 +48,7 @@ const isOpen = (member: Column | Relation): boolean => !("hidden" in member && m
 export class Rights {
   readonly #context: RightsContext;
   readonly #views: Views;
-  /** What rules come to, by table and action: a request asks several times, and a shared view for as long as it lives. */
+  /** The compiled rules, by table and action: a request asks several times, and a shared view for as long as it lives. */
   readonly #compiled = new WeakMap<Table, Map<Action, readonly WriteGrant[]>>();
 
   constructor(context: RightsContext) {
@@ -56,6 +58,11 @@ export class Rights {
 
   get isRoot(): boolean {
     return isRoot(this.#context.principal);
+  }
+
+  /** What `$now` stands for. */
+  get now(): Date {
+    return this.#context.now;
   }
 
   /** What the caller may read, as the query language looks it up. */
@@ -76,7 +83,7 @@ export class Rights {
     return (table) => {
       if (table.name !== users && table.name !== roles) return others(table);
       const id = table.name === users ? principal.userId : principal.roleId;
-      // Whoever has no role may see that there is none.
+      // A user without a role may see that they have none.
       const own: ReadGrant = { rows: id === null ? NEVER : rowOf(table, id), members: isOpen };
       return readPolicy([own, ...(others(table)?.grants ?? [])]);
     };
@@ -108,6 +115,7 @@ export class Rights {
   }
 
   #grants(catalog: Catalog, table: Table, action: Action): readonly WriteGrant[] {
+    this.#requireNamesOf(catalog);
     const byAction = this.#compiled.get(table) ?? new Map<Action, readonly WriteGrant[]>();
     this.#compiled.set(table, byAction);
     const known = byAction.get(action);
@@ -117,9 +125,13 @@ export class Rights {
     return grants;
   }
 
-  /** The rules that concern an action on a table, each with what it comes to for this caller. */
+  /**
+   * The rules that concern an action on a table, each with its result for this caller.
+   * @throws AppError 503 when the names of the catalog are not those that the rules speak of
+   */
   explain(catalog: Catalog, table: Table, action: Action): ({ rule: Rule } & Compiled)[] {
     const { rules, principal, roleId, user, now, maxDepth, tables } = this.#context;
+    this.#requireNamesOf(catalog);
     const mine = rules.filter((rule) => rule.table === table.name && rule.action === action);
     const users = catalog.tables.get(tables.users);
     if (users === undefined || table.journal || (action !== "read" && isRootOnly(table, tables))) return [];
@@ -131,6 +143,11 @@ export class Rights {
       const spared = guarded ? grants.flatMap((grant) => sparing(grant, table, principal)) : grants;
       return { rule, grants: spared, ...why };
     });
+  }
+
+  #requireNamesOf(catalog: Catalog): void {
+    if (this.#context.rules.length > 0 && catalog.change?.id !== this.#context.change)
+      throw unavailable("Tables have just been changed; try again.", 1);
   }
 }
 

@@ -20,3 +20,10 @@ export interface Rule {
   /** What the written record must satisfy. */
   readonly check: Json | null;
 }
+
+/** Rules as they were at one moment. */
+export interface RuleSet {
+  readonly rules: readonly Rule[];
+  /** The latest change of tables whose names they speak of; undefined before the first. */
+  readonly change: string | undefined;
+}

@@ -61,7 +61,8 @@ export function readableTables(tables: readonly VisibleTable[]): VisibleTable[] 
       ? []
       : [
           {
-            ...{ table, actions: { read } },
+            table,
+            actions: { read },
             columns: columns.map((each) => ({ ...each, ...still })).filter(isVisible),
             relations: relations.map((each) => ({ ...each, ...still })).filter(isVisible),
           },

@@ -101,7 +101,7 @@ export type AuthorizedPredicate =
 
 export const ALWAYS: Constant = { kind: "always" };
 export const NEVER: Constant = { kind: "never" };
-/** What a comparison with a missing value comes to: neither it nor its negation lets a record through. */
+/** The result of a comparison with a missing value: neither it nor its negation lets a record through. */
 export const UNKNOWN: Constant = { kind: "unknown" };
 
 /** One step of a to-one chain in a sort key. */

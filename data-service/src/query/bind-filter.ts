@@ -21,7 +21,7 @@ export interface FilterContext {
 }
 
 const LOGICAL = ["_and", "_or", "_not"];
-/** The operators that a relation takes directly: they speak of the related id. */
+/** The operators that a relation takes directly: they apply to the related id. */
 export const ON_RELATIONS = ["_eq", "_neq", "_in", "_not_in", "_nin", "_is_null", "_is_not_null"];
 
 /** Counts comparisons over one whole filter. */
@@ -201,11 +201,4 @@ function bindRelated(name: string, operand: Json, target: Table, scope: Scope, p
     );
   }
   return bindComparison(target.idColumn, name, operand, scope, path);
-}
-
-/** The filter object of the bracket form counts like JSON text of the same length. */
-export function checkFilterLength(characters: number, path: Path): void {
-  if (characters > LIMITS.filterCharacters) {
-    throw refuse(path, `is longer than ${LIMITS.filterCharacters} characters`);
-  }
 }

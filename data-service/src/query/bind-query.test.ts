@@ -91,7 +91,9 @@ describe("fields and deep", () => {
     };
     const [author, reviews] = bind({ fields: "author", deep }).root.children;
     expect(reviews?.node).toMatchObject({
-      ...{ limit: 3, skip: 3, filter: { kind: "test", test: { op: "eq", value: 5 } } },
+      limit: 3,
+      skip: 3,
+      filter: { kind: "test", test: { op: "eq", value: 5 } },
       sort: [
         { kind: "column", descending: true },
         { kind: "column", descending: false },

@@ -17,6 +17,7 @@ import { bindFilter } from "./bind-filter.js";
 import type { Parameters } from "./parameters.js";
 import { notComparable, type Path, refuse, unknownField } from "./refuse.js";
 import { type FieldScope, parseFields } from "./syntax/fields.js";
+import { parseFormat } from "./syntax/format.js";
 import { parseMeta, parsePaging } from "./syntax/paging.js";
 import { parseSort, type SortSyntax } from "./syntax/sort.js";
 
@@ -33,6 +34,8 @@ interface Scope {
   readonly table: Table;
   /** Relations passed on the way here. */
   readonly depth: number;
+  /** A relation without a limit of its own shows all its records, and not the first few: in files, which are whole. */
+  readonly whole: boolean;
 }
 
 type Node = ReadNode<Predicate, null>;
@@ -42,7 +45,8 @@ type Node = ReadNode<Predicate, null>;
  * @throws AppError 400 naming parameter and path
  */
 export function bindQuery(parameters: Parameters, table: Table, view: ReadView, limits: QueryLimits): Query {
-  const scope: Scope = { view, limits, table, depth: 0 };
+  const whole = parseFormat(parameters.format) !== undefined;
+  const scope: Scope = { view, limits, table, depth: 0, whole };
   const filter = { view, maxDepth: limits.maxDepth, fromText: parameters.filterFromText };
   return {
     root: {
@@ -64,15 +68,19 @@ export function bindRecordShape(
   view: ReadView,
   limits: QueryLimits,
 ): Node {
-  const scope: Scope = { view, limits, table, depth: 0 };
+  const scope: Scope = { view, limits, table, depth: 0, whole: false };
   return { ...bindShape(parameters, scope), filter: ALWAYS, sort: [], limit: 1, skip: 0 };
 }
 
 type Shape = Pick<Node, "table" | "rule" | "columns" | "children">;
 
 function bindShape(parameters: Pick<Parameters, "fields" | "deep">, scope: Scope): Shape {
-  const fields = parameters.fields === undefined ? undefined : parseFields(parameters.fields, "fields");
+  const fields = parameters.fields === undefined ? undefined : fieldsOf(parameters.fields, "fields", scope);
   return bindSelection(fields, parameters.deep, scope, { fields: "fields", deep: "deep" });
+}
+
+function fieldsOf(given: Json, path: Path, { depth, limits }: Scope): FieldScope {
+  return parseFields(given, path, { depth, maxDepth: limits.maxDepth });
 }
 
 interface Places {
@@ -219,12 +227,12 @@ function bindChild(
   const places = { fields: at.fields, deep: `${at.deep}.${relation.name}.deep` };
   const here = `${at.deep}.${relation.name}`;
   const below: Scope = { ...scope, table: target, depth: scope.depth + 1 };
-  // What nobody has named is no depth: its id is part of what the record itself shows.
+  // A relation that was not named does not count as depth: its id is part of what the record itself shows.
   if (inner !== "implied") requireDepth(relation, below, given === undefined ? at.fields : here);
   const setting = given ?? {};
   const replaced = setting.fields !== undefined && typeof inner === "object" ? inner : undefined;
   if (replaced !== undefined) checkDropped(replaced, { relation, target }, scope, at);
-  const own = setting.fields === undefined ? inner : parseFields(setting.fields, `${here}.fields`);
+  const own = setting.fields === undefined ? inner : fieldsOf(setting.fields, `${here}.fields`, below);
   const ownPlaces = setting.fields === undefined ? places : { ...places, fields: `${here}.fields` };
   const shape =
     own === "id" || own === "implied"
@@ -232,7 +240,11 @@ function bindChild(
       : bindSelection(own, setting.deep, below, ownPlaces);
   const filter = { view: scope.view, maxDepth: scope.limits.maxDepth - below.depth, fromText: false };
   const paging = relation.many
-    ? parsePaging(setting, (name) => `${here}.${name}`, scope.limits.maxLimit)
+    ? parsePaging(
+        scope.whole ? { limit: 0, ...setting } : setting,
+        (name) => `${here}.${name}`,
+        scope.limits.maxLimit,
+      )
     : { limit: 1, skip: 0 };
   return {
     relation,
@@ -260,13 +272,11 @@ function checkDropped(fields: FieldScope, { relation, target }: Step, scope: Sco
 /** `{"id":…}`, with whatever deep loads below it. */
 function idOnly(target: Table, deep: Json | undefined, scope: Scope, at: Places): Shape {
   const names: FieldScope = {
-    ...{
-      names: new Set(["id"]),
-      excluded: new Set<string>(),
-      star: false,
-      nested: new Map(),
-      positive: true,
-    },
+    names: new Set(["id"]),
+    excluded: new Set<string>(),
+    star: false,
+    nested: new Map(),
+    positive: true,
   };
   return { ...bindSelection(names, deep, scope, at), table: target };
 }
@@ -310,7 +320,7 @@ function bindSortPath(segments: readonly string[], descending: boolean, scope: S
       const hint = `_max(${segment}.${segments.at(-1)})`;
       throw refuse(
         path,
-        `"${segments.join(".")}" goes through the to-many relation "${segment}"; use ${hint} or _count(${segment})`,
+        `"${segments.join(".").slice(0, 64)}" goes through the to-many relation "${segment}"; use ${hint} or _count(${segment})`,
       );
     }
     steps.push(step);

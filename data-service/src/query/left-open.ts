@@ -1,7 +1,7 @@
 // What a variable without a value does to the conditions around it. Pure.
 import type { Predicate } from "./ast.js";
 
-/** Does it hang on something unknown, whatever the records are like? Only the variables of rules leave anything so. */
+/** Does it depend on something unknown, whatever the records are like? Only variables of rules can cause that. */
 export function isLeftOpen(predicate: Predicate): boolean {
   switch (predicate.kind) {
     case "unknown":
@@ -22,16 +22,16 @@ export function isLeftOpen(predicate: Predicate): boolean {
 
 /** Is this its truth for every record there could be? */
 function isAlways(predicate: Predicate, truth: boolean): boolean {
-  return has(predicate, truth, false);
+  return has(predicate, truth, { byRecord: false });
 }
 
 /** Is there a record that could give it this truth? */
 export function canBe(predicate: Predicate, truth: boolean): boolean {
-  return has(predicate, truth, true);
+  return has(predicate, truth, { byRecord: true });
 }
 
-/** @param byRecord what to answer for whatever depends on the record */
-function has(predicate: Predicate, truth: boolean, byRecord: boolean): boolean {
+/** @param otherwise what to answer for whatever depends on the record */
+function has(predicate: Predicate, truth: boolean, otherwise: { readonly byRecord: boolean }): boolean {
   switch (predicate.kind) {
     case "always":
       return truth;
@@ -40,17 +40,19 @@ function has(predicate: Predicate, truth: boolean, byRecord: boolean): boolean {
     case "unknown":
       return false;
     case "not":
-      return has(predicate.of, !truth, byRecord);
+      return has(predicate.of, !truth, otherwise);
     case "and":
     case "or": {
       const needsAll = (predicate.kind === "and") === truth;
-      const each = (part: Predicate): boolean => has(part, truth, byRecord);
+      const each = (part: Predicate): boolean => has(part, truth, otherwise);
       return needsAll ? predicate.of.every(each) : predicate.of.some(each);
     }
     case "related":
       // Without related records a to-many relation is false, and a to-one relation neither true nor false.
-      return byRecord && ((predicate.relation.many && !truth) || has(predicate.where, truth, true));
+      return (
+        otherwise.byRecord && ((predicate.relation.many && !truth) || has(predicate.where, truth, otherwise))
+      );
     default:
-      return byRecord;
+      return otherwise.byRecord;
   }
 }

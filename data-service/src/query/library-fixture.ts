@@ -13,7 +13,8 @@ const COLORS = { values: ["red", "green"] };
 
 const TABLES: readonly JsonObject[] = [
   {
-    ...{ name: "authors", idType: "int" },
+    name: "authors",
+    idType: "int",
     columns: [
       { name: "name", type: "string" },
       { name: "born", type: "int" },
@@ -21,13 +22,15 @@ const TABLES: readonly JsonObject[] = [
     relations: [{ name: "mentor", type: "many-to-one", table: "authors", inverse: "pupils" }],
   },
   {
-    ...{ name: "profiles", idType: "int" },
+    name: "profiles",
+    idType: "int",
     columns: [{ name: "bio", type: "text" }],
     relations: [{ name: "author", type: "one-to-one", table: "authors", inverse: "profile" }],
   },
   { name: "tags", columns: [{ name: "label", type: "string" }] },
   {
-    ...{ name: "books", idType: "int" },
+    name: "books",
+    idType: "int",
     columns: [
       ...[
         { name: "title", type: "string" },
@@ -45,7 +48,8 @@ const TABLES: readonly JsonObject[] = [
     ],
   },
   {
-    ...{ name: "reviews", idType: "int" },
+    name: "reviews",
+    idType: "int",
     columns: [
       { name: "text", type: "text" },
       { name: "stars", type: "int" },
@@ -53,9 +57,11 @@ const TABLES: readonly JsonObject[] = [
     relations: [{ name: "book", type: "many-to-one", table: "books", inverse: "reviews", required: true }],
   },
   {
-    ...{ name: "samples", idType: "int" },
+    name: "samples",
+    idType: "int",
     columns: COLUMN_TYPE_NAMES.map((type) => ({
-      ...{ name: `the_${type}`, type },
+      name: `the_${type}`,
+      type,
       ...(type === "enum" || type === "enumList" ? { options: COLORS } : {}),
     })),
   },

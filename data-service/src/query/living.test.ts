@@ -1,3 +1,4 @@
+// Reads find living records, deleted ones or both, as they ask.
 import { describe, expect, it } from "@jest/globals";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "./ast.js";
 import { catalogOf } from "./library-fixture.js";

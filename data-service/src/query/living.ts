@@ -1,4 +1,4 @@
-// Which records of a table there are: those that were deleted and are kept are none, unless somebody asks for them. Pure.
+// Which records of a table exist: deleted ones that are kept don't, unless somebody asks for them. Pure.
 import type { Table } from "../catalog/catalog.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "./ast.js";
 
@@ -7,7 +7,7 @@ export type State = "living" | "deleted" | "all";
 
 /**
  * The rows, in one state. This is a row rule like any other, put where row rules are, so that a deleted record is absent
- * on every road. A table that keeps no deleted records has living ones alone, and its rows stay as they are.
+ * everywhere. A table that keeps no deleted records has only living ones, and its rows stay as they are.
  */
 export function inState(table: Table, rows: AuthorizedPredicate, state: State): AuthorizedPredicate {
   const { deletedAt } = table;

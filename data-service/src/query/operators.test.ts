@@ -14,14 +14,36 @@ const TEXT = [...ORDER, "_contains", "_icontains", "_starts_with", "_ends_with"]
 
 /** A value of each type, as JSON. */
 const VALUES: Readonly<Record<DeclaredType, Json>> = {
-  ...{ string: "a", text: "a", int: 1, bigint: "1", float: 1.5, decimal: "1.50", boolean: true },
-  ...{ date: "2024-02-29", datetime: "2024-02-29T12:00:00Z", enum: "red", enumList: ["red"], json: { a: 1 } },
-  ...{ uuid: "0190163d-8694-739b-aea5-966c26f8ad91", objectId: "65a000000000000000000000" },
+  string: "a",
+  text: "a",
+  int: 1,
+  bigint: "1",
+  float: 1.5,
+  decimal: "1.50",
+  boolean: true,
+  date: "2024-02-29",
+  datetime: "2024-02-29T12:00:00Z",
+  enum: "red",
+  enumList: ["red"],
+  json: { a: 1 },
+  uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
+  objectId: "65a000000000000000000000",
 };
 
 const TAKES: Readonly<Record<DeclaredType, readonly string[]>> = {
-  ...{ string: TEXT, text: TEXT, int: ORDER, bigint: ORDER, float: ORDER, decimal: ORDER, boolean: EQUALITY },
-  ...{ date: ORDER, datetime: ORDER, enum: ORDER, uuid: ORDER, objectId: ORDER, json: NULL_TESTS },
+  string: TEXT,
+  text: TEXT,
+  int: ORDER,
+  bigint: ORDER,
+  float: ORDER,
+  decimal: ORDER,
+  boolean: EQUALITY,
+  date: ORDER,
+  datetime: ORDER,
+  enum: ORDER,
+  uuid: ORDER,
+  objectId: ORDER,
+  json: NULL_TESTS,
   enumList: [...NULL_TESTS, "_contains", "_icontains"],
 };
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import fc from "fast-check";
 import { json, refusalOf } from "./library-fixture.js";
-import { type OwnName, parametersOfBody, readCall, readParameters } from "./parameters.js";
+import { type OwnName, PARAMETERS, parametersOfBody, readCall, readParameters } from "./parameters.js";
 
 describe("parameters of an address", () => {
   it.each<[search: string, parameters: object]>([
@@ -14,7 +14,7 @@ describe("parameters of an address", () => {
     ["deep={}&aggregate={}", { deep: {}, aggregate: {}, filterFromText: false }],
     ["filter[a][_eq]=1&sort=-a", { filter: { a: { _eq: "1" } }, sort: "-a", filterFromText: true }],
     ["filter%5Ba%5D=1", { filter: { a: "1" }, filterFromText: true }],
-    ["utm=1&utm=2&x[y]=1&Filter=x&$where=1", { filterFromText: false }],
+    ["utm=1&utm=2&x[y]=1&filtered=x&$where=1&_=1", { filterFromText: false }],
   ])("%s", (search, parameters) => {
     expect(readParameters(search)).toEqual(parameters);
   });
@@ -66,6 +66,30 @@ describe("parameters of an address", () => {
   ])("refuses %s where %j applies", (search, own, message) => {
     expect(refusalOf(() => readCall(search, [], own))).toBe(message);
   });
+
+  it.each<[search: string, name: string, meant: string]>([
+    ["dryrun=true", "dryrun", "dryRun"],
+    ["dry_run=true", "dry_run", "dryRun"],
+    ["Dry-Run", "Dry-Run", "dryRun"],
+    ["dryRuns=true", "dryRuns", "dryRun"],
+    ["Filter={}", "Filter", "filter"],
+    ["filters[a]=1", "filters", "filter"],
+    ["field=id", "field", "fields"],
+    ["_limit=1", "_limit", "limit"],
+    ["p%41ge=1", "pAge", "page"],
+  ])("refuses %s, which is one of ours misspelt, wherever it would apply", (search, name, meant) => {
+    for (const allowed of [[], PARAMETERS])
+      expect(refusalOf(() => readCall(search, allowed, ["dryRun"]))).toBe(
+        `${name}: is no parameter; did you mean "${meant}"?`,
+      );
+  });
+
+  it.each(["fieldss", "filtering", "deletedAt", "sort2", "from to", "s", "", "-_"])(
+    "passes %j over, which is not ours by any spelling",
+    (name) => {
+      expect(readParameters(`${name}=1`)).toEqual({ filterFromText: false });
+    },
+  );
 
   it("takes switches, which are off unless they are named, and words", () => {
     const { parameters, isOn, textOf } = readCall(
@@ -125,6 +149,10 @@ describe("parameters of a QUERY body", () => {
     ['{"filterFromText":true}', /^filterFromText: is no parameter; /],
     [`{"filter":${"[".repeat(100)}${"]".repeat(100)}}`, /^body: nests deeper than 100 levels$/],
     [`{"filter":"${"x".repeat(8_191)}"}`, /^filter: is longer than 8192 characters$/],
+    [`{"fields":"${"a.".repeat(400_000)}a"}`, /^fields: is longer than 8192 characters$/],
+    [`{"sort":["${"x".repeat(8_191)}"]}`, /^sort: is longer than 8192 characters$/],
+    [`{"meta":${JSON.stringify(Array(800).fill("totalCount"))}}`, /^meta: is longer than 8192 characters$/],
+    [`{"${"x".repeat(8_192)}":1}`, /^x{64}: is no parameter; /],
   ])("refuses %.40s", (body, message) => {
     expect(refusalOf(() => parametersOfBody(json(body)))).toMatch(message);
   });

@@ -1,33 +1,19 @@
 // Address text -> the query's parameters, each at most once, decoded strictly, JSON parsed and measured.
-import { isObject, type Json, type JsonObject, nestsDeeperThan } from "../json.js";
+import {
+  type OwnName,
+  ownParameters,
+  PARAMETERS,
+  type ParameterName,
+  SWITCHES,
+  type SwitchName,
+} from "@portico/shared/own-parameters";
+import { isObject, type Json, nestsDeeperThan } from "../json.js";
 import { repeatedName } from "../repeated-name.js";
-import { checkFilterLength } from "./bind-filter.js";
 import { LIMITS } from "./limits.js";
-import { refuse } from "./refuse.js";
+import { type Path, refuse } from "./refuse.js";
 import { parseBrackets } from "./syntax/bracket.js";
 
-export const PARAMETERS = [
-  "fields",
-  "filter",
-  "sort",
-  "limit",
-  "page",
-  "meta",
-  "deep",
-  "aggregate",
-  "explain",
-  "format",
-  "deleted",
-] as const;
-export type ParameterName = (typeof PARAMETERS)[number];
-
-/** What a call is told besides a query: taken where it says so, and refused everywhere else. */
-const SWITCHES = ["dryRun", "permanent", "recursive", "flat"] as const;
-const WORDS = ["confirm", "from"] as const;
-export type SwitchName = (typeof SWITCHES)[number];
-export type OwnName = SwitchName | (typeof WORDS)[number];
-
-const NAMES = [...PARAMETERS, ...SWITCHES, ...WORDS];
+export { type OwnName, PARAMETERS };
 
 /** What the address of a call says. */
 export interface Call<Own extends OwnName> {
@@ -81,15 +67,10 @@ export function readCall<Own extends OwnName>(
   const values = new Map<ParameterName | OwnName, string>();
   const brackets: [key: string, value: string][] = [];
   const applying: readonly string[] = [...allowed, ...own];
-  for (const pair of search.split("&")) {
-    if (pair === "") continue;
-    const [key, value] = decodePair(pair);
-    const bracket = key.indexOf("[");
-    const name = nameOf(bracket < 0 ? key : key.slice(0, bracket));
-    if (name === undefined) continue;
+  for (const { name, key, value } of ownParameters(search)) {
     // Ignored, it would have made a delete of what was meant as a look.
     if (!applying.includes(name)) throw refuse(name, "does not apply to this call");
-    if (bracket >= 0) brackets.push([key, value]);
+    if (key !== name) brackets.push([key, value]);
     else if (values.has(name)) throw refuse(name, "is given twice");
     else values.set(name, value);
   }
@@ -105,27 +86,8 @@ function requireSwitch(name: SwitchName, value = "false"): void {
   if (value !== "true" && value !== "false") throw refuse(name, "must be true or false");
 }
 
-function nameOf(text: string): ParameterName | OwnName | undefined {
-  return NAMES.find((each) => each === text);
-}
-
 function parameterName(text: string): ParameterName | undefined {
   return PARAMETERS.find((each) => each === text);
-}
-
-function decodePair(pair: string): [string, string] {
-  const equals = pair.indexOf("=");
-  const key = equals < 0 ? pair : pair.slice(0, equals);
-  const value = equals < 0 ? "" : pair.slice(equals + 1);
-  try {
-    return [decodeText(key), decodeText(value)];
-  } catch {
-    throw refuse(key.slice(0, 64), "is not valid percent-encoded UTF-8");
-  }
-}
-
-function decodeText(text: string): string {
-  return decodeURIComponent(text.replaceAll("+", " "));
 }
 
 function assemble(
@@ -135,13 +97,15 @@ function assemble(
   const parameters: Record<string, Json> = {};
   for (const name of PARAMETERS) {
     const text = values.get(name);
-    if (text !== undefined) parameters[name] = JSON_PARAMETERS.includes(name) ? parseJson(name, text) : text;
+    if (text === undefined) continue;
+    checkLength(text.length, name);
+    parameters[name] = JSON_PARAMETERS.includes(name) ? parseJson(name, text) : text;
   }
   if (brackets.length === 0) return { ...parameters, filterFromText: false };
   const stray = brackets.find(([key]) => !key.startsWith("filter["));
   if (stray !== undefined) throw refuse(stray[0].slice(0, 64), "only filter has a bracket form");
   if (values.has("filter")) throw refuse("filter", "is given twice, as JSON and in bracket form");
-  checkFilterLength(
+  checkLength(
     brackets.reduce((sum, [key, value]) => sum + key.length + value.length, 0),
     "filter",
   );
@@ -149,7 +113,6 @@ function assemble(
 }
 
 function parseJson(name: ParameterName, text: string): Json {
-  checkFilterLength(text.length, name);
   const json = tryParse(name, text);
   if (nestsDeeperThan(json, LIMITS.jsonDepth))
     throw refuse(name, `nests deeper than ${LIMITS.jsonDepth} levels`);
@@ -187,16 +150,16 @@ export function parametersOfBody(body: Json): Parameters {
   if (!isObject(body)) throw refuse("body", "must be a JSON object with the parameters of the query");
   if (nestsDeeperThan(body, LIMITS.jsonDepth))
     throw refuse("body", `nests deeper than ${LIMITS.jsonDepth} levels`);
-  checkBodyFilter(body);
-  for (const key of Object.keys(body)) {
-    if (parameterName(key) === undefined) throw refuse(key, `is no parameter; use ${PARAMETERS.join(", ")}`);
+  for (const [key, value] of Object.entries(body)) {
+    if (parameterName(key) === undefined)
+      throw refuse(key.slice(0, 64), `is no parameter; use ${PARAMETERS.join(", ")}`);
+    checkLength(JSON.stringify(value).length, key);
   }
   return { ...body, filterFromText: false };
 }
 
-function checkBodyFilter(body: JsonObject): void {
-  for (const name of JSON_PARAMETERS) {
-    const value = body[name];
-    if (value !== undefined) checkFilterLength(JSON.stringify(value).length, name);
-  }
+/** Text counts as it is; the filter object of the bracket form and what a body holds, like JSON text of the same length. */
+function checkLength(characters: number, path: Path): void {
+  if (characters > LIMITS.parameterCharacters)
+    throw refuse(path, `is longer than ${LIMITS.parameterCharacters} characters`);
 }

@@ -14,7 +14,7 @@ export function refuse(path: Path, problem: string): AppError {
 
 /** The one text for names that do not exist and names the caller may not know. */
 export function unknownField(path: Path, name: string, table: string, known: Iterable<string>): AppError {
-  return refuse(path, `unknown field "${name}" on "${table}"${suggestion(name, known)}`);
+  return refuse(path, `unknown field "${name.slice(0, 64)}" on "${table}"${suggestion(name, known)}`);
 }
 
 /**

@@ -22,8 +22,10 @@ describe("a document becomes a record", () => {
 
   it("with null for what is missing", () => {
     expect(shaped("books", "title,pages,author,author.name,reviews.stars", { _id: 1, title: null })).toEqual({
-      ...{ title: null, pages: null },
-      ...{ author: null, reviews: [] },
+      title: null,
+      pages: null,
+      author: null,
+      reviews: [],
     });
   });
 
@@ -49,17 +51,19 @@ describe("a document becomes a record", () => {
 
   it("with values of BSON in their JSON spelling", () => {
     const document = {
-      ...{
-        _id: 1,
-        the_bigint: Long.fromString("9007199254740993"),
-        the_decimal: Decimal128.fromString("1.50"),
-      },
-      ...{ the_date: new Date("2024-02-29"), the_datetime: new Date("2024-02-29T12:00:00Z") },
+      _id: 1,
+      the_bigint: Long.fromString("9007199254740993"),
+      the_decimal: Decimal128.fromString("1.50"),
+      the_date: new Date("2024-02-29"),
+      the_datetime: new Date("2024-02-29T12:00:00Z"),
       the_objectId: new ObjectId("65a000000000000000000000"),
     };
     expect(shaped("samples", "the_bigint,the_decimal,the_date,the_datetime,the_objectId", document)).toEqual({
-      ...{ the_bigint: "9007199254740993", the_decimal: "1.50", the_date: "2024-02-29" },
-      ...{ the_datetime: "2024-02-29T12:00:00.000Z", the_objectId: "65a000000000000000000000" },
+      the_bigint: "9007199254740993",
+      the_decimal: "1.50",
+      the_date: "2024-02-29",
+      the_datetime: "2024-02-29T12:00:00.000Z",
+      the_objectId: "65a000000000000000000000",
     });
   });
 

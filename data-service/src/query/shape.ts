@@ -1,7 +1,8 @@
 // Documents -> the JSON of the answer. The one serializer: what the query did not select can't leave here.
 
+import { AppError } from "@portico/shared/app-error";
 import type { Binary } from "bson";
-import type { Column } from "../catalog/catalog.js";
+import type { Column, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, isBinary } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Json } from "../json.js";
@@ -16,7 +17,7 @@ export type StoredRecord = Readonly<Record<string, unknown>>;
 
 type Shape = (document: StoredRecord) => Json;
 
-/** A query that is asked again brings the node of the first time along: see records/remembered. */
+/** A repeated query brings the node of the first time: see records/remembered. */
 const made = new WeakMap<Unseal, WeakMap<AuthorizedNode, Shape>>();
 
 /** The function that turns this query's documents into records. */
@@ -26,7 +27,10 @@ export function shaper(node: AuthorizedNode, unseal: Unseal): Shape {
 }
 
 function makeShape(node: AuthorizedNode, unseal: Unseal): Shape {
-  const columns = node.columns.map((column) => ({ name: column.name, read: columnReader(column, unseal) }));
+  const columns = node.columns.map((column) => ({
+    name: column.name,
+    read: columnReader(node.table, column, unseal),
+  }));
   const children = node.children.map((child) => ({
     name: child.relation.name,
     read: childReader(child, unseal),
@@ -63,15 +67,32 @@ function maskedShaper(members: readonly Member[], masks: readonly Mask[]): (docu
   };
 }
 
-function columnReader(column: Column, unseal: Unseal): (document: StoredRecord) => Json {
-  const { field } = column;
-  const toJson = column.encrypted
-    ? (stored: unknown) => (isBinary(stored) ? unseal(stored, column) : null)
-    : COLUMN_TYPES[column.type].toJson;
+function columnReader(table: Table, column: Column, unseal: Unseal): (document: StoredRecord) => Json {
+  const { field, encrypted } = column;
+  const { toJson } = COLUMN_TYPES[column.type];
   return (document) => {
     const stored = document[field];
-    return stored === null || stored === undefined ? null : toJson(stored);
+    if (stored === null || stored === undefined) return null;
+    if (!encrypted) return toJson(stored);
+    return isBinary(stored) ? opened(table, column, unseal, stored, document) : null;
   };
+}
+
+/** Null would be taken for the value, and written back: the whole answer fails, and says whose fault it is. */
+function opened(
+  { name, idColumn }: Table,
+  column: Column,
+  unseal: Unseal,
+  stored: Binary,
+  document: StoredRecord,
+): Json {
+  try {
+    return unseal(stored, column);
+  } catch (cause) {
+    const id = COLUMN_TYPES[idColumn.type].toJson(document[idColumn.field]);
+    const message = `${column.name}: the value of the record ${String(id)} of "${name}" can't be decrypted`;
+    throw new AppError("INTERNAL_ERROR", { message, cause });
+  }
 }
 
 function childReader(
@@ -80,7 +101,7 @@ function childReader(
 ): (document: StoredRecord) => Json {
   const { relation, node } = child;
   if (isKeyOnly(child)) {
-    const readId = columnReader({ ...node.table.idColumn, field: relation.link.field }, unseal);
+    const readId = columnReader(node.table, { ...node.table.idColumn, field: relation.link.field }, unseal);
     return (document) => {
       const id = readId(document);
       return id === null ? null : { id };

@@ -1,5 +1,5 @@
-// A read of one table -> its shape: which fields it tests and how, and what it sorts by. No operands: a shape holds
-// nothing of what users asked for, so it can be kept and counted. Pure.
+// A read of one table -> its shape: which fields it tests and how, and what it sorts by. No operands: a shape contains
+// nothing that users searched for, so it can be kept and counted. Pure.
 import { relationIn, type Table } from "../../catalog/catalog.js";
 import type { AuthorizedNode, AuthorizedPredicate, SortKey, Test } from "../ast.js";
 import { isAboutKey } from "../lower/condition.js";

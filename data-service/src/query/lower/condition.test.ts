@@ -1,3 +1,4 @@
+// The `$match` that each predicate becomes, and when it needs a join.
 import { describe, expect, it } from "@jest/globals";
 import { BSONRegExp } from "bson";
 import type { Json } from "../../json.js";
@@ -122,13 +123,19 @@ describe("a join fetches the one record that decides", () => {
   const cut = [{ $limit: 1 }, { $project: { _id: 1 } }];
   const toAuthor = (condition: Document) => ({
     $lookup: {
-      ...{ from: "authors", localField: "authorId", foreignField: "_id", as: "__1" },
+      from: "authors",
+      localField: "authorId",
+      foreignField: "_id",
+      as: "__1",
       pipeline: [{ $match: condition }, ...cut],
     },
   });
   const toReviews = (...matches: Stage[]) => ({
     $lookup: {
-      ...{ from: "reviews", localField: "_id", foreignField: "bookId", as: "__1" },
+      from: "reviews",
+      localField: "_id",
+      foreignField: "bookId",
+      as: "__1",
       pipeline: [...matches, ...cut],
     },
   });
@@ -167,11 +174,17 @@ describe("a join fetches the one record that decides", () => {
     expect(stagesOf({ author: { books: { title: "x" } } })).toEqual([
       {
         $lookup: {
-          ...{ from: "authors", localField: "authorId", foreignField: "_id", as: "__1" },
+          from: "authors",
+          localField: "authorId",
+          foreignField: "_id",
+          as: "__1",
           pipeline: [
             {
               $lookup: {
-                ...{ from: "books", localField: "_id", foreignField: "authorId", as: "__2" },
+                from: "books",
+                localField: "_id",
+                foreignField: "authorId",
+                as: "__2",
                 pipeline: [{ $match: { title: { $eq: "x" } } }, ...cut],
               },
             },

@@ -1,3 +1,4 @@
+// The pipelines of lists: their stages, their order, and where row rules stand.
 import { describe, expect, it } from "@jest/globals";
 import { ReadView } from "../../permission/read-view.js";
 import type { AuthorizedPredicate, AuthorizedQuery, SortKey } from "../ast.js";
@@ -34,7 +35,10 @@ function together({ root, rules }: AuthorizedQuery, question: Together): Stage[]
 describe("the order of a list", () => {
   it("keeps its keys in their places, whatever adopted fields are called", () => {
     const key = (field: string, descending: boolean): SortKey => ({
-      ...{ kind: "column", path: [], column: { ...column("books.pages"), field }, descending },
+      kind: "column",
+      path: [],
+      column: { ...column("books.pages"), field },
+      descending,
     });
     const { rules } = queryOf({});
     const keys = [key("title", false), key("2020", true), key("_id", false)];
@@ -127,7 +131,10 @@ describe("the pipeline of a list", () => {
       { $limit: 2 },
       {
         $lookup: {
-          ...{ from: "reviews", localField: "_id", foreignField: "bookId", as: "__r_reviews" },
+          from: "reviews",
+          localField: "_id",
+          foreignField: "bookId",
+          as: "__r_reviews",
           pipeline: [
             { $match: { stars: { $eq: 5 } } },
             { $sort: { stars: -1, _id: 1 } },
@@ -147,7 +154,10 @@ describe("the pipeline of a list", () => {
       { $limit: 3 },
       {
         $lookup: {
-          ...{ from: "books", localField: "_id", foreignField: "_id", as: "record" },
+          from: "books",
+          localField: "_id",
+          foreignField: "_id",
+          as: "record",
           pipeline: [{ $project: { _id: 1, title: 1 } }],
         },
       },
@@ -160,11 +170,17 @@ describe("the pipeline of a list", () => {
     expect(list({ fields: "id", sort: "author.mentor.name" }).slice(0, 3)).toEqual([
       {
         $lookup: {
-          ...{ from: "authors", localField: "authorId", foreignField: "_id", as: "__1" },
+          from: "authors",
+          localField: "authorId",
+          foreignField: "_id",
+          as: "__1",
           pipeline: [
             {
               $lookup: {
-                ...{ from: "authors", localField: "mentorId", foreignField: "_id", as: "__3" },
+                from: "authors",
+                localField: "mentorId",
+                foreignField: "_id",
+                as: "__3",
                 pipeline: [{ $project: { _id: 0, value: "$name" } }],
               },
             },
@@ -181,7 +197,10 @@ describe("the pipeline of a list", () => {
     expect(list({ fields: "id", sort: "-_count(reviews)" }).slice(0, 3)).toEqual([
       {
         $lookup: {
-          ...{ from: "reviews", localField: "_id", foreignField: "bookId", as: "__2" },
+          from: "reviews",
+          localField: "_id",
+          foreignField: "bookId",
+          as: "__2",
           pipeline: [{ $count: "value" }],
         },
       },

@@ -164,8 +164,8 @@ export function isJoined(child: Child, together = false): boolean {
 }
 
 /**
- * How many records of one kind a list may have to hold: its own, times those that each shows of a to-many relation, and so
- * on. Infinity where nothing bounds them.
+ * How many records of one kind a list may have to hold: its own, times those that each shows of a to-many relation, and
+ * so on. Infinity where nothing bounds them.
  */
 export function mostRecords({ limit, children }: Pick<AuthorizedNode, "limit" | "children">): number {
   const inside = children.filter((child) => !isKeyOnly(child)).map(({ node }) => mostRecords(node));
@@ -184,9 +184,9 @@ export function readsTogether({ limit }: Pick<AuthorizedNode, "limit">): boolean
 const MOST_SHOWN = 100;
 
 /**
- * Can the related records be read by one query for many parents? Those of a to-one relation are no more than the parents.
- * Of others more may come than are shown, so that they must cost nothing but reading them. Lists of links that lie in the
- * related records may be long, and say mostly who else links to them.
+ * Can the related records be read by one query for many parents? Those of a to-one relation are at most as many as the
+ * parents. Of others more may come than are shown, so that they must cost nothing but reading them. Lists of links that
+ * lie in the related records may be long, and say mostly who else links to them.
  */
 export function isTogether(child: Child): boolean {
   const { relation, node } = child;

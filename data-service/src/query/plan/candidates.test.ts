@@ -1,3 +1,4 @@
+// Text searches get a condition that an index can answer.
 import { describe, expect, test } from "@jest/globals";
 import { buildCatalog } from "../../catalog/build-catalog.js";
 import type { Column } from "../../catalog/catalog.js";

@@ -1,3 +1,4 @@
+// The keys of all relations of a query stay below the size of one command.
 import { describe, expect, it } from "@jest/globals";
 import { KeyRoom } from "./key-room.js";
 

@@ -1,4 +1,5 @@
-// How much the keys of all relations of one query may weigh: they stand in one command, of which MongoDB takes 16 MB.
+// How large the keys of all relations of one query may be: they are sent in one command, for which MongoDB's limit is
+// 16 MB.
 import { calculateObjectSize } from "bson";
 import type { Stored } from "../../catalog/column-types.js";
 

@@ -1,3 +1,4 @@
+// Relations in filters are answered by their keys: which question is asked, and what its answer becomes.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import { buildCatalog } from "../../catalog/build-catalog.js";

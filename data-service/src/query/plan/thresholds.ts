@@ -1,5 +1,5 @@
 // Where one way to run a query becomes cheaper than the other. Measured on the embedded engine; settings change them,
-// and tests set them to 0 to take every road.
+// and tests set them to 0 to try every way.
 
 export interface Thresholds {
   /** Up to this many matching records on the other side, a relation in a filter is replaced by their keys. */

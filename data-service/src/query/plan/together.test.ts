@@ -1,3 +1,4 @@
+// The related records of a whole page are asked for at once, and given to whom they belong.
 import { describe, expect, it } from "@jest/globals";
 import { Decimal128, Long, ObjectId, UUID } from "bson";
 import type { Relation } from "../../catalog/catalog.js";

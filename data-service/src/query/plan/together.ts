@@ -2,6 +2,7 @@
 // database a third of a millisecond, whatever it finds; an author whom twenty posts share is read once. Pure.
 import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
+import { asStored } from "../as-read.js";
 import type { AuthorizedNode } from "../ast.js";
 import type { Together } from "../lower/read.js";
 import type { StoredRecord } from "../shape.js";
@@ -21,8 +22,7 @@ export function togetherQuestion(child: Child, parents: readonly StoredRecord[])
   for (const parent of parents) {
     for (const value of keysOf(child, parent, "parent") ?? []) {
       const text = keyText(value);
-      // What stands in a link field or is an id came from the same database and goes back into it.
-      if (text !== undefined) keys.set(text, value as Stored);
+      if (text !== undefined) keys.set(text, asStored(value));
     }
   }
   if (keys.size > MOST) return undefined;

@@ -1,3 +1,4 @@
+// Kept numbers of children replace counting where they tell the caller's truth.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import { buildCatalog } from "../../catalog/build-catalog.js";
@@ -33,7 +34,10 @@ const relation = (name: string, from: readonly TableDefinition[] = definitions):
 };
 const comments = relation("comments");
 const exists = (of: Relation): AuthorizedPredicate => ({
-  ...{ kind: "exists", relation: of, target: table(of.target), visible: ALWAYS },
+  kind: "exists",
+  relation: of,
+  target: table(of.target),
+  visible: ALWAYS,
 });
 const step = (of: Relation) => ({ relation: of, target: table(of.target) });
 
@@ -61,7 +65,12 @@ describe("the number a counted relation keeps", () => {
 
   test("stands in for counting in sorts, and for looking in filters, at every depth", () => {
     const node: AuthorizedNode = {
-      ...{ table: table("posts"), rule: ALWAYS, columns: [], children: [], limit: 10, skip: 0 },
+      table: table("posts"),
+      rule: ALWAYS,
+      columns: [],
+      children: [],
+      limit: 10,
+      skip: 0,
       filter: { kind: "and", of: [{ kind: "not", of: exists(comments) }, exists(relation("notes"))] },
       sort: [
         { kind: "count", step: step(comments), descending: true },

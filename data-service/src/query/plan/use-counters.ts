@@ -1,4 +1,4 @@
-// Numbers of children that a counted relation keeps, in the place of counting them. Pure.
+// Uses the numbers of children that a counted relation keeps, instead of counting. Pure.
 import type { Counter, Relation, Table } from "../../catalog/catalog.js";
 import type { AuthorizedNode, AuthorizedPredicate, AuthorizedQuery, SortKey } from "../ast.js";
 

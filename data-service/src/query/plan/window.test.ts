@@ -1,3 +1,4 @@
+// Which parents a window of their children in index order is enough for.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import { Decimal128, ObjectId } from "bson";
@@ -19,7 +20,13 @@ const byId: SortKey = { kind: "column", path: [], column: table.idColumn, descen
 /** Stands for the key that the window is about. */
 const first: SortKey = { kind: "column", path: [], column: title, descending: true };
 const node: AuthorizedNode = {
-  ...{ table, rule: ALWAYS, filter: ALWAYS, columns: [], children: [], limit: 10, skip: 30 },
+  table,
+  rule: ALWAYS,
+  filter: ALWAYS,
+  columns: [],
+  children: [],
+  limit: 10,
+  skip: 30,
   sort: [first, byId],
 };
 

@@ -3,6 +3,7 @@
 import { bsonTypeOf, uuidText } from "../../catalog/bson-json.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
+import { asStored } from "../as-read.js";
 import type { AuthorizedNode, AuthorizedQuery, SortKey } from "../ast.js";
 import { matchStages } from "../lower/condition.js";
 import { type Document, Names, type Stage } from "../lower/document.js";
@@ -111,8 +112,7 @@ export function firstParents(
     const text = keyText(child[link]);
     edge = valueText(child[field]);
     if (text === undefined || edge === undefined) return undefined;
-    // A link came from the same database and goes back into it.
-    if (!extremes.has(text)) extremes.set(text, { id: child[link] as Stored, text, value: edge });
+    if (!extremes.has(text)) extremes.set(text, { id: asStored(child[link]), text, value: edge });
   }
   // A full window may have cut a tie at its edge; one that was not filled has seen every child.
   const isWhole = children.length < size;

@@ -34,6 +34,14 @@ describe("fields", () => {
     expect(shown(parseFields(["a", "rel.b"], "fields"))).toEqual([["a"], { rel: ["b"] }]);
   });
 
+  it("refuses at once what lies deeper than allowed", () => {
+    const names = `a.b.c,${"d.".repeat(4_000)}e`;
+    expect(refusalOf(() => parseFields(names, "fields", { depth: 1, maxDepth: 3 }))).toBe(
+      'fields: "d" lies deeper than 3 relations',
+    );
+    expect(parseFields("a.b.c", "fields", { depth: 1, maxDepth: 3 }).nested.size).toBe(1);
+  });
+
   it("knows a scope that was only excluded from, which leaves the outer one as it is", () => {
     expect(parseFields("-rel.a", "fields").positive).toBe(false);
     expect(parseFields("rel.a", "fields").positive).toBe(true);

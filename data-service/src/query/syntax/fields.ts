@@ -21,15 +21,23 @@ function emptyScope(): FieldScope {
 
 const NAME = /^-?[A-Za-z_]\w*(?:\.\w+)*(?:\.\*)?$/;
 
+/** How many relations lead to where names are given, and how many may lead to what they name. */
+export interface Depth {
+  readonly depth: number;
+  readonly maxDepth: number;
+}
+
+const ANY_DEPTH: Depth = { depth: 0, maxDepth: Number.POSITIVE_INFINITY };
+
 /**
  * Parses `a,b,rel.c,-rel.d`. A list of names is taken as well.
  * @throws AppError 400 for empty names and anything outside the grammar
  */
-export function parseFields(given: Json, path: Path): FieldScope {
+export function parseFields(given: Json, path: Path, from: Depth = ANY_DEPTH): FieldScope {
   const names = namesOf(given, path);
   if (names.length > LIMITS.fields) throw refuse(path, `names more than ${LIMITS.fields} fields`);
   const root = emptyScope();
-  for (const name of names) addName(root, name.trim(), path);
+  for (const name of names) addName(root, name.trim(), path, from);
   return root;
 }
 
@@ -39,7 +47,7 @@ function namesOf(given: Json, path: Path): string[] {
   throw refuse(path, `must be names separated by commas, not ${kindOf(given)}`);
 }
 
-function addName(root: FieldScope, name: string, path: Path): void {
+function addName(root: FieldScope, name: string, path: Path, { depth, maxDepth }: Depth): void {
   if (name === "*") {
     root.star = true;
     root.positive = true;
@@ -51,7 +59,11 @@ function addName(root: FieldScope, name: string, path: Path): void {
   const excluded = name.startsWith("-");
   const segments = (excluded ? name.slice(1) : name).split(".");
   const last = segments.pop() ?? "";
-  if (excluded && last === "*") throw refuse(path, `"${name}" would leave nothing; name the relation itself`);
+  const tooDeep = segments[maxDepth - depth];
+  if (tooDeep !== undefined)
+    throw refuse(path, `"${tooDeep.slice(0, 64)}" lies deeper than ${maxDepth} relations`);
+  if (excluded && last === "*")
+    throw refuse(path, `"${name.slice(0, 64)}" would leave nothing; name the relation itself`);
   const scope = descend(root, segments, !excluded);
   if (excluded) scope.excluded.add(last);
   else {

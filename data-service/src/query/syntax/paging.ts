@@ -4,7 +4,7 @@ import { isArray } from "../../json.js";
 import type { MetaKey } from "../ast.js";
 import { type Path, refuse } from "../refuse.js";
 
-export const DEFAULT_LIMIT = 10;
+const DEFAULT_LIMIT = 10;
 
 /**
  * Reads limit and page.

@@ -1,0 +1,58 @@
+// How large the records of an answer come out. Related records that were read for many are shared by all that show them;
+// the answer spells them out for each of these, so that a few of them can become millions. Pure.
+import { isBinary } from "../catalog/column-types.js";
+import type { AuthorizedNode } from "./ast.js";
+import { childField, isKeyOnly } from "./lower/read.js";
+import type { StoredRecord } from "./shape.js";
+
+/** What a record costs besides its values, for its names and for being one. */
+const RECORD = 64;
+/** What a value costs that is no text: a number, a date, an id. */
+const VALUE = 8;
+
+type SizeOf = (document: StoredRecord) => number;
+
+/**
+ * About how many bytes each document comes out as, with its related records. Each related record is looked at once, however
+ * often it is shown.
+ */
+export function unfoldedSizes(node: AuthorizedNode, documents: readonly StoredRecord[]): number[] {
+  return documents.map(sizeOfRecord(node));
+}
+
+function sizeOfRecord(node: AuthorizedNode): SizeOf {
+  const fields = node.columns.map(({ field }) => field);
+  const children = node.children
+    .filter((child) => !isKeyOnly(child))
+    .map((child) => ({ field: childField(child), sizeOf: once(sizeOfRecord(child.node)) }));
+  return (document) => {
+    let size = RECORD + node.children.length * VALUE;
+    for (const field of fields) size += sizeOfValue(document[field]);
+    for (const { field, sizeOf } of children) {
+      const joined = document[field];
+      if (Array.isArray(joined)) for (const each of joined) size += sizeOf(each);
+    }
+    return size;
+  };
+}
+
+function once(sizeOf: SizeOf): SizeOf {
+  const known = new Map<StoredRecord, number>();
+  return (document) => {
+    const before = known.get(document);
+    if (before !== undefined) return before;
+    const size = sizeOf(document);
+    known.set(document, size);
+    return size;
+  };
+}
+
+/** What stands in a column nests no deeper than the database allows. */
+function sizeOfValue(value: unknown): number {
+  if (typeof value === "string") return VALUE + value.length;
+  if (typeof value !== "object" || value === null) return VALUE;
+  if (isBinary(value)) return VALUE + value.length();
+  if (value instanceof Date || "_bsontype" in value) return VALUE;
+  const inside = Object.entries(value);
+  return inside.reduce((sum, [name, each]) => sum + name.length + sizeOfValue(each), VALUE);
+}
