@@ -3,7 +3,7 @@ import type { Actor } from "../journal/entry.js";
 import type { Principal } from "../principal.js";
 import type { CountedWrites } from "./counted-writes.js";
 
-/** The roads of all writes of records that may change links or be followed. */
+/** Where all writes of records pass that may change links or be followed. */
 export interface Writes {
   readonly writes: CountedWrites;
   /** The same for requests that write more than once under a note, whose last write waits for the disk. */

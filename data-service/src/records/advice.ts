@@ -60,7 +60,10 @@ function adviceJson(seen: SeenShape, { advice, sentence }: Suggestion): JsonObje
   const { shape, seen: times, examined, returned } = seen;
   return {
     shape: { table: shape.table, filter: shape.filter.map((part) => ({ ...part })), sort: [...shape.sort] },
-    ...{ seen: times, examined, returned, ratio: Math.round(ratioOf(seen) * 10) / 10 },
+    seen: times,
+    examined,
+    returned,
+    ratio: Math.round(ratioOf(seen) * 10) / 10,
     advice: asJson(advice),
     sentence: `${sentence} ${figures(seen)}`,
   };

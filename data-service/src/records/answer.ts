@@ -5,16 +5,23 @@ import type { RecordDeps } from "./deps.js";
 import { type RecordShape, readEach, shownAsWritten, type Written } from "./read-one.js";
 import type { Versioned } from "./version.js";
 
+/** What is known of records that were written. */
+export interface AnswerBesides {
+  /** Their documents where nothing else was written with them: they need not be read then. */
+  readonly written?: Written | undefined;
+  /** They were written by a request before, and may have been deleted since. */
+  readonly isRepeat?: boolean;
+}
+
 /**
  * The written records; the id alone of those that the caller may not read, and of those that can't be read just now:
  * they are written, and a refusal would say the opposite.
- * @param written their documents where nothing else was written with them: they need not be read then
  */
 export async function answerOf(
   deps: RecordDeps,
   shape: RecordShape,
   ids: readonly Stored[],
-  written?: Written,
+  { written, isRepeat = false }: AnswerBesides = {},
 ): Promise<Versioned[]> {
   const { table } = shape.node;
   const row = COLUMN_TYPES[table.idColumn.type];
@@ -25,7 +32,8 @@ export async function answerOf(
     deps.logger.warn({ err, table: table.name }, "what was written could not be read for the answer");
     return undefined;
   });
-  const lost = records?.includes(undefined) === true && shape.view.rows(table).kind === "always";
-  if (lost) throw new AppError("CONFLICT", "Another request has deleted what this one had just written.");
+  const isLost = records?.includes(undefined) === true && shape.view.rows(table).kind === "always";
+  if (isLost && !isRepeat)
+    throw new AppError("CONFLICT", "Another request has deleted what this one had just written.");
   return ids.map((id, at) => records?.[at] ?? { json: { id: row.toJson(id) }, version: undefined });
 }

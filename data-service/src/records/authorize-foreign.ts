@@ -1,4 +1,4 @@
-// Links that lie in other tables' records: setting them changes those records, so the rules for updating them are asked.
+// Links stored in other tables' records: setting them changes those records, so the rules for updating them apply.
 import { AppError } from "@portico/shared/app-error";
 import { type Catalog, owningRelation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
@@ -10,7 +10,7 @@ import { type Document, Names } from "../query/lower/document.js";
 import type { LinkSet } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { formerLinks } from "./former-links.js";
-import { requireLinked } from "./run-write.js";
+import { requireLinked } from "./require-linked.js";
 import type { WritePlan } from "./write-plan.js";
 
 /**
@@ -27,7 +27,7 @@ export async function authorizeForeign(
 ): Promise<void> {
   if (rights.isRoot) return;
   for (const set of plans.flatMap((plan) => plan.foreign)) {
-    // What the caller can't see is no record at all, and is said to be none before anything else.
+    // A record that the caller can't see does not exist for them, and that is said before anything else.
     await requireLinked(deps, [{ mustExist: [set] }]);
     const owning = owningRelation(set);
     const grants = rights

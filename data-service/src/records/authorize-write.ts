@@ -3,12 +3,14 @@ import { AppError } from "@portico/shared/app-error";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { WriteGrant } from "../permission/compile-rules.js";
+import { stillHas } from "../query/as-read.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
+import { newIds } from "./ids.js";
 import type { WritePlan } from "./write-plan.js";
 
 /** One way in which the rules allow a body: with these values, for these rows, if the result satisfies the check. */
@@ -20,14 +22,17 @@ export interface Alternative {
 
 /**
  * For each new record the first of its alternatives whose check it satisfies. One question a rule, however many records.
+ * @param now what `$now` stands for: a record is judged as one that is written at this moment
  * @throws AppError 403 when one satisfies none
  */
 export async function chooseCreates(
-  deps: Pick<RecordDeps, "store" | "clock">,
+  deps: Pick<RecordDeps, "store">,
   table: Table,
-  records: readonly (readonly Alternative[])[],
+  bodies: readonly (readonly Alternative[])[],
+  now: Date,
 ): Promise<WritePlan[]> {
-  const now = deps.clock.now();
+  const records = await withIds(deps, table, bodies);
+  const times = { [table.createdAt.field]: now, [table.updatedAt.field]: now };
   const chosen = new Map<number, WritePlan>();
   const most = Math.max(...records.map((alternatives) => alternatives.length));
   for (let turn = 0; turn < most && chosen.size < records.length; turn += 1) {
@@ -38,8 +43,9 @@ export async function chooseCreates(
     // Rules are the same for all records of a request, so few different checks come in a turn.
     for (const [check, group] of byCheck(open)) {
       const documents = group.map(({ plan }) => ({
+        ...idOf(plan),
         ...Object.fromEntries(plan.own.set),
-        ...{ [table.createdAt.field]: now, [table.updatedAt.field]: now },
+        ...times,
       }));
       const passing = await satisfying(deps, table, documents, check);
       for (const [index, { at, plan }] of group.entries()) if (passing.has(index)) chosen.set(at, plan);
@@ -50,6 +56,22 @@ export async function chooseCreates(
     if (plan === undefined) throw checkFailed(table, "create");
     return plan;
   });
+}
+
+/** Where a check speaks of the id, a new record has its id before it is judged. */
+async function withIds(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  bodies: readonly (readonly Alternative[])[],
+): Promise<readonly (readonly Alternative[])[]> {
+  const asksId = bodies.flat().some(({ check }) => fieldsOf(check).includes("_id"));
+  if (!asksId) return bodies;
+  const ids = await newIds(table, bodies.length, store);
+  return bodies.map((body, at) => body.map((each) => ({ ...each, plan: { ...each.plan, id: ids[at] } })));
+}
+
+function idOf({ id }: WritePlan): Document {
+  return id === undefined ? {} : { _id: id };
 }
 
 function byCheck<Each extends Alternative>(open: readonly Each[]): Map<AuthorizedPredicate, Each[]> {
@@ -66,14 +88,16 @@ export interface JudgedUpdate {
 
 /**
  * The first alternative that this record and what becomes of it satisfy.
+ * @param now what `$now` stands for: the change is judged as one that is made at this moment
  * @returns undefined when no rule matches the record
  * @throws AppError 403 when one does, and the result would not satisfy its check
  */
 export async function chooseUpdate(
-  deps: Pick<RecordDeps, "store" | "clock">,
+  deps: Pick<RecordDeps, "store">,
   table: Table,
   id: Stored,
   alternatives: readonly Alternative[],
+  now: Date,
 ): Promise<JudgedUpdate | undefined> {
   let matched = false;
   for (const { plan, rows, check } of alternatives) {
@@ -86,7 +110,7 @@ export async function chooseUpdate(
     const result = {
       ...Object.fromEntries(kept),
       ...Object.fromEntries(plan.own.set),
-      [table.updatedAt.field]: deps.clock.now(),
+      [table.updatedAt.field]: now,
     };
     if ((await satisfying(deps, table, [result as Document], check)).has(0)) {
       return { plan, guard: unchanged(record, [...fieldsOf(rows), ...fieldsOf(check)]) };
@@ -120,7 +144,7 @@ export function lettingWrite(grants: readonly WriteGrant[], table: Table, member
   return grants.filter((grant) => named !== undefined && grant.members(named));
 }
 
-/** What the caller may see is refused, what not is not there. */
+/** What the caller may see is refused; what they may not see does not exist for them. */
 export function notAllowed(table: Table, action: string, visible: boolean): AppError {
   if (!visible) return recordNotFound(table);
   return new AppError("FORBIDDEN", `You may not ${action} this "${table.name}" record.`);
@@ -173,12 +197,8 @@ function fieldsOf(predicate: AuthorizedPredicate): string[] {
 
 /** Holds while these fields are what they were when the rules were asked: check and act are one. */
 function unchanged(record: StoredRecord, fields: readonly string[]): Document {
-  return Object.fromEntries(
-    fields
-      .filter((field) => field !== "_id")
-      .map((field) => [
-        field,
-        record[field] === undefined ? { $exists: false } : { $eq: record[field] as Stored },
-      ]),
+  return stillHas(
+    record,
+    fields.filter((field) => field !== "_id"),
   );
 }

@@ -9,7 +9,7 @@ import type { Parameters } from "../query/parameters.js";
 import { requireSettled } from "../schema/write-gate.js";
 import { authorizeLinks } from "./authorize-links.js";
 import type { Alternative } from "./authorize-write.js";
-import { checkBody, unknownMember } from "./check-body.js";
+import { checkBody, notWritable } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { type RecordShape, recordShape } from "./read-one.js";
 import { inList, type PathOf, Violations } from "./violations.js";
@@ -23,32 +23,32 @@ export const PLAIN: Parameters = { filterFromText: false };
 
 export type Mode = "create" | "update";
 
-export interface BodyContext {
-  readonly deps: RecordDeps;
-  readonly table: Table;
+/** A write that a caller wants to make. */
+export interface WantedWrite {
+  readonly rights: Rights;
   readonly catalog: Catalog;
-  readonly shape: RecordShape;
+  readonly table: Table;
   readonly mode: Mode;
-  readonly byRoot: boolean;
+  /** They shape what it answers. */
+  readonly parameters: Parameters;
+}
+
+/** By what its bodies are judged. */
+export interface BodyContext extends Omit<WantedWrite, "parameters"> {
+  readonly deps: RecordDeps;
+  readonly shape: RecordShape;
   readonly grants: readonly WriteGrant[];
   readonly keepsGenerated?: boolean;
   readonly stamp?: Stamp | undefined;
 }
 
 /** @throws AppError 401, 403 without a right to it, 409 while the table is being changed */
-export function openWrite(
-  deps: RecordDeps,
-  rights: Rights,
-  catalog: Catalog,
-  table: Table,
-  mode: Mode,
-  parameters: Parameters,
-): BodyContext {
+export function openWrite(deps: RecordDeps, { parameters, ...wanted }: WantedWrite): BodyContext {
+  const { rights, catalog, table, mode } = wanted;
   rights.require(catalog, table, mode);
   requireSettled(catalog, tablesWritten(catalog, table));
-  const shape = recordShape(deps, rights, table, catalog, parameters);
-  const grants = rights.write(catalog, table, mode);
-  return { deps, table, catalog, shape, mode, byRoot: rights.isRoot, grants };
+  const shape = recordShape(deps, rights.view(catalog), table, parameters);
+  return { ...wanted, deps, shape, grants: rights.write(catalog, table, mode) };
 }
 
 /**
@@ -89,7 +89,7 @@ function alternativeFor(context: BodyContext, body: Json, grant: WriteGrant): Al
   };
   const checked = checkBody(prepared, table, catalog, view, mode);
   const plan = stamped(planWrite(authorizeLinks(checked, shape.view, preset)), table, stamp);
-  const marked = context.byRoot ? plan : deps.userHooks.markUnproven(table, plan);
+  const marked = context.rights.isRoot ? plan : deps.userHooks.markUnproven(table, plan);
   return { rows: grant.rows, check: grant.check, plan: marked };
 }
 
@@ -146,13 +146,14 @@ export function unknownMembers(
   grants: readonly WriteGrant[],
   readView: ReadView,
 ): Map<string, string> {
-  const views = grants.map((grant) => ({ mayWrite: writableBy(grant, table, readView) }));
+  const mayRead = (member: Column | Relation) => readView.shows(table, member);
+  const views = grants.map((grant) => ({ mayWrite: writableBy(grant, table, readView), mayRead }));
   const problems = names.flatMap((name): [string, string][] => {
     const member = table.columns.get(name) ?? table.relations.get(name);
     const isGenerated = member !== undefined && "generated" in member && member.generated;
     if (isGenerated || (member !== undefined && views.some(({ mayWrite }) => mayWrite(member)))) return [];
     const [view] = views;
-    return view === undefined ? [] : [[name, unknownMember(name, table, view)]];
+    return view === undefined ? [] : [[name, notWritable(name, table, view)]];
   });
   return new Map(problems);
 }

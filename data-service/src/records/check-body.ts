@@ -97,6 +97,8 @@ function checkMembers(
     } else if (relation !== undefined && view.mayWrite(relation)) {
       const set = checkLinks(relation, targetOf(catalog, relation), json, report);
       if (set !== undefined) links.push(set);
+    } else if (isReadable(name, table, view)) {
+      report(name, NOT_WRITABLE);
     } else {
       unknown += 1;
       report(name, unknown > MOST_SUGGESTIONS ? UNKNOWN : unknownMember(name, table, view));
@@ -116,12 +118,24 @@ function noObject(body: Json): string {
   return `must be a JSON object, not ${kindOf(body)}`;
 }
 
-/** The one text for members that do not exist and those the caller may not write. */
-export function unknownMember(name: string, table: Table, view: WriteView): string {
+/** What is said of a member that the body may not set. */
+export function notWritable(name: string, table: Table, view: WriteView): string {
+  return isReadable(name, table, view) ? NOT_WRITABLE : unknownMember(name, table, view);
+}
+
+/** Whether the caller knows of the member anyway. */
+function isReadable(name: string, table: Table, { mayRead }: WriteView): boolean {
+  const member = table.columns.get(name) ?? table.relations.get(name);
+  return member !== undefined && mayRead?.(member) === true;
+}
+
+/** The one text for members that do not exist and those the caller may neither read nor write. */
+function unknownMember(name: string, table: Table, view: WriteView): string {
   return UNKNOWN + suggestion(name, writableNames(table, view));
 }
 
 const UNKNOWN = "unknown field";
+const NOT_WRITABLE = "you may not write it";
 
 function writableNames(table: Table, view: WriteView): string[] {
   const columns = [...table.columns.values()].filter((column) => !column.generated && view.mayWrite(column));

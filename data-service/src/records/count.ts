@@ -4,6 +4,7 @@ import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
 import { countsAll, countsLiving, groupedCount, lowerCount } from "../query/lower/count.js";
 import type { Stage } from "../query/lower/document.js";
 import type { RecordDeps } from "./deps.js";
+import type { Effort } from "./effort.js";
 import { stateCondition } from "./kept.js";
 
 /** Counts deleted records, which stand in an index of their own and are few. */
@@ -16,19 +17,18 @@ export async function countRows(
   { store, thresholds }: Pick<RecordDeps, "store" | "thresholds">,
   query: AuthorizedQuery,
   which: MetaKey,
+  effort: Effort,
 ): Promise<number> {
   const { table } = query.root;
+  const count = (by: Stage[]) => effort.ask((limits) => store.count(table, by, limits));
   if (countsAll(query, which)) return store.countAll(table);
   if (countsLiving(query, which)) {
-    const [all, deleted] = await Promise.all([
-      store.countAll(table),
-      store.count(table, deletedCount(table)),
-    ]);
+    const [all, deleted] = await Promise.all([store.countAll(table), count(deletedCount(table))]);
     return all - deleted;
   }
   const pipeline = lowerCount(query, which);
   const grouped = groupedCount(query, which);
-  if (grouped === undefined) return store.count(table, pipeline);
-  const rows = await store.read(table, grouped.probe(thresholds.fewParents));
-  return store.count(table, rows.length > thresholds.fewParents ? grouped.pipeline : pipeline);
+  if (grouped === undefined) return count(pipeline);
+  const rows = await effort.ask((limits) => store.read(table, grouped.probe(thresholds.fewParents), limits));
+  return count(rows.length > thresholds.fewParents ? grouped.pipeline : pipeline);
 }

@@ -4,8 +4,10 @@ import { type Counter, ownCounters, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Counted, CountStore, Delta } from "../mongo/count-store.js";
 import { type RecordStore, type Updated, VERSION_FIELD } from "../mongo/record-store.js";
+import { asStored, stillHas } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
+import { keepChanging, untilStill } from "../until-still.js";
 
 /** What an update does to one document. */
 export interface FieldChange {
@@ -73,7 +75,7 @@ export class CountedWrites {
       return document && { document };
     };
     if (touched.length === 0) return writeIf({ _id: id });
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    return untilUnchanged(table, async () => {
       const [before] = await this.#readLinks(table, touched, [id], guard);
       if (before === undefined) return undefined;
       const [former, next] = [parentsOf(touched, before), parentsOf(touched, set)];
@@ -86,9 +88,8 @@ export class CountedWrites {
         found = await writeIf({ _id: id, ...sameLinks(touched, before) });
         return found === undefined ? [] : deltas;
       });
-      if (found !== undefined) return found;
-    }
-    throw new Error(`the links of a record of "${table.name}" never stood still`);
+      return found ?? false;
+    });
   }
 
   /** Changes fields that are no links, in all records that are chosen. @returns how many are different now */
@@ -102,9 +103,8 @@ export class CountedWrites {
     const change = { ...link, ...NEXT_VERSION };
     const counter = ownCounter(table, field);
     if (counter === undefined) return void (await this.#store.updateMany(table, which, change));
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    await untilUnchanged(table, async () => {
       const formers = await this.#linkedElsewhere(table, field, which, id);
-      if (formers.length === 0) return;
       for (const former of formers) {
         const parents = [former, id].flatMap((each) => (each === null ? [] : [{ counter, id: each }]));
         await this.#counting(parents, async () => {
@@ -112,8 +112,8 @@ export class CountedWrites {
           return parents.map((parent) => ({ ...parent, by: parent.id === former ? -changed : changed }));
         });
       }
-    }
-    throw new Error(`the links of records of "${table.name}" never stood still`);
+      return formers.length === 0;
+    });
   }
 
   /** Adds `id` to the list of links of the chosen records. */
@@ -145,13 +145,12 @@ export class CountedWrites {
     const counters = ownCounters(table);
     if (counters.length === 0) return this.#store.remove(table, guarded({ _id: { $in: [...ids] } }, guard));
     let removed = 0;
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    return untilUnchanged(table, async () => {
       const documents = await this.#readLinks(table, counters, ids, guard);
-      if (documents.length === 0) return removed;
       for (const alike of groupByLinks(counters, documents))
         removed += await this.#removeAlike(table, counters, alike, guard);
-    }
-    throw new Error(`the links of records of "${table.name}" never stood still`);
+      return documents.length === 0 && removed;
+    });
   }
 
   /** Deletes records with the same links; the ones that have others by now stay. */
@@ -166,7 +165,7 @@ export class CountedWrites {
     const parents = parentsOf(counters, first);
     let removed = 0;
     await this.#counting(parents, async () => {
-      const which = { _id: { $in: alike.map(({ _id }) => stored(_id)) }, ...sameLinks(counters, first) };
+      const which = { _id: { $in: alike.map(({ _id }) => asStored(_id)) }, ...sameLinks(counters, first) };
       removed = await this.#store.remove(table, guarded(which, guard));
       return parents.map((parent) => ({ ...parent, by: -removed }));
     });
@@ -207,8 +206,13 @@ export class CountedWrites {
   ): Promise<(Stored | null)[]> {
     const others = { $match: { $and: [which, { [field]: { $ne: id } }] } };
     const groups = await this.#store.read(table, [others, { $group: { _id: `$${field}` } }]);
-    return groups.map(({ _id }) => (_id === undefined || _id === null ? null : stored(_id)));
+    return groups.map(({ _id }) => (_id === undefined || _id === null ? null : asStored(_id)));
   }
+}
+
+/** @param act gives false as long as links are not what they were read as. @throws AppError 503 */
+function untilUnchanged<Result>({ name }: Table, act: () => Promise<Result | false>): Promise<Result> {
+  return untilStill(act, { attempts: ATTEMPTS, gaveUp: keepChanging(name) });
 }
 
 function changeOf({ set, unset }: FieldChange) {
@@ -228,15 +232,10 @@ function ownCounter(table: Table, field: string): Counter | undefined {
   return ownCounters(table).find(({ children }) => children.field === field);
 }
 
-/** Links come from the same database and go back into it. */
-function stored(value: unknown): Stored {
-  return value as Stored;
-}
-
 function linksIn(document: StoredRecord, field: string): Stored[] {
   const value = document[field];
   if (value === undefined || value === null) return [];
-  return Array.isArray(value) ? value.map(stored) : [stored(value)];
+  return Array.isArray(value) ? value.map(asStored) : [asStored(value)];
 }
 
 function parentsOf(counters: readonly Counter[], document: StoredRecord): Counted[] {
@@ -247,12 +246,9 @@ function parentsOf(counters: readonly Counter[], document: StoredRecord): Counte
 
 /** Only the document whose links are still these. */
 function sameLinks(counters: readonly Counter[], document: StoredRecord): Document {
-  const fields = counters.map(({ children }) => children.field);
-  return Object.fromEntries(
-    fields.map((field) => [
-      field,
-      document[field] === undefined ? { $exists: false } : { $eq: stored(document[field]) },
-    ]),
+  return stillHas(
+    document,
+    counters.map(({ children }) => children.field),
   );
 }
 

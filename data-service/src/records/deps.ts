@@ -26,7 +26,7 @@ export interface RecordDeps extends Writes {
   readonly unfinished: Unfinished;
   /** Where deletes are noted, and what names this process there. */
   readonly deletes: { readonly notes: UnfinishedStore; readonly instance: string };
-  /** Every write of records passes here, so that a change of a table can wait for those under way. */
+  /** Every write of records passes here, so that a change of a table can wait for those in progress. */
   readonly gate: WriteGate;
   readonly once: OnceDeps;
   readonly limits: QueryLimits;

@@ -52,7 +52,9 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
     })),
   );
   return {
-    ...{ table: table.name, action: question.action, isRootAdmin: rights.isRoot },
+    table: table.name,
+    action: question.action,
+    isRootAdmin: rights.isRoot,
     allowed:
       mayAsRoot(rights, catalog, table, question.action) ||
       rules.some(({ applies, matches: hit }) => applies && hit !== false),
@@ -90,7 +92,9 @@ function readQuestion(body: Json): Question {
   const role = typeof body.role === "string" ? body.role : null;
   return {
     who: typeof body.user === "string" ? { user: body.user } : { role },
-    ...{ table: String(body.table), action, id: body.id === undefined ? undefined : String(body.id) },
+    table: String(body.table),
+    action,
+    id: body.id === undefined ? undefined : String(body.id),
   };
 }
 
@@ -105,9 +109,13 @@ function ruleJson({ id, roleId, filter, fields, presets, check }: Rule): JsonObj
   return { id, role: roleId, filter, fields, presets, check };
 }
 
-/** What all rules together let through: null = every row, or, for root, no rule at all. */
+/** Matches nothing; an `_or` of nothing would match everything. */
+const NO_ROW: Json = { id: { _in: [] } };
+
+/** What all rules together let through, in the language of filters; null = every row. */
 function effectiveFilter(rights: Rights, rules: readonly Rule[]): Json {
   if (rights.isRoot || rules.some(({ filter }) => filter === null)) return null;
+  if (rules.length === 0) return NO_ROW;
   return rules.length === 1 ? (rules[0]?.filter ?? null) : { _or: rules.map(({ filter }) => filter) };
 }
 
@@ -125,8 +133,10 @@ function columnsJson(rights: Rights, catalog: Catalog, table: Table): Json[] {
       .map(({ rule }) => rule.id);
     const hiddenTarget = "target" in member && view.rows(targetOf(catalog, member)).kind === "never";
     return {
-      ...{ name, shown: shown ? (partly ? "in some rows" : "always") : "never" },
-      ...{ comparable: view.names(table, "use").includes(name), grantedBy },
+      name,
+      shown: shown ? (partly ? "in some rows" : "always") : "never",
+      comparable: view.names(table, "use").includes(name),
+      grantedBy,
       ...(hiddenTarget ? { because: `"${member.target}" may not be read` } : {}),
     };
   });

@@ -8,6 +8,7 @@ import { countsAll, countsLiving, lowerCount } from "../query/lower/count.js";
 import type { Stage } from "../query/lower/document.js";
 import { isTogether, lowerList, readsTogether } from "../query/lower/read.js";
 import { deletedCount } from "./count.js";
+import { Effort } from "./effort.js";
 import type { PlanDeps, Question } from "./plan-read.js";
 import { planRead } from "./plan-read.js";
 import { withRelated } from "./related.js";
@@ -21,7 +22,11 @@ interface ExplainDeps extends PlanDeps {
 
 /** Plans and runs a list query, and answers how instead of what. */
 export async function explainList(deps: ExplainDeps, query: AuthorizedQuery): Promise<Json> {
-  const { query: planned, ranking, questions } = await planRead(deps, query);
+  const {
+    query: planned,
+    ranking,
+    questions,
+  } = await planRead(deps, query, new Effort(deps.store.timeoutMs));
   const pipeline = lowerList(planned, ranking);
   const related = await relatedQuestions(deps, planned, pipeline);
   const asked = await Promise.all([...questions, ...related].map((each) => explainQuestion(deps, each)));

@@ -3,6 +3,7 @@ import { type Column, type Table, tableById } from "../catalog/catalog.js";
 import { gramField, storedGrams } from "../catalog/grams.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { Room } from "../mongo/room.js";
+import { asStored, stillHas } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
@@ -20,7 +21,7 @@ export interface FillDeps {
 
 /** Few enough that other requests find their turn in between. */
 const BATCH = 200;
-/** What a gram takes in its record, and in the index. */
+/** The space that a gram takes in its record, and in the index. */
 const GRAM_BYTES = 40;
 
 /** The columns whose records may still have to be indexed. */
@@ -51,7 +52,7 @@ export async function fillSearch(
 }
 
 /**
- * By what the table is at this moment: of a column that is no longer searchable no text may come to lie beside it again.
+ * Uses the current table: once a column is no longer searchable, no part of its text may be stored again.
  * @returns 0 when nothing was left to do; or when others did it first, who then also do the rest
  */
 async function fillBatch(deps: FillDeps, tableId: string, columnId: string): Promise<number> {
@@ -79,10 +80,7 @@ function fillOne(
   column: Column,
   grams: readonly string[],
 ): { which: Document; change: Document } {
-  const value = document[column.field];
   const field = gramField(column);
-  const unchanged = value === undefined ? { $exists: false } : { $eq: value };
-  const which = { _id: document._id, [column.field]: unchanged, [field]: { $exists: false } };
-  // Both values came from the database a moment ago.
-  return { which: which as Document, change: { $set: { [field]: [...grams] } } };
+  const unchanged = { _id: asStored(document._id), ...stillHas(document, [column.field]) };
+  return { which: { ...unchanged, [field]: { $exists: false } }, change: { $set: { [field]: [...grams] } } };
 }

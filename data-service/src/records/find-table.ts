@@ -1,4 +1,4 @@
-// The table a path names.
+// Finds the table that a path names.
 import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";

@@ -1,4 +1,5 @@
-// What a full set of links lets go. A caller's set has only what the caller may see, so the others stay as they are.
+// Finds the links that a new, full set of links replaces. The caller's set holds only links that the caller may see, so
+// links to hidden records stay as they are.
 
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
@@ -26,7 +27,7 @@ export async function formerLinks(
 }
 
 /** A change of a record, and the condition under which it lets go of nothing else; undefined = always. */
-interface WholeChange {
+export interface WholeChange {
   readonly change: FieldChange;
   readonly guard?: Document;
 }

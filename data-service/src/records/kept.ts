@@ -1,4 +1,4 @@
-// Records that are deleted and kept: marks them as deleted, and says which acts they were deleted by.
+// Marks records as deleted that a table keeps, and says which acts they were deleted by.
 import { ObjectId } from "bson";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
@@ -34,8 +34,9 @@ export function markDeleted(
 }
 
 /**
- * Notes with a living record that an act deletes it and others, before anything goes: whoever asks again after a crash goes
- * on with the same act, so that all that went in it comes back together. No change of the record, and so not in its history.
+ * Notes with a living record that an act deletes it and others, before anything goes: whoever asks again after a crash
+ * goes on with the same act, so that all that went in it comes back together. No change of the record, and so not in
+ * its history.
  * @returns the act; undefined when the record does not satisfy the guard
  */
 export async function beginAct(

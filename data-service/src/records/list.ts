@@ -1,15 +1,16 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 
-import type { Stored } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Json, JsonObject } from "../json.js";
 import { type Principal, requireRoot } from "../principal.js";
+import { asStored } from "../query/as-read.js";
 import type { AuthorizedNode, AuthorizedQuery } from "../query/ast.js";
 import { authorizeRead } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
 import { lowerAggregate, shapeAggregate } from "../query/lower/aggregate.js";
 import type { Stage } from "../query/lower/document.js";
 import {
+  isTogether,
   lowerList,
   mostRecords,
   NO_RANKING,
@@ -25,13 +26,15 @@ import { parseExplain } from "../query/syntax/paging.js";
 import { askedRows } from "./asked-rows.js";
 import { countRows } from "./count.js";
 import type { RecordDeps } from "./deps.js";
+import { Effort } from "./effort.js";
 import { explainList } from "./explain.js";
 import { findTable } from "./find-table.js";
 import { planKind } from "./plan-kind.js";
-import { type Plan, planRead, type Question, rankAfterAll } from "./plan-read.js";
+import { type Plan, planRead, rankAfterAll } from "./plan-read.js";
 import { withRelated } from "./related.js";
 import { Remembered } from "./remembered.js";
-import { addJoined } from "./seen-queries.js";
+import { inRoom } from "./room.js";
+import { unfold } from "./unfold.js";
 
 export interface ListAnswer {
   /** Records as they arrive from the database, some at a time. */
@@ -47,23 +50,30 @@ const known = new Remembered<AuthorizedQuery>();
 /** Above this many, a list is streamed: nobody holds all records of one that has more. */
 const STREAM_FROM = 1_000;
 
-/** Answers a list request. Counts are known before the first record is handed over. */
+/**
+ * Answers a list request. Counts are known before the first record is handed over.
+ * @param gone is aborted when nobody waits for the answer any more
+ */
 export async function list(
   deps: RecordDeps,
   principal: Principal,
   tableName: string,
   given: Parameters,
+  gone?: AbortSignal,
 ): Promise<ListAnswer> {
   const format = parseFormat(given.format);
   const parameters = format === undefined ? given : parametersOfExport(format, given);
   const explained = parseExplain(parameters.explain);
   const query = await listQuery(deps, principal, tableName, parameters);
-  if (explained)
-    return { records: inParts([await explainList(deps, query)], (plan) => plan), meta: undefined };
+  if (explained) return { records: only(await explainList(deps, query)), meta: undefined };
   const started = deps.clock.now().getTime();
-  const plan = await planRead(deps, query);
+  const effort = new Effort(deps.store.timeoutMs, gone);
+  const plan = await planRead(deps, query, effort);
   deps.notePlan(planKind(plan));
-  const [records, meta] = await Promise.all([runList(deps, plan, started), runMeta(deps, plan.query)]);
+  const [records, meta] = await Promise.all([
+    runList(deps, plan, started, effort),
+    runMeta(deps, plan.query, effort),
+  ]);
   if (format === undefined) return { records, meta };
   return { records, meta, file: { format, node: query.root } };
 }
@@ -96,82 +106,76 @@ async function runList(
   deps: RecordDeps,
   plan: Plan,
   started: number,
+  effort: Effort,
 ): Promise<AsyncIterable<readonly Json[]>> {
   const { query, ranking } = plan;
   const { root } = query;
   const shape = shaper(root, deps.sealer.unseal);
-  const related: Question[] = [];
-  const joined = new Map<string, number>();
-  const note = (returned: number, run: Ranking): void => {
-    const milliseconds = deps.clock.now().getTime() - started;
-    const pipeline = pipelineOf(query, run);
-    deps.seenQueries.note({ plan, pipeline, returned, joined, related, milliseconds });
-  };
-  const whole = async (documents: readonly StoredRecord[], until?: number) => {
+  const seen = deps.seenQueries.open(plan, started);
+  const whole = async (documents: readonly StoredRecord[], within?: Effort) => {
     const all = await withRelated(deps, root, documents, {
       rules: query.rules,
-      // Of a relation that was asked for in parts, one part says enough.
-      note: (question) => void (related.some((each) => isSame(each, question)) || related.push(question)),
-      ...(until === undefined ? {} : { until }),
+      note: (question) => seen.question(question),
+      ...(within === undefined ? {} : { effort: within }),
     });
-    addJoined(joined, root, all);
+    seen.joined(all);
     return all;
   };
   if (mostRecords(root) > STREAM_FROM) {
-    const run = await streamedRanking(deps, query, ranking);
-    return shaped(streamOf(deps, query, run), whole, shape, (count) => note(count, run));
+    const run = await streamedRanking(deps, query, ranking, effort);
+    const unfolded = (documents: readonly StoredRecord[]) => unfold(root, documents, shape);
+    const done = (count: number): void => seen.done(pipelineOf(query, run), count);
+    return shaped(streamOf(deps, query, run), root, whole, unfolded, done);
   }
-  const until = performance.now() + deps.store.timeoutMs;
-  const documents = await readPage(deps, query, ranking);
+  const documents = await readPage(deps, query, ranking, effort);
   const short = ranking.parents !== undefined && documents.length < root.limit;
-  const rows = await whole(short ? await readAfterAll(deps, plan) : documents, until);
-  note(documents.length, ranking);
-  return inParts(rows, shape);
-}
-
-function isSame(one: Question, other: Question): boolean {
-  return one.read === other.read && one.as === other.as;
+  const rows = await whole(short ? await readAfterAll(deps, plan, effort) : documents, effort);
+  seen.done(pipelineOf(query, ranking), documents.length);
+  return unfold(root, rows, shape);
 }
 
 async function readPage(
   { store }: RecordDeps,
   query: AuthorizedQuery,
   ranking: Ranking,
+  effort: Effort,
 ): Promise<readonly StoredRecord[]> {
   const { root } = query;
   const { parents, isPage } = ranking;
-  if (parents === undefined || !isPage) return store.read(root.table, pipelineOf(query, ranking));
+  const read = () => effort.ask((limits) => store.read(root.table, pipelineOf(query, ranking), limits));
+  if (parents === undefined || !isPage) return read();
   const fields = ownFields(root, { together: readsTogether(root) });
-  const found =
-    fields === undefined
-      ? await store.read(root.table, pipelineOf(query, ranking))
-      : await store.byIds(root.table, parents, fields);
+  const found = fields === undefined ? await read() : await store.byIds(root.table, parents, fields);
   const byId = new Map(found.map((document) => [keyText(document._id), document]));
   return parents.map((id) => byId.get(keyText(id))).filter((document) => document !== undefined);
 }
 
 /** The list, where the parents that were named did not fill the page; what happens meanwhile may leave out more of them. */
-async function readAfterAll(deps: RecordDeps, plan: Plan): Promise<readonly StoredRecord[]> {
+async function readAfterAll(deps: RecordDeps, plan: Plan, effort: Effort): Promise<readonly StoredRecord[]> {
   const { query } = plan;
   const ranking = await rankAfterAll(deps, plan);
-  const rows = await readPage(deps, query, ranking);
+  const rows = await readPage(deps, query, ranking, effort);
   const isFull = ranking.parents === undefined || rows.length === query.root.limit;
-  return isFull ? rows : readPage(deps, query, { ranked: true });
+  return isFull ? rows : readPage(deps, query, { ranked: true }, effort);
 }
 
 /**
  * How to rank a list that is streamed. Whether parents that were named fill its page has to be known before the first of
  * them is on the way.
  */
-async function streamedRanking(deps: RecordDeps, query: AuthorizedQuery, ranking: Ranking): Promise<Ranking> {
+async function streamedRanking(
+  deps: RecordDeps,
+  query: AuthorizedQuery,
+  ranking: Ranking,
+  effort: Effort,
+): Promise<Ranking> {
   if (ranking.parents === undefined) return ranking;
   const ids = { ...query, root: { ...query.root, columns: [], children: [], masks: [] } };
-  const page = await readPage(deps, ids, ranking);
+  const page = await readPage(deps, ids, ranking, effort);
   const isFull = page.length === query.root.limit;
   // Of ids that only the database can compare, only it can restore the order.
   if (!isFull || page.some(({ _id }) => keyText(_id) === undefined)) return { ranked: true };
-  // Ids come from the same database and go back into it.
-  return { ranked: true, parents: page.map(({ _id }) => _id as Stored), isPage: true };
+  return { ranked: true, parents: page.map(({ _id }) => asStored(_id)), isPage: true };
 }
 
 /** Parents of a page that are read at once, with all that is joined to them. */
@@ -185,7 +189,8 @@ async function* streamOf(
   const { parents } = ranking;
   if (parents === undefined) return yield* deps.store.stream(query.root.table, pipelineOf(query, ranking));
   for (let at = 0; at < parents.length; at += PARENTS_AT_ONCE) {
-    yield await readPage(deps, query, { ...ranking, parents: parents.slice(at, at + PARENTS_AT_ONCE) });
+    const some = { ...ranking, parents: parents.slice(at, at + PARENTS_AT_ONCE) };
+    yield await readPage(deps, query, some, new Effort(deps.store.timeoutMs));
   }
 }
 
@@ -197,47 +202,63 @@ function pipelineOf(query: AuthorizedQuery, ranking: Ranking): Stage[] {
   return getOrMake(pipelines, query, () => lowerList(query));
 }
 
-/** Records that are made at once; the next ones when these are on their way. */
-const AT_ONCE = 50;
-
-async function* inParts<Each>(
-  rows: readonly Each[],
-  shape: (row: Each) => Json,
-): AsyncGenerator<readonly Json[]> {
-  for (let at = 0; at < rows.length; at += AT_ONCE) yield rows.slice(at, at + AT_ONCE).map(shape);
+async function* only(record: Json): AsyncGenerator<readonly Json[]> {
+  yield [record];
 }
+
+/** Related records of a stream that are held at once, where so few are enough for one record. */
+const RELATED_AT_ONCE = 20_000;
 
 /**
  * @param whole completes some documents
+ * @param unfolded makes records of them
  * @param tell is told how many there were, if they are read to the end
  */
 async function* shaped(
   source: AsyncIterable<readonly StoredRecord[]>,
+  root: AuthorizedNode,
   whole: (documents: readonly StoredRecord[]) => Promise<readonly StoredRecord[]>,
-  shape: (document: StoredRecord) => Json,
+  unfolded: (documents: readonly StoredRecord[]) => AsyncIterable<readonly Json[]>,
   tell: (count: number) => void,
 ): AsyncGenerator<readonly Json[]> {
+  const most = mostRead(root);
+  // Where nothing bounds them, what is read is seen to have room, and read in parts if it has none.
+  const atOnce = Number.isFinite(most) ? Math.max(1, Math.floor(RELATED_AT_ONCE / most)) : PARENTS_AT_ONCE;
   let count = 0;
   for await (const documents of source) {
     count += documents.length;
-    yield (await whole(documents)).map(shape);
+    for (let at = 0; at < documents.length; at += atOnce)
+      for await (const some of inRoom(documents.slice(at, at + atOnce), whole)) yield* unfolded(some);
   }
   tell(count);
 }
 
-async function runMeta(deps: RecordDeps, query: AuthorizedQuery): Promise<JsonObject | undefined> {
+/** How many related records one record of a list may show that are read apart from it. */
+function mostRead({ children }: AuthorizedNode): number {
+  return mostRecords({ limit: 1, children: children.filter(isTogether) });
+}
+
+async function runMeta(
+  deps: RecordDeps,
+  query: AuthorizedQuery,
+  effort: Effort,
+): Promise<JsonObject | undefined> {
   if (query.meta.length === 0 && query.aggregate.length === 0) return undefined;
   const counts = query.meta.map(
-    async (key): Promise<[string, Json]> => [key, await countRows(deps, query, key)],
+    async (key): Promise<[string, Json]> => [key, await countRows(deps, query, key, effort)],
   );
-  const entries = await Promise.all([...counts, ...aggregates(deps, query)]);
+  const entries = await Promise.all([...counts, ...aggregates(deps, query, effort)]);
   return Object.fromEntries(entries);
 }
 
-function aggregates(deps: RecordDeps, query: AuthorizedQuery): Promise<[string, Json]>[] {
+function aggregates(
+  { store }: RecordDeps,
+  query: AuthorizedQuery,
+  effort: Effort,
+): Promise<[string, Json]>[] {
   if (query.aggregate.length === 0) return [];
   const run = async (): Promise<[string, Json]> => {
-    const [group] = await deps.store.read(query.root.table, lowerAggregate(query));
+    const [group] = await effort.ask((limits) => store.read(query.root.table, lowerAggregate(query), limits));
     return ["aggregate", shapeAggregate(query.aggregate, group)];
   };
   return [run()];

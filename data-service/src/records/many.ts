@@ -1,8 +1,8 @@
 // PATCH and DELETE of /{table}: the same change for all records that a filter matches.
 //
-// Each record goes the road of a single one, with its rules, checks and links, as long as the filter matches it; the first
-// refusal ends it, and says how many were changed by then. Sent again it goes on: what was changed already is changed to
-// the same, or is gone.
+// Each record is handled like a single request, with its rules, checks and links, as long as the filter matches it; the
+// first refusal ends it, and says how many were changed by then. Sent again it continues: what was changed already is
+// changed to the same, or is gone.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "../json.js";
 import type { Principal } from "../principal.js";
@@ -12,6 +12,7 @@ import { type RecordDeps, withoutMaxLimit } from "./deps.js";
 import { parseId } from "./find-table.js";
 import { list, listQuery } from "./list.js";
 import { checkRemove, remove } from "./remove.js";
+import type { TableRequest } from "./request.js";
 import { NoLongerMatching, type StillMatching, stillMatching } from "./still-matching.js";
 import { checkUpdate, update } from "./update.js";
 
@@ -25,28 +26,27 @@ export interface Many {
   readonly changed: number;
 }
 
-export interface ManyRequest {
-  readonly principal: Principal;
-  readonly table: string;
-  readonly parameters: Parameters;
+export interface ManyRequest extends TableRequest {
   /** Count, and change nothing. */
   readonly dryRun: boolean;
 }
 
-/** @throws AppError 400 for a missing filter or a bad body, before anything is changed; the first record's refusal */
+/**
+ * @throws AppError 401, 403 before anything else is judged; 400 for a missing filter or a bad body, before anything is
+ * changed; the first record's refusal
+ */
 export async function updateMany(deps: RecordDeps, request: ManyRequest, body: Json): Promise<Many> {
   const { principal, table } = request;
-  requireFilter(request, "changes");
-  await checkUpdate(deps, principal, table, body);
+  await checkUpdate(deps, request, body, () => requireFilter(request, "changes"));
   return forEach(deps, request, "changed", async (id, guard) => {
-    await update(deps, principal, table, id, body, ONLY_ID, { guard });
+    await update(deps, { principal, table, id, body, parameters: ONLY_ID, guard });
   });
 }
 
 /**
  * @param permanent see remove
  * @param removeOne the way of the table, where it has one of its own
- * @throws AppError 400, 401, 403 before anything is deleted; the first record's refusal
+ * @throws AppError 401, 403 before anything else is judged; 400 before anything is deleted; the first record's refusal
  */
 export async function removeMany(
   deps: RecordDeps,
@@ -55,12 +55,12 @@ export async function removeMany(
   removeOne = remove,
 ): Promise<Many> {
   const { principal, table, parameters } = request;
+  await checkRemove(deps, request, permanent);
   requireFilter(request, "deletes");
   if (parameters.deleted !== undefined && !permanent)
     throw refuse("deleted", "these are deleted already; permanent=true removes them for good");
-  await checkRemove(deps, principal, table, permanent);
   return forEach(deps, request, "deleted", (id, guard) =>
-    removeOne(deps, principal, table, id, { permanent, guard }),
+    removeOne(deps, { principal, table, id, permanent, guard }),
   );
 }
 
@@ -88,7 +88,8 @@ async function forEach(
   // In the order of the ids, which no change moves.
   const { records } = await list(withoutMaxLimit(deps), principal, table, {
     ...matching,
-    ...{ sort: "id", limit: "0" },
+    sort: "id",
+    limit: "0",
   });
   let [matched, changed] = [0, 0];
   for await (const ids of batches(records)) {

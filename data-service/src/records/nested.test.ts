@@ -1,3 +1,4 @@
+// Records inside a body are found, and replaced by the ids they were created with.
 import { describe, expect, test } from "@jest/globals";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { checkDefinition } from "../catalog/check-definition.js";

@@ -1,19 +1,20 @@
-// Idempotency-Key: a create that is sent again, because its answer was lost, does nothing twice.
+// Idempotency-Key: a create that is sent again, because its answer was lost, does nothing the second time.
 //
 // The write that ends the key says that all records are there. Whoever sends the key again after a crash takes back what
-// the first request has left (see unfinished) and makes everything anew.
-import { createHash } from "node:crypto";
+// the first request has left (see unfinished) and starts afresh.
 import { AppError, isClientError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import { ObjectId } from "bson";
 import type { Stored } from "../catalog/column-types.js";
 import { type Json, nestsDeeperThan } from "../json.js";
+import type { KeyedDigest } from "../keyed-digest.js";
 import type { OnceOwner } from "../mongo/unfinished-store.js";
 import type { Principal } from "../principal.js";
+import { until } from "../until.js";
 
 /** How long a key is kept: 24 hours (contract, section 5). */
 const KEPT_MS = 24 * 60 * 60 * 1000;
-/** A request that has not ended after this long is taken for one whose process is gone. */
+/** If a request has not ended after this long, its process counts as dead. */
 export const LEASE_MS = 30_000;
 /** How long a repeat waits for the first request to end. */
 const PATIENCE_MS = 10_000;
@@ -53,6 +54,8 @@ export interface OnceStore {
 export interface OnceDeps {
   readonly store: OnceStore;
   readonly clock: Clock;
+  /** Keyed: a body may hold a password or a value that is stored encrypted. */
+  readonly digest: KeyedDigest;
 }
 
 /** A request that works under a key. */
@@ -62,17 +65,17 @@ export interface Turn<Result> {
   finish(result: Result): Promise<boolean>;
 }
 
-/** What is nested deeper can't be written as text without end of the stack. */
+/** Anything nested deeper would overflow the stack when it is written as text. */
 const MOST_LEVELS = 200;
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * Where what is asked can't be told from another request by its digest, a key that did nothing would be believed in.
+ * These requests can't be told apart by a digest of their body, so a key here would promise protection it does not give.
  * @throws AppError 400
  */
 export function refuseOnceKey(header: string | undefined): void {
   if (header !== undefined)
-    throw new AppError("BAD_REQUEST", "Idempotency-Key: is for records in JSON; leave it out here.");
+    throw new AppError("BAD_REQUEST", "Idempotency-Key: is for new records in JSON; leave it out here.");
 }
 
 /**
@@ -85,6 +88,7 @@ export function onceKey(
   header: string | undefined,
   principal: Principal,
   asked: readonly Json[],
+  digest: KeyedDigest,
 ): OnceKey | undefined {
   if (header === undefined) return undefined;
   if (!KEY.test(header))
@@ -93,45 +97,44 @@ export function onceKey(
     throw new AppError("VALIDATION_ERROR", {
       message: [`body: must not have more than ${MOST_LEVELS} levels`],
     });
-  const digest = digestOf(asked);
-  // Visitors can't be told apart: another request is another key, and nobody is shown what somebody else has made.
-  const scope = principal.kind === "user" ? principal.userId : `anonymous ${digest}`;
-  return { id: digestOf([scope, header]), asked: digest };
-}
-
-function digestOf(parts: readonly Json[]): string {
-  return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
+  const askedFor = digest(JSON.stringify(asked));
+  // Visitors can't be told apart: their key is only good for the same request, so that nobody is shown what somebody
+  // else has made.
+  const scope = principal.kind === "user" ? principal.userId : `anonymous ${askedFor}`;
+  return { id: digest(JSON.stringify([scope, header])), asked: askedFor };
 }
 
 /**
  * Runs a create once for all requests with the key.
  * @param undoOf takes back what a request has left whose end nobody saw
  * @param run writes the records and ends the key; a refusal of it gives the key back
- * @returns the ids of the records that the first of the requests has made
+ * @returns the ids of the records that the first of the requests has made, and whether another one was the first
  * @throws AppError 409 when the key stands for another request, or for one that takes its time
  */
 export async function once(
-  { store, clock }: OnceDeps,
+  deps: OnceDeps,
   key: OnceKey,
   undoOf: (owner: string) => Promise<void>,
   run: (turn: Turn<readonly Stored[]>) => Promise<readonly Stored[]>,
-): Promise<readonly Stored[]> {
+): Promise<{ readonly result: readonly Stored[]; readonly isRepeat: boolean }> {
+  const { store } = deps;
   const owner = new ObjectId().toHexString();
-  const { entry, former } = await begin({ store, clock }, key, owner);
-  if (entry.done === true) return entry.ids ?? [];
+  const { entry, former } = await begin(deps, key, owner);
+  if (entry.done === true) return { result: entry.ids ?? [], isRepeat: true };
   try {
     if (former !== undefined) await undoOf(former);
-    return await run({
+    const result = await run({
       once: { key: key.id, owner },
       finish: (ids) => store.change(key.id, owner, { ids, done: true }),
     });
+    return { result, isRepeat: false };
   } catch (error) {
     await letGo(store, key, owner, error);
     throw error;
   }
 }
 
-/** What was refused has changed nothing, and may be sent again; of anything else nobody knows how far it came. */
+/** A refused request has changed nothing, and may be sent again; how far any other came is unknown. */
 async function letGo(store: OnceStore, { id }: OnceKey, owner: string, error: unknown): Promise<void> {
   // If this fails as well, the lease ends by itself.
   const gone = isClientError(error)
@@ -147,24 +150,31 @@ interface Begun {
   readonly former?: string;
 }
 
-async function begin({ store, clock }: OnceDeps, key: OnceKey, owner: string): Promise<Begun> {
-  const began = performance.now();
-  for (;;) {
-    const now = clock.now();
-    const leaseUntil = new Date(now.getTime() + LEASE_MS);
-    const entry = { ...key, owner, leaseUntil, expiresAt: new Date(now.getTime() + KEPT_MS) };
-    if (await store.insert(entry)) return { entry };
-    const found = await store.find(key.id);
-    if (found === undefined) continue;
-    if (found.expiresAt <= now) await store.remove(key.id, found.owner);
-    else if (found.asked !== key.asked) throw otherRequest();
-    else if (found.done === true) return { entry: found };
-    else if (found.leaseUntil <= now) {
-      if (await store.takeOver(key.id, found.owner, { owner, leaseUntil }))
-        return { entry: { ...found, owner }, former: found.owner };
-    } else if (performance.now() - began > PATIENCE_MS) throw stillRunning();
-    else await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  }
+async function begin(deps: OnceDeps, key: OnceKey, owner: string): Promise<Begun> {
+  const tooLate = () => {
+    throw stillRunning();
+  };
+  const patience = { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate };
+  return until(() => tryToBegin(deps, key, owner), patience);
+}
+
+/** @returns false while another request works under the key */
+async function tryToBegin(deps: OnceDeps, key: OnceKey, owner: string): Promise<Begun | false> {
+  const { store, clock } = deps;
+  const now = clock.now();
+  const leaseUntil = new Date(now.getTime() + LEASE_MS);
+  const entry = { ...key, owner, leaseUntil, expiresAt: new Date(now.getTime() + KEPT_MS) };
+  if (await store.insert(entry)) return { entry };
+  const found = await store.find(key.id);
+  if (found !== undefined && found.expiresAt > now) {
+    if (found.asked !== key.asked) throw otherRequest();
+    if (found.done === true) return { entry: found };
+    if (found.leaseUntil > now) return false;
+    if (await store.takeOver(key.id, found.owner, { owner, leaseUntil }))
+      return { entry: { ...found, owner }, former: found.owner };
+  } else if (found !== undefined) await store.remove(key.id, found.owner);
+  // The entry that was in the way has gone, or is another one's by now.
+  return tryToBegin(deps, key, owner);
 }
 
 function otherRequest(): AppError {

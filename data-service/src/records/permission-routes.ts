@@ -9,6 +9,7 @@ import { requireRoot } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "./deps.js";
 import { type ExplainPermissionDeps, explainPermission } from "./explain-permission.js";
+import { refuseOnceKey } from "./once.js";
 import { body, searchOf } from "./routes.js";
 
 export function permissionRoutes(
@@ -28,6 +29,7 @@ export function permissionRoutes(
   router
     .route(`/${permissions}/explain`)
     .post(...jsonBody(bodyMaxBytes), async (request, response) => {
+      refuseOnceKey(request.get("Idempotency-Key"));
       readParameters(searchOf(request), []);
       requireRoot(principalOf(request), "Explaining permissions is for root admins.");
       respond(response, 200, [await explainPermission(deps, body(request))]);

@@ -3,6 +3,7 @@ import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { TableRead } from "../query/advice/shape.js";
+import { asStored } from "../query/as-read.js";
 import type {
   AuthorizedNode,
   AuthorizedPredicate,
@@ -35,6 +36,7 @@ import {
   windowSize,
 } from "../query/plan/window.js";
 import type { StoredRecord } from "../query/shape.js";
+import type { Effort } from "./effort.js";
 
 /** Children per parent, among those seen, from which asking for the parents alone is worth a second question. */
 const CROWD = 4;
@@ -69,21 +71,24 @@ export interface PlanDeps {
 /** Plans that asked nothing: they are the same whatever the tables hold. */
 const settled = new WeakMap<AuthorizedQuery, Plan>();
 
-/** Asks what the plan depends on; never more questions than the filter has relations and searches, whatever the tables hold. */
-export async function planRead(deps: PlanDeps, asked: AuthorizedQuery): Promise<Plan> {
+/**
+ * Asks what the plan depends on; never more questions than the filter has relations and searches, whatever the tables
+ * hold.
+ */
+export async function planRead(deps: PlanDeps, asked: AuthorizedQuery, effort: Effort): Promise<Plan> {
   const known = settled.get(asked);
   if (known !== undefined) return known;
-  const plan = await makePlan(deps, asked);
+  const plan = await makePlan(deps, asked, effort);
   if (plan.questions.length === 0) settled.set(asked, plan);
   return plan;
 }
 
-async function makePlan(deps: PlanDeps, asked: AuthorizedQuery): Promise<Plan> {
+async function makePlan(deps: PlanDeps, asked: AuthorizedQuery, effort: Effort): Promise<Plan> {
   const query = useCounters(asked);
   const { root } = query;
   const questions: Question[] = [];
   const ask: Ask = async (table, pipeline, about = {}) => {
-    const documents = await deps.store.read(table, pipeline);
+    const documents = await effort.ask((limits) => deps.store.read(table, pipeline, limits));
     questions.push({ table, pipeline, answers: documents.length, ...about });
     return documents;
   };
@@ -94,7 +99,7 @@ async function makePlan(deps: PlanDeps, asked: AuthorizedQuery): Promise<Plan> {
   ]);
   const whichAreThere: Asking["whichAreThere"] = async (table, ids) => {
     const pipeline = [{ $match: { _id: { $in: [...ids] } } }, { $project: { _id: 1 } }];
-    const documents = await deps.store.byIds(table, ids, { _id: 1 });
+    const documents = await effort.ask(() => deps.store.byIds(table, ids, { _id: 1 }));
     questions.push({ table, pipeline, answers: documents.length });
     return documents;
   };
@@ -174,7 +179,7 @@ function pageOfThose(
   found: readonly StoredRecord[],
 ): Ranking | undefined {
   const there = new Set(found.map(({ _id }) => keyText(_id)));
-  // One that is called otherwise than by the link that leads to it: only the database knows whose it is.
+  // The record's id is spelled differently from the link to it (an adopted collection); only the database can match them.
   if (there.has(undefined)) return undefined;
   const page = reserve.filter((id) => there.has(keyText(id))).slice(skip, skip + limit);
   return page.length === limit ? { ranked: true, parents: page, isPage: true } : undefined;
@@ -266,6 +271,5 @@ function repeats(keys: readonly Stored[]): boolean {
 function keysOf(document: StoredRecord): Stored[] {
   const key = document[KEY];
   if (key === null || key === undefined) return [];
-  // Whatever stands in a link field came from the same database and goes back into it.
-  return (Array.isArray(key) ? key : [key]) as Stored[];
+  return (Array.isArray(key) ? key : [key]).map(asStored);
 }

@@ -7,8 +7,6 @@ import type { Json } from "../json.js";
 import { idsFilter } from "../mongo/gathered-reads.js";
 import { idText, VERSION_FIELD } from "../mongo/record-store.js";
 import { type ReadPolicies, ReadView } from "../permission/read-view.js";
-import type { Rights } from "../permission/rights.js";
-import type { Principal } from "../principal.js";
 import type { AuthorizedNode, AuthorizedPredicate } from "../query/ast.js";
 import { authorizeNode } from "../query/authorize-read.js";
 import { bindRecordShape } from "../query/bind-query.js";
@@ -21,6 +19,8 @@ import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
 import { withRelated } from "./related.js";
 import { Remembered } from "./remembered.js";
+import type { RecordRequest } from "./request.js";
+import { requireRoom } from "./unfold.js";
 import { mayKnowVersion, type Versioned, versionOf } from "./version.js";
 
 /** A checked wish for the shape of one record. */
@@ -32,22 +32,20 @@ export interface RecordShape {
 const known = new Remembered<RecordShape>();
 
 /** Answers `GET /{table}/{id}`. @throws AppError 404 */
-export async function readOne(
-  deps: RecordDeps,
-  principal: Principal,
-  tableName: string,
-  idText: string,
-  parameters: Parameters,
-): Promise<Versioned> {
-  const rights = await deps.rights(principal);
+export async function readOne(deps: RecordDeps, request: RecordRequest): Promise<Versioned> {
+  const rights = await deps.rights(request.principal);
+  const { deleted } = request.parameters;
   const allow = (catalog: Catalog, table: Table): Allowed => {
     rights.require(catalog, table, "read");
-    return { view: rights.view(catalog), rows: askedRows(parameters.deleted, rights, catalog, table) };
+    return { view: rights.view(catalog), rows: askedRows(deleted, rights, catalog, table) };
   };
-  return readAllowed(deps, allow, tableName, idText, parameters);
+  return readAllowed(deps, allow, request);
 }
 
-/** What is to be read by which rights. */
+/** What is to be read, whoever asks. */
+type Wanted = Omit<RecordRequest, "principal">;
+
+/** By which rights. */
 interface Allowed {
   readonly view: ReadView;
   readonly rows?: AskedRows;
@@ -57,27 +55,23 @@ interface Allowed {
 export async function readOneAs(
   deps: RecordDeps,
   allow: (catalog: Catalog, table: Table) => ReadPolicies,
-  tableName: string,
-  idText: string,
-  parameters: Parameters,
+  wanted: Wanted,
 ): Promise<Versioned> {
   const allowed = (catalog: Catalog, table: Table): Allowed => ({
     view: new ReadView(catalog, allow(catalog, table)),
   });
-  return readAllowed(deps, allowed, tableName, idText, parameters);
+  return readAllowed(deps, allowed, wanted);
 }
 
 async function readAllowed(
   deps: RecordDeps,
   allow: (catalog: Catalog, table: Table) => Allowed,
-  tableName: string,
-  idText: string,
-  parameters: Parameters,
+  { table: tableName, id: idText, parameters }: Wanted,
 ): Promise<Versioned> {
   const { shape, id, table } = await deps.catalogs.decide((catalog) => {
     const found = findTable(catalog, tableName);
     const { view, rows } = allow(catalog, found);
-    const shape = shapeIn(view, deps, found, parameters, rows?.(view));
+    const shape = recordShape(deps, view, found, parameters, rows?.(view));
     return { table: found, id: parseId(found, idText), shape };
   });
   const [record] = await readEach(deps, shape, [id]);
@@ -85,29 +79,23 @@ async function readAllowed(
   return record;
 }
 
-function shapeIn(
+/**
+ * Checks `fields` and `deep`, before anything is written.
+ * @param rows the row rule, where it is not that of the view
+ * @throws AppError 400
+ */
+export function recordShape(
+  { limits }: Pick<RecordDeps, "limits">,
   view: ReadView,
-  deps: Pick<RecordDeps, "limits">,
   table: Table,
   parameters: Parameters,
   rows?: AuthorizedPredicate,
 ): RecordShape {
   const bind = (): RecordShape => ({
-    node: authorizeNode(bindRecordShape(parameters, table, view, deps.limits), view, rows),
+    node: authorizeNode(bindRecordShape(parameters, table, view, limits), view, rows),
     view,
   });
-  return rows === undefined ? known.of(view, [table.name, parameters, deps.limits], bind) : bind();
-}
-
-/** Checks `fields` and `deep` before anything is written. @throws AppError 400 */
-export function recordShape(
-  deps: Pick<RecordDeps, "limits">,
-  rights: Rights,
-  table: Table,
-  catalog: Catalog,
-  parameters: Parameters,
-): RecordShape {
-  return shapeIn(rights.view(catalog), deps, table, parameters);
+  return rows === undefined ? known.of(view, [table.name, parameters, limits], bind) : bind();
 }
 
 /** Reads records by id, in the order of the ids; those the caller may not see are missing. */
@@ -149,7 +137,9 @@ async function documentsOf(
     fields === undefined
       ? await store.read(node.table, lowerRecord(node, idsFilter(ids), rules, alongside))
       : await store.byIds(node.table, ids, fields);
-  return withRelated({ store }, node, documents, { rules });
+  const whole = await withRelated({ store }, node, documents, { rules });
+  requireRoom(node, whole);
+  return whole;
 }
 
 /** What a write has to give of a record, so that it need not be read again; undefined where that is not enough. */

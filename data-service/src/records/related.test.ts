@@ -1,3 +1,4 @@
+// The related records of a page are read in parts, within the time of one query.
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { authorizeRead } from "../query/authorize-read.js";
@@ -37,5 +38,14 @@ describe("the related records of a page", () => {
     const page = withRelated({ store }, query.root, books, { rules: query.rules });
     await expect(page).rejects.toMatchObject({ code: "QUERY_TIMEOUT" });
     expect(asked.length).toBe(2);
+  });
+
+  it("are refused when they are more than can be held", async () => {
+    const { store } = slowStore(0, 1_000);
+    const read = store.byIds;
+    const byIds = async (of: unknown, ids: readonly unknown[]) =>
+      (await read(of, ids)).map((author) => ({ ...author, name: "x".repeat(6 * 1024 * 1024) }));
+    const page = withRelated({ store: { ...store, byIds } }, query.root, books, { rules: query.rules });
+    await expect(page).rejects.toMatchObject({ code: "BAD_REQUEST" });
   });
 });

@@ -1,13 +1,12 @@
 // Puts the related records that an answer shows into the documents of a page: a query for each relation, not a join for
 // each record (see query/plan/together).
 import type { Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import { mixedIdText } from "../catalog/mixed-id.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Json } from "../json.js";
-import { tookTooLong } from "../mongo/driver-errors.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import { childRead, type TableRead } from "../query/advice/shape.js";
+import { asStored } from "../query/as-read.js";
 import type { AuthorizedNode, AuthorizedQuery } from "../query/ast.js";
 import {
   childField,
@@ -20,7 +19,10 @@ import {
 } from "../query/lower/read.js";
 import { type HandedOut, handOut, togetherQuestion } from "../query/plan/together.js";
 import type { StoredRecord } from "../query/shape.js";
+import { unfoldedSizes } from "../query/unfolded.js";
+import { Effort } from "./effort.js";
 import type { Question } from "./plan-read.js";
+import { Room } from "./room.js";
 
 type Child = AuthorizedNode["children"][number];
 type Documents = readonly StoredRecord[];
@@ -37,8 +39,14 @@ export interface RelatedContext {
   readonly rules: AuthorizedQuery["rules"];
   /** Told of what was asked. */
   readonly note?: (question: Question) => void;
-  /** Nothing more is asked after this, in milliseconds of `performance.now()`. */
-  readonly until?: number;
+  /** What the page itself was read with; without it, its related records have as long as a query of their own. */
+  readonly effort?: Effort;
+}
+
+interface Reading extends RelatedContext {
+  readonly effort: Effort;
+  /** For all that is read. */
+  readonly room: Room;
 }
 
 /** @returns the documents of a page with their related records, where these were not joined to them; see lower/read */
@@ -49,15 +57,15 @@ export async function withRelated(
   context: RelatedContext,
 ): Promise<Documents> {
   if (!readsTogether(node)) return documents;
-  const until = performance.now() + deps.store.timeoutMs;
-  return withEach(deps, node, documents, { until, ...context });
+  const effort = context.effort ?? new Effort(deps.store.timeoutMs);
+  return withEach(deps, node, documents, { ...context, effort, room: new Room() });
 }
 
 async function withEach(
   deps: RelatedDeps,
   node: AuthorizedNode,
   documents: Documents,
-  context: RelatedContext,
+  context: Reading,
 ): Promise<Documents> {
   const children = node.children.filter(isTogether);
   if (children.length === 0) return documents;
@@ -73,9 +81,8 @@ async function withChildren(
   node: AuthorizedNode,
   children: readonly Child[],
   documents: Documents,
-  context: RelatedContext,
+  context: Reading,
 ): Promise<Documents> {
-  requireTime(context);
   const found = await Promise.all(
     children.map(async (child) => {
       const lists = await relatedOf(deps, node, child, documents, context);
@@ -94,7 +101,7 @@ async function relatedOf(
   { table }: AuthorizedNode,
   child: Child,
   documents: Documents,
-  context: RelatedContext,
+  context: Reading,
 ): Promise<readonly Documents[]> {
   const question = togetherQuestion(child, documents);
   const lists =
@@ -112,9 +119,9 @@ async function relatedOf(
   );
 }
 
-/** @throws AppError QUERY_TIMEOUT */
-function requireTime({ until = Number.POSITIVE_INFINITY }: RelatedContext): void {
-  if (performance.now() > until) throw tookTooLong();
+/** @throws AppError 400 when all that is read for the page is too much to be held */
+function requireRoom({ room }: Reading, { node }: Child, found: Documents): void {
+  for (const size of unfoldedSizes(node, found)) room.take(size);
 }
 
 /** The records of those whose own are not known from the query for all, by the parent's id as text. */
@@ -123,17 +130,16 @@ async function joinedTo(
   table: Table,
   child: Child,
   parents: Documents,
-  context: RelatedContext,
+  context: Reading,
 ): Promise<ReadonlyMap<Json, Documents>> {
   if (parents.length === 0) return new Map();
-  requireTime(context);
-  const { rules, note } = context;
-  // Ids come from the same database and go back into it.
-  const ids = parents.map(({ _id }) => _id as Stored);
+  const { rules, note, effort } = context;
+  const ids = parents.map(({ _id }) => asStored(_id));
   const pipeline = lowerApart(child, ids, rules);
-  const documents = await store.read(table, pipeline);
+  const documents = await effort.ask((limits) => store.read(table, pipeline, limits));
   const as = childField(child);
   const lists = documents.map((document) => listOf(document[as]));
+  requireRoom(context, child, lists.flat());
   note?.({ table, pipeline, answers: lists.flat().length, read: readOf(child), as });
   return new Map(documents.map((document, at) => [idOf(document), lists[at] ?? []]));
 }
@@ -159,18 +165,21 @@ async function listsOf(
   child: Child,
   parents: Documents,
   question: Together,
-  { rules, note }: RelatedContext,
+  context: Reading,
 ): Promise<HandedOut> {
   const { relation, node } = child;
+  const { rules, note, effort } = context;
   if (question.keys.length === 0) return handOut(child, parents, [], undefined);
   const pipeline = lowerTogether(child, question, rules);
   const isById = relation.link.on === "self" && !relation.many;
   const fields = isById ? ownFields(node, { together: true }) : undefined;
   // By id alone, requests that come at once share the query.
-  const found =
+  const found = await effort.ask((limits) =>
     fields === undefined
-      ? await store.read(node.table, pipeline)
-      : await store.byIds(node.table, question.keys, fields);
+      ? store.read(node.table, pipeline, limits)
+      : store.byIds(node.table, question.keys, fields),
+  );
+  requireRoom(context, child, found);
   const lists = handOut(child, parents, found, question.most);
   const needs = lists.reduce((sum, list) => sum + (list === undefined ? 0 : node.skip + list.length), 0);
   note?.({ table: node.table, pipeline, answers: found.length, needs, read: readOf(child) });

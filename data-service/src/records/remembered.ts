@@ -1,10 +1,10 @@
-// What was made of a request's words before. A view belongs to one catalog and one set of rules, so the same words,
-// looked up through the same view, always come to the same; with either of them it is forgotten.
+// Remembers what a request's parameters were bound to, per view. A view belongs to one catalog and one set of rules, so
+// the same words looked up through the same view always give the same result; it is forgotten with the view.
 import type { ReadView } from "../permission/read-view.js";
 
 /** Of each view; beyond it, the oldest goes. */
 const MOST = 100;
-/** Longer ones are seldom asked twice, and what they come to may be large. */
+/** Longer ones are seldom repeated, and their results may be large. */
 const MOST_CHARACTERS = 600;
 
 export class Remembered<Result> {

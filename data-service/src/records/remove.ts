@@ -3,25 +3,25 @@ import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { Rights } from "../permission/rights.js";
-import type { Principal } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import { requireSettled } from "../schema/write-gate.js";
-import { actingFor } from "./acting-for.js";
 import { requireKept } from "./asked-rows.js";
 import { anyRow, judgeRows, notAllowed } from "./authorize-write.js";
 import { PLAIN } from "./bind-body.js";
+import { type DeleteStep, type Follow, knownBy, type Reach } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
-import type { DeleteStep } from "./leaving.js";
 import { recordShape } from "./read-one.js";
-import { knownBy, runDelete } from "./run-delete.js";
+import type { RecordCall, TableCall } from "./request.js";
+import { Deleter } from "./run-delete.js";
 import { atVersion, type Expected } from "./version.js";
 import { all, isVisible, requireVersion, whileOthersChange } from "./write-guard.js";
-import { type Follow, tablesDeletedFrom } from "./write-plan.js";
+import { tablesDeletedFrom } from "./write-plan.js";
+import { writing } from "./writing.js";
 
-export interface RemoveBesides {
+export interface RemoveRequest extends RecordCall {
   /** If-Match. */
   readonly expected?: Expected;
   /** It happens only while the record satisfies this; asked anew at each try. */
@@ -32,30 +32,18 @@ export interface RemoveBesides {
 }
 
 /** Deletes one record with all that `onDelete` asks for. @param follows takes along only what the caller may delete */
-export async function remove(
-  deps: RecordDeps,
-  principal: Principal,
-  tableName: string,
-  idText: string,
-  besides: RemoveBesides = {},
-): Promise<void> {
-  await deps.gate.run(() => removeSettled(actingFor(deps, principal), principal, tableName, idText, besides));
+export async function remove(given: RecordDeps, request: RemoveRequest): Promise<void> {
+  await writing(given, request.principal, (deps, rights) => removeSettled(deps, rights, request));
 }
 
-async function removeSettled(
-  deps: RecordDeps,
-  principal: Principal,
-  tableName: string,
-  idText: string,
-  { expected, guard, follows, permanent = false }: RemoveBesides,
-): Promise<void> {
-  const rights = await deps.rights(principal);
+async function removeSettled(deps: RecordDeps, rights: Rights, request: RemoveRequest): Promise<void> {
+  const { expected, guard, follows, permanent = false } = request;
   // What links here must be known in full: another instance may have made a table with such a link a moment ago.
   const catalog = await deps.catalogs.refresh();
-  const table = findTable(catalog, tableName);
+  const table = findTable(catalog, request.table);
   requireRight(rights, catalog, table, permanent);
   requireSettled(catalog, tablesDeletedFrom(catalog, table));
-  const id = parseId(table, idText);
+  const id = parseId(table, request.id);
   const state = permanent ? "all" : "living";
   const rowsOf = (each: Table) => anyRow(rights.write(catalog, each, "delete", state));
   const mayTake = async (step: DeleteStep): Promise<void> => {
@@ -63,15 +51,17 @@ async function removeSettled(
     const followed = [...step.table.relations.values()].some((each) => follows?.(step.table, each));
     if (followed) await requireTakeable(deps, step, rowsOf(step.table));
   };
-  const shape = recordShape(deps, rights, table, catalog, PLAIN);
+  const shape = recordShape(deps, rights.view(catalog), table, PLAIN);
   const mayKnow = knownBy(shape.view);
-  const reach = follows === undefined ? { permanent, mayKnow } : { permanent, mayKnow, follows, mayTake };
+  const reach: Reach =
+    follows === undefined ? { permanent, mayKnow } : { permanent, mayKnow, follows, mayTake };
+  const deleter = new Deleter(deps, catalog, reach);
   await whileOthersChange(deps, table, id, async () => {
     const judged = await judgeRows(deps, table, id, rowsOf(table));
     if (judged === undefined) throw notAllowed(table, "delete", await isVisible(deps, shape, id));
     await requireVersion(deps, shape, id, expected);
     const condition = all([judged, atVersion(expected), (await guard?.(id)) ?? {}]);
-    return runDelete(deps, catalog, table, id, condition, reach);
+    return deleter.deleteOne(table, id, condition);
   });
   deps.ruleHooks.afterChange(table);
 }
@@ -79,13 +69,12 @@ async function removeSettled(
 /** Refuses a delete that could reach no record. @throws AppError 400, 401, 403, 404 */
 export async function checkRemove(
   deps: RecordDeps,
-  principal: Principal,
-  tableName: string,
+  { principal, table }: TableCall,
   permanent: boolean,
 ): Promise<void> {
   const rights = await deps.rights(principal);
   await deps.catalogs.decide((catalog) =>
-    requireRight(rights, catalog, findTable(catalog, tableName), permanent),
+    requireRight(rights, catalog, findTable(catalog, table), permanent),
   );
 }
 

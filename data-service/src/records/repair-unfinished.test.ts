@@ -7,11 +7,24 @@ import { tablesTakenBackIn } from "./take-back.js";
 import type { UndoStep } from "./undo.js";
 
 const table = (name: string, linksTo: readonly string[] = []): TableDefinition => ({
-  ...{ id: name, name, description: null, singleton: false, idType: "int" },
-  ...{ columns: [], uniques: [], indexes: [] },
+  id: name,
+  name,
+  description: null,
+  singleton: false,
+  idType: "int",
+  columns: [],
+  uniques: [],
+  indexes: [],
   relations: linksTo.map((target) => ({
-    ...{ id: `${name}.${target}`, name: target, type: "many-to-one", table: target, inverse: name },
-    ...{ required: false, onDelete: "SET NULL", counted: false, description: null },
+    id: `${name}.${target}`,
+    name: target,
+    type: "many-to-one",
+    table: target,
+    inverse: name,
+    required: false,
+    onDelete: "SET NULL",
+    counted: false,
+    description: null,
   })),
   storage: { collection: name, fields: Object.fromEntries(linksTo.map((to) => [`${name}.${to}`, to])) },
 });
@@ -19,7 +32,13 @@ const table = (name: string, linksTo: readonly string[] = []): TableDefinition =
 const TABLES = [table("shelves"), table("books", ["shelves"]), table("letters")];
 const made = (name: string): UndoStep => ({ kind: "made", table: name, ids: [1] });
 const changed = (name: string): UndoStep => ({
-  ...{ kind: "changed", table: name, id: 1, version: 1, at: new Date(0), set: {}, unset: [] },
+  kind: "changed",
+  table: name,
+  id: 1,
+  version: 1,
+  at: new Date(0),
+  set: {},
+  unset: [],
 });
 
 /** Which of the notes may be worked off, the latest first. */

@@ -1,15 +1,17 @@
-// Takes back what dead processes have written in half, and ends their deletes. Whoever lives on does it, and every
-// process at its start.
+// Undoes what dead processes have written only in part, and completes their deletes. Every process does this at its
+// start, and for others while it runs.
 import { AppError } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import { type Catalog, type Table, tableById } from "../catalog/catalog.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
 import { idText } from "../mongo/record-store.js";
 import type { Delete } from "../mongo/unfinished-store.js";
+import { isDead, type Noted } from "../schema/dead-instances.js";
+import { OWN_REACH } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { stateCondition } from "./kept.js";
 import { unmark } from "./leaving.js";
-import { lookAgain, OWN_REACH, takeAway } from "./run-delete.js";
+import { Deleter } from "./run-delete.js";
 import { tablesTakenBackIn } from "./take-back.js";
 import { tablesDeletedFrom } from "./write-plan.js";
 
@@ -18,36 +20,28 @@ export type RepairDeps = RecordDeps & {
   readonly logger: Logger;
 };
 
-/** An instance may be slow; only one that is not heard of, and has been silent for so long, is taken for dead. */
-const DEAD_AFTER_MS = 10_000;
-/** What this very process has begun and, for want of a database, neither ended nor taken back. */
-const FAILED_AFTER_MS = 60_000;
 /** No request that links to something takes longer from looking whether it is there to looking again. */
 const LATE_MS = 60_000;
 
 /**
  * What concerns a table that is being changed is left for the next time: such a change waits for it as for any write, and
  * it is not to wait for a change that can't be ended.
- * @param alone true when no other process uses the database, so that everything others have noted is a dead one's
+ * @param alone as of `Onlooker`
  */
 export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promise<void> {
-  const { unfinished, deletes, clock, logger } = deps;
-  const isDead = async ({ instance, at }: Pick<Delete, "instance" | "at">): Promise<boolean> => {
-    const age = clock.now().getTime() - at.getTime();
-    if (instance === deletes.instance) return age > FAILED_AFTER_MS;
-    return alone || (age > DEAD_AFTER_MS && !(await deps.instances.lives(instance)));
-  };
+  const { unfinished, deletes, instances, clock, logger } = deps;
+  const isLeft = (noted: Noted) => isDead({ clock, instances, own: deletes.instance, alone }, noted);
   const isLate = ({ done, at }: Delete): boolean => done && clock.now().getTime() - at.getTime() > LATE_MS;
   await deps.gate.run(async () => {
     const catalog = await deps.catalogs.refresh();
     const isFree = freeTables(catalog);
     const undone = await unfinished.repair(
-      async (note) => (await isDead(note)) && isFree(tablesTakenBackIn(catalog, note.steps)),
+      async (note) => (await isLeft(note)) && isFree(tablesTakenBackIn(catalog, note.steps)),
     );
     if (undone > 0) logger.info({ undone }, "took back what interrupted requests had written in half");
   });
   for (const left of await deletes.notes.allDeletes()) {
-    if (!isLate(left) && !(await isDead(left))) continue;
+    if (!isLate(left) && !(await isLeft(left))) continue;
     // As above: the others are not to wait for one that can't be ended now.
     await deps.gate
       .run(() => endDelete(deps, left))
@@ -78,33 +72,29 @@ async function endDelete(deps: RepairDeps, left: Delete): Promise<void> {
   const { notes, instance } = deps.deletes;
   if (!(await notes.takeDelete(left, instance, deps.clock.now()))) return;
   if (table !== undefined) {
-    if (!left.done) await removeRest(deps, catalog, table, left);
+    // Of one that nobody knows to be allowed, nothing goes that is still there.
+    if (left.judged && !left.done) await removeRest(deps, catalog, table, left);
+    if (!left.done) await unmark(deps, { table, ids: left.ids }, left.group);
     const there = await deps.store.existing(table, left.ids);
     const gone = left.ids.filter((id) => !there.has(idText(table, id)));
     // What is not there at all was removed for good, also where the table keeps what it deletes.
     const reach = { ...OWN_REACH, permanent: table.deletedAt !== undefined };
-    await lookAgain(deps, catalog, { table, ids: gone }, reach);
+    await new Deleter(deps, catalog, reach).lookAgain({ table, ids: gone });
   }
   await notes.endDelete(left);
 }
 
-/** What stands against it by now saves the records that are still there. */
-async function removeRest(
-  deps: RepairDeps,
-  catalog: Catalog,
-  table: Table,
-  { ids, group }: Delete,
-): Promise<void> {
+/** Whatever forbids the delete by now saves the records that are still there. */
+async function removeRest(deps: RepairDeps, catalog: Catalog, table: Table, { ids }: Delete): Promise<void> {
   const living = await deps.store.existing(table, ids, [{ $match: stateCondition(table, "living") }]);
   const rest = ids.filter((id) => living.has(idText(table, id)));
   // One that is kept names the act that it was to go in, so that each is asked for by itself.
   const acts = table.deletedAt === undefined ? [rest] : rest.map((id) => [id]);
   for (const each of acts) {
     try {
-      if (each.length > 0) await takeAway(deps, catalog, { table, ids: each });
+      if (each.length > 0) await new Deleter(deps, catalog).takeAway({ table, ids: each });
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "CONFLICT") throw error;
     }
   }
-  await unmark(deps, { table, ids }, group);
 }

@@ -20,9 +20,10 @@ import { create } from "./create.js";
 import type { RecordDeps } from "./deps.js";
 import { list } from "./list.js";
 import { type Many, type ManyRequest, removeMany, updateMany } from "./many.js";
-import { onceKey } from "./once.js";
+import { onceKey, refuseOnceKey } from "./once.js";
 import { readOne } from "./read-one.js";
 import { remove } from "./remove.js";
+import type { RecordCall } from "./request.js";
 import { restore } from "./restore.js";
 import { update } from "./update.js";
 import { etagOf, expectedVersions, type Versioned } from "./version.js";
@@ -35,11 +36,12 @@ type Methods = Readonly<Record<string, Handler>>;
 
 /**
  * @param own handlers of tables with their own way to change, by table name; they replace these for the methods
- * they name, and `undefined` takes a method away
+ * they name, and null takes a method away
  */
 export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHandlers): Router {
   const router = Router({ caseSensitive: true });
-  const removeOf = (request: Request) => own.remove?.[String(request.params.table)]?.(request) ?? remove;
+  const removers = new Map(Object.entries(own.remove ?? {}));
+  const removeOf = (request: Request) => removers.get(String(request.params.table))?.(request) ?? remove;
   const collection: Methods = {
     GET: (request, response) => answerList(deps, request, response, "address"),
     QUERY: (request, response) => answerList(deps, request, response, "body"),
@@ -60,24 +62,18 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
   const member: Methods = {
     GET: async (request, response) => {
       const parameters = readParameters(searchOf(request), [...SHAPE, "deleted"]);
-      const record = await readOne(deps, principalOf(request), ...names(request), parameters);
-      respondWithRecord(response, 200, record);
+      respondWithRecord(response, 200, await readOne(deps, { ...recordOf(request), parameters }));
     },
     PATCH: async (request, response) => {
       const parameters = readParameters(searchOf(request), SHAPE);
-      const besides = { expected: expectedVersions(request.get("If-Match")) };
-      const wanted = [body(request), parameters, besides] as const;
-      respondWithRecord(
-        response,
-        200,
-        await update(deps, principalOf(request), ...names(request), ...wanted),
-      );
+      const expected = expectedVersions(request.get("If-Match"));
+      const wanted = { ...recordOf(request), parameters, body: body(request), expected };
+      respondWithRecord(response, 200, await update(deps, wanted));
     },
     DELETE: async (request, response) => {
       const permanent = readCall(searchOf(request), [], ["permanent"]).isOn("permanent");
       const expected = expectedVersions(request.get("If-Match"));
-      const wanted = [...names(request), { expected, permanent }] as const;
-      await removeOf(request)(deps, principalOf(request), ...wanted);
+      await removeOf(request)(deps, { ...recordOf(request), expected, permanent });
       respond(response, 200);
     },
   };
@@ -86,9 +82,9 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
   router
     .route("/:table/:id/restore")
     .post(async (request, response) => {
+      refuseOnceKey(request.get("Idempotency-Key"));
       const parameters = readParameters(searchOf(request), SHAPE);
-      const record = await restore(deps, principalOf(request), ...names(request), parameters);
-      respondWithRecord(response, 200, record);
+      respondWithRecord(response, 200, await restore(deps, { ...recordOf(request), parameters }));
     })
     .all(onlyMethods("POST"));
   return router;
@@ -135,8 +131,10 @@ export function searchOf(request: Request): string {
   return at < 0 ? "" : request.originalUrl.slice(at + 1);
 }
 
-function names(request: Pick<Request, "params">): [table: string, id: string] {
-  return [String(request.params.table), String(request.params.id)];
+/** The record that the path names, and who asks for it. */
+function recordOf(request: Request): RecordCall {
+  const { table, id } = request.params;
+  return { principal: principalOf(request), table: String(table), id: String(id) };
 }
 
 /** A missing body is no object, which is what the check will say. */
@@ -148,7 +146,11 @@ async function answerList(deps: RecordDeps, request: Request, response: Response
   const address = readParameters(searchOf(request), from === "address" ? PARAMETERS : []);
   const parameters = from === "address" ? address : parametersOfBody(body(request));
   const table = String(request.params.table);
-  const { records, meta, file } = await list(deps, principalOf(request), table, parameters);
+  const gone = new AbortController();
+  response.once("close", () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  const { records, meta, file } = await list(deps, principalOf(request), table, parameters, gone.signal);
   if (file === undefined) return respondWithList(response, records, meta);
   const text = exportText(file.format, file.node, records);
   await respondWithFile(response, { name: `${table}.${file.format}`, type: FILE_TYPES[file.format] }, text);
@@ -159,8 +161,8 @@ async function answerPost(deps: RecordDeps, request: Request, response: Response
   const [principal, search] = [principalOf(request), searchOf(request)];
   const parameters = readParameters(search, SHAPE);
   const asked = [table, search, body(request)];
-  const key = onceKey(request.get("Idempotency-Key"), principal, asked);
-  const { records, ids } = await create(deps, principal, table, body(request), parameters, { key });
+  const key = onceKey(request.get("Idempotency-Key"), principal, asked, deps.once.digest);
+  const { records, ids } = await create(deps, { principal, table, parameters, body: body(request), key });
   respondCreated(response, table, records, ids);
 }
 

@@ -1,5 +1,5 @@
 // Brings back what one act has deleted: first the record itself, then what went with it, level by level. A restoration
-// that a crash interrupts is completed by asking again, because the record goes on naming the act until all is back.
+// that a crash interrupts is completed by asking again, because the record keeps naming the act until everything is back.
 import { AppError } from "@portico/shared/app-error";
 import type { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Relation, type Table, targetOf } from "../catalog/catalog.js";
@@ -7,17 +7,17 @@ import type { Stored } from "../catalog/column-types.js";
 import { DELETED_FIELD, DELETION_FIELD } from "../catalog/soft-delete.js";
 import { idsOf, idText } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
+import { linkable } from "./await-leaving.js";
+import type { DeleteStep, MayKnow } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { actOf, stateCondition } from "./kept.js";
-import { type DeleteStep, linkable } from "./leaving.js";
-import type { MayKnow } from "./run-delete.js";
 import { noteFields } from "./run-write.js";
 import type { UndoLog } from "./undo.js";
 
 /**
  * @param guard only while the record satisfies it; `{}` = always
- * @param mayKnow whether the caller may hear of a relation
+ * @param mayKnow whether the caller may know a relation
  * @returns false when the record is there and does not satisfy the guard
  * @throws AppError 404, 409
  */
@@ -47,7 +47,7 @@ export async function runRestore(
       const gone = { _id: { $in: [...step.ids] }, ...(act === undefined ? {} : { [DELETION_FIELD]: act }) };
       await bringBack(deps, step, gone, true, log);
     }
-    // Somebody may have deleted what is needed, or the record itself, while this was under way.
+    // Somebody may have deleted what is needed, or the record itself, in the meantime.
     await requireNeeded(deps, catalog, mayKnow, [own, ...others]);
     await end(deps, own.table, id);
   });
@@ -76,7 +76,7 @@ async function end({ store }: RecordDeps, table: Table, id: Stored): Promise<voi
   throw new AppError("CONFLICT", `Another request has deleted this "${table.name}" record again.`);
 }
 
-/** What an act took along with a record, parents before children. */
+/** What an act deleted together with a record, parents before children. */
 async function wentWith(
   deps: RecordDeps,
   catalog: Catalog,
@@ -103,7 +103,7 @@ async function wentWith(
 /**
  * A record whose link is required does not come back before the one that it leads to, unless both come together.
  * @param together all that comes back now
- * @throws AppError 409 naming the relation, where the caller may hear of it
+ * @throws AppError 409 naming the relation, if the caller may know it
  */
 async function requireNeeded(
   deps: RecordDeps,
@@ -145,7 +145,7 @@ async function deletedTargets(
     { $group: { _id: `$${field}` } },
   ]);
   const linked = idsOf(target, found);
-  // A delete that has looked for what stands against it did not see what comes back now.
+  // A delete that has already checked what forbids it did not see the records that come back now.
   const living = [{ $match: stateCondition(target, "living") }];
   if (onDelete === "RESTRICT") await linkable({ store }, target, linked, true, living);
   const deleted = await store.existing(target, linked, [{ $match: stateCondition(target, "deleted") }]);

@@ -1,22 +1,24 @@
 // Does what a write plan says, in an order that leaves nothing dangling if the process dies in between.
-import { AppError, isClientError } from "@portico/shared/app-error";
-import { owningRelation, type Relation, type Table } from "../catalog/catalog.js";
+import { isClientError } from "@portico/shared/app-error";
+import { owningRelation, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { emptyGrams } from "../catalog/grams.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
 import { insertedBefore } from "../mongo/driver-errors.js";
 import { idText, type Updated, VERSION_FIELD } from "../mongo/record-store.js";
-import { matchStages } from "../query/lower/condition.js";
-import { type Document, Names } from "../query/lower/document.js";
+import { asStored } from "../query/as-read.js";
+import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
+import { linkable } from "./await-leaving.js";
 import type { LinkSet } from "./check-body.js";
 import type { FieldChange, Guard } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
-import { formerLinks, withUnseen } from "./former-links.js";
+import { type WholeChange, withUnseen } from "./former-links.js";
 import { newIds } from "./ids.js";
 import { stateCondition } from "./kept.js";
-import { linkable } from "./leaving.js";
+import { linkForeign, requireLettable } from "./link-foreign.js";
+import { isHolding, requireLinked } from "./require-linked.js";
 import type { Changed as ChangedStep, Made as MadeStep, UndoLog } from "./undo.js";
 import { atVersion, versionOf } from "./version.js";
 import { alone, type PathOf } from "./violations.js";
@@ -91,15 +93,16 @@ async function noteOurs(log: UndoLog, made: MadeStep, error: unknown): Promise<v
   if (ids.length > 0) await log.note({ ...made, ids });
 }
 
-/** The id of each new record: its own, if it brings one, else a new one. */
+/** The id of each new record: its own, if it brings one, or the one that it was judged with, else a new one. */
 async function idsFor(deps: RecordDeps, table: Table, plans: readonly WritePlan[]): Promise<Stored[]> {
   const brought = plans.map(broughtId);
   const numbers = brought.filter((id) => typeof id === "number");
   // A number that is used already must not come out of the sequence later.
   if (numbers.length > 0) await deps.store.raiseSequence(table, Math.max(...numbers));
-  const lacking = brought.filter((id) => id === undefined).length;
+  const known = plans.map((plan, at) => brought[at] ?? plan.id);
+  const lacking = known.filter((id) => id === undefined).length;
   const made = lacking === 0 ? [] : await newIds(table, lacking, deps.store);
-  return brought.map((id) => id ?? made.shift()).filter((id) => id !== undefined);
+  return known.map((id) => id ?? made.shift()).filter((id) => id !== undefined);
 }
 
 function broughtId({ own }: WritePlan): Stored | undefined {
@@ -125,12 +128,15 @@ async function insertBrought(
   }
 }
 
-/** What comes with a change besides its plan. */
-export interface RunBesides {
+/** A change of one record. */
+export interface RecordChange {
+  readonly table: Table;
+  readonly id: Stored;
+  readonly plan: WritePlan;
+  /** It happens only while the record satisfies this. */
+  readonly guard: Guard;
   /** Fields written with it. */
   readonly extra?: Document;
-  /** Of a request that does more than this change. */
-  readonly log?: UndoLog | undefined;
   /** What to give of the record, as a projection. */
   readonly fields?: Document | undefined;
 }
@@ -143,63 +149,104 @@ export interface Changed {
 
 /**
  * Changes one record.
+ * @param log of a request that does more than this change
  * @returns false when the record is there and the guard does not hold
  * @throws AppError 404
  */
 export async function runUpdate(
   deps: RecordDeps,
-  table: Table,
-  id: Stored,
-  plan: WritePlan,
-  guard: Guard,
-  { extra = {}, log, fields }: RunBesides = {},
+  change: RecordChange,
+  log?: UndoLog,
 ): Promise<Changed | false> {
+  const { table, id, plan } = change;
   await requireLinked(deps, [plan]);
-  const change = (each: UndoLog): Promise<Changed | false> =>
-    changeRecord(deps, table, id, plan, guard, { extra, log: each, fields });
-  const done = await deps.userHooks.changing(table, id, plan.own.set, () =>
-    log === undefined ? deps.unfinished.orUndo(change) : change(log),
-  );
+  const done = await deps.userHooks.changing(table, id, plan.own.set, (besides) => {
+    const guard = { ...change.guard, condition: all([change.guard.condition, besides]) };
+    const run = (each: UndoLog): Promise<Changed | false> => changeRecord(deps, { ...change, guard }, each);
+    return log === undefined ? deps.unfinished.orUndo(run) : run(log);
+  });
   if (done !== false) await deps.userHooks.afterChange(table, id);
   return done;
 }
 
-async function changeRecord(
+async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog): Promise<Changed | false> {
+  const { table, id, plan } = wanted;
+  const { foreign } = plan;
+  const change = await ownChange(deps, wanted);
+  for (const linkSet of foreign) await requireLettable(deps, id, linkSet);
+  const done = await writeOwn(deps, wanted, change, log);
+  if (done === false) return false;
+  await linkForeign(deps, table, id, foreign, log);
+  // As in runCreate.
+  await requireLinked(deps, [{ mustExist: ownLinks(plan) }]);
+  if (foreign.length === 0) return { document: done?.document };
+  await requireStillThere(deps, wanted);
+  return { document: undefined };
+}
+
+/** Links that lie in the record itself. */
+function ownLinks({ mustExist }: WritePlan): LinkSet[] {
+  return mustExist.filter(({ relation }) => relation.link.on === "self");
+}
+
+/** What changes in the record itself; undefined where nothing is to be written at all. */
+async function ownChange(
   deps: RecordDeps,
-  table: Table,
-  id: Stored,
-  plan: WritePlan,
-  guard: Guard,
-  { extra, log, fields: shown }: { extra: Document; log: UndoLog; fields: Document | undefined },
-): Promise<Changed | false> {
+  { table, id, plan, extra }: RecordChange,
+): Promise<WholeChange | undefined> {
   const fields = {
     ...(await storedFields(deps, table, plan.own)),
     ...deps.userHooks.alongside(table, plan.own),
     ...extra,
   };
   const { unset } = plan.own;
-  const nothing = Object.keys(fields).length === 0 && unset.length === 0 && plan.foreign.length === 0;
+  if (Object.keys(fields).length === 0 && unset.length === 0 && plan.foreign.length === 0) return undefined;
   const set = { ...fields, [table.updatedAt.field]: deps.clock.now() };
-  const whole = await withUnseen(deps, table, id, plan.ownLists, { set, unset });
-  for (const linkSet of plan.foreign) await requireLettable(deps, id, linkSet);
-  const ownLinks = plan.mustExist.filter(({ relation }) => relation.link.on === "self");
-  const isNoted = plan.foreign.length > 0 || ownLinks.length > 0;
-  const noted = isNoted ? await noteFields(deps, table, id, whole.change, log) : undefined;
+  return withUnseen(deps, table, id, plan.ownLists, { set, unset });
+}
+
+/**
+ * Writes the record itself.
+ * @param change undefined = nothing
+ * @returns what was written; undefined for nothing, false when the record is there and the guard does not hold
+ * @throws AppError 404
+ */
+async function writeOwn(
+  deps: RecordDeps,
+  wanted: RecordChange,
+  change: WholeChange | undefined,
+  log: UndoLog,
+): Promise<Updated | undefined | false> {
+  const { table, id } = wanted;
+  const done = change === undefined ? undefined : await writeNoted(deps, wanted, change, log);
+  if (done !== undefined) return done;
+  if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
+  return change === undefined ? undefined : false;
+}
+
+/** Notes what the record was where more than this may have to be taken back, and writes it. */
+async function writeNoted(
+  deps: RecordDeps,
+  { table, id, plan, guard, fields }: RecordChange,
+  { change, guard: unmoved = {} }: WholeChange,
+  log: UndoLog,
+): Promise<Updated | undefined> {
+  const isNoted = plan.foreign.length > 0 || ownLinks(plan).length > 0;
+  const noted = isNoted ? await noteFields(deps, table, id, change, log) : undefined;
   // Taken back is the version that comes next, so the change is of the one that was noted.
   const asNoted = noted === undefined ? {} : atVersion([noted.version]);
-  const condition = all([guard.condition, whole.guard ?? {}, asNoted]);
-  const write = () => deps.writes.update(table, id, whole.change, { ...guard, condition }, shown);
-  const done = nothing ? undefined : await whileNoted(log, noted, write);
-  if (done === undefined && (await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
-  if (done === undefined && !nothing) return false;
-  await linkForeign(deps, table, id, plan.foreign, log);
-  // As in runCreate; and the record itself may have been deleted while others were made to link to it.
-  await requireLinked(deps, [{ mustExist: ownLinks }]);
-  const holds = plan.foreign.some((linkSet) => isHolding(owningRelation(linkSet)));
+  const condition = all([guard.condition, unmoved, asNoted]);
+  return whileNoted(log, noted, () => deps.writes.update(table, id, change, { ...guard, condition }, fields));
+}
+
+/** It may have been deleted while others were made to link to it. @throws AppError 404 */
+async function requireStillThere(
+  deps: RecordDeps,
+  { table, id, plan: { foreign } }: RecordChange,
+): Promise<void> {
+  const holds = foreign.some((linkSet) => isHolding(owningRelation(linkSet)));
   const living = [{ $match: stateCondition(table, "living") }];
-  if (plan.foreign.length > 0 && (await linkable(deps, table, [id], holds, living)).size === 0)
-    throw recordNotFound(table);
-  return { document: plan.foreign.length === 0 ? done?.document : undefined };
+  if ((await linkable(deps, table, [id], holds, living)).size === 0) throw recordNotFound(table);
 }
 
 /** A change that is refused was not made: nothing of it is to be taken back. */
@@ -235,9 +282,13 @@ export async function noteFields(
   if (before === undefined) return undefined;
   const had = fields.filter((field) => before[field] !== undefined);
   const step: ChangedStep = {
-    ...{ kind: "changed", table: table.id, id, version: versionOf(before), at },
+    kind: "changed",
+    table: table.id,
+    id,
+    version: versionOf(before),
+    at,
     // What was just read goes back as it was.
-    set: Object.fromEntries(had.map((field) => [field, before[field] as Stored])),
+    set: Object.fromEntries(had.map((field) => [field, asStored(before[field])])),
     unset: fields.filter((field) => before[field] === undefined),
   };
   await log.note(step);
@@ -252,129 +303,4 @@ async function storedFields(deps: RecordDeps, table: Table, { set, columns }: Ow
     return [field, await deps.userHooks.transform(table, column, value)];
   });
   return Object.fromEntries(await Promise.all(entries));
-}
-
-interface LinkedBesides {
-  readonly pathOf?: PathOf;
-  /** Records that need not be there yet. */
-  readonly isComing?: (target: Table, id: Stored) => boolean;
-}
-
-/**
- * Every linked record must exist and be visible.
- * @throws AppError VALIDATION_ERROR naming each field with an unknown one
- */
-export async function requireLinked(
-  deps: Pick<RecordDeps, "store">,
-  plans: readonly Pick<WritePlan, "mustExist">[],
-  { pathOf = alone, isComing = () => false }: LinkedBesides = {},
-): Promise<void> {
-  const unknown: { readonly at: number; readonly problem: string }[] = [];
-  for (const [relation, { target, visible, links }] of linksByRelation(plans)) {
-    const wanted = links.filter(({ id }) => !isComing(target, id));
-    const ids = [...new Map(wanted.map(({ id, text }) => [text, id])).values()];
-    const seen = matchStages([visible], new Names());
-    const known = await linkable(deps, target, ids, isHolding(relation), seen);
-    const missing = wanted.filter(({ text }) => !known.has(text));
-    for (const { at, text } of missing) {
-      unknown.push({
-        at,
-        problem: `${relation.name}: there is no "${target.name}" record with the id ${text}`,
-      });
-    }
-  }
-  const inOrder = unknown.toSorted((a, b) => a.at - b.at);
-  const violations = new Set(inOrder.map(({ at, problem }) => pathOf(at) + problem));
-  if (violations.size > 0) throw new AppError("VALIDATION_ERROR", { message: [...violations].slice(0, 100) });
-}
-
-/** What the plans link to through one relation. */
-type Links = Pick<LinkSet, "target" | "visible"> & {
-  /** `at` says which plan does. */
-  readonly links: { readonly at: number; readonly id: Stored; readonly text: string }[];
-};
-
-/** One question a relation, however many plans. */
-function linksByRelation(plans: readonly Pick<WritePlan, "mustExist">[]): ReadonlyMap<Relation, Links> {
-  const byRelation = new Map<Relation, Links>();
-  for (const [at, { mustExist }] of plans.entries()) {
-    for (const { relation, target, ids, visible } of mustExist) {
-      const { links }: Links = byRelation.get(relation) ?? { target, visible, links: [] };
-      for (const id of ids) links.push({ at, id, text: idText(target, id) });
-      byRelation.set(relation, { target, visible, links });
-    }
-  }
-  return byRelation;
-}
-
-/** Does such a link stand against the delete of what it leads to? */
-function isHolding(relation: Relation | undefined): boolean {
-  return relation?.link.on === "self" && !relation.link.list && relation.onDelete === "RESTRICT";
-}
-
-/**
- * Links that lie in other documents: first the new ones are set, then the former ones let go. A second writer of the
- * same set may let go of ours in between, so they are set once more: two at once may leave both sets, never neither.
- * Links that are required are never let go: whoever links since that was looked at stays.
- */
-async function linkForeign(
-  { store, writes }: Pick<RecordDeps, "store" | "writes">,
-  table: Table,
-  id: Stored | undefined,
-  sets: readonly LinkSet[],
-  log: UndoLog,
-): Promise<void> {
-  if (id === undefined) return;
-  for (const linkSet of sets) {
-    const { relation, target, ids } = linkSet;
-    const { field, list } = relation.link;
-    const isRequired = owningRelation(linkSet)?.required === true;
-    const former = isRequired ? NOBODY : await formerLinks({ store }, id, linkSet);
-    const chosen = { _id: { $in: [...ids] } };
-    const gaining = { $and: [chosen, { [field]: { $ne: id } }] };
-    const [gained, lost] = [
-      await linksOf(store, target, field, gaining),
-      await linksOf(store, target, field, former),
-    ];
-    await log.note({
-      ...{ kind: "linked", table: target.id, field, list, to: { table: table.id, id } },
-      gained: list ? gained.map((each) => ({ ...each, before: null })) : gained,
-      lost: lost.map((each) => each.id),
-    });
-    if (list) {
-      await writes.addToList(target, field, chosen, id);
-      await writes.takeFromList(target, field, former, [id]);
-      await writes.addToList(target, field, chosen, id);
-    } else {
-      if (!relation.exclusive) await writes.moveLink(target, field, chosen, id);
-      await writes.moveLink(target, field, former, null);
-      await writes.moveLink(target, field, chosen, id);
-    }
-  }
-}
-
-const NOBODY: Document = { _id: { $in: [] } };
-
-/** Records that satisfy a condition, with their links. */
-async function linksOf(
-  store: Pick<RecordDeps["store"], "read">,
-  table: Table,
-  field: string,
-  which: Document,
-): Promise<{ readonly id: Stored; readonly before: Stored | null }[]> {
-  const found = await store.read(table, [{ $match: which }, { $project: { _id: 1, [field]: 1 } }]);
-  // Ids come from the same database and go back into it.
-  return found.map((each) => ({ id: each._id as Stored, before: (each[field] ?? null) as Stored | null }));
-}
-
-/** A record whose link is required can't be let go, only moved or deleted. */
-async function requireLettable(deps: RecordDeps, id: Stored, set: LinkSet): Promise<void> {
-  const { relation, target } = set;
-  const owning = owningRelation(set);
-  if (owning?.required !== true) return;
-  const former = await formerLinks(deps, id, set);
-  const left = await deps.store.read(target, [{ $match: former }, { $limit: 1 }, { $project: { _id: 1 } }]);
-  if (left.length === 0) return;
-  const reason = `would leave records of "${target.name}" without their required "${owning.name}"; move or delete them instead`;
-  throw new AppError("VALIDATION_ERROR", { message: [`${relation.name}: ${reason}`] });
 }

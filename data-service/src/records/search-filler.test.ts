@@ -1,3 +1,4 @@
+// The background filling of searchable columns, when tables or the disk change meanwhile.
 import { describe, expect, it } from "@jest/globals";
 import type { Logger } from "@portico/shared/logger";
 import { makeLogger } from "@portico/shared/logger";
@@ -8,12 +9,27 @@ import { startSearchFiller } from "./search-filler.js";
 
 const logger: Logger = makeLogger("test", "silent");
 const definition = (name: string, searchable: boolean): TableDefinition => ({
-  ...{ id: name, name, description: null, singleton: false, idType: "int", relations: [], uniques: [] },
-  ...{ indexes: [], storage: { collection: name, fields: { c: "a" } } },
+  id: name,
+  name,
+  description: null,
+  singleton: false,
+  idType: "int",
+  relations: [],
+  uniques: [],
+  indexes: [],
+  storage: { collection: name, fields: { c: "a" } },
   columns: [
     {
-      ...{ id: "c", name: "a", type: "string", required: false, unique: false, hidden: false },
-      ...{ readOnly: false, encrypted: false, searchable, description: null },
+      id: "c",
+      name: "a",
+      type: "string",
+      required: false,
+      unique: false,
+      hidden: false,
+      readOnly: false,
+      encrypted: false,
+      searchable,
+      description: null,
     },
   ],
 });
@@ -24,7 +40,8 @@ async function indexed(catalog: Catalog, changed: Catalog): Promise<Table[]> {
   let current = catalog;
   const tables: Table[] = [];
   const filler = startSearchFiller({
-    ...{ logger, gate: { run: (write) => write() } },
+    logger,
+    gate: { run: (write) => write() },
     catalogs: { get: async () => current },
     store: { read: async () => [], updateEach: async () => 0 },
     indexGrams: async (table) => {
@@ -51,7 +68,9 @@ describe("the search filler", () => {
     let current = catalogOf(definition("first", true));
     let written = 0;
     const filler = startSearchFiller({
-      ...{ logger, indexGrams: async () => {}, gate: { run: (write) => write() } },
+      logger,
+      indexGrams: async () => {},
+      gate: { run: (write) => write() },
       catalogs: { get: async () => current },
       store: {
         read: async () => [{ _id: 1, a: "text" }],
@@ -72,7 +91,9 @@ describe("the search filler", () => {
     let [asked, told, isFull] = [0, 0, true];
     const written: unknown[] = [];
     const filler = startSearchFiller({
-      ...{ logger, indexGrams: async () => {}, gate: { run: (write) => write() } },
+      logger,
+      indexGrams: async () => {},
+      gate: { run: (write) => write() },
       catalogs: { get: async () => catalogOf(definition("first", true)) },
       store: {
         read: async () => (written.length === 0 ? [{ _id: 1, a: "text" }] : []),

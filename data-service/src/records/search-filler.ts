@@ -46,7 +46,7 @@ async function fillAll(deps: SearchFillerDeps, isStopping: () => boolean): Promi
   const current = () => catalogs.get().then((catalog) => [...catalog.tables.values()], failed);
   for (const { id } of (await current()) ?? []) {
     if (isStopping()) return;
-    // Asked anew for each: the tables before may have taken minutes, and this one may be another by now.
+    // Asked again for each: the earlier tables may have taken minutes, and this one may have changed by now.
     const table = (await current())?.find((each) => each.id === id);
     if (table === undefined || searchableColumns(table).length === 0) continue;
     const filled = (await fillSearch(deps, table, isStopping).catch(failed)) ?? 0;

@@ -1,3 +1,4 @@
+// What is remembered of the lists that were asked for, and when they are explained.
 import { describe, expect, it } from "@jest/globals";
 import { NOTHING_READ } from "../mongo/execution-report.js";
 import { authorizeRead } from "../query/authorize-read.js";
@@ -65,7 +66,9 @@ describe("what lists have read", () => {
     expect(await seen.of(table("books"))).toEqual([
       {
         shape: { table: "books", filter: [{ field: "pages", test: "equality" }], sort: [] },
-        ...{ seen: 3, examined: 900, returned: 3 },
+        seen: 3,
+        examined: 900,
+        returned: 3,
       },
     ]);
     expect(await seen.of(table("authors"))).toEqual([]);

@@ -17,16 +17,17 @@ import { childField, isJoined, readsTogether } from "../query/lower/read.js";
 import type { StoredRecord } from "../query/shape.js";
 import type { Plan, Question } from "./plan-read.js";
 
-/** Shapes that are kept; the one that was not seen for longest goes first. A shape takes a kilobyte or two. */
+/** Shapes that are kept; the one not seen for longest is dropped first. A shape takes a kilobyte or two. */
 const MOST_SHAPES = 500;
-/** Reads that wait to be explained; more are not taken, another time will come. */
+/** Reads that wait to be explained; beyond that they are left for another time. */
 const MOST_WAITING = 8;
-/** Whoever asks for advice waits this long for explains under way. */
+/** Whoever asks for advice waits this long for running explains. */
 const SETTLE_MS = 5_000;
-/** A shape is explained when it is new, then each time it was seen this often … */
+/** A shape is explained when it is new, and again each time it has been seen this many times more. */
 const EVERY = 1_000;
-/** … and when it took this long, but not more often than that. */
+/** A shape that took this long is explained again, too … */
 const SLOW_MS = 500;
+/** … unless it was explained within this time. */
 const REST_MS = 600_000;
 
 export interface SeenShape {
@@ -52,7 +53,7 @@ export interface AnsweredList {
   readonly plan: Plan;
   readonly pipeline: Stage[];
   readonly returned: number;
-  /** See addJoined. */
+  /** How many related records are joined to its own, by the field their join puts them in. */
   readonly joined: ReadonlyMap<string, number>;
   /** What was asked for related records that are not joined. */
   readonly related: readonly Question[];
@@ -87,6 +88,12 @@ export class SeenQueries {
 
   constructor(deps: SeenQueriesDeps) {
     this.#deps = deps;
+  }
+
+  /** Gathers what a list reads until it is answered. @param started when it was asked for, in epoch milliseconds */
+  open(plan: Plan, started: number): OpenList {
+    const millisecondsNow = (): number => this.#deps.clock.now().getTime() - started;
+    return new OpenList(plan, (list) => this.note({ ...list, milliseconds: millisecondsNow() }));
   }
 
   /** Counts the reads of a list and sees to it that new and slow ones are explained. Never throws, never waits. */
@@ -124,7 +131,9 @@ export class SeenQueries {
       const entry = this.#see(child.node, () => childRead(child));
       const answered = (joined.get(as) ?? 0) + child.node.skip * returned;
       return {
-        ...{ entry, table: child.node.table, returned: answered },
+        entry,
+        table: child.node.table,
+        returned: answered,
         examined: (report) => examinedBy(report, as),
       };
     });
@@ -166,7 +175,7 @@ export class SeenQueries {
     }
   }
 
-  /** What is known of the shapes of a table, once explains under way are done or have taken long. */
+  /** What is known of the shapes of a table, once running explains are done or have taken long. */
   async of(table: Table): Promise<SeenShape[]> {
     const settled = new AbortController();
     const late = delay(SETTLE_MS, undefined, { signal: settled.signal }).catch(() => {});
@@ -174,6 +183,37 @@ export class SeenQueries {
     return [...this.#entries.values()].flatMap(({ shape, seen, facts }) =>
       shape.table === table.name && facts !== undefined ? [{ shape, seen, ...facts }] : [],
     );
+  }
+}
+
+type Gathered = Omit<AnsweredList, "milliseconds">;
+
+/** A list that is being answered. */
+class OpenList {
+  readonly #plan: Plan;
+  readonly #note: (list: Gathered) => void;
+  readonly #joined = new Map<string, number>();
+  readonly #related: Question[] = [];
+
+  constructor(plan: Plan, note: (list: Gathered) => void) {
+    this.#plan = plan;
+    this.#note = note;
+  }
+
+  /** Of a relation that is asked for in parts, one part says enough. */
+  question(question: Question): void {
+    const isKnown = this.#related.some(({ read, as }) => read === question.read && as === question.as);
+    if (!isKnown) this.#related.push(question);
+  }
+
+  /** @param documents of the answer, with what is joined to them */
+  joined(documents: readonly StoredRecord[]): void {
+    addJoined(this.#joined, this.#plan.query.root, documents);
+  }
+
+  /** The list is answered. @param returned how many records the pipeline gave */
+  done(pipeline: Stage[], returned: number): void {
+    this.#note({ plan: this.#plan, pipeline, returned, joined: this.#joined, related: this.#related });
   }
 }
 
@@ -215,7 +255,7 @@ function examinedBy(report: ExecutionReport, as: string): number {
 }
 
 /** Adds how many related records are joined to some of the answer's, by the field their join puts them in. */
-export function addJoined(
+function addJoined(
   joined: Map<string, number>,
   root: AuthorizedNode,
   documents: readonly StoredRecord[],

@@ -1,5 +1,5 @@
-// Which of some records a filter still matches. What is done to them rests on the version that they had when it was asked,
-// so that one that has left the filter since is left alone.
+// Which of some records a filter still matches. Writes then require the version that they had at that moment, so that a
+// record that no longer matches is left alone.
 import type { Stored } from "../catalog/column-types.js";
 import { idText, VERSION_FIELD } from "../mongo/record-store.js";
 import type { AuthorizedQuery } from "../query/ast.js";

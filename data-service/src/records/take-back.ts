@@ -1,4 +1,4 @@
-// Takes back what a request has written, step by step. What others have changed since stays as they left it, and what
+// Undoes what a request has written, step by step. What others have changed since stays as they left it, and what
 // they have taken meanwhile (a unique value, a link that only one may have) stays theirs.
 import { AppError } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
@@ -6,9 +6,11 @@ import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { indexesOf } from "../catalog/indexes.js";
 import { idText, VERSION_FIELD } from "../mongo/record-store.js";
+import { asStored } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
+import { OWN_REACH } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
-import { OWN_REACH, takeAway } from "./run-delete.js";
+import { Deleter } from "./run-delete.js";
 import type { Changed, Linked, Made, UndoStep } from "./undo.js";
 import { tablesDeletedFrom, tablesWritten } from "./write-plan.js";
 
@@ -47,7 +49,7 @@ export function tablesTakenBackIn(catalog: Catalog, steps: readonly UndoStep[]):
   return new Set(tables);
 }
 
-/** The steps before it are taken back whatever stands against this one. @throws what others have not caused */
+/** The earlier steps are undone even if this one can't be. @throws what others have not caused */
 function requireTaken({ logger }: Deps, { name }: Table, { kind }: UndoStep, error: unknown): void {
   if (!isTaken(error)) throw error;
   logger.warn({ table: name, step: kind, err: error }, "others have taken what a request would give back");
@@ -62,8 +64,8 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): P
   const there = await deps.store.existing(table, step.ids);
   const left = step.ids.filter((id) => there.has(idText(table, id)));
   if (left.length === 0) return;
-  const take = (some: readonly Stored[]) =>
-    takeAway(deps, catalog, { table, ids: some }, { ...OWN_REACH, permanent: true });
+  const deleter = new Deleter(deps, catalog, { ...OWN_REACH, permanent: true });
+  const take = (some: readonly Stored[]) => deleter.takeAway({ table, ids: some });
   await take(left).catch(async (error: unknown) => {
     if (left.length === 1 || !isTaken(error)) throw error;
     // One that has to stay keeps none of the others.
@@ -90,7 +92,7 @@ async function changeBack(
     const former = set[field];
     if (on !== "self" || former === undefined || former === null) continue;
     const target = catalog.tables.get(relation.target);
-    const links = list ? (former as Stored[]) : [former as Stored];
+    const links = list && Array.isArray(former) ? former.map(asStored) : [asStored(former)];
     for (const gone of target === undefined ? [] : await missingOf(store, target, links)) {
       const which = { _id: id, [field]: gone };
       if (list) await writes.takeFromList(table, field, which, [gone]);

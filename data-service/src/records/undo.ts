@@ -27,7 +27,7 @@ export interface Changed {
   readonly unset: readonly string[];
 }
 
-/** Records are going to link to another one, and others no more. */
+/** Some records will link to another one, and others no longer will. */
 export interface Linked {
   readonly kind: "linked";
   /** The table of the records whose links change, and where those lie. */

@@ -1,3 +1,4 @@
+// Requests of several writes happen wholly or not at all, also when their process dies.
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import { makeLogger } from "@portico/shared/logger";
@@ -12,6 +13,8 @@ const refusal = new AppError("CONFLICT", "no c");
 function world() {
   const kept = new Map<string, Note>();
   const back: string[] = [];
+  /** One for each answer of `end` that is lost, alone or with the process that waits for it. */
+  const lost: ("answer" | "process")[] = [];
   const same = ({ id, instance }: Pick<Note, "id" | "instance">): boolean =>
     kept.get(id.toHexString())?.instance === instance;
   const notes: UnfinishedDeps["notes"] = {
@@ -22,11 +25,20 @@ function world() {
       kept.set(note.id.toHexString(), { ...former, steps: [...former.steps, added] });
       return true;
     },
-    end: async (note) => same(note) && kept.delete(note.id.toHexString()),
+    end: async (note) => {
+      const former = kept.get(note.id.toHexString());
+      if (former === undefined || !same(note)) return false;
+      kept.set(note.id.toHexString(), { ...former, done: true });
+      const what = lost.pop();
+      if (what === undefined) return true;
+      if (what === "process") return new Promise(() => undefined);
+      throw new Error("the answer is lost");
+    },
     forget: async (note) => void (same(note) && kept.delete(note.id.toHexString())),
     all: async () => [...kept.values()],
     ofOnce: async (owner) => [...kept.values()].filter(({ once }) => once?.owner === owner),
     take: async (left, instance, at) => {
+      if (kept.get(left.id.toHexString())?.done === true) return undefined;
       const taken = { ...left, instance, at };
       kept.set(left.id.toHexString(), taken);
       return taken;
@@ -34,11 +46,14 @@ function world() {
   };
   const unfinished = (instance: string): Unfinished =>
     new Unfinished({
-      ...{ notes, instance, clock: { now: () => new Date(0) }, logger: makeLogger("test", "fatal") },
+      notes,
+      instance,
+      clock: { now: () => new Date(0) },
+      logger: makeLogger("test", "fatal"),
       once: { find: async () => undefined, takeOver: async () => true, remove: async () => undefined },
       takeBack: async (steps) => void back.push(...steps.toReversed().map(({ table }) => table)),
     });
-  return { kept, back, unfinished };
+  return { kept, back, lost, unfinished };
 }
 
 describe.each(["orUndo", "wholly"] as const)("%s", (how) => {
@@ -106,5 +121,40 @@ describe("what a process has left", () => {
     });
     await expect(slow).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
     expect(back).toEqual(["a", "b", "a"]);
+  });
+});
+
+describe("a request whose last answer is lost", () => {
+  it("is asked about again, and is whole", async () => {
+    const { kept, back, lost, unfinished } = world();
+    lost.push("answer", "answer");
+    const result = await unfinished("one").wholly(async (log) => {
+      await log.note(step("a"));
+      return "made";
+    });
+    expect([result, back, kept.size]).toEqual(["made", [], 0]);
+  });
+
+  it("is whole, also where another process looks before it is asked about again", async () => {
+    const { kept, back, lost, unfinished } = world();
+    lost.push("answer");
+    const request = unfinished("one").wholly(async (log) => {
+      await log.note(step("a"));
+      return "made";
+    });
+    while (lost.length > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(await unfinished("other").repair(async () => false)).toBe(0);
+    expect([await request, back, kept.size]).toEqual(["made", [], 0]);
+  });
+
+  it("is taken back by nobody when its process dies then", async () => {
+    const { kept, back, lost, unfinished } = world();
+    lost.push("process");
+    void unfinished("dead").wholly(async (log) => {
+      await log.note(step("a"));
+    });
+    while (lost.length > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(await unfinished("other").repair(async () => true)).toBe(0);
+    expect([back, kept.size]).toEqual([[], 0]);
   });
 });

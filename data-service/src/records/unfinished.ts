@@ -2,7 +2,7 @@
 //
 // Before each write there is a note how to take it back; the last write of all says that everything is there (it removes
 // the note, or ends the Idempotency-Key). What a dead process has left is taken back by the next one that looks.
-import { type AppError, unavailable } from "@portico/shared/app-error";
+import { AppError, unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
@@ -20,6 +20,10 @@ export interface UnfinishedDeps {
   /** Takes steps back, the last first. */
   readonly takeBack: (steps: readonly UndoStep[]) => Promise<void>;
 }
+
+/** How long it is asked whether a request has ended whose last answer was lost, and how often. */
+const ASKED_AGAIN_MS = 5_000;
+const LOOK_MS = 100;
 
 export class Unfinished {
   readonly #deps: UnfinishedDeps;
@@ -60,7 +64,7 @@ export class Unfinished {
     writes: (log: UndoLog) => Promise<Result>,
     turn?: Turn<Result>,
   ): Promise<Result> {
-    const { notes, logger } = this.#deps;
+    const { notes } = this.#deps;
     const steps: UndoStep[] = [];
     let isNoted = false;
     const log: UndoLog = {
@@ -78,17 +82,16 @@ export class Unfinished {
       throw error;
     });
     // From here on nobody can tell whether it is whole, if this fails: the note says it to whoever looks.
-    const isOurs = await (turn?.finish(result) ?? (!isNoted || notes.end(note)));
+    const isOurs = await (turn?.finish(result) ?? (!isNoted || this.#ended(note)));
     if (!isOurs) {
       if (isNoted) await this.#undo(note, steps);
       throw tookTooLong();
     }
-    if (turn !== undefined)
-      notes.forget(note).catch((err: unknown) => logger.warn({ err }, "a note is left to the repair"));
+    if (isNoted) this.#forget(note);
     return result;
   }
 
-  /** Takes back what a request has left that somebody else goes on with. */
+  /** Undoes what a request has left and somebody else continues. */
   async undoOf(owner: string): Promise<void> {
     for (const left of await this.#deps.notes.ofOnce(owner)) await this.#takeOver(left);
   }
@@ -121,10 +124,34 @@ export class Unfinished {
   async #undo(note: Omit<Note, "steps">, steps: readonly UndoStep[]): Promise<void> {
     await this.#deps.takeBack(steps);
     await this.#deps.notes.end(note);
+    this.#forget(note);
+  }
+
+  /** Says that the writes are whole, again and again until it is known. @throws AppError 503 when it stays unknown */
+  async #ended(note: Omit<Note, "steps">): Promise<boolean> {
+    const began = performance.now();
+    for (;;) {
+      try {
+        return await this.#deps.notes.end(note);
+      } catch (error) {
+        if (performance.now() - began > ASKED_AGAIN_MS) throw uncertain(error);
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      }
+    }
+  }
+
+  /** Nobody waits for it: a note that has ended is nothing but in the way. */
+  #forget(note: Omit<Note, "steps">): void {
+    const { notes, logger } = this.#deps;
+    notes.forget(note).catch((err: unknown) => logger.warn({ err }, "a note is left to the repair"));
   }
 
   async #takeOverIf(left: Note, isDead: (note: Note) => Promise<boolean>): Promise<boolean> {
-    return (await isDead(left)) && (await this.#takeOver(left));
+    // Also one that has ended: whoever did not hear that it has asks for it again.
+    if (!(await isDead(left))) return false;
+    if (left.done !== true) return this.#takeOver(left);
+    await this.#deps.notes.forget(left);
+    return false;
   }
 
   /** @returns whether there was something to take back, and nobody else did it */
@@ -137,7 +164,7 @@ export class Unfinished {
       return false;
     }
     await this.#undo(note, note.steps);
-    // The key is free again: whoever sends it makes everything anew.
+    // The key is free again: sending it again starts afresh.
     if (note.once !== undefined) await this.#deps.once.remove(note.once.key, instance);
     return true;
   }
@@ -154,6 +181,13 @@ export class Unfinished {
 
 function dropFrom(steps: UndoStep[]): UndoLog["drop"] {
   return (step) => void steps.splice(0, steps.length, ...steps.filter((each) => each !== step));
+}
+
+/** For whoever could send it again: it may be there already. */
+function uncertain(cause: unknown): AppError {
+  const { code, headers } = unavailable("", 2);
+  const message = "The database did not say whether this was written; look before you send it again.";
+  return new AppError(code, { message, headers, cause, details: { uncertain: true } });
 }
 
 function tookTooLong(): AppError {

@@ -1,3 +1,4 @@
+// What writing a user means beyond its columns.
 import { describe, expect, it } from "@jest/globals";
 import { ObjectId } from "bson";
 import { buildCatalog } from "../catalog/build-catalog.js";
@@ -28,8 +29,8 @@ function hooks(otherRootAdmins = 0) {
       cleared.push(id);
       throw new Error("the database is away");
     },
-    otherRootAdmins: async () => otherRootAdmins,
-    adminLock: (task) => task(),
+    takeTurn: async () => otherRootAdmins,
+    adminLock: (task) => task("ours"),
   });
   return { ...made, forgotten, cleared };
 }
@@ -37,7 +38,8 @@ function hooks(otherRootAdmins = 0) {
 describe("a user's body", () => {
   it("has its e-mail trimmed and in lower case before it is checked", () => {
     expect(hooks().prepare(users, { email: " Ann@X.io ", name: " Ann " })).toEqual({
-      ...{ email: "ann@x.io", name: " Ann " },
+      email: "ann@x.io",
+      name: " Ann ",
     });
   });
 
@@ -114,12 +116,10 @@ describe("a new epoch, which ends all sessions, is written alongside", () => {
 
 describe("an address that somebody who is not root has set", () => {
   const plan = (set: Record<string, string>) => ({
-    ...{
-      own: { set: new Map(Object.entries(set)), unset: [], columns: new Map() },
-      mustExist: [],
-      foreign: [],
-      ownLists: [],
-    },
+    own: { set: new Map(Object.entries(set)), unset: [], columns: new Map() },
+    mustExist: [],
+    foreign: [],
+    ownLists: [],
   });
 
   it("is marked as unproven, so that whoever proves it gets the account alone (security row B1)", () => {

@@ -6,7 +6,8 @@ import { normalizeEmail } from "../auth/email.js";
 import type { Column, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { isObject, type Json } from "../json.js";
-import type { Lock } from "../mongo/lock.js";
+import { type Lock, TURN_FIELD } from "../mongo/lock.js";
+import type { Document } from "../query/lower/document.js";
 import type { WritePlan } from "./write-plan.js";
 
 export interface UserHooksDeps {
@@ -17,8 +18,8 @@ export interface UserHooksDeps {
   readonly forgetUser: (userId: string) => void;
   /** Clears away what a change or the end of the user has made worthless: sessions, and tokens of a deleted user. */
   readonly clearAway: (userId: string) => Promise<void>;
-  /** Active root admins other than this user. */
-  readonly otherRootAdmins: (userId: string) => Promise<number>;
+  /** Puts a turn into the record of this user and of every root admin. @returns how many active ones there are besides */
+  readonly takeTurn: (userId: string, turn: string) => Promise<number>;
   /** One after the other: two that remove each other would each see the other one stay. */
   readonly adminLock: Lock;
 }
@@ -33,13 +34,14 @@ export interface UserHooks {
   /**
    * Runs the change of a record.
    * @param change null = delete
+   * @param act makes it while the record satisfies what it is given
    * @throws AppError 409 when it would leave no active root admin
    */
   changing<Result>(
     table: Table,
     id: Stored,
     change: ReadonlyMap<string, Stored> | null,
-    act: () => Promise<Result>,
+    act: (condition: Document) => Promise<Result>,
   ): Promise<Result>;
   /** Fields to write together with the change (a new session epoch). */
   alongside(table: Table, change: UserChange): Readonly<Record<string, Stored>>;
@@ -58,7 +60,7 @@ export function newSessionEpoch(): { readonly sessionEpoch: string } {
 }
 
 export function makeUserHooks(deps: UserHooksDeps): UserHooks {
-  const { table: users, hash, forgetUser, clearAway, otherRootAdmins, adminLock } = deps;
+  const { table: users, hash, forgetUser, clearAway, takeTurn, adminLock } = deps;
   return {
     prepare(table, body) {
       if (table.name !== users || !isObject(body) || typeof body.email !== "string") return body;
@@ -75,12 +77,12 @@ export function makeUserHooks(deps: UserHooksDeps): UserHooks {
       return { ...plan, own: { ...plan.own, set } };
     },
     async changing(table, id, change, act) {
-      if (table.name !== users) return act();
+      if (table.name !== users) return act({});
       const keeps =
         change !== null && change.get("isRootAdmin") !== false && change.get("isActive") !== false;
-      if (keeps) return act();
-      return adminLock(async () => {
-        if ((await otherRootAdmins(String(id))) > 0) return act();
+      if (keeps) return act({});
+      return adminLock(async (turn) => {
+        if ((await takeTurn(String(id), turn)) > 0) return act({ [TURN_FIELD]: turn });
         throw new AppError(
           "CONFLICT",
           "This would leave no active root admin; make another user root admin first.",

@@ -1,5 +1,6 @@
 // What is wrong with a body, collected so that one answer tells all of it.
 import { AppError } from "@portico/shared/app-error";
+import { isArray, type Json } from "../json.js";
 
 /** Where in a request a body stands, by its position: what violations in it begin with. */
 export type PathOf = (at: number) => string;
@@ -8,6 +9,10 @@ export type PathOf = (at: number) => string;
 export const alone: PathOf = () => "";
 /** One of a list. */
 export const inList: PathOf = (at) => `[${at}].`;
+
+export function pathIn(body: Json): PathOf {
+  return isArray(body) ? inList : alone;
+}
 
 export class Violations {
   readonly #messages: string[] = [];

@@ -1,19 +1,19 @@
 // What stands around the write of one record: whether the caller may, which version it must have, and trying again while
 // others change it.
-import { AppError } from "@portico/shared/app-error";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import type { Principal } from "../principal.js";
 import type { Document } from "../query/lower/document.js";
+import { keepChanging, untilStill } from "../until-still.js";
 import { anyRow, judgeRows, lettingWrite, notAllowed } from "./authorize-write.js";
+import { decided } from "./await-leaving.js";
 import { type BodyContext, PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId, recordNotFound } from "./find-table.js";
-import { decided } from "./leaving.js";
 import { type RecordShape, readShaped, recordShape } from "./read-one.js";
+import type { RecordCall } from "./request.js";
 import { atVersion, type Expected, mayKnowVersion, movedOn } from "./version.js";
 
-/** How often a record that others keep changing is judged anew. */
+/** How often a record that others keep changing is checked again. */
 const ATTEMPTS = 50;
 
 /** All conditions that say anything. */
@@ -43,7 +43,7 @@ export async function requireVersion(
 /**
  * Judges and acts until nothing changed in between.
  * @param act gives false when something did, or a delete wants the record
- * @throws AppError 503 when it takes long until that is decided
+ * @throws AppError 503 when it takes long until that is decided, or others never leave the record alone
  */
 export async function whileOthersChange<Result>(
   deps: Pick<RecordDeps, "store">,
@@ -51,12 +51,12 @@ export async function whileOthersChange<Result>(
   id: Stored,
   act: () => Promise<Result | false>,
 ): Promise<Result> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+  const judgeAndAct = async (): Promise<Result | false> => {
     const result = await act();
-    if (result !== false) return result;
-    await decided(deps, table, id);
-  }
-  throw new AppError("CONFLICT", `Others keep changing this "${table.name}" record; try again.`);
+    if (result === false) await decided(deps, table, id);
+    return result;
+  };
+  return untilStill(judgeAndAct, { attempts: ATTEMPTS, gaveUp: keepChanging(table.name) });
 }
 
 export async function isVisible(deps: RecordDeps, shape: RecordShape, id: Stored): Promise<boolean> {
@@ -86,10 +86,8 @@ export async function requireChangeable(
  */
 export async function requireRecord(
   deps: RecordDeps,
-  principal: Principal,
-  tableName: string,
+  { principal, table: tableName, id: idText }: RecordCall,
   action: "update" | "delete",
-  idText: string,
   member: string,
 ): Promise<Stored> {
   const rights = await deps.rights(principal);
@@ -99,7 +97,7 @@ export async function requireRecord(
   const id = parseId(table, idText);
   const fitting = lettingWrite(rights.write(catalog, table, action), table, member);
   if ((await judgeRows(deps, table, id, anyRow(fitting))) === undefined) {
-    const shape = recordShape(deps, rights, table, catalog, PLAIN);
+    const shape = recordShape(deps, rights.view(catalog), table, PLAIN);
     throw notAllowed(table, action, await isVisible(deps, shape, id));
   }
   return id;

@@ -35,6 +35,8 @@ export function stamped(plan: WritePlan, table: Table, stamp: Stamp): WritePlan 
 }
 
 export interface WritePlan {
+  /** Of a new record that had to be judged with its id. */
+  readonly id?: Stored | undefined;
   readonly own: OwnFields;
   /** Ids that must exist before anything is written. */
   readonly mustExist: readonly LinkSet[];
@@ -76,40 +78,13 @@ function linkValue(relation: Relation, ids: readonly Stored[]): Stored | null {
   return ids.length === 0 ? null : [...ids];
 }
 
-/** What deleting a record does to records that link to it. */
-export interface DeleteEffect {
-  readonly owner: Table;
-  readonly relation: Relation;
-  readonly effect: "restrict" | "cascade" | "unlink";
-}
-
-/** Tells which relations a delete follows instead of being refused by them. */
-export type Follow = (owner: Table, relation: Relation) => boolean;
-
-/**
- * The effects of deleting from a table, `restrict` first: nothing may change before all of them have passed.
- * @param follows relations that take their records along, whatever `onDelete` says
- */
-export function deleteEffects(
-  incoming: readonly { owner: Table; relation: Relation }[],
-  follows: Follow = () => false,
-): DeleteEffect[] {
-  const effects = incoming.map(({ owner, relation }): DeleteEffect => {
-    if (follows(owner, relation)) return { owner, relation, effect: "cascade" };
-    if (relation.link.list || relation.onDelete === "SET NULL") return { owner, relation, effect: "unlink" };
-    return { owner, relation, effect: relation.onDelete === "CASCADE" ? "cascade" : "restrict" };
-  });
-  const order = ["restrict", "cascade", "unlink"];
-  return effects.toSorted((a, b) => order.indexOf(a.effect) - order.indexOf(b.effect));
-}
-
 /** The tables whose documents a create or an update may change: its own, and those that hold its links. */
 export function tablesWritten(catalog: Catalog, table: Table): Table[] {
   const holders = [...table.relations.values()].filter((relation) => relation.link.on === "target");
   return [table, ...holders.map((relation) => targetOf(catalog, relation)), ...numbered(catalog, table)];
 }
 
-/** The tables whose documents a delete may change: all that link here, and all that link to what goes with it. */
+/** The tables whose documents a delete may change: all that link here, and all that link to what is deleted with it. */
 export function tablesDeletedFrom(catalog: Catalog, table: Table): ReadonlySet<Table> {
   const reached = new Set([table]);
   // A set can grow while it is walked.

@@ -1,0 +1,35 @@
+// Makes the records of one request as a whole or not at all, whatever dies, and once where it has an Idempotency-Key.
+import type { RecordDeps } from "./deps.js";
+import { type OnceKey, once } from "./once.js";
+import type { Made } from "./run-write.js";
+import type { UndoLog } from "./undo.js";
+
+/** Makes the records of one request, with the writes and the log of the request. */
+type Make = (deps: RecordDeps, log: UndoLog) => Promise<Made>;
+
+/** Records that are there, by this request or by one with the same key before. */
+export interface MadeOnce extends Made {
+  readonly isRepeat: boolean;
+}
+
+/** @param isOne one write says it all, so that nothing can be left in half */
+export async function allOrNone(
+  deps: RecordDeps,
+  key: OnceKey | undefined,
+  isOne: boolean,
+  make: Make,
+): Promise<MadeOnce> {
+  const { unfinished } = deps;
+  const first = (made: Made): MadeOnce => ({ ...made, isRepeat: false });
+  if (key === undefined && isOne) return first(await unfinished.orUndo((log) => make(deps, log)));
+  // What says that all of it is there waits for the disk, and for all that was written before.
+  const noted = (log: UndoLog) => make({ ...deps, writes: deps.writesUnderNote }, log);
+  if (key === undefined) return first(await unfinished.wholly(noted));
+  const { result: ids, isRepeat } = await once(
+    deps.once,
+    key,
+    (owner) => unfinished.undoOf(owner),
+    (turn) => unfinished.wholly(async (log) => (await noted(log)).ids, turn),
+  );
+  return { ids, documents: undefined, isRepeat };
+}

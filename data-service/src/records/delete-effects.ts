@@ -1,0 +1,114 @@
+// What a delete does to the records that link to its own, and what stands against it. Pure; run-delete does it.
+import { AppError } from "@portico/shared/app-error";
+import { type Catalog, incomingLinks, type Relation, type Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import type { ReadView } from "../permission/read-view.js";
+import type { State } from "../query/living.js";
+
+/** Records of one table that go together. */
+export interface DeleteStep {
+  readonly table: Table;
+  readonly ids: readonly Stored[];
+}
+
+/** Tells whether the caller may hear of a relation. */
+export type MayKnow = (owner: Table, relation: Relation) => boolean;
+
+/** What stands in records that the caller may read. */
+export function knownBy(view: ReadView): MayKnow {
+  return (owner, relation) => view.shows(owner, relation);
+}
+
+/** Tells which relations a delete follows instead of being refused by them. */
+export type Follow = (owner: Table, relation: Relation) => boolean;
+
+/** How far a delete reaches. */
+export interface Reach {
+  /** Takes away for good also what its table would keep, and what it has kept. */
+  readonly permanent: boolean;
+  /** Whether the caller may hear of a relation that stands against it. */
+  readonly mayKnow: MayKnow;
+  /** Relations that are followed instead of standing against it. */
+  readonly follows?: Follow;
+  /** Asked about all that would go, before anything does; refuses by throwing. */
+  readonly mayTake?: (step: DeleteStep) => Promise<void>;
+}
+
+/** What nobody asked for: nothing is told, and nothing is kept from going. */
+export const OWN_REACH: Reach = { permanent: false, mayKnow: () => true };
+
+/** Is what a delete takes away of a table kept there? */
+export function isKept(table: Table, { permanent }: Reach): boolean {
+  return table.deletedAt !== undefined && !permanent;
+}
+
+/** What deleting a record does to records that link to it. */
+interface LinkEffect {
+  readonly owner: Table;
+  readonly relation: Relation;
+  readonly effect: "restrict" | "cascade" | "unlink";
+}
+
+/**
+ * The effects of deleting from a table, `restrict` first: nothing may change before all of them have passed.
+ * @param follows relations that take their records along, whatever `onDelete` says
+ */
+function linkEffects(catalog: Catalog, table: Table, follows: Follow = () => false): LinkEffect[] {
+  const effects = incomingLinks(catalog, table).map(({ owner, relation }): LinkEffect => {
+    if (follows(owner, relation)) return { owner, relation, effect: "cascade" };
+    if (relation.link.list || relation.onDelete === "SET NULL") return { owner, relation, effect: "unlink" };
+    return { owner, relation, effect: relation.onDelete === "CASCADE" ? "cascade" : "restrict" };
+  });
+  const order = ["restrict", "cascade", "unlink"];
+  return effects.toSorted((a, b) => order.indexOf(a.effect) - order.indexOf(b.effect));
+}
+
+/** Can a link to a record of this table stand against its delete? */
+export function canBeHeld(catalog: Catalog, table: Table, follows?: Follow): boolean {
+  return linkEffects(catalog, table, follows).some(({ effect }) => effect === "restrict");
+}
+
+/** What a delete does to records that stand against it, or go along. */
+export interface DeleteEffect extends LinkEffect {
+  /** Those among them that it concerns. */
+  readonly state: State;
+}
+
+/**
+ * Links to what is kept stay as they are, for they lead nowhere while it is deleted, and links from what is deleted
+ * already concern nobody. What is gone for good must leave no link, so there the deleted ones count too.
+ */
+export function deleteEffects(catalog: Catalog, table: Table, reach: Reach): DeleteEffect[] {
+  const isKeptHere = isKept(table, reach);
+  return linkEffects(catalog, table, reach.follows)
+    .filter(({ effect }) => effect !== "unlink")
+    .map((each) => {
+      const { owner, effect } = each;
+      // Nothing is lost by a delete that can be undone: what would go for good stands against it.
+      if (isKeptHere && effect === "cascade" && !isKept(owner, reach))
+        return { ...each, effect: "restrict", state: "living" };
+      const keepsThem = effect === "cascade" && isKept(owner, reach);
+      return { ...each, state: isKeptHere || keepsThem ? "living" : "all" };
+    });
+}
+
+/**
+ * The refusal of a delete that records stand against.
+ * @param areDeleted whether all of them are deleted and kept
+ */
+export function standsAgainst(
+  table: Table,
+  { owner, relation }: DeleteEffect,
+  mayKnow: MayKnow,
+  areDeleted: boolean,
+): AppError {
+  if (!mayKnow(owner, relation))
+    return new AppError("CONFLICT", `Other records still link to this "${table.name}" record.`);
+  const link = `link to this "${table.name}" record by "${relation.name}"`;
+  const message = areDeleted
+    ? `Deleted records of "${owner.name}" still ${link}; remove them for good first.`
+    : relation.onDelete === "CASCADE"
+      ? `Records of "${owner.name}" ${link} and would go with it for good; delete or move them first, or give their table softDelete.`
+      : `Records of "${owner.name}" still ${link}; delete or move them first.`;
+  return new AppError("CONFLICT", { message, details: { table: owner.name, relation: relation.name } });
+}

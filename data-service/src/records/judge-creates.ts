@@ -1,0 +1,56 @@
+// Bodies of new records -> what is to be written, if the rules allow it. Writes nothing.
+import { isArray, type Json } from "../json.js";
+import type { Rights } from "../permission/rights.js";
+import type { Parameters } from "../query/parameters.js";
+import { authorizeForeign } from "./authorize-foreign.js";
+import { type Alternative, chooseCreates } from "./authorize-write.js";
+import { alternativesFor, type BodyContext, checkBulk, openWrite } from "./bind-body.js";
+import type { RecordDeps } from "./deps.js";
+import { findTable } from "./find-table.js";
+import type { PathOf } from "./violations.js";
+import type { Stamp, WritePlan } from "./write-plan.js";
+
+/** Bodies of new records that are right as far as can be told without asking the database. */
+export interface BoundCreates extends BodyContext {
+  readonly given: readonly Json[];
+  /** In the order of the bodies: the ways in which the rules allow each. */
+  readonly bodies: readonly (readonly Alternative[])[];
+}
+
+/** Bodies of new records, and how to take them. */
+export interface GivenCreates {
+  readonly table: string;
+  readonly body: Json;
+  readonly parameters: Parameters;
+  /** Root brings ids and times: see WriteView. */
+  readonly isImport?: boolean;
+  readonly stamp?: Stamp | undefined;
+  /** Where in the request each of a list stands. */
+  readonly pathOf?: PathOf;
+}
+
+/** Checks a body, or each of a list. */
+export async function bindCreates(
+  deps: RecordDeps,
+  rights: Rights,
+  { table: tableName, body, parameters, stamp, isImport = false, pathOf }: GivenCreates,
+): Promise<BoundCreates> {
+  return deps.catalogs.decide((catalog) => {
+    const table = findTable(catalog, tableName);
+    const opened = openWrite(deps, { rights, catalog, table, mode: "create", parameters });
+    const context = { ...opened, stamp, keepsGenerated: isImport && rights.isRoot };
+    const bodies = checkBulk(body, (each) => alternativesFor(context, each), pathOf);
+    return { ...context, given: isArray(body) ? body : [body], bodies };
+  });
+}
+
+/** Asks the rules about new records. @returns in the order of the bodies, what is to be written */
+export async function judgeCreates(
+  deps: RecordDeps,
+  { rights, table, catalog, given, bodies }: BoundCreates,
+): Promise<readonly WritePlan[]> {
+  await deps.ruleHooks.beforeCreate(table, catalog, given);
+  const plans = await chooseCreates(deps, table, bodies, rights.now);
+  await authorizeForeign(deps, rights, catalog, plans);
+  return plans;
+}

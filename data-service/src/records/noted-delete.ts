@@ -1,0 +1,164 @@
+// Deletes under a note: what goes is written down before it goes, and marked where a link could stand against it. So links
+// that are made in that moment are waited for or refused, and those that a crash keeps from being looked for are found.
+import { ObjectId } from "bson";
+import { type Catalog, incomingLinks } from "../catalog/catalog.js";
+import { idText } from "../mongo/record-store.js";
+import type { Delete, Going } from "../mongo/unfinished-store.js";
+import type { Document } from "../query/lower/document.js";
+import { stillLeaving } from "./await-leaving.js";
+import { canBeHeld, type DeleteStep, type Follow } from "./delete-effects.js";
+import type { RecordDeps } from "./deps.js";
+import { claim, mark, unmark } from "./leaving.js";
+
+/** Ids in one note; a document holds 16 MB. */
+const MOST_IDS = 100_000;
+
+/** What to delete under a note. */
+export interface WantedDelete {
+  /** The records that it begins with. */
+  readonly first: DeleteStep;
+  /** What these must satisfy in the moment that decides; `{}` = nothing. */
+  readonly guard: Document;
+  /** Looks what goes with them, parents before children. @throws AppError 409 when something stands against it */
+  readonly collect: () => Promise<readonly DeleteStep[]>;
+  /** Deletes it, or says that it is not to be deleted after all. What goes alone is still to be judged by the guard. */
+  readonly act: (steps: readonly DeleteStep[]) => Promise<boolean>;
+  readonly follows?: Follow | undefined;
+}
+
+/** Deletes records under a note. @returns what `act` says; false as well when the guard does not hold */
+export async function deleteNoted(
+  deps: RecordDeps,
+  catalog: Catalog,
+  wanted: WantedDelete,
+): Promise<boolean> {
+  const found = await wanted.collect();
+  const note = new DeleteNote(deps, catalog, wanted);
+  const steps = await note.hold(found);
+  if (steps === undefined || !(await wanted.act(steps))) {
+    await note.withdraw();
+    return false;
+  }
+  await note.end();
+  return true;
+}
+
+/** The note of one delete, and the marks that it has set. */
+class DeleteNote {
+  readonly #deps: RecordDeps;
+  readonly #catalog: Catalog;
+  readonly #wanted: WantedDelete;
+  /** Names the delete in its notes and marks. */
+  readonly #group = new ObjectId();
+  /** What is noted, by table. */
+  readonly #noted = new Map<string, Set<string>>();
+  readonly #marked: DeleteStep[] = [];
+  /** How many notes were begun. */
+  #notes = 0;
+  #isJudged: boolean;
+
+  constructor(deps: RecordDeps, catalog: Catalog, wanted: WantedDelete) {
+    this.#deps = deps;
+    this.#catalog = catalog;
+    this.#wanted = wanted;
+    this.#isJudged = Object.keys(wanted.guard).length === 0;
+  }
+
+  /**
+   * Notes and marks what goes. What is marked gets no new links of the kind that stands against it: until nothing is
+   * new, look again.
+   * @returns all that goes; undefined when the guard does not hold
+   */
+  async hold(found: readonly DeleteStep[]): Promise<readonly DeleteStep[] | undefined> {
+    try {
+      let steps = found;
+      for (let fresh = this.#unnoted(steps); fresh.length > 0; fresh = this.#unnoted(steps)) {
+        const notes = this.#notesOf(fresh);
+        await this.#deps.deletes.notes.beginDelete(notes);
+        this.#notes += notes.length;
+        const toMark = fresh.filter(({ table }) => canBeHeld(this.#catalog, table, this.#wanted.follows));
+        const goesAlone = steps.length === 1 && toMark.length === 0;
+        if (!goesAlone && !(await this.#judge())) return undefined;
+        for (const step of toMark) await this.#mark(step);
+        if (toMark.length === 0) break;
+        steps = await this.#wanted.collect();
+      }
+      return steps;
+    } catch (error) {
+      await this.withdraw();
+      throw error;
+    }
+  }
+
+  /** Nothing goes after all. */
+  async withdraw(): Promise<void> {
+    const { notes, instance } = this.#deps.deletes;
+    // First of all: what nothing holds any more must not be deleted because its note could not be removed.
+    await notes.judgeDelete({ group: this.#group, instance }, false);
+    for (const step of this.#marked) await unmark(this.#deps, step, this.#group);
+    await notes.forgetDelete(this.#group);
+  }
+
+  /** All has gone. */
+  async end(): Promise<void> {
+    // What its table keeps may come back, and be linked to again.
+    for (const step of this.#marked)
+      if (step.table.deletedAt !== undefined) await unmark(this.#deps, step, this.#group);
+    const { deletes, clock } = this.#deps;
+    // Nobody waits for it: not knowing it costs another look later, no more.
+    deletes.notes.deleted(this.#group, clock.now()).catch(() => undefined);
+  }
+
+  /** Asks the guard, once. From here on others wait for the delete, or go before it. */
+  async #judge(): Promise<boolean> {
+    if (this.#isJudged) return true;
+    const { first, guard } = this.#wanted;
+    this.#marked.push(first);
+    this.#isJudged = await claim(this.#deps, first, this.#group, guard);
+    if (!this.#isJudged) return false;
+    const { notes, instance } = this.#deps.deletes;
+    const known = await notes.judgeDelete({ group: this.#group, instance }, true);
+    // Another instance takes this one for dead, and has let go of the record.
+    if (known < this.#notes) throw stillLeaving(first.table);
+    return true;
+  }
+
+  async #mark(step: DeleteStep): Promise<void> {
+    this.#marked.push(step);
+    await mark(this.#deps, step, this.#group);
+  }
+
+  /** What of the steps is not noted yet; it is from here on. */
+  #unnoted(steps: readonly DeleteStep[]): DeleteStep[] {
+    return steps.flatMap(({ table, ids }) => {
+      const known = this.#noted.get(table.id) ?? new Set();
+      const fresh = ids.filter((id) => !known.has(idText(table, id)));
+      for (const id of fresh) known.add(idText(table, id));
+      this.#noted.set(table.id, known);
+      return fresh.length === 0 ? [] : [{ table, ids: fresh }];
+    });
+  }
+
+  #notesOf(steps: readonly DeleteStep[]): Delete[] {
+    const { deletes, clock } = this.#deps;
+    const going = steps
+      .filter(({ table }) => incomingLinks(this.#catalog, table).length > 0)
+      .flatMap(({ table, ids }): Going[] => {
+        const count = Math.ceil(ids.length / MOST_IDS);
+        return Array.from({ length: count }, (_, at) => ({
+          table: table.id,
+          ids: ids.slice(at * MOST_IDS, (at + 1) * MOST_IDS),
+        }));
+      });
+    return going.map((each) => ({
+      id: new ObjectId(),
+      table: each.table,
+      ids: each.ids,
+      group: this.#group,
+      judged: this.#isJudged,
+      instance: deletes.instance,
+      at: clock.now(),
+      done: false,
+    }));
+  }
+}

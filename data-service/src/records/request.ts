@@ -1,0 +1,22 @@
+// What a request is about: who asks, for which table, for which of its records, in which shape.
+import type { Principal } from "../principal.js";
+import type { Parameters } from "../query/parameters.js";
+
+/** Who asks, and the table that the path names. */
+export interface TableCall {
+  readonly principal: Principal;
+  readonly table: string;
+}
+
+/** The same with the id that the path names. */
+export interface RecordCall extends TableCall {
+  readonly id: string;
+}
+
+export interface TableRequest extends TableCall {
+  readonly parameters: Parameters;
+}
+
+export interface RecordRequest extends RecordCall {
+  readonly parameters: Parameters;
+}

@@ -1,0 +1,70 @@
+// Records that a write links to: each must be there, visible to the caller, and not about to be deleted.
+import { AppError } from "@portico/shared/app-error";
+import type { Relation, Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import { idText } from "../mongo/record-store.js";
+import { matchStages } from "../query/lower/condition.js";
+import { Names } from "../query/lower/document.js";
+import { linkable } from "./await-leaving.js";
+import type { LinkSet } from "./check-body.js";
+import type { RecordDeps } from "./deps.js";
+import { alone, type PathOf } from "./violations.js";
+import type { WritePlan } from "./write-plan.js";
+
+interface LinkedBesides {
+  readonly pathOf?: PathOf;
+  /** Records that need not be there yet. */
+  readonly isComing?: (target: Table, id: Stored) => boolean;
+}
+
+/**
+ * Every linked record must exist and be visible.
+ * @throws AppError VALIDATION_ERROR naming each field with an unknown one
+ */
+export async function requireLinked(
+  deps: Pick<RecordDeps, "store">,
+  plans: readonly Pick<WritePlan, "mustExist">[],
+  { pathOf = alone, isComing = () => false }: LinkedBesides = {},
+): Promise<void> {
+  const unknown: { readonly at: number; readonly problem: string }[] = [];
+  for (const [relation, { target, visible, links }] of linksByRelation(plans)) {
+    const wanted = links.filter(({ id }) => !isComing(target, id));
+    const ids = [...new Map(wanted.map(({ id, text }) => [text, id])).values()];
+    const seen = matchStages([visible], new Names());
+    const known = await linkable(deps, target, ids, isHolding(relation), seen);
+    const missing = wanted.filter(({ text }) => !known.has(text));
+    for (const { at, text } of missing) {
+      unknown.push({
+        at,
+        problem: `${relation.name}: there is no "${target.name}" record with the id ${text}`,
+      });
+    }
+  }
+  const inOrder = unknown.toSorted((a, b) => a.at - b.at);
+  const violations = new Set(inOrder.map(({ at, problem }) => pathOf(at) + problem));
+  if (violations.size > 0) throw new AppError("VALIDATION_ERROR", { message: [...violations].slice(0, 100) });
+}
+
+/** What the plans link to through one relation. */
+type Links = Pick<LinkSet, "target" | "visible"> & {
+  /** `at` says which plan does. */
+  readonly links: { readonly at: number; readonly id: Stored; readonly text: string }[];
+};
+
+/** One question a relation, however many plans. */
+function linksByRelation(plans: readonly Pick<WritePlan, "mustExist">[]): ReadonlyMap<Relation, Links> {
+  const byRelation = new Map<Relation, Links>();
+  for (const [at, { mustExist }] of plans.entries()) {
+    for (const { relation, target, ids, visible } of mustExist) {
+      const { links }: Links = byRelation.get(relation) ?? { target, visible, links: [] };
+      for (const id of ids) links.push({ at, id, text: idText(target, id) });
+      byRelation.set(relation, { target, visible, links });
+    }
+  }
+  return byRelation;
+}
+
+/** Does such a link stand against the delete of what it leads to? */
+export function isHolding(relation: Relation | undefined): boolean {
+  return relation?.link.on === "self" && !relation.link.list && relation.onDelete === "RESTRICT";
+}

@@ -1,0 +1,64 @@
+// How records that bodies bring along are checked and made: by the rules for their tables, as every new record.
+import { AppError } from "@portico/shared/app-error";
+import type { Catalog, Table } from "../catalog/catalog.js";
+import { COLUMN_TYPES } from "../catalog/column-types.js";
+import { isArray, type Json } from "../json.js";
+import type { Rights } from "../permission/rights.js";
+import { alternativesFor, isWritable, MAX_BULK, openWrite, PLAIN } from "./bind-body.js";
+import type { RecordDeps } from "./deps.js";
+import { findTable } from "./find-table.js";
+import { bindCreates, judgeCreates } from "./judge-creates.js";
+import { runCreate } from "./run-write.js";
+import { bringsRecords, type TreeMaker } from "./write-tree.js";
+
+/** A request whose bodies bring records along. */
+export interface Tree {
+  readonly maker: TreeMaker;
+  readonly table: Table;
+}
+
+/** @returns undefined where no body brings records along */
+export async function treeOf(
+  deps: RecordDeps,
+  rights: Rights,
+  { table: tableName, body }: { readonly table: string; readonly body: Json },
+): Promise<Tree | undefined> {
+  return deps.catalogs.decide((catalog) => {
+    const table = findTable(catalog, tableName);
+    const bodies = isArray(body) ? body : [body];
+    if (!bringsRecords(bodies, table, catalog)) return undefined;
+    return { table, maker: treeMaker({ ...deps, writes: deps.writesUnderNote }, rights, catalog) };
+  });
+}
+
+function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMaker {
+  return {
+    catalog,
+    maxDepth: deps.limits.maxDepth,
+    mostAtOnce: MAX_BULK,
+    mayBring: (table, relation) => isWritable(rights, catalog, table, relation),
+    check(table, body) {
+      const context = openWrite(deps, { rights, catalog, table, mode: "create", parameters: PLAIN });
+      requireCommonCreate(table);
+      alternativesFor(context, body);
+    },
+    async make(table, bodies, log, pathOf) {
+      const bound = await bindCreates(deps, rights, {
+        table: table.name,
+        body: bodies,
+        parameters: PLAIN,
+        pathOf,
+      });
+      const { ids } = await runCreate(deps, table, await judgeCreates(deps, bound), log, pathOf);
+      deps.ruleHooks.afterChange(table);
+      return ids.map((id) => COLUMN_TYPES[table.idColumn.type].toJson(id));
+    },
+  };
+}
+
+/** A file without bytes, or a table without a collection, would be neither. @throws AppError VALIDATION_ERROR */
+function requireCommonCreate({ name, ownCreate }: Table): void {
+  if (ownCreate !== true) return;
+  const message = [`id: is required: a new record of "${name}" is made by a call of its own`];
+  throw new AppError("VALIDATION_ERROR", { message });
+}
