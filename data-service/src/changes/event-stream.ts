@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import type { Response } from "express";
 import type { Json } from "../json.js";
+import type { EndReason } from "./streams.js";
 
 /** How soon a browser comes back after the connection is cut. */
 const RETRY_MS = 1_000;
@@ -22,12 +23,13 @@ export class EventStream {
     this.#patienceMs = patienceMs;
   }
 
-  /** Sends the head at once: the client must know that it is being told. */
+  /** Sends the head at once: the client must know that the stream is open. */
   open(): void {
     this.#response
       .status(200)
       .set({
-        ...{ "Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform" },
+        "Content-Type": "text/event-stream",
+        "Cache-Control": "no-store, no-transform",
         // Proxies like nginx would hold events back until they fill a buffer.
         "X-Accel-Buffering": "no",
       })
@@ -48,7 +50,7 @@ export class EventStream {
   }
 
   /** The last event, and the end. A client that does not read it is cut off. */
-  end(reason: string): void {
+  end(reason: EndReason): void {
     const response = this.#response;
     if (response.destroyed) return;
     response.end(`event: end\ndata: ${JSON.stringify({ reason })}\n\n`);

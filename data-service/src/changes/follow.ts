@@ -1,5 +1,5 @@
 // GET /{table}/changes: tells one caller what happens to the records of a table, until one of the two goes away.
-import { AppError, isClientError, unavailable } from "@portico/shared/app-error";
+import { AppError, isClientError } from "@portico/shared/app-error";
 import type { Response } from "express";
 import type { Table } from "../catalog/catalog.js";
 import { LOOK_AT_CALLER_MS } from "../http/lasting-caller.js";
@@ -10,12 +10,15 @@ import type { Parameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { EventStream } from "./event-stream.js";
 import { judge, openWish, type Told, type Wish } from "./judge.js";
+import type { Judging } from "./judging.js";
 import type { Place, Positions } from "./position.js";
+import type { EndReason, StreamEnd, Streams } from "./streams.js";
 
 export interface FollowDeps extends RecordDeps {
   readonly feed: Feed;
   readonly positions: Positions;
   readonly streams: Streams;
+  readonly judging: Judging;
   /** CHANGES_HEARTBEAT_MS */
   readonly changesHeartbeatMs: number;
   /** CHANGES_STALL_MS */
@@ -27,47 +30,12 @@ export interface Follower {
   readonly principal: Principal;
   /** Whose streams are counted together: the user's id, or the address of one who has not signed in. */
   readonly caller: string;
-  /** Who it is by now, read anew; undefined when the session or token has ended. */
+  /** The caller as of now, read again; undefined when the session or token has ended. */
   readonly present: () => Promise<Principal | undefined>;
   readonly table: string;
   readonly parameters: Parameters;
   /** `Last-Event-ID`, or the parameter of this name. */
   readonly lastEventId: string | undefined;
-}
-
-/** Streams of one process: each costs a look at its session every few seconds, and a question a change. */
-const MOST_STREAMS = 1_000;
-/** Nobody takes them all. */
-const MOST_OF_ONE_CALLER = 100;
-
-/** The streams of this process, so that all can be ended when it stops. */
-export class Streams {
-  readonly #open = new Map<AbortController, string>();
-  #isStopping = false;
-
-  /** @throws AppError 429 when the caller has too many, 503 when all together have */
-  open(caller: string): AbortController {
-    const own = [...this.#open.values()].filter((each) => each === caller).length;
-    if (own >= MOST_OF_ONE_CALLER)
-      throw new AppError("TOO_MANY_REQUESTS", {
-        message: `You follow changes ${own} times already; end some of these first.`,
-        headers: { "Retry-After": "5" },
-      });
-    if (this.#isStopping || this.#open.size >= MOST_STREAMS)
-      throw unavailable("Too many clients follow changes here; try again shortly.", 5);
-    const stream = new AbortController();
-    this.#open.set(stream, caller);
-    return stream;
-  }
-
-  close(stream: AbortController): void {
-    this.#open.delete(stream);
-  }
-
-  stop(): void {
-    this.#isStopping = true;
-    for (const stream of this.#open.keys()) stream.abort("restart");
-  }
 }
 
 /**
@@ -85,12 +53,12 @@ export async function follow(deps: FollowDeps, follower: Follower, response: Res
   const place = placeOf(deps, follower, table);
   const start = place?.position ?? (await deps.feed.tip());
   const stop = deps.streams.open(follower.caller);
-  response.once("close", () => stop.abort("gone"));
+  response.once("close", () => stop.end("gone"));
   try {
     const isLost = place !== undefined && place.epoch !== table.journalEpoch;
     await new Following(deps, follower, table, response, stop).run(start, isLost);
   } finally {
-    stop.abort("over");
+    stop.end("over");
     deps.streams.close(stop);
   }
 }
@@ -108,17 +76,17 @@ function placeOf({ positions }: FollowDeps, { lastEventId }: Follower, table: Ta
 class Following {
   readonly #deps: FollowDeps;
   readonly #follower: Follower;
-  /** As it was when the stream began to go on without a gap. */
+  /** As it was at the point from which the stream continues without a gap. */
   #table: Table;
   #present: Table;
   readonly #stream: EventStream;
-  readonly #stop: AbortController;
+  readonly #stop: StreamEnd;
   #principal: Principal;
-  /** What was told before went by the rights of another role, or what came behind it was not kept. */
-  #isOther = false;
+  /** What was told before went by the rights of another role, or what came behind it was not kept: all is read anew. */
+  #mustReset = false;
   #beatAt = 0;
 
-  constructor(deps: FollowDeps, follower: Follower, table: Table, response: Response, stop: AbortController) {
+  constructor(deps: FollowDeps, follower: Follower, table: Table, response: Response, stop: StreamEnd) {
     this.#deps = deps;
     this.#follower = follower;
     this.#principal = follower.principal;
@@ -128,15 +96,16 @@ class Following {
     this.#stop = stop;
   }
 
-  /** @param isLost nobody knows what came behind the start */
+  /** @param isLost what came after the start is unknown */
   async run(start: Position, isLost: boolean): Promise<void> {
-    this.#isOther = isLost;
+    this.#mustReset = isLost;
     this.#stream.open();
     const looking = setInterval(() => void this.#lookAtCaller(), LOOK_AT_CALLER_MS).unref();
     try {
       this.#stream.end(await this.#tell(start));
     } catch (err) {
-      // The head is out: an error body would read as events. What is wrong is told when the client comes back.
+      // The head has been sent: an error body would be read as events. The client learns what is wrong when it
+      // reconnects.
       if (!(err instanceof AppError)) this.#deps.logger.error({ err }, "a stream of changes broke");
       this.#stream.end(reasonOf(err));
     } finally {
@@ -145,16 +114,16 @@ class Following {
   }
 
   /** @returns why it ended */
-  async #tell(start: Position): Promise<string> {
+  async #tell(start: Position): Promise<EndReason> {
     const { feed } = this.#deps;
     let at = start;
     const send = (event: string) => this.#stream.send({ event, id: this.#idOf(at), data: {} });
-    const isKnown = !this.#isOther && (await feed.read(at)) !== undefined;
+    const isKnown = !this.#mustReset && (await feed.read(at)) !== undefined;
     if (isKnown && !(await send("ready"))) return "slow";
-    while (!this.#stop.signal.aborted) {
+    while (this.#stop.reason === undefined) {
       const entries = await feed.read(at);
-      if (entries === undefined || this.#isOther) {
-        this.#isOther = false;
+      if (entries === undefined || this.#mustReset) {
+        this.#mustReset = false;
         this.#table = this.#present;
         at = await feed.tip();
         if (!(await send("reset"))) return "slow";
@@ -165,15 +134,18 @@ class Following {
         at = entries.at(-1)?.position ?? at;
       }
     }
-    return String(this.#stop.signal.reason);
+    return this.#stop.reason;
   }
 
   async #tellOf(entries: Awaited<ReturnType<Feed["read"]>> & object): Promise<boolean> {
     if (!entries.some(({ entry }) => entry.table === this.#table.id)) return true;
     const wish = await this.#openWish();
     if (!this.#goesOn(wish.table)) return true;
-    for (const told of await judge(this.#deps, wish, entries)) {
-      if (this.#stop.signal.aborted) return true;
+    const judged = () => judge(this.#deps, wish, entries);
+    const all = await this.#deps.judging.run(wish, entries, this.#stop.signal, judged);
+    for (const told of all) {
+      // What was judged by former rights is not told: a reset follows.
+      if (this.#stop.reason !== undefined || this.#mustReset) return true;
       if (!(await this.#send(told))) return false;
     }
     return true;
@@ -210,14 +182,14 @@ class Following {
   async #lookAtCaller(): Promise<void> {
     try {
       const now = await this.#follower.present();
-      if (now === undefined) return this.#stop.abort("signed-out");
-      this.#isOther ||= !isSame(now, this.#principal);
+      if (now === undefined) return this.#stop.end("signed-out");
+      this.#mustReset ||= !isSame(now, this.#principal);
       this.#principal = now;
       this.#goesOn((await this.#openWish()).table);
-      if (this.#isOther) this.#wake();
+      if (this.#mustReset) this.#wake();
     } catch (error) {
-      // Who can't be asked about must not be told anything either.
-      this.#stop.abort(reasonOf(error));
+      // A caller who can't be checked must not be told anything.
+      this.#stop.end(reasonOf(error));
     }
   }
 
@@ -225,9 +197,9 @@ class Following {
   #goesOn(table: Table): boolean {
     this.#present = table;
     // It was replaced by another one of its name, or is no longer followed by anybody.
-    if (table.id !== this.#table.id || table.changes !== true) this.#stop.abort("refused");
+    if (table.id !== this.#table.id || table.changes !== true) this.#stop.end("refused");
     // For a while it kept no journal.
-    else if (table.journalEpoch !== this.#table.journalEpoch) this.#isOther = true;
+    else if (table.journalEpoch !== this.#table.journalEpoch) this.#mustReset = true;
     else return true;
     return false;
   }
@@ -238,7 +210,7 @@ class Following {
 }
 
 /** A right that is gone, or a name: coming back gets the refusal. Anything else may be over by then. */
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): EndReason {
   return isClientError(error) ? "refused" : "unavailable";
 }
 

@@ -26,7 +26,7 @@ export interface HistoryAnswer {
 }
 
 /**
- * Lists what has happened to a record, newest first. Of a record that is no more only root admins are told.
+ * Lists what has happened to a record, newest first. Only root admins see that of a record that no longer exists.
  * @throws AppError 400, 401, 403, 404 as reading the record would, 404 for a table without `history`
  */
 export async function history(
@@ -41,9 +41,11 @@ export async function history(
     const found = findTable(catalog, tableName);
     rights.require(catalog, found, "read");
     return {
-      ...{ table: found, id: parseId(found, idText), meta: parseMeta(parameters.meta) },
+      table: found,
+      id: parseId(found, idText),
+      meta: parseMeta(parameters.meta),
       paging: parsePaging(parameters, (name) => name, LIMITS.historyEntries),
-      shape: recordShape(deps, rights, found, catalog, { filterFromText: false }),
+      shape: recordShape(deps, rights.view(catalog), found, { filterFromText: false }),
     };
   });
   if (table.history !== true) {
@@ -75,6 +77,8 @@ interface Member {
   readonly name: string;
   readonly field: string;
   readonly toJson: (stored: Stored) => Json;
+  /** What a record reads that stores nothing there. */
+  readonly none: Json;
 }
 
 /**
@@ -87,7 +91,7 @@ function membersShown(table: Table, view: ReadView, record: Json | undefined): M
   const columns = view
     .visibleColumns(table)
     .filter(({ name, encrypted, secret, generated }) => !encrypted && !secret && !generated && inRow(name))
-    .map(({ name, field, type }) => ({ name, field, toJson: COLUMN_TYPES[type].toJson }));
+    .map(({ name, field, type }) => ({ name, field, toJson: COLUMN_TYPES[type].toJson, none: null }));
   const relations = [...table.relations.values()].flatMap((relation) => {
     const { name, link } = relation;
     const found = view.relation(table, name, "show");
@@ -96,7 +100,7 @@ function membersShown(table: Table, view: ReadView, record: Json | undefined): M
     if (!isRoot && (isMasked || view.rows(found.target, "all").kind !== "always")) return [];
     const idToJson = COLUMN_TYPES[found.target.idColumn.type].toJson;
     const read = (stored: Stored): Json => (Array.isArray(stored) ? stored.map(idToJson) : idToJson(stored));
-    return [{ name, field: link.field, toJson: read }];
+    return [{ name, field: link.field, toJson: read, none: link.list ? [] : null }];
   });
   return [...columns, ...relations];
 }
@@ -111,9 +115,10 @@ function eventOf({ deletedAt }: Table, { kind, before, after }: HistoryEntry): s
 
 function toJson(table: Table, entry: HistoryEntry, members: readonly Member[]): Json {
   const { id, revision, by, at, before, after } = entry;
-  const read = (image: HistoryEntry["before"], { field, toJson: from }: Member): Json => {
-    const stored = image?.[field];
-    return stored === undefined || stored === null ? null : from(stored as Stored);
+  const read = (image: HistoryEntry["before"], { field, toJson: from, none }: Member): Json => {
+    if (image === undefined) return null;
+    const stored = image[field];
+    return stored === undefined || stored === null ? none : from(stored as Stored);
   };
   const touched = members.filter(
     ({ field }) => before?.[field] !== undefined || after?.[field] !== undefined,
@@ -123,7 +128,11 @@ function toJson(table: Table, entry: HistoryEntry, members: readonly Member[]): 
     { from: read(before, member), to: read(after, member) },
   ]);
   return {
-    ...{ id: id.toHexString(), event: eventOf(table, entry), revision, at: at.toISOString(), by },
+    id: id.toHexString(),
+    event: eventOf(table, entry),
+    revision,
+    at: at.toISOString(),
+    by,
     changes: Object.fromEntries(changes),
   };
 }

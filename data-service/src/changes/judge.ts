@@ -1,4 +1,4 @@
-// Entries of the journal -> what one caller is told of them, by the rules and the filter of this moment.
+// Entries of the journal -> what one caller is told about them, by the current rules and the caller's filter.
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Entry } from "../journal/entry.js";
@@ -16,10 +16,13 @@ import type { Parameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
 import { readEach } from "../records/read-one.js";
+import { Remembered } from "../records/remembered.js";
+import { inRoom } from "../records/room.js";
+import type { Versioned } from "../records/version.js";
 
 export type ChangeEvent = "created" | "updated" | "deleted" | "entered" | "left";
 
-/** What is told of one change. */
+/** What is reported of one change. */
 export interface Told {
   readonly event: ChangeEvent;
   readonly position: Position;
@@ -33,8 +36,10 @@ export interface Wish {
   readonly view: ReadView;
 }
 
+const known = new Remembered<Wish>();
+
 /**
- * Binds the parameters for the caller as they are now.
+ * Binds the parameters for the caller as they are now. Who wishes for the same by the same rights has the same wish.
  * @throws AppError 400, 401, 403, 404 as a list would
  */
 export async function openWish(
@@ -48,7 +53,10 @@ export async function openWish(
     const table = findTable(catalog, tableName);
     rights.require(catalog, table, "read");
     const view = rights.view(catalog);
-    return { table, view, node: authorizeRead(bindQuery(parameters, table, view, deps.limits), view).root };
+    return known.of(view, [table.name, parameters, deps.limits], () => {
+      const node = authorizeRead(bindQuery(parameters, table, view, deps.limits), view).root;
+      return { table, view, node };
+    });
   });
 }
 
@@ -112,7 +120,9 @@ async function recordsOf(
 ): Promise<ReadonlyMap<string, Json>> {
   const distinct = [...new Map(ids.map((id) => [idText(table, id), id])).values()];
   if (distinct.length === 0) return new Map();
-  const records = await readEach(deps, { node, view }, distinct);
+  const read = (some: readonly Stored[]) => readEach(deps, { node, view }, some);
+  const records: (Versioned | undefined)[] = [];
+  for await (const some of inRoom(distinct, read)) records.push(...some);
   return new Map(
     distinct.flatMap((id, at) => {
       const record = records[at];

@@ -1,3 +1,4 @@
+// The `id:` of an event leads back to its place in the journal, tells nothing, and can't be forged.
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { makePositions } from "./position.js";

@@ -11,14 +11,14 @@ const MOST_CHARACTERS = 200;
 /** Those that earlier versions wrote name no epoch, and are of the first one. */
 const TEXT = /^(\d{1,16}) ([0-9a-f]{24})?(?: (\d{1,16}))?$/;
 
-/** A table's own place: of one of another epoch of its journal nobody knows what came behind it. */
+/** A place of this table and of the current epoch of its journal: after one of an earlier epoch there may be a gap. */
 export interface Place {
   readonly position: Position;
   readonly epoch: number;
 }
 
 export interface Positions {
-  /** A position of one table is none of another. */
+  /** A position of one table is not valid for another. */
   write(position: Position, table: Pick<Table, "id" | "journalEpoch">): string;
   /** Undefined for what this system has not written for this table. */
   read(text: string, table: Pick<Table, "id">): Place | undefined;

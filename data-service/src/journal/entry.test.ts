@@ -1,3 +1,4 @@
+// What an entry of the journal keeps of a record, and what it leaves out.
 import { describe, expect, it } from "@jest/globals";
 import { Binary, calculateObjectSize, ObjectId } from "bson";
 import { buildCatalog } from "../catalog/build-catalog.js";
@@ -15,18 +16,40 @@ import {
 } from "./entry.js";
 
 const column = (name: string, more: object = {}) => ({
-  ...{ id: name, name, type: "string" as const, required: false, unique: false, hidden: false },
-  ...{ readOnly: false, encrypted: false, searchable: true, description: null, ...more },
+  id: name,
+  name,
+  type: "string" as const,
+  required: false,
+  unique: false,
+  hidden: false,
+  readOnly: false,
+  encrypted: false,
+  searchable: true,
+  description: null,
+  ...more,
 });
 
 function table(): Table {
   const definition = {
-    ...{ id: "t", name: "notes", description: null, singleton: false, idType: "objectId" as const },
-    ...{ columns: [column("title"), column("pin", { encrypted: true })], uniques: [], indexes: [] },
+    id: "t",
+    name: "notes",
+    description: null,
+    singleton: false,
+    idType: "objectId" as const,
+    columns: [column("title"), column("pin", { encrypted: true })],
+    uniques: [],
+    indexes: [],
     relations: [
       {
-        ...{ id: "r", name: "parent", type: "many-to-one" as const, table: "notes", inverse: "children" },
-        ...{ required: false, onDelete: "SET NULL" as const, counted: true, description: null },
+        id: "r",
+        name: "parent",
+        type: "many-to-one" as const,
+        table: "notes",
+        inverse: "children",
+        required: false,
+        onDelete: "SET NULL" as const,
+        counted: true,
+        description: null,
       },
     ],
     storage: { collection: "notes", fields: { title: "title", pin: "pin", r: "parentId" } },
@@ -40,8 +63,14 @@ describe("the image of a record", () => {
   it("has columns and links, and of encrypted values only that there was one", () => {
     const [_id, parentId] = [new ObjectId(), new ObjectId()];
     const document = {
-      ...{ _id, title: "a", pin: new Binary(Buffer.from("sealed")), parentId, _n_r: 3 },
-      ...{ _g_title: ["a"], [CHANGE_FIELD]: { e: new ObjectId(), n: 1 }, retired: "x" },
+      _id,
+      title: "a",
+      pin: new Binary(Buffer.from("sealed")),
+      parentId,
+      _n_r: 3,
+      _g_title: ["a"],
+      [CHANGE_FIELD]: { e: new ObjectId(), n: 1 },
+      retired: "x",
     };
     expect(imageOf(table(), document)).toEqual({ _id, title: "a", pin: new Binary(), parentId });
   });
@@ -74,16 +103,15 @@ describe("an entry that is too large", () => {
   it("loses its largest values, and keeps the others", () => {
     const large = "x".repeat(7 * 1024 * 1024);
     const entry: Entry = {
-      ...{
-        id: new ObjectId(),
-        table: "t",
-        record: 1,
-        kind: "updated",
-        revision: 2,
-        by: null,
-        at: new Date(),
-      },
-      ...{ before: { _id: 1, a: large, b: "small" }, after: { _id: 1, a: `${large}y`, b: "other" } },
+      id: new ObjectId(),
+      table: "t",
+      record: 1,
+      kind: "updated",
+      revision: 2,
+      by: null,
+      at: new Date(),
+      before: { _id: 1, a: large, b: "small" },
+      after: { _id: 1, a: `${large}y`, b: "other" },
     };
     const fitting = fitted(entry);
     expect(fitting).toMatchObject({ before: { _id: 1, b: "small" }, after: { _id: 1, b: "other" } });

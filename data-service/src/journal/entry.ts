@@ -2,6 +2,7 @@
 import { Binary, calculateObjectSize, ObjectId } from "bson";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { asStored } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 
@@ -84,18 +85,13 @@ export function imageOf(table: Table, document: StoredRecord): Document {
   for (const { field, encrypted, secret } of table.columns.values()) {
     const value = document[field];
     if (value === undefined || value === null) continue;
-    image[field] = encrypted || secret ? KEPT_SECRET : stored(value);
+    image[field] = encrypted || secret ? KEPT_SECRET : asStored(value);
   }
   for (const { link } of table.relations.values()) {
     const value = link.on === "self" ? document[link.field] : undefined;
-    if (value !== undefined && value !== null) image[link.field] = stored(value);
+    if (value !== undefined && value !== null) image[link.field] = asStored(value);
   }
   return image;
-}
-
-/** What was read from the database goes back into it. */
-function stored(value: unknown): Stored {
-  return value as Stored;
 }
 
 /** MongoDB holds documents of 16 MB; an entry has two records in it, and some room must be left. */

@@ -1,4 +1,4 @@
-// The journal for those who follow it: wakes them when there is more, and reads once what several ask for.
+// The journal for its followers: wakes them when there is more, and reads once what several ask for.
 import type { Logger } from "@portico/shared/logger";
 import { LRUCache } from "lru-cache";
 import type { JournalStore, Numbered, Position } from "../mongo/journal-store.js";
@@ -32,7 +32,10 @@ export class Feed {
     return this.#journal.tip();
   }
 
-  /** The next entries behind a position; undefined when they are no longer known. Those who are at one place share. */
+  /**
+   * The next entries after a position; undefined when they are no longer known. Followers at the same position share
+   * them.
+   */
   async read(position: Position): Promise<readonly Numbered[] | undefined> {
     const key = `${position.number} ${position.entry}`;
     const kept = this.#readings.get(key);
@@ -51,7 +54,7 @@ export class Feed {
     if (this.#readings.peek(key) === reading) this.#readings.delete(key);
   }
 
-  /** Resolves when there is something behind the position, or when the signal says that nobody waits any more. */
+  /** Resolves when there is something after the position, or when the signal says that nobody waits any more. */
   async more(position: Position, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const key = Symbol();

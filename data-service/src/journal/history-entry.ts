@@ -1,4 +1,4 @@
-// What is kept of a change for good: the fields that are different, before and after. Pure.
+// What is kept of a change permanently: the fields that are different, before and after. Pure.
 import { EJSON } from "bson";
 import type { Document, Value } from "../query/lower/document.js";
 import type { Entry } from "./entry.js";

@@ -1,4 +1,4 @@
-// Tells the journal of changes: announced before they are made, published when they are, repaired after a crash.
+// Records changes in the journal: announced before they are made, published when they are, repaired after a crash.
 import type { Logger } from "@portico/shared/logger";
 import type { Table } from "../catalog/catalog.js";
 import type { JournalStore } from "../mongo/journal-store.js";
@@ -40,7 +40,7 @@ export class Journal {
     return this.#deps.journal.announce(pending);
   }
 
-  /** Forgets announced changes that were certainly not made. A failure costs a repair later, and no more. */
+  /** Forgets announced changes that were certainly not made. A failure only costs a repair later. */
   async withdraw(pending: readonly Pending[]): Promise<void> {
     await this.#deps.journal.withdraw(pending.map(({ id }) => id)).catch(() => undefined);
   }
@@ -80,10 +80,10 @@ export class Journal {
   }
 
   /**
-   * Publishes what dead processes have done and not told, and forgets what they had only announced.
+   * Publishes changes that dead processes made but did not publish, and forgets those they only announced.
    * @param tables by id; what was announced for others is forgotten
    * @param isDead whether the process that announced this will do no more about it
-   * @returns how many changes were told late
+   * @returns how many changes were published late
    */
   async repair(
     tables: ReadonlyMap<string, Table>,

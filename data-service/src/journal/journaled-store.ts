@@ -1,5 +1,5 @@
 // Writes of records, each with its entry in the journal: announce → write, naming the change in the record → publish.
-// A record names its last change, and a write names the one it builds upon, so that nothing comes in between unseen.
+// A record names its last change, and a write names the one it builds upon, so that no change in between goes unnoticed.
 // Tables that keep no journal are written straight away.
 import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
@@ -13,8 +13,10 @@ import {
   type RecordStore,
   type Updated,
 } from "../mongo/record-store.js";
+import { asStored } from "../query/as-read.js";
 import type { Document, Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
+import { keepChanging, untilStill } from "../until-still.js";
 import {
   type Actor,
   CHANGE_FIELD,
@@ -143,7 +145,7 @@ export class JournaledStore {
     return this.#each(table, which, (id) => this.#removeOne(table, { $and: [{ _id: id }, which] }));
   }
 
-  /** Inserts that were refused half-way: what is there of them goes again, and nobody is told. */
+  /** Inserts that were refused half-way: whatever was inserted is removed, and nothing is published. */
   async #takeBack(table: Table, pending: readonly Pending[]): Promise<void> {
     const ours = {
       _id: { $in: pending.map(({ record }) => record) },
@@ -163,8 +165,7 @@ export class JournaledStore {
   /** Does something for each record that the condition selects now. @returns the sum */
   async #each(table: Table, which: Document, act: (id: Stored) => Promise<number>): Promise<number> {
     const found = await this.#deps.store.read(table, [{ $match: which }, { $project: { _id: 1 } }]);
-    // Ids come from the same database and go back into it.
-    const ids = found.map(({ _id }) => _id as Stored);
+    const ids = found.map(({ _id }) => asStored(_id));
     let sum = 0;
     for (let at = 0; at < ids.length; at += AT_ONCE) {
       const numbers = await Promise.all(ids.slice(at, at + AT_ONCE).map(act));
@@ -226,17 +227,16 @@ export class JournaledStore {
         await former;
         before = await this.#readOne(table, which);
       }
-      for (let attempt = 0; attempt < ATTEMPTS && before !== undefined; attempt += 1) {
-        const result = await act(before);
-        if (result !== false) return result;
-        before = await this.#readOne(table, which);
-      }
+      const actOnIt = async (): Promise<Result | undefined | false> => {
+        const result = before && (await act(before));
+        if (result === false) before = await this.#readOne(table, which);
+        return result;
+      };
+      return await untilStill(actOnIt, { attempts: ATTEMPTS, gaveUp: keepChanging(table.name) });
     } finally {
       end();
       if (turns.get(key) === turn) turns.delete(key);
     }
-    if (before === undefined) return undefined;
-    throw new Error(`a record of "${table.name}" never stood still`);
   }
 
   /** Completes what came before, and says what comes now. */
@@ -278,8 +278,13 @@ export class JournaledStore {
     const last = isNew ? undefined : lastChangeOf(document);
     const at = timeAfter(last, now());
     return {
-      ...{ id: new ObjectId(), table: table.id, kind, instance, at, by: actor.userId },
-      record: document._id as Stored,
+      id: new ObjectId(),
+      table: table.id,
+      kind,
+      instance,
+      at,
+      by: actor.userId,
+      record: asStored(document._id),
       revision: (last?.revision ?? 0) + 1,
       ...(isNew ? {} : { before: imageOf(table, document) }),
       ...(kind === "deleted" ? { previous: last?.id ?? null } : {}),

@@ -1,0 +1,90 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it } from "@jest/globals";
+import { ObjectId } from "bson";
+import type { Numbered } from "../mongo/journal-store.js";
+import { authorizeRead } from "../query/authorize-read.js";
+import { bindQuery } from "../query/bind-query.js";
+import { rootView, table } from "../query/library-fixture.js";
+import type { Wish } from "./judge.js";
+import { Judging } from "./judging.js";
+
+function wishFor(filter: object): Wish {
+  const parameters = { filter: JSON.parse(JSON.stringify(filter)), filterFromText: false };
+  const query = bindQuery(parameters, table("books"), rootView, { maxDepth: 7, maxLimit: undefined });
+  return {
+    table: table("books"),
+    view: rootView,
+    node: { ...authorizeRead(query, rootView).root, children: [] },
+  };
+}
+
+const DEMANDING = { author: { name: { _eq: "Ann" } } };
+
+/** What a stream has read of the journal. */
+function change(number: number): Numbered[] {
+  const position = { number, entry: String(number).padStart(24, "0") };
+  const entry = {
+    id: new ObjectId(),
+    table: "books",
+    record: 1,
+    kind: "updated" as const,
+    revision: number,
+    by: null,
+    at: new Date(0),
+  };
+  return [{ entry, position }];
+}
+
+/** Judges, and counts how often and how many at once. */
+function judgements() {
+  const seen = { begun: 0, running: 0, most: 0 };
+  const judge = async () => {
+    seen.begun += 1;
+    seen.running += 1;
+    seen.most = Math.max(seen.most, seen.running);
+    await delay(5);
+    seen.running -= 1;
+    return [];
+  };
+  return { seen, judge };
+}
+
+const open = () => new AbortController().signal;
+const STREAMS = Array.from({ length: 20 }, (_, at) => at);
+
+describe("changes that many streams wait for", () => {
+  it("are judged four at once where other tables are asked, and at once where none is", async () => {
+    const judging = new Judging();
+    const [demanding, plain] = [judgements(), judgements()];
+    await Promise.all([
+      ...STREAMS.map(() => judging.run(wishFor(DEMANDING), change(1), open(), demanding.judge)),
+      ...STREAMS.map(() => judging.run(wishFor({ title: "x" }), change(1), open(), plain.judge)),
+    ]);
+    expect([demanding.seen.begun, demanding.seen.most]).toEqual([20, 4]);
+    expect([plain.seen.begun, plain.seen.most]).toEqual([20, 20]);
+  });
+
+  it("are judged once for all that wish for the same, and anew for the next change", async () => {
+    const judging = new Judging();
+    const { seen, judge } = judgements();
+    const wish = wishFor(DEMANDING);
+    await Promise.all(STREAMS.map(() => judging.run(wish, change(1), open(), judge)));
+    await Promise.all(STREAMS.map(() => judging.run(wish, change(2), open(), judge)));
+    expect(seen.begun).toBe(2);
+  });
+
+  it("are not judged when every stream that waited is over, and are when one is not", async () => {
+    const judging = new Judging();
+    const { seen, judge } = judgements();
+    const others = STREAMS.slice(0, 4).map(() => judging.run(wishFor(DEMANDING), change(1), open(), judge));
+    const [gone, shared] = [wishFor(DEMANDING), wishFor(DEMANDING)];
+    const over = AbortSignal.abort();
+    const waiting = [
+      judging.run(gone, change(1), over, judge),
+      judging.run(shared, change(1), over, judge),
+      judging.run(shared, change(1), open(), judge),
+    ];
+    await Promise.all([...others, ...waiting]);
+    expect(seen.begun).toBe(5);
+  });
+});

@@ -1,0 +1,66 @@
+// Judges changes for all streams of a process: one change wakes every stream at once, and what they ask the database must
+// leave it to the requests as well.
+import { unavailable } from "@portico/shared/app-error";
+import { getOrMake } from "../get-or-make.js";
+import type { Numbered } from "../mongo/journal-store.js";
+import { isRelational } from "../query/lower/condition.js";
+import { isKeyOnly } from "../query/lower/read.js";
+import { makeTurns } from "../turns.js";
+import type { Told, Wish } from "./judge.js";
+
+/** Judgements at once that look into other tables. */
+const AT_ONCE = 4;
+
+/** A judgement that several streams may wait for. */
+interface UnderWay {
+  readonly told: Promise<Told[]>;
+  /** Aborted, each, when its stream is over. */
+  readonly streams: AbortSignal[];
+}
+
+export class Judging {
+  readonly #underWay = new WeakMap<Wish, Map<string, UnderWay>>();
+  readonly #inTurn = makeTurns({
+    atOnce: AT_ONCE,
+    mostWaiting: Number.POSITIVE_INFINITY,
+    refusal: () => unavailable("Too many changes are being judged; try again shortly.", 2),
+  });
+
+  /**
+   * Judges entries when there is a turn. Streams that wish for the same by the same rights share what is under way.
+   * @param stream is aborted when the stream is over; what nobody waits for any more is not judged
+   */
+  run(
+    wish: Wish,
+    entries: readonly Numbered[],
+    stream: AbortSignal,
+    judge: () => Promise<Told[]>,
+  ): Promise<readonly Told[]> {
+    if (isPlain(wish)) return judge();
+    const ofWish = getOrMake(this.#underWay, wish, () => new Map<string, UnderWay>());
+    const key = [entries[0], entries.at(-1)].map((each) => each?.position.entry).join(" ");
+    const known = ofWish.get(key);
+    if (known !== undefined) {
+      known.streams.push(stream);
+      return known.told;
+    }
+    const streams = [stream];
+    const isWanted = (): boolean => streams.some(({ aborted }) => !aborted);
+    // At once, so that no stream joins what is judged no more.
+    const forget = (): void => {
+      if (ofWish.get(key)?.streams === streams) ofWish.delete(key);
+    };
+    const told = this.#inTurn(async () => {
+      if (isWanted()) return judge();
+      forget();
+      return [];
+    }).finally(forget);
+    ofWish.set(key, { told, streams });
+    return told;
+  }
+}
+
+/** Nothing of other tables is asked for it, so that it costs next to nothing and need not wait. */
+function isPlain({ node }: Wish): boolean {
+  return ![node.rule, node.filter].some(isRelational) && node.children.every(isKeyOnly);
+}
