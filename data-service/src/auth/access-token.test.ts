@@ -2,7 +2,8 @@ import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign 
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import { type AccessTokens, makeAccessTokens } from "./access-token.js";
-import { type KeyRing, makeKeyRing } from "./keys.js";
+import { makeKeyRing } from "./auth-fixture.js";
+import type { KeyRing } from "./keys.js";
 
 const ISSUER = "https://app.example.com";
 const NOW = 1_750_000_000;

@@ -18,7 +18,7 @@ const FORM = /^[\w-]+\.[\w-]+\.[\w-]{85}[AQgw]$/;
 
 /**
  * Tokens whose signature is known to be good: the same one comes with every request of its session, and verifying
- * costs a turn of the thread pool. The one that was not seen for longest goes first.
+ * costs a turn of the thread pool. The least recently seen one is dropped first.
  */
 const MOST_VERIFIED = 10_000;
 
@@ -63,7 +63,7 @@ export function makeAccessTokens(keys: KeyRing, issuer: string, ttlSeconds: numb
       if (token.length > MAX_CHARACTERS || !FORM.test(token)) throw invalid();
       const name = createHash("sha256").update(token).digest("base64");
       const known = verified.get(name);
-      // Time and keys go on: a token past its expiry, or of a key that has retired, is judged like a new one.
+      // Time passes and keys retire: expiry and key are checked every time, as for a new token.
       if (known !== undefined && isBefore(now, known.payload.exp) && (await keys.verifying(known.kid, now)))
         return readClaims(known.payload, { now, skew, ttlSeconds });
       const { payload, protectedHeader } = await jwtVerify(token, (header) => keyFor(keys, header, now), {

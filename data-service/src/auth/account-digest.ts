@@ -1,8 +1,7 @@
 // Normalised e-mail -> a keyed digest that names the account without telling the address.
-import { createHmac, hkdfSync } from "node:crypto";
+import { makeKeyedDigest } from "../keyed-digest.js";
 
 const PURPOSE = "portico account digest";
-const KEY_BYTES = 32;
 
 /** The same for the same address, on every instance, whether or not anybody owns it. */
 export type AccountDigest = (email: string) => string;
@@ -13,6 +12,6 @@ export type AccountDigest = (email: string) => string;
  * @param encryptionKey 32 bytes; the key is derived from it (HKDF, RFC 5869) for this purpose alone
  */
 export function makeAccountDigest(encryptionKey: Buffer): AccountDigest {
-  const key = Buffer.from(hkdfSync("sha256", encryptionKey, "", PURPOSE, KEY_BYTES));
-  return (email) => createHmac("sha256", key).update(email).digest("base64url").slice(0, 22);
+  const digest = makeKeyedDigest(encryptionKey, PURPOSE);
+  return (email) => digest(email).slice(0, 22);
 }

@@ -27,7 +27,7 @@ export interface ApiTokenCacheDeps {
 }
 
 export interface ApiTokenCache {
-  /** The token, if it is known and its user active; whether it has expired is told, not decided. */
+  /** The token, if it is known and its user active; whether it has expired is reported, not decided. */
   find(text: string): Promise<LiveApiToken | undefined>;
   /** The next look at this token is a fresh one. */
   forget(text: string): void;
@@ -37,7 +37,9 @@ export interface ApiTokenCache {
 
 export function makeApiTokenCache(deps: ApiTokenCacheDeps): ApiTokenCache {
   const entries = agingCache<Promise<LiveApiToken | undefined>>({
-    ...{ max: MAX_TOKENS, ttlMs: MAX_AGE_MS, clock: deps.clock },
+    max: MAX_TOKENS,
+    ttlMs: MAX_AGE_MS,
+    clock: deps.clock,
   });
   return {
     async find(text) {

@@ -4,6 +4,7 @@ import { Router } from "express";
 import { sessionUserOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
 import { respond } from "../http/respond.js";
+import { refuseOnceKey } from "../records/once.js";
 import {
   type ApiTokensDeps,
   listApiTokens,
@@ -25,6 +26,7 @@ export function apiTokenRoutes(deps: ApiTokensDeps): Router {
       respond(response, 200, await listApiTokens(deps, sessionUserOf(request).userId));
     })
     .post(...jsonBody(BODY_MAX_BYTES), async (request, response) => {
+      refuseOnceKey(request.get("Idempotency-Key"));
       const token = await makeApiToken(deps, sessionUserOf(request), bodyOf(request), auditFacts(request));
       response.location(`/api/auth/api-tokens/${token.id}`);
       respond(response, 201, [token]);

@@ -1,6 +1,7 @@
 // Making, listing and revoking one's own API tokens (contract, section 3.2).
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
+import { parseDay, parseInstant } from "../catalog/iso-date.js";
 import type { JsonObject } from "../json.js";
 import { type ApiToken, hashOfApiToken, makeApiTokenText } from "./api-token.js";
 import type { ApiTokenCache } from "./api-token-cache.js";
@@ -13,6 +14,8 @@ export interface ApiTokensDeps extends WhileSignedInDeps {
   readonly apiTokens: {
     insert(token: Omit<ApiToken, "id">, hash: string): Promise<ApiToken>;
     listOf(userId: string): Promise<ApiToken[]>;
+    countOf(userId: string): Promise<number>;
+    findOf(userId: string, id: string): Promise<ApiToken | undefined>;
     /** @returns whether the user had such a token */
     removeOf(userId: string, id: string): Promise<boolean>;
   };
@@ -22,14 +25,14 @@ export interface ApiTokensDeps extends WhileSignedInDeps {
 }
 
 const NAME_MAX_CHARACTERS = 100;
+/** Each is listed and kept for good; nobody has so many programs. A few more when made at once do no harm. */
+const MOST_OF_ONE_USER = 100;
 const NEVER = "never";
-/** ISO 8601 with an offset, as everywhere in the API. */
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 
 /**
  * The body may have come long after the session was proved, so it is asked about again.
  * @returns the token as the API shows it, with its text: the only time anybody sees it
- * @throws AppError 401 when the session has ended meanwhile
+ * @throws AppError 401 when the session has ended meanwhile, 409 when the user has too many
  */
 export async function makeApiToken(
   deps: ApiTokensDeps,
@@ -40,6 +43,8 @@ export async function makeApiToken(
   const { userId } = maker;
   const now = deps.clock.now();
   const wish = readBody(body, now);
+  if ((await deps.apiTokens.countOf(userId)) >= MOST_OF_ONE_USER)
+    throw new AppError("CONFLICT", `You have ${MOST_OF_ONE_USER} API tokens; remove one of them first.`);
   const text = makeApiTokenText();
   const token = await whileSignedIn(
     deps,
@@ -63,7 +68,7 @@ export async function listApiTokens({ apiTokens }: ApiTokensDeps, userId: string
 
 /** @throws AppError 404, also for tokens of others */
 export async function readApiToken(deps: ApiTokensDeps, userId: string, id: string): Promise<JsonObject> {
-  const token = (await deps.apiTokens.listOf(userId)).find((each) => each.id === id);
+  const token = await deps.apiTokens.findOf(userId, id);
   if (token === undefined) throw noSuchToken();
   return shown(token);
 }
@@ -85,7 +90,8 @@ function readBody(body: unknown, now: Date): Pick<ApiToken, "name" | "expiresAt"
   const name = reader.text("name", NAME_MAX_CHARACTERS);
   const expiry = reader.text("expiresAt", NAME_MAX_CHARACTERS);
   const readOnly = reader.flag("readOnly");
-  const expiresAt = INSTANT.test(expiry) ? new Date(expiry) : undefined;
+  // A bare day would not say whether the token still works on it.
+  const expiresAt = parseDay(expiry) === undefined ? parseInstant(expiry) : undefined;
   if (expiry !== "" && expiry !== NEVER && !(expiresAt !== undefined && expiresAt > now)) {
     reader.wrong("expiresAt", `must be a future ISO 8601 time such as 2030-01-31T00:00:00Z, or "${NEVER}"`);
   }
@@ -95,7 +101,10 @@ function readBody(body: unknown, now: Date): Pick<ApiToken, "name" | "expiresAt"
 
 function shown({ id, name, readOnly, createdAt, expiresAt, lastUsedAt }: ApiToken): JsonObject {
   return {
-    ...{ id, name, readOnly, createdAt: createdAt.toISOString() },
+    id,
+    name,
+    readOnly,
+    createdAt: createdAt.toISOString(),
     expiresAt: expiresAt?.toISOString() ?? NEVER,
     lastUsedAt: lastUsedAt?.toISOString() ?? null,
   };

@@ -1,3 +1,4 @@
+// Entries that a client can cause in a loop are written once a minute.
 import { describe, expect, it } from "@jest/globals";
 import { auditOnceAMinute } from "./audit-once-a-minute.js";
 import { memoryAudit } from "./auth-fixture.js";

@@ -1,3 +1,4 @@
+// How entries of the audit log are written: few writes, whatever one request has done.
 import { expect, it } from "@jest/globals";
 import { makeLogger } from "@portico/shared/logger";
 import { type AuditEntry, type AuditEvent, makeAudit } from "./audit.js";

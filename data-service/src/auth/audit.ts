@@ -1,4 +1,4 @@
-// The audit log: who signed in, failed, changed a password, made a key, and from where (contract, section 9).
+// The audit log: who signed in, failed, changed a password, made a key, and from where (contract, section 8).
 //
 // Never a secret: no password, no token, and of an address nobody owns only a keyed digest (see account-digest).
 import type { Clock } from "@portico/shared/clock";

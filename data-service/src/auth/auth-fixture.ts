@@ -1,5 +1,7 @@
-// What the unit tests of auth/ share: a throttle that admits everything, and an audit log in memory.
+// What the unit tests of auth/ share: a throttle that admits everything, an audit log in memory, keys that never change.
+import type { KeyObject } from "node:crypto";
 import type { Audit, AuditEvent } from "./audit.js";
+import { type KeyRing, ringKey } from "./keys.js";
 import type { Throttle } from "./throttle.js";
 
 /** Refuses nothing. */
@@ -14,4 +16,22 @@ export const openThrottle: Throttle = {
 export function memoryAudit(): { readonly audit: Audit; readonly events: AuditEvent[] } {
   const events: AuditEvent[] = [];
   return { events, audit: { record: async (event) => void events.push(event) } };
+}
+
+/**
+ * A ring that never changes.
+ * @param signing an Ed25519 private key
+ * @param retired Ed25519 keys, private or public, whose tokens are still accepted
+ */
+export async function makeKeyRing(signing: KeyObject, retired: readonly KeyObject[] = []): Promise<KeyRing> {
+  const all = await Promise.all([signing, ...retired].map((key) => ringKey(key, new Date(0))));
+  const [current] = all;
+  if (current === undefined) throw new Error("a key ring needs a signing key");
+  // A Map, so that a hostile `kid` such as `__proto__` is just absent.
+  const byName = new Map(all.map(({ kid, publicKey }) => [kid, publicKey]));
+  return {
+    signingAt: async () => ({ kid: current.kid, key: signing }),
+    verifying: async (kid) => byName.get(kid),
+    jwks: async () => ({ keys: all.map(({ jwk }) => jwk) }),
+  };
 }

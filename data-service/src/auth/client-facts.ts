@@ -28,7 +28,7 @@ export function auditFacts(request: Request): ClientFacts {
   return { ...clientFacts(request), origin };
 }
 
-/** An http(s) origin in its canonical spelling; anything else is none. */
+/** An http(s) origin in its canonical spelling; anything else counts as none. */
 function webOrigin(text: string | undefined): string | null {
   if (text === undefined || text.length > 255 || !URL.canParse(text)) return null;
   const { origin, protocol } = new URL(text);

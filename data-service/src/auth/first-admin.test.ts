@@ -6,15 +6,19 @@ const NOW = new Date("2026-01-01T12:00:00.000Z");
 
 let inserted: FirstAdmin[];
 let ordinary: string[];
+let former: "inactive" | "none";
+let logged: string[];
 
 beforeEach(() => {
   inserted = [];
   ordinary = [];
+  former = "none";
+  logged = [];
 });
 
 const deps: FirstAdminDeps = {
   users: {
-    hasRootAdmin: async () => inserted.length > 0,
+    rootAdmins: async () => (inserted.length > 0 ? "active" : former),
     reserveFirstAdminId: async () => "64b000000000000000000001",
     insertRootAdmin: async (admin) => {
       const taken = ordinary.includes(admin.email) || inserted.some(({ id }) => id === admin.id);
@@ -24,6 +28,7 @@ const deps: FirstAdminDeps = {
   },
   hasher: { hash: async (password) => `hash of ${password}` },
   clock: { now: () => NOW },
+  report: (problem) => void logged.push(problem),
 };
 
 describe("ensureFirstAdmin", () => {
@@ -63,5 +68,17 @@ describe("ensureFirstAdmin", () => {
       ConfigError,
     );
     expect(inserted).toEqual([]);
+  });
+
+  it("makes one where none is active any more", async () => {
+    former = "inactive";
+    await ensureFirstAdmin(deps, { email: "a@b.c", password: "given-password" });
+    expect([inserted.length, logged]).toEqual([1, []]);
+  });
+
+  it("says so, and starts, where none is active and the address is taken", async () => {
+    [former, ordinary] = ["inactive", ["a@b.c"]];
+    expect(await ensureFirstAdmin(deps, { email: "a@b.c", password: undefined })).toBeUndefined();
+    expect([inserted, logged]).toEqual([[], [expect.stringContaining("no root admin is active")]]);
   });
 });

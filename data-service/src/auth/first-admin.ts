@@ -1,4 +1,4 @@
-// A deployment without a root admin gets one at start, exactly one, however many instances start.
+// A deployment without an active root admin gets one at start, exactly one, however many instances start.
 import { randomInt } from "node:crypto";
 import type { Clock } from "@portico/shared/clock";
 import { ConfigError } from "@portico/shared/env";
@@ -13,7 +13,8 @@ export interface FirstAdmin {
 
 export interface FirstAdminDeps {
   readonly users: {
-    hasRootAdmin(): Promise<boolean>;
+    /** One that can sign in, at best. */
+    rootAdmins(): Promise<"active" | "inactive" | "none">;
     /** The id every starter is to use: that of the first who asked. */
     reserveFirstAdminId(): Promise<string>;
     /** False when the id or the e-mail is taken. */
@@ -21,6 +22,8 @@ export interface FirstAdminDeps {
   };
   readonly hasher: Pick<PasswordHasher, "hash">;
   readonly clock: Clock;
+  /** Told what keeps nobody from starting. */
+  readonly report: (problem: string) => void;
 }
 
 /** Without 0 O 1 l I i o: this password is read from a terminal and typed. */
@@ -34,10 +37,10 @@ const LENGTH = 24;
  * @throws ConfigError when there is no root admin and none can be made
  */
 export async function ensureFirstAdmin(
-  { users, hasher, clock }: FirstAdminDeps,
+  { users, hasher, clock, report }: FirstAdminDeps,
   wanted: { readonly email: string; readonly password: string | undefined },
 ): Promise<{ email: string; password: string } | undefined> {
-  if (await users.hasRootAdmin()) return undefined;
+  if ((await users.rootAdmins()) === "active") return undefined;
   const { email } = wanted;
   const password = wanted.password ?? generatePassword();
   const made = await users.insertRootAdmin({
@@ -47,7 +50,13 @@ export async function ensureFirstAdmin(
     createdAt: clock.now(),
   });
   if (made) return wanted.password === undefined ? { email, password } : undefined;
-  if (await users.hasRootAdmin()) return undefined;
+  const there = await users.rootAdmins();
+  if (there === "active") return undefined;
+  if (there === "inactive") {
+    // What is served needs no root admin, and whoever was switched off is not switched on again by a start.
+    report(`no root admin is active, and ${email} is taken; set isActive of a root admin in the database`);
+    return undefined;
+  }
   // Promoting whoever owns the address would hand the system to a stranger who signed up with it.
   throw new ConfigError([
     `There is no root admin, and ${email} or the first admin's id belongs to an ordinary user; set isRootAdmin of a user in the database.`,

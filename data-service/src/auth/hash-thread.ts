@@ -8,7 +8,7 @@ export type HashTask =
   | { readonly kind: "hash"; readonly password: string; readonly cost: Options }
   | { readonly kind: "verify"; readonly stored: string; readonly password: string };
 
-/** More than that of the embedded engine, whose queries others wait for. */
+/** Lower priority than the embedded engine, for whose queries others wait. */
 const NICENESS = 15;
 
 giveWay(NICENESS);

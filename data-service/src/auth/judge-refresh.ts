@@ -27,7 +27,7 @@ export interface JudgedRefresh {
 }
 
 /**
- * Every road on which a refresh token is worth something begins here, so that a copy is found out on each.
+ * Every use of a refresh token begins here, so that a copied token is detected wherever it is used.
  * @param log carries the request's correlation id
  * @returns undefined for unknown, expired, revoked and reused tokens alike
  */

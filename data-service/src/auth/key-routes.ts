@@ -4,6 +4,7 @@ import { onlyMethods } from "@portico/shared/only-methods";
 import { Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { requireRoot } from "../principal.js";
+import { refuseOnceKey } from "../records/once.js";
 import type { Audit } from "./audit.js";
 import { auditFacts } from "./client-facts.js";
 import type { RotatingKeyRing } from "./stored-keys.js";
@@ -19,6 +20,7 @@ export function keyRoutes({ keys, audit }: KeyRoutesDeps): Router {
   router
     .route("/auth/keys/rotate")
     .post(async (request, response) => {
+      refuseOnceKey(request.get("Idempotency-Key"));
       const { userId } = requireRoot(principalOf(request), "Only root admins may rotate the signing key.");
       const { kid, activeFrom } = await keys.rotate();
       await audit.record({ event: "keys.rotated", userId, details: { kid } }, auditFacts(request));

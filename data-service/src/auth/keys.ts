@@ -6,7 +6,7 @@ import { calculateJwkThumbprint, exportJWK, type JWK } from "jose";
 export interface KeyRing {
   /** The key for tokens of this second: the same on every instance, so that a repeated token has the same bytes. */
   signingAt(issuedAtSeconds: number): Promise<{ readonly kid: string; readonly key: KeyObject }>;
-  /** The public key of this name, if its tokens are still believed. */
+  /** The public key of this name, if its tokens are still accepted. */
   verifying(kid: string, now: Date): Promise<KeyObject | undefined>;
   /** The public keys, for `/.well-known/jwks.json` (RFC 7517). */
   jwks(now: Date): Promise<{ readonly keys: readonly JWK[] }>;
@@ -50,28 +50,10 @@ export function keyAt(turns: readonly RingKey[], at: Date): RingKey | undefined 
   return turns.findLast(({ activeFrom }) => activeFrom <= at) ?? turns[0];
 }
 
-/** The keys whose tokens are still believed, and those whose turn is yet to come. */
+/** The keys whose tokens are still accepted, and those whose turn is yet to come. */
 export function believedAt(turns: readonly RingKey[], now: Date, overlap: number): readonly RingKey[] {
   return turns.filter((_key, at) => {
     const next = turns[at + 1];
     return next === undefined || next.activeFrom.getTime() + overlap > now.getTime();
   });
-}
-
-/**
- * A ring that never changes.
- * @param signing an Ed25519 private key
- * @param retired Ed25519 keys, private or public, whose tokens are still believed
- */
-export async function makeKeyRing(signing: KeyObject, retired: readonly KeyObject[] = []): Promise<KeyRing> {
-  const all = await Promise.all([signing, ...retired].map((key) => ringKey(key, new Date(0))));
-  const [current] = all;
-  if (current === undefined) throw new Error("a key ring needs a signing key");
-  // A Map, so that a hostile `kid` such as `__proto__` is just absent.
-  const byName = new Map(all.map(({ kid, publicKey }) => [kid, publicKey]));
-  return {
-    signingAt: async () => ({ kid: current.kid, key: signing }),
-    verifying: async (kid) => byName.get(kid),
-    jwks: async () => ({ keys: all.map(({ jwk }) => jwk) }),
-  };
 }

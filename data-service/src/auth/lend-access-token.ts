@@ -9,7 +9,7 @@ export interface LendAccessTokenDeps extends JudgeRefreshDeps {
 }
 
 /**
- * For calls whose answer comes so late that the browser would go on with replaced tokens until then (contract, section
+ * For calls whose answer comes so late that the browser would keep using replaced tokens until then (contract, section
  * 3.3). Counts as no refresh: a page may send more files in a minute than a session may be refreshed.
  * @param log carries the request's correlation id
  * @returns undefined for every token that a refresh would refuse

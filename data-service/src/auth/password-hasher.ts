@@ -42,7 +42,9 @@ export function makePasswordHasher(): PasswordHasher {
   const amongHashing = makeTurns({ atOnce: MAX_HASHING, mostWaiting: 0, refusal });
   const threads = new Piscina<HashTask, string | boolean>({
     filename: new URL("./hash-thread.js", import.meta.url).href,
-    ...{ minThreads: 0, maxThreads: MAX_RUNNING, idleTimeout: IDLE_MS },
+    minThreads: 0,
+    maxThreads: MAX_RUNNING,
+    idleTimeout: IDLE_MS,
   });
   const verify = async (stored: string, password: string): Promise<boolean> =>
     (await inTurn(() => threads.run({ kind: "verify", stored, password }))) === true;

@@ -4,7 +4,7 @@
 // signs a token follows from the token's own time, so instances agree without talking to each other.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { type AppError, unavailable } from "@portico/shared/app-error";
-import type { Clock } from "@portico/shared/clock";
+import { type Clock, steadyTime } from "@portico/shared/clock";
 import { ConfigError } from "@portico/shared/env";
 import type { KeySealer } from "./key-sealer.js";
 import { believedAt, inTurn, type KeyRing, keyAt, overlapMs, type RingKey, ringKey } from "./keys.js";
@@ -48,27 +48,35 @@ const LOOK_AGAIN_MS = 1_000;
 /**
  * Opens the ring. The given key begins it; a given key that the ring does not know is a rotation.
  * @param given AUTH_PRIVATE_KEY, or the key kept in DATA_DIR
- * @throws ConfigError when the key whose turn it is can't be decrypted
+ * @throws ConfigError when a key in the database can't be decrypted; nothing is written then
  */
 export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Promise<RotatingKeyRing> {
   const { store, sealer, clock, ttlSeconds } = deps;
   const overlap = overlapMs(ttlSeconds);
+  await requireOpening(deps);
   await addGiven(deps, given);
   let turns = await load(deps, given);
-  let lookedAt = clock.now().getTime();
+  const time = steadyTime(clock);
+  let lookedAt = time();
+  /** Of the last look. */
+  let failure: { readonly cause: unknown } | undefined;
   let looking: Promise<void> | undefined;
 
   const look = async (): Promise<void> => {
     try {
       turns = await load(deps, given);
+      failure = undefined;
+    } catch (cause) {
+      failure = { cause };
+      throw cause;
     } finally {
       // After a failure, too: while the database is away, not every request is to wait for it.
-      lookedAt = clock.now().getTime();
+      lookedAt = time();
       looking = undefined;
     }
   };
   const refresh = async (maxAgeMs: number): Promise<void> => {
-    if (looking === undefined && clock.now().getTime() - lookedAt < maxAgeMs) return;
+    if (looking === undefined && time() - lookedAt < maxAgeMs) return;
     looking ??= look();
     await looking;
   };
@@ -83,13 +91,13 @@ export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Pr
     async verifying(kid, now) {
       const isKnown = believed(kid, now) !== undefined;
       // At times also for a known key: it may have been replaced, and its time run out.
-      await refresh(isKnown ? MAX_AGE_MS : LOOK_AGAIN_MS).catch((cause: unknown) => {
-        if (!isKnown) throw unreadable(cause);
-      });
-      return believed(kid, now)?.publicKey;
+      await refresh(isKnown ? MAX_AGE_MS : LOOK_AGAIN_MS).catch(() => undefined);
+      const key = believed(kid, now)?.publicKey;
+      if (key === undefined && failure !== undefined) throw unreadable(failure.cause);
+      return key;
     },
     async jwks(now) {
-      // What is known is worth more than no answer.
+      // Known keys are better than no answer.
       await refresh(LOOK_AGAIN_MS).catch(() => undefined);
       return { keys: believedAt(turns, now, overlap).map(({ jwk }) => jwk) };
     },
@@ -104,6 +112,16 @@ export async function openStoredKeys(deps: StoredKeysDeps, given: KeyObject): Pr
       return { kid: key.kid, activeFrom: key.activeFrom };
     },
   };
+}
+
+/**
+ * Also keys that are given anyway: what is encrypted by this process must not differ from what is there. A wrong secret
+ * opens none of them; earlier versions let it be replaced, so that some may be sealed by a former one.
+ */
+async function requireOpening({ store, sealer }: StoredKeysDeps): Promise<void> {
+  const texts = (await store.all()).flatMap(({ sealed: text }) => text ?? []);
+  const opened = await Promise.all(texts.map((text) => sealer.open(text)));
+  if (texts.length > 0 && opened.every((text) => text === undefined)) throw otherSecret();
 }
 
 async function addGiven({ store, sealer, clock }: StoredKeysDeps, given: KeyObject): Promise<void> {
@@ -135,8 +153,13 @@ async function load({ store, sealer }: StoredKeysDeps, given: KeyObject): Promis
 
 function requireSigner(key: RingKey | undefined): { kid: string; key: KeyObject } {
   if (key?.privateKey !== undefined) return { kid: key.kid, key: key.privateKey };
-  throw new ConfigError([
-    "The signing key in the database can't be decrypted; start with the ENCRYPTION_KEY it was made with.",
+  throw otherSecret();
+}
+
+function otherSecret(): ConfigError {
+  return new ConfigError([
+    "The signing keys in the database can't be decrypted; start with the ENCRYPTION_KEY they were made with " +
+      "(where none is set it lies in DATA_DIR, as secrets/encryption-key).",
   ]);
 }
 

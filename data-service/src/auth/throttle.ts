@@ -1,7 +1,9 @@
-// How often one may try: sign-ins by account and address, refreshes by session, requests by address (contract, section 9).
+// How often one may try: sign-ins by account and address, refreshes by session, requests by address (contract, section
+// 8).
 //
-// A try is counted before it is made and given back when it was none (it succeeded, or the service was too busy), so
-// that a hundred at the same time are still five. What was refused is not counted: nobody is locked out for good.
+// A try is counted before it is made and uncounted if it was not a failure (it succeeded, or the service was too busy),
+// so that a hundred at the same time still get only five tries. Refused tries are not counted: nobody is locked out
+// for ever.
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { AccountDigest } from "./account-digest.js";
@@ -18,7 +20,7 @@ export interface GrowingDelay {
   readonly free: number;
   readonly firstMs: number;
   readonly longestMs: number;
-  /** After this long without a failure, counting begins anew. */
+  /** After this long without a failure, counting starts again. */
   readonly forgetMs: number;
 }
 
@@ -26,13 +28,18 @@ const MINUTE_MS = 60_000;
 const WINDOW_MS = 15 * MINUTE_MS;
 const PER_ACCOUNT_AND_ADDRESS: Quota = { limit: 5, windowMs: WINDOW_MS };
 const PER_ADDRESS: Quota = { limit: 100, windowMs: WINDOW_MS };
-/** Against guessing from many addresses. Never a lock: an owner who waits gets in (security row G3). */
+/**
+ * Against guessing from many addresses. Whoever guesses takes each moment that opens, so that an owner who waits might
+ * wait for ever: networks from which the account has signed in lately pass it by (security row G3).
+ */
 const PER_ACCOUNT: GrowingDelay = {
   free: 10,
   firstMs: 1_000,
   longestMs: WINDOW_MS,
   forgetMs: 24 * 60 * MINUTE_MS,
 };
+/** How long an account's own network is remembered after a sign-in. */
+const KNOWN_FOR_MS = 30 * 24 * 60 * MINUTE_MS;
 const PER_SESSION: Quota = { limit: 30, windowMs: MINUTE_MS };
 
 /** Undefined: admitted and counted. Otherwise nothing was counted, and when the next try may be made. */
@@ -46,6 +53,9 @@ export interface ThrottleStore {
   giveBack(key: string): Promise<void>;
   /** Forgets all tries. */
   clear(key: string): Promise<void>;
+  /** Notes a key for a time; what it says is `knows`. */
+  remember(key: string, until: Date): Promise<void>;
+  knows(key: string, now: Date): Promise<boolean>;
 }
 
 /** A sign-in try that was admitted. Left alone it counts as a failure. */
@@ -60,7 +70,7 @@ export interface Throttle {
   admitSignIn(email: string, address: string | null): Promise<SignInTry>;
   /** @throws AppError TOO_MANY_REQUESTS */
   admitRefresh(sessionId: string): Promise<void>;
-  /** Each start keeps a flow for ten minutes (security row A19). @throws AppError TOO_MANY_REQUESTS */
+  /** Each start stores a flow for ten minutes (security row A19). @throws AppError TOO_MANY_REQUESTS */
   admitOAuthStart(address: string | null, perMinute: number): Promise<void>;
   /** @throws AppError TOO_MANY_REQUESTS */
   admitRequest(address: string | null, perMinute: number): Promise<void>;
@@ -85,9 +95,11 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
       const ofBoth = `sign-in:${account}:${network}`;
       const ofAddress = `failures:${network}`;
       const ofAccount = `account:${account}`;
+      const known = `known:${account}:${network}`;
       const steps = [
-        { key: ofBoth, take: () => store.take(ofBoth, PER_ACCOUNT_AND_ADDRESS, now) },
+        // First: a network that is refused must not leave a counter for each account that it names.
         { key: ofAddress, take: () => store.take(ofAddress, PER_ADDRESS, now) },
+        { key: ofBoth, take: () => store.take(ofBoth, PER_ACCOUNT_AND_ADDRESS, now) },
         // Last: an address that is refused must not make the owner wait, not even for a moment.
         { key: ofAccount, take: () => store.takeDelayed(ofAccount, PER_ACCOUNT, now) },
       ];
@@ -95,6 +107,7 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
       for (const { key, take } of steps) {
         const refused = await take();
         if (refused !== undefined) {
+          if (key === ofAccount && (await store.knows(known, now))) break;
           await Promise.all(taken.map(store.giveBack));
           throw tooMany("failed sign-ins", refused, now);
         }
@@ -102,8 +115,13 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
       }
       return {
         async succeeded() {
-          // The address keeps its failures with other accounts.
-          await Promise.all([store.clear(ofBoth), store.giveBack(ofAddress), store.clear(ofAccount)]);
+          await Promise.all([
+            store.clear(ofBoth),
+            // The address keeps its failures with other accounts.
+            store.giveBack(ofAddress),
+            store.clear(ofAccount),
+            store.remember(known, new Date(now.getTime() + KNOWN_FOR_MS)),
+          ]);
         },
         async withdraw() {
           await Promise.all(taken.map(store.giveBack));

@@ -10,7 +10,7 @@ import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
 import { remove } from "../records/remove.js";
 import { body, type OwnHandlers, respondWithRecord, searchOf } from "../records/routes.js";
-import { type UpdateBesides, update } from "../records/update.js";
+import { type UpdateRequest, update } from "../records/update.js";
 import { expectedVersions } from "../records/version.js";
 import type { OwnFields } from "../records/write-plan.js";
 import type { AuditEvent, AuditLog } from "./audit.js";
@@ -28,21 +28,21 @@ export function userHandlers(
   const record = (request: Request, events: readonly AuditEvent[]): Promise<void> =>
     deps.audit.recordAll(events, auditFacts(request));
   return {
-    // One by one, so that each change stands in the audit log.
+    // One by one, so that each change is in the audit log.
     collection: { [table]: { PATCH: null, DELETE: null } },
     member: {
       [table]: {
         PATCH: async (request, response) => {
           const principal = principalOf(request);
           const parameters = readParameters(searchOf(request), ["fields", "deep"]);
-          const [id, change] = [String(request.params.id), body(request)];
+          const id = String(request.params.id);
           const expected = expectedVersions(request.get("If-Match"));
           let events: readonly AuditEvent[] = [];
-          const onWritten: UpdateBesides["onWritten"] = (users, own) => {
+          const onWritten: UpdateRequest["onWritten"] = (users, own) => {
             events = eventsOf(users, own, id, actorOf(request));
           };
-          const besides = { expected, onWritten };
-          const user = await update(deps, principal, table, id, change, parameters, besides);
+          const wanted = { principal, table, id, parameters, body: body(request), expected, onWritten };
+          const user = await update(deps, wanted);
           await record(request, events);
           respondWithRecord(response, 200, user);
         },
@@ -50,7 +50,7 @@ export function userHandlers(
           readParameters(searchOf(request), []);
           const id = String(request.params.id);
           const expected = expectedVersions(request.get("If-Match"));
-          await remove(deps, principalOf(request), table, id, { expected });
+          await remove(deps, { principal: principalOf(request), table, id, expected });
           await record(request, [{ event: "user.deleted", userId: id, details: actorOf(request) }]);
           respond(response, 200);
         },
@@ -58,9 +58,12 @@ export function userHandlers(
     },
     remove: {
       // It is taken from whoever has it.
-      [roles]: (request) => async (given, principal, of, id, besides) => {
+      [roles]: (request) => async (given, removal) => {
+        const { principal, id } = removal;
+        // Nobody else may delete one, and whoever is refused must not make us read all users first.
+        if (principal.kind !== "user" || !principal.isRootAdmin) return remove(given, removal);
         const holders = await holdersOf(given, table, id);
-        await remove(given, principal, of, id, besides);
+        await remove(given, removal);
         const details = { ...actorOf(request), role: "null" };
         await record(
           request,
@@ -76,7 +79,10 @@ function actorOf(request: Request): Readonly<Record<string, string>> {
   return principal.kind === "user" ? { by: principal.userId } : {};
 }
 
-/** The events of a change that was made, whether its values came from the body or from a rule. The password is not looked at. */
+/**
+ * The events of a change that was made, whether its values came from the body or from a rule. The password is not
+ * looked at.
+ */
 function eventsOf(
   table: Table,
   { set, unset }: OwnFields,

@@ -1,3 +1,4 @@
+// An API token or a connected provider is not made once the session that asked for it has ended.
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { FIRST_EPOCH, type Session } from "./session.js";
 import { makeSessionCache } from "./session-cache.js";

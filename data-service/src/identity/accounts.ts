@@ -8,7 +8,7 @@ export interface LinkedAccount {
   readonly userId: string;
   readonly email: string | null;
   readonly createdAt: Date;
-  /** Its user is being made, under the id that stands here already. */
+  /** Its user is being made, under the id that is already noted here. */
   readonly isPending: boolean;
 }
 
@@ -17,6 +17,7 @@ export interface IdentityUser {
   readonly isActive: boolean;
   readonly hasPassword: boolean;
   readonly emailUnproven: boolean;
+  readonly isRootAdmin: boolean;
 }
 
 export interface NewUser {
@@ -24,6 +25,7 @@ export interface NewUser {
   readonly email: string;
   readonly emailVerified: boolean;
   readonly name: string | null;
+  readonly roleId: string | undefined;
   readonly createdAt: Date;
 }
 
@@ -32,6 +34,8 @@ export interface IdentityUsers {
   find(userId: string): Promise<IdentityUser | undefined>;
   findByEmail(email: string): Promise<IdentityUser | undefined>;
   newId(): string;
+  /** The id of a role. */
+  findRole(nameOrId: string): Promise<string | undefined>;
   /** A user without password. True when a user with this id is there afterwards; false when the e-mail is taken. */
   insert(user: NewUser): Promise<boolean>;
   /** Takes away every way into an account whose address was never proved, then calls the address proved. */

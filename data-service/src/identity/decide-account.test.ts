@@ -3,8 +3,11 @@ import { type AccountDecision, type AccountFacts, decideAccount } from "./decide
 
 const ANN = { id: "ann", isActive: true, emailUnproven: false };
 const NEWCOMER: AccountFacts = {
-  ...{ linked: undefined, owner: undefined, email: "ann@example.com" },
-  ...{ emailVerified: true, mayCreate: true },
+  linked: undefined,
+  owner: undefined,
+  email: "ann@example.com",
+  emailVerified: true,
+  mayCreate: true,
 };
 
 describe("decideAccount", () => {

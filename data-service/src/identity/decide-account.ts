@@ -1,4 +1,4 @@
-// A provider's word about somebody -> what it means for the accounts here. Decides; sign-in.ts acts. Pure.
+// What a provider says about somebody -> what it means for the accounts here. Decides; sign-in.ts acts. Pure.
 import type { OAuthError } from "@portico/shared/oauth";
 
 /** What is known when somebody comes back from a provider. */

@@ -1,6 +1,7 @@
 // Identity -> the user it signs in: found, linked or made, exactly one however many come at once.
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
 import type { Identity, OAuthError } from "@portico/shared/oauth";
 import { emailProblem, normalizeEmail } from "../auth/email.js";
 import type { SessionCache } from "../auth/session-cache.js";
@@ -14,6 +15,9 @@ export interface FindUserDeps {
   readonly clock: Clock;
   /** OAUTH_SIGNUP */
   readonly oauthSignup: boolean;
+  /** OAUTH_SIGNUP_ROLE */
+  readonly oauthSignupRole: string | undefined;
+  readonly logger: Pick<Logger, "warn">;
 }
 
 export type FoundUser =
@@ -90,18 +94,30 @@ async function link(
  * all make the same user. A process that dies in between leaves a row that the next sign-in completes.
  */
 async function create(
-  { accounts, identityUsers, clock }: FindUserDeps,
+  deps: FindUserDeps,
   identity: Identity,
   email: string,
   account: LinkedAccount | undefined,
 ): Promise<FoundUser | undefined> {
+  const { accounts, identityUsers, clock } = deps;
   const userId = account?.isPending ? account.userId : identityUsers.newId();
   const createdAt = clock.now();
   const isReserved =
     account?.isPending || (await accounts.reserve(identity, userId, account?.userId, createdAt));
   if (!isReserved) return undefined;
   const { emailVerified, name } = identity;
-  if (!(await identityUsers.insert({ id: userId, email, emailVerified, name, createdAt }))) return undefined;
+  const roleId = await roleOfNewcomers(deps);
+  const user = { id: userId, email, emailVerified, name, roleId, createdAt };
+  if (!(await identityUsers.insert(user))) return undefined;
   await accounts.confirm(identity);
   return { kind: "user", userId, how: "create" };
+}
+
+/** Roles are data: one that is not there, or not there yet, gives the newcomer no rights and stops nobody. */
+async function roleOfNewcomers({ identityUsers, oauthSignupRole: role, logger }: FindUserDeps) {
+  if (role === undefined) return undefined;
+  const roleId = await identityUsers.findRole(role);
+  if (roleId === undefined)
+    logger.warn({ role }, "OAUTH_SIGNUP_ROLE names no role; a user is made without one");
+  return roleId;
 }

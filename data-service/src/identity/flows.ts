@@ -5,9 +5,12 @@ import type { Flow, LinkWish, StartFlow, TakeFlow } from "@portico/shared/intern
 import type { Provider } from "@portico/shared/oauth";
 import { secretHash } from "@portico/shared/secret-hash";
 import type { AccessTokens } from "../auth/access-token.js";
+import { looksLikeApiToken } from "../auth/api-token.js";
+import type { ApiTokenCache } from "../auth/api-token-cache.js";
 import type { Session } from "../auth/session.js";
 import type { SessionCache } from "../auth/session-cache.js";
 import type { Throttle } from "../auth/throttle.js";
+import { notForApiTokens, provedByApiToken } from "../http/authenticate.js";
 
 /** How long somebody may spend at the provider (contract, section 3.4). */
 const FLOW_MS = 10 * 60_000;
@@ -34,6 +37,7 @@ export interface FlowDeps {
   };
   readonly tokens: { readonly access: Pick<AccessTokens, "verify"> };
   readonly sessionCache: Pick<SessionCache, "find">;
+  readonly apiTokenCache: Pick<ApiTokenCache, "find">;
   readonly sessions: { find(sessionId: string): Promise<Session | undefined> };
   readonly throttle: Pick<Throttle, "admitOAuthStart">;
   /** OAUTH_STARTS_PER_MINUTE */
@@ -52,7 +56,12 @@ export async function startFlow(deps: FlowDeps, wish: StartFlow, address: string
   const link = accessToken === null ? null : await freshSession(deps, accessToken, now);
   await deps.flows.insert(
     {
-      ...{ provider, redirect, bridgePrefix, codeVerifier, isOwnOrigin, link },
+      provider,
+      redirect,
+      bridgePrefix,
+      codeVerifier,
+      isOwnOrigin,
+      link,
       stateHash: secretHash(wish.state),
       flowCookieHash: secretHash(wish.flowCookie),
       expiresAt: new Date(now.getTime() + FLOW_MS),
@@ -62,6 +71,10 @@ export async function startFlow(deps: FlowDeps, wish: StartFlow, address: string
 }
 
 async function freshSession(deps: FlowDeps, accessToken: string, now: Date): Promise<LinkWish> {
+  if (looksLikeApiToken(accessToken)) {
+    await provedByApiToken(deps, accessToken);
+    throw notForApiTokens();
+  }
   const { userId, sessionId } = await deps.tokens.access.verify(accessToken, now);
   const live = await deps.sessionCache.find(sessionId, userId);
   const session = live === undefined ? undefined : await deps.sessions.find(sessionId);

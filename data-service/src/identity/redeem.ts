@@ -21,6 +21,8 @@ export interface RedeemDeps extends IssueSessionDeps, WhileSignedInDeps {
   };
   readonly accounts: Pick<LinkedAccounts, "find" | "link" | "takeBack">;
   readonly identityUsers: Pick<IdentityUsers, "find">;
+  /** OAUTH_ROOT_ELSEWHERE: may a root admin sign in for another origin than the app's own? */
+  readonly rootElsewhere: boolean;
   readonly audit: Audit;
   /** For refusals, which cost a client nothing: anybody can make up codes. */
   readonly auditOnceAMinute: RecordOnceAMinute;
@@ -74,6 +76,9 @@ async function openSession(deps: RedeemDeps, code: BridgeCode, client: ClientFac
   const { userId, redirect, identity } = code;
   const user = await deps.identityUsers.find(userId);
   if (!user?.isActive) return failed(deps, code, "account_disabled", client);
+  // Whoever runs the app of another origin sees the sessions that it proxies (security row A22).
+  if (user.isRootAdmin && !code.isOwnOrigin && !deps.rootElsewhere)
+    return failed(deps, code, "root_admin_elsewhere", client);
   const { provider } = identity;
   const session = await startSession(deps, { userId, remember: true, provider }, client);
   // An account that is taken over loses its providers first and its sessions then: one that is made too late to be ended

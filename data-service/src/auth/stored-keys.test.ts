@@ -1,0 +1,61 @@
+import { generateKeyPairSync } from "node:crypto";
+import { beforeEach, describe, expect, it } from "@jest/globals";
+import { openStoredKeys, type RotatingKeyRing, type StoredKey } from "./stored-keys.js";
+
+let time: number;
+let stored: StoredKey[];
+let isAway: boolean;
+let looks: number;
+
+const open = (): Promise<RotatingKeyRing> =>
+  openStoredKeys(
+    {
+      store: {
+        async all() {
+          looks += 1;
+          if (isAway) throw new Error("the database is away");
+          return [...stored];
+        },
+        add: async (key) => void stored.push(key),
+        forgetPrivate: async () => {},
+      },
+      sealer: { seal: async (text) => text, open: async (text) => text },
+      clock: { now: () => new Date(time) },
+      ttlSeconds: 600,
+    },
+    generateKeyPairSync("ed25519").privateKey,
+  );
+
+beforeEach(() => {
+  time = 1_000_000;
+  [stored, isAway, looks] = [[], false, 0];
+});
+
+describe("a key that this instance does not know", () => {
+  it("is called unknown to nobody while the keys can't be read, though they are not read at each request", async () => {
+    const ring = await open();
+    isAway = true;
+    time += 1_000;
+    const before = looks;
+    for (let request = 0; request < 3; request += 1)
+      await expect(ring.verifying("another", new Date(time))).rejects.toMatchObject({
+        code: "SERVICE_UNAVAILABLE",
+      });
+    expect(looks).toBe(before + 1);
+    isAway = false;
+    time += 1_000;
+    expect(await ring.verifying("another", new Date(time))).toBeUndefined();
+  });
+});
+
+describe("what is known of the keys", () => {
+  it("is not believed for longer because the clock is set back", async () => {
+    const ring = await open();
+    time -= 3_600_000;
+    await ring.signingAt(time / 1000);
+    const before = looks;
+    time += 5_000;
+    await ring.signingAt(time / 1000);
+    expect(looks).toBe(before + 1);
+  });
+});
