@@ -1,4 +1,4 @@
-// How a type is served: shown in place only where it is on a short list, else as an attachment. Pure.
+// How a type is served: shown in place only if it is on a short list, else as an attachment. Pure.
 import { create as contentDisposition } from "content-disposition";
 
 /** Types that a browser shows or plays, and that can't run script. */

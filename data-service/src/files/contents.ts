@@ -1,11 +1,12 @@
-// Contents and their fate. Bytes are written before the record that names them and removed after it: whatever process
-// dies in between, no record is without its bytes, and bytes without a record are found by the note written first.
+// Stores and removes the bytes of files so that a crash loses none and leaves none behind. Bytes are written before the
+// record that names them and removed after it, and a note written first tells of bytes that no record came to name.
 
 import { unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
 import type { ContentLedger } from "../mongo/content-ledger.js";
+import { within } from "../within.js";
 import type { ContentStore } from "./content-store.js";
 
 export interface ContentsDeps {
@@ -23,6 +24,7 @@ export class Contents {
   readonly #own = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> = Promise.resolve();
+  #isStopped = false;
 
   constructor(deps: ContentsDeps) {
     this.#deps = deps;
@@ -65,7 +67,7 @@ export class Contents {
   }
 
   /**
-   * Runs what may let go of contents, and removes those that no record names afterwards.
+   * Runs work after which contents may be unused, and removes those that no record names afterwards.
    * @param keys what the records name before
    */
   async letGo<Result>(keys: readonly string[], act: () => Promise<Result>): Promise<Result> {
@@ -89,15 +91,17 @@ export class Contents {
     this.#timer = setInterval(turn, this.#deps.leaseMs / 3).unref();
   }
 
-  async stop(): Promise<void> {
+  /** @param patienceMs how long it waits for a sweep, which ends with the content that it is at then */
+  async stop(patienceMs: number): Promise<void> {
     clearInterval(this.#timer);
-    await this.#sweeping;
+    await within(patienceMs, this.#sweeping);
+    this.#isStopped = true;
   }
 
   /** Decides about all that nobody speaks for. */
   async sweep(): Promise<void> {
     const { ledger, clock } = this.#deps;
-    for (;;) {
+    while (!this.#isStopped) {
       const key = await ledger.take(clock.now(), this.#lease());
       if (key === undefined) return;
       await this.#decideOrThrow(key);

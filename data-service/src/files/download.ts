@@ -18,7 +18,9 @@ import {
 } from "./image-parameters.js";
 import { findVariant, requireTransformable, variantOf } from "./variants.js";
 
-/** Bytes to send, where they lie. */
+const MOST_LISTENERS = 20;
+
+/** Bytes to send, and where they are stored. */
 interface Content {
   readonly key: string;
   readonly mimetype: string;
@@ -60,7 +62,9 @@ async function answer(
     throw new AppError("PRECONDITION_FAILED", "The file has another content by now; ask without If-Match.");
   const headers = {
     ...contentHeaders({ ...asset, mimetype: content.mimetype }, asAttachment),
-    ...{ ETag: etag, "Last-Modified": asset.at.toUTCString(), "Accept-Ranges": "bytes" },
+    ETag: etag,
+    "Last-Modified": asset.at.toUTCString(),
+    "Accept-Ranges": "bytes",
   };
   // Not Express' `set`, which would add a charset that nobody knows.
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
@@ -108,10 +112,12 @@ async function send(
   if (verdict !== "whole") response.set("Content-Range", `bytes ${range.start}-${range.end}/${size}`);
   if (request.method === "HEAD" || size === 0) return void response.end();
   const bytes = await begun(contents.store.read(key, range));
-  // Who left meanwhile needs no answer, and nobody else would close what is open here.
+  // A client that has left needs no answer, and nothing else would close what is open here.
   if (response.destroyed) return void bytes.destroy();
+  // A pipeline and what surrounds it listen more often than the ten times at which Node.js warns of a leak.
+  response.setMaxListeners(MOST_LISTENERS);
   try {
-    // Of a client that stands still nothing is read ahead.
+    // Nothing is read ahead for a client that has stopped reading.
     await pipeline(bytes, response);
   } catch (error) {
     // A client that left needs no answer; anything else must look like the broken transfer it is.

@@ -1,12 +1,13 @@
-// What writing a file's record or a folder means beyond its columns: names are made safe, folders never lie inside
-// themselves, and the bytes of a file go after its record.
+// What writing a file's record or a folder means beyond its columns: names are made safe, folders never end up inside
+// themselves, and the bytes of a file are removed after its record.
 import { AppError } from "@portico/shared/app-error";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { isObject, type Json, type JsonObject } from "../json.js";
 import { CONTENT_KEY, type ContentLedger } from "../mongo/content-ledger.js";
-import type { Lock } from "../mongo/lock.js";
+import { type Lock, TURN_FIELD } from "../mongo/lock.js";
 import { idText, type RecordStore } from "../mongo/record-store.js";
+import { asStored } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
 import type { WritePlan } from "../records/write-plan.js";
 import type { Contents } from "./contents.js";
@@ -18,15 +19,24 @@ export interface FileHooksDeps {
   readonly folders: string;
   readonly contents: Contents;
   readonly ledger: Pick<ContentLedger, "keysOf">;
-  readonly store: Pick<RecordStore, "read">;
+  readonly store: Pick<RecordStore, "updateAndGet">;
   readonly treeLock: Lock;
 }
 
 export interface FileHooks {
   /** The body as it will be checked. */
   prepare(table: Table, body: Json, mode: "create" | "update"): Json;
-  /** Runs the update of one record. @throws AppError 409 when a folder would lie inside itself */
-  updating<Result>(table: Table, id: Stored, plan: WritePlan, update: () => Promise<Result>): Promise<Result>;
+  /**
+   * Runs the update of one record.
+   * @param update makes it while the record satisfies what it is given
+   * @throws AppError 409 when a folder would be inside itself
+   */
+  updating<Result>(
+    table: Table,
+    id: Stored,
+    plan: WritePlan,
+    update: (condition: Document) => Promise<Result>,
+  ): Promise<Result>;
   /** Runs the removal of records, of those that satisfy what it is given. @returns how many went */
   removing(
     table: Table,
@@ -45,11 +55,12 @@ export function makeFileHooks(deps: FileHooksDeps): FileHooks {
     },
     async updating(table, id, plan, update) {
       const parent = table.name === folders ? newParent(table, plan) : undefined;
-      if (parent === undefined) return update();
-      return treeLock(async () => {
-        if (await isInside(deps, table, parent, id))
+      if (parent === undefined) return update({});
+      return treeLock(async (turn) => {
+        await takeTurn(deps, table, id, turn);
+        if (await isInside(deps, table, parent, id, turn))
           throw new AppError("CONFLICT", "parent: a folder can't lie inside itself");
-        return update();
+        return update({ [TURN_FIELD]: turn });
       });
     },
     async removing(table, ids, remove) {
@@ -79,25 +90,40 @@ function newParent(table: Table, { own }: WritePlan): Stored | undefined {
   return own.set.get(table.relations.get("parent")?.link.field ?? "");
 }
 
-/** Is `start` the folder, or does it lie below it? A circle that is there already ends the walk. */
-async function isInside(
+/** Puts a turn into a folder: no earlier one moves it any more. @returns the folder's parent */
+async function takeTurn(
   { store }: Pick<FileHooksDeps, "store">,
+  table: Table,
+  id: Stored,
+  turn: string,
+): Promise<unknown> {
+  const field = table.relations.get("parent")?.link.field ?? "";
+  const found = await store.updateAndGet(
+    table,
+    { _id: id },
+    { $set: { [TURN_FIELD]: turn } },
+    { [field]: 1 },
+  );
+  return found?.[field];
+}
+
+/**
+ * Is `start` the folder, or below it? An existing circle ends the walk. Every folder on the way gets
+ * the turn: two moves make a circle only where each finds the other's folder on its way.
+ */
+async function isInside(
+  deps: Pick<FileHooksDeps, "store">,
   table: Table,
   start: Stored,
   folder: Stored,
+  turn: string,
 ): Promise<boolean> {
-  const field = table.relations.get("parent")?.link.field ?? "";
   const seen = new Set<string>();
   let at: unknown = start;
   while (at !== undefined && at !== null && !seen.has(idText(table, at))) {
     if (idText(table, at) === idText(table, folder)) return true;
     seen.add(idText(table, at));
-    const [found] = await store.read(table, [
-      // It was read from a link of the same table, or checked to be an id.
-      { $match: { _id: at as Stored } },
-      { $project: { [field]: 1 } },
-    ]);
-    at = found?.[field];
+    at = await takeTurn(deps, table, asStored(at), turn);
   }
   return false;
 }

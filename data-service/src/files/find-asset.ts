@@ -62,8 +62,12 @@ function toAsset(record: StoredRecord, id: string): Asset {
   const { filename, mimetype, filesize, isPublic } = record;
   const at = record[CONTENT_AT];
   return {
-    ...{ id, filename: String(filename), mimetype: String(mimetype), filesize: Number(filesize) },
-    ...{ isPublic: isPublic === true, key: String(record[CONTENT_KEY]) },
+    id,
+    filename: String(filename),
+    mimetype: String(mimetype),
+    filesize: Number(filesize),
+    isPublic: isPublic === true,
+    key: String(record[CONTENT_KEY]),
     at: at instanceof Date ? at : new Date(0),
   };
 }

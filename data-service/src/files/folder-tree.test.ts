@@ -1,9 +1,13 @@
+// The tree of folders is built whatever their parents are: missing, circular or very many.
 import { describe, expect, it } from "@jest/globals";
 import type { JsonObject } from "../json.js";
 import { flatFolders, folderTree } from "./folder-tree.js";
 
 const folder = (id: string, parent: string | null, order = 0): JsonObject => ({
-  ...{ id, name: id, order, parent: parent === null ? null : { id: parent } },
+  id,
+  name: id,
+  order,
+  parent: parent === null ? null : { id: parent },
 });
 const depths = (folders: readonly JsonObject[]) => flatFolders(folders).map(({ id, depth }) => [id, depth]);
 

@@ -25,7 +25,7 @@ export function folderTree(folders: readonly JsonObject[]): JsonObject[] {
   return top;
 }
 
-/** The same order in one list, each with how deep it lies. */
+/** The same order in one list, each with its depth. */
 export function flatFolders(folders: readonly JsonObject[]): JsonObject[] {
   return inOrder(folders).map(({ folder, depth }) => ({ ...folder, depth }));
 }
@@ -52,7 +52,7 @@ function inOrder(folders: readonly JsonObject[]): Placed[] {
     }
   };
   place(inside.get(null) ?? []);
-  // What is left lies in circles.
+  // The rest are in circles.
   for (const folder of folders) if (!seen.has(folder.id ?? null)) place([folder]);
   return order;
 }

@@ -9,7 +9,11 @@ describe("readAssetParameters", () => {
 
   it("reads a transformation, with cover where nothing else is said", () => {
     expect(readAssetParameters("width=4000&format=webp&quality=1").transform).toEqual({
-      ...{ width: 4_000, height: undefined, fit: "cover", format: "webp", quality: 1 },
+      width: 4_000,
+      height: undefined,
+      fit: "cover",
+      format: "webp",
+      quality: 1,
     });
   });
 

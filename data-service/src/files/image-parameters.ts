@@ -1,8 +1,8 @@
 // `?width&height&fit&format&quality` of an asset -> how to transform it, or what is wrong with it. Pure.
 import { AppError } from "@portico/shared/app-error";
 
-export const FITS = ["cover", "contain", "inside", "outside", "fill"] as const;
-export const FORMATS = ["jpeg", "png", "webp", "avif"] as const;
+const FITS = ["cover", "contain", "inside", "outside", "fill"] as const;
+const FORMATS = ["jpeg", "png", "webp", "avif"] as const;
 const MAX_EDGE = 4_000;
 
 export interface Transform {

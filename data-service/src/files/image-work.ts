@@ -7,7 +7,10 @@ import type { Transform } from "./image-parameters.js";
 
 /** Types that pictures are made from. SVG is not one: it is a program, which runs as long as it likes. */
 const FORMAT_OF: Readonly<Record<string, "jpeg" | "png" | "webp" | "avif" | "gif">> = {
-  ...{ "image/jpeg": "jpeg", "image/png": "png", "image/webp": "webp", "image/avif": "avif" },
+  "image/jpeg": "jpeg",
+  "image/png": "png",
+  "image/webp": "webp",
+  "image/avif": "avif",
   "image/gif": "gif",
 };
 
@@ -52,7 +55,8 @@ function sharpOrNone(): Promise<Library | undefined> {
 }
 
 const inTurn = makeTurns({
-  ...{ atOnce: AT_ONCE, mostWaiting: MOST_WAITING },
+  atOnce: AT_ONCE,
+  mostWaiting: MOST_WAITING,
   refusal: () =>
     unavailable("Too many pictures are being made at the moment; try again shortly.", RETRY_AFTER_SECONDS),
 });

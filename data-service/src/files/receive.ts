@@ -25,8 +25,13 @@ const TEXT_PARTS = ["folder", "title", "description", "isPublic"] as const;
 
 /** Defaults are mostly without limit. Names are long enough for ours, values for a long description. */
 const LIMITS = {
-  ...{ files: 1, fields: 8, parts: 10, fieldSize: 64 * 1024, fieldNameSize: 100 },
-  ...{ headerPairs: 20, fieldNestingDepth: 0 },
+  files: 1,
+  fields: 8,
+  parts: 10,
+  fieldSize: 64 * 1024,
+  fieldNameSize: 100,
+  headerPairs: 20,
+  fieldNestingDepth: 0,
 };
 
 /** Something failed on our side while bytes were stored; anything else that multer reports is the client's. */
@@ -104,7 +109,7 @@ async function* watched(stream: CutStream, seen: Seen): AsyncGenerator<Buffer> {
   if (stream.truncated) throw new MulterError("LIMIT_FILE_SIZE", "file");
 }
 
-/** Text parts as a body: `isPublic` is a boolean there, and an empty `folder` is none. */
+/** Text parts as a body: `isPublic` is a boolean there, and an empty `folder` means none. */
 function partsOf(body: unknown): JsonObject {
   const given = Object.entries(typeof body === "object" && body !== null ? body : {});
   const violations: string[] = [];

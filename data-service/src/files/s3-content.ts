@@ -1,5 +1,5 @@
-// Contents of files in an S3-compatible bucket. Nobody knows beforehand how long a file is, so it goes up in parts: of
-// each upload that is under way one part is held in memory.
+// Contents of files in an S3-compatible bucket. The length of a file is not known beforehand, so it is uploaded in
+// parts: one part of each upload in progress is held in memory.
 import { unavailable } from "@portico/shared/app-error";
 import { S3mini, S3ServiceError } from "s3mini";
 import type { ContentStore } from "./content-store.js";

@@ -1,4 +1,4 @@
-// The first bytes of a file -> its type. The client's word is not asked.
+// The first bytes of a file -> its type. What the client says about it is ignored.
 import { fileTypeFromBuffer } from "file-type";
 
 /** As much as is looked at: what file-type asks for. */
@@ -47,7 +47,7 @@ function textType(head: Buffer): string | undefined {
   return XML.test(text) ? "application/xml" : "text/plain";
 }
 
-/** UTF-8 without control characters; the last character may be cut off. UTF-16 is told by its mark. */
+/** UTF-8 without control characters; the last character may be cut off. UTF-16 is recognised by its mark. */
 function asText(head: Buffer): string | undefined {
   const encoding = isUtf16(head) ? "utf-16le" : "utf-8";
   try {

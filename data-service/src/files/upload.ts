@@ -34,7 +34,7 @@ export async function upload(deps: FileDeps, { request, response, parameters }: 
   return recording(deps, file, async () => {
     const principal = await presentAt(request);
     const stamp = { ...(await contentStamp(deps, file)), uploadedBy: uploaderOf(principal) };
-    return create(deps, principal, files, parts, parameters, { stamp });
+    return create(deps, { principal, table: files, parameters, body: parts, stamp });
   });
 }
 
@@ -47,19 +47,18 @@ export async function replace(
   idText: string,
   { request, response, parameters }: Exchange,
 ): Promise<Versioned> {
-  const { files } = deps.fileTables;
-  const id = await requireRecord(deps, principalOf(request), files, "update", idText, CONTENT);
+  const asked = { table: deps.fileTables.files, id: idText };
+  const id = await requireRecord(deps, { ...asked, principal: principalOf(request) }, "update", CONTENT);
   const { file, parts } = await receive(deps, request, response);
   return recording(deps, file, async () => {
     const principal = await presentAt(request);
     const expected = expectedVersions(request.get("If-Match"));
     const stamp = await contentStamp(deps, file);
     const former = await deps.ledger.keysOf([id]);
-    // Of several who replace at once each takes away what it has seen: none is forgotten, none goes too early.
+    // If several replace it at once, each removes the bytes it has seen: none are forgotten, none are removed too early.
     const guard = async () => ({ [CONTENT_KEY]: { $in: former } });
-    return deps.contents.letGo(former, () =>
-      update(deps, principal, files, idText, parts, parameters, { stamp, needs: CONTENT, guard, expected }),
-    );
+    const wanted = { ...asked, principal, parameters, body: parts, stamp, needs: CONTENT, guard, expected };
+    return deps.contents.letGo(former, () => update(deps, wanted));
   });
 }
 
@@ -88,13 +87,18 @@ async function recording<Result>(
 async function contentStamp(deps: FileDeps, file: Received): Promise<Stamp> {
   const { key, filename, filesize } = file;
   const size = await sizeOf(deps, file);
-  // A head that says picture with nothing behind it is none, and is never shown in place.
+  // A file that begins like a picture but can't be read as one is never shown in place.
   const mimetype = size === "none" ? UNKNOWN_TYPE : file.mimetype;
   const { width, height } = typeof size === "object" ? size : { width: null, height: null };
   await deps.contents.claim(key);
   return {
-    ...{ filename, mimetype, filesize, width, height },
-    ...{ [CONTENT_KEY]: key, [CONTENT_AT]: deps.clock.now() },
+    filename,
+    mimetype,
+    filesize,
+    width,
+    height,
+    [CONTENT_KEY]: key,
+    [CONTENT_AT]: deps.clock.now(),
   };
 }
 

@@ -52,7 +52,11 @@ async function make(deps: FileDeps, source: Source, wish: Transform): Promise<Va
   const { bytes, mimetype } = await transform(load, source.mimetype, wish);
   const key = await contents.write(once(bytes));
   const variant: Variant = {
-    ...{ content: source.key, name: variantName(wish), key, mimetype, size: bytes.length },
+    content: source.key,
+    name: variantName(wish),
+    key,
+    mimetype,
+    size: bytes.length,
   };
   const first = await noted(deps, variant);
   await (first ? contents.settle(key) : contents.discard(key));

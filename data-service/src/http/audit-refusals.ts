@@ -1,4 +1,4 @@
-// A 403 goes into the audit log: somebody signed in has asked for what is not theirs (security row L5).
+// Records every 403 in the audit log: somebody signed in has asked for what is not theirs (security row L5).
 import { AppError } from "@portico/shared/app-error";
 import { contextOf } from "@portico/shared/http-context";
 import type { ErrorRequestHandler, Request } from "express";

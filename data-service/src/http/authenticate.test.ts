@@ -5,8 +5,7 @@ import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
 import express from "express";
 import { makeAccessTokens } from "../auth/access-token.js";
-import { memoryAudit, openThrottle } from "../auth/auth-fixture.js";
-import { makeKeyRing } from "../auth/keys.js";
+import { makeKeyRing, memoryAudit, openThrottle } from "../auth/auth-fixture.js";
 import type { LogInUser } from "../auth/log-in.js";
 import { makePasswordHasher } from "../auth/password-hasher.js";
 import { makeRefreshTokens } from "../auth/refresh-token.js";
@@ -74,8 +73,18 @@ beforeAll(async () => {
   app.use(requestContext(logger, (path) => `/api${path}`));
   app.use(
     authRoutes({
-      ...{ sessions, users, hasher, tokens, keys, clock, logger, sessionCache, authenticate: check },
-      ...{ throttle: openThrottle, audit: memoryAudit().audit, digest: (email) => email },
+      sessions,
+      users,
+      hasher,
+      tokens,
+      keys,
+      clock,
+      logger,
+      sessionCache,
+      authenticate: check,
+      throttle: openThrottle,
+      audit: memoryAudit().audit,
+      digest: (email) => email,
     }),
   );
   app.use(check);
@@ -291,7 +300,10 @@ describe("an API token", () => {
 
   it("stands for its user, and has no session", async () => {
     expect((await who(API_TOKEN)).body).toEqual({
-      ...{ kind: "user", userId: ANN, roleId: ROLE, isRootAdmin: false },
+      kind: "user",
+      userId: ANN,
+      roleId: ROLE,
+      isRootAdmin: false,
       apiToken: { id: "t1", readOnly: false },
     });
     expect((await who(API_TOKEN, "POST")).status).toBe(200);

@@ -1,4 +1,4 @@
-// Authorization header -> Principal. A bad credential is refused on every route, never taken for nobody.
+// Authorization header -> Principal. A bad credential is refused on every route, never treated as anonymous.
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import { isSafe } from "@portico/shared/safe-methods";
@@ -98,15 +98,22 @@ export async function presentPrincipal(deps: PresentDeps, request: Request): Pro
 }
 
 /**
- * The user of a session. What concerns the account itself (its password, sessions and tokens) is out of reach of API
- * tokens: a leaked one must not be able to make more of its kind, or to take the account over.
+ * The user of a session.
  * @throws AppError 401 for anonymous callers, 403 for API tokens
  */
 export function sessionUserOf(request: Request): SessionUser {
   const user = signedInUserOf(request);
   const { sessionId } = user;
   if (sessionId !== undefined) return { ...user, sessionId };
-  throw new AppError("FORBIDDEN", "An API token can't be used here; sign in instead.");
+  throw notForApiTokens();
+}
+
+/**
+ * What concerns the account itself (its password, sessions, providers and tokens) is out of reach of API tokens: a
+ * leaked one must not be able to make more of its kind, or to take the account over.
+ */
+export function notForApiTokens(): AppError {
+  return new AppError("FORBIDDEN", "An API token can't be used here; sign in instead.");
 }
 
 /** @throws AppError 401 for anonymous callers */
@@ -127,8 +134,9 @@ async function proved(deps: AuthenticateDeps, presented: readonly string[]): Pro
   return { kind: "user", userId, sessionId, origin, roleId: live.roleId, isRootAdmin: live.isRootAdmin };
 }
 
-async function provedByApiToken(
-  deps: Pick<AuthenticateDeps, "apiTokenCache" | "clock">,
+/** @throws AppError 401 for a token that is none, or no good any more */
+export async function provedByApiToken(
+  deps: { readonly apiTokenCache: Pick<ApiTokenCache, "find">; readonly clock: Clock },
   text: string,
 ): Promise<Principal> {
   const live = await deps.apiTokenCache.find(text);

@@ -1,3 +1,4 @@
+// Writes are refused while the disk is nearly full, and taken again once there is room.
 import { createServer } from "node:http";
 import { describe, expect, it } from "@jest/globals";
 import { errorHandler, requestContext } from "@portico/shared/http-context";

@@ -4,16 +4,16 @@ import type { Clock } from "@portico/shared/clock";
 import type { RequestHandler } from "express";
 
 export interface FreeSpaceDeps {
-  /** Free bytes of the disk that the database lies on. */
+  /** Free bytes of the disk that holds the database. */
   readonly free: () => Promise<number>;
-  /** DISK_RESERVE_BYTES: what sign-ins, checkpoints and requests under way may still need. */
+  /** DISK_RESERVE_BYTES: what sign-ins, checkpoints and running requests may still need. */
   readonly reserveBytes: number;
   /** Bodies that announce more are refused by their routes; until then they need no room. */
   readonly largestBodyBytes: number;
   readonly clock: Clock;
 }
 
-/** Passes while there is room for a batch of what goes on without a request. @throws AppError SERVICE_UNAVAILABLE */
+/** Passes while there is space for a batch of background work. @throws AppError SERVICE_UNAVAILABLE */
 export type RequireRoom = () => Promise<void>;
 
 export function roomCheck({ free, reserveBytes }: Pick<FreeSpaceDeps, "free" | "reserveBytes">): RequireRoom {
@@ -24,7 +24,7 @@ export function roomCheck({ free, reserveBytes }: Pick<FreeSpaceDeps, "free" | "
 
 /** How long a look at the disk counts. */
 const FRESH_MS = 1_000;
-/** Reads go on, and so does what makes room. */
+/** Reads still pass, and so does whatever frees space. */
 const REFUSED = ["POST", "PUT", "PATCH"];
 
 /** Mount it behind the sign-in routes and the method override. @throws AppError SERVICE_UNAVAILABLE */

@@ -1,4 +1,5 @@
-// The caller of a request that lasts: sessions end and rights change while it goes on, and hold within seconds.
+// The caller of a request that lasts: sessions may end and rights may change while it runs, which takes effect within
+// seconds.
 import { AppError } from "@portico/shared/app-error";
 import { BAD_TOKEN, type Principal } from "../principal.js";
 

@@ -1,4 +1,4 @@
-// Lets a call in only when the gateway has signed for exactly this one; a user's token is none.
+// Lets a call in only when the gateway has signed for exactly this one; a user's token is not enough.
 import { AppError } from "@portico/shared/app-error";
 import type { Assertions } from "@portico/shared/assertion";
 import type { Clock } from "@portico/shared/clock";

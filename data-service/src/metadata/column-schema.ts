@@ -91,14 +91,22 @@ function describe(column: Column): Part {
 }
 
 const SAMPLES: Readonly<Record<ColumnType, Json>> = {
-  ...{ string: "text", text: "text", int: 1, bigint: "9007199254740993", float: 1.5, decimal: "19.90" },
-  ...{ boolean: true, date: "2026-05-31", datetime: "2026-05-31T12:00:00.000Z", enum: "", enumList: [] },
-  ...{
-    json: { key: "value" },
-    uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
-    objectId: "61e8b014acff7fb4f32baed4",
-    mixed: "61e8b014acff7fb4f32baed4",
-  },
+  string: "text",
+  text: "text",
+  int: 1,
+  bigint: "9007199254740993",
+  float: 1.5,
+  decimal: "19.90",
+  boolean: true,
+  date: "2026-05-31",
+  datetime: "2026-05-31T12:00:00.000Z",
+  enum: "",
+  enumList: [],
+
+  json: { key: "value" },
+  uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
+  objectId: "61e8b014acff7fb4f32baed4",
+  mixed: "61e8b014acff7fb4f32baed4",
 };
 const FORMAT_SAMPLES = {
   email: "ann@example.com",

@@ -16,7 +16,8 @@ const CODES = Object.entries(ERROR_CODES).map(([code, { status, text }]) => ({ c
 const ERROR: Part = {
   type: "object",
   properties: {
-    ...{ success: { const: false }, statusCode: WHOLE_NUMBER },
+    success: { const: false },
+    statusCode: WHOLE_NUMBER,
     message: {
       anyOf: [TEXT, { type: "array", items: TEXT }],
       description: "A list where a body has violations, each beginning with the field's name.",
@@ -25,7 +26,11 @@ const ERROR: Part = {
       type: "object",
       properties: {
         code: { enum: CODES.map(({ code }) => code) },
-        ...{ message: TEXT, details: { type: "object" }, timestamp: TIME, path: TEXT, method: TEXT },
+        message: TEXT,
+        details: { type: "object" },
+        timestamp: TIME,
+        path: TEXT,
+        method: TEXT,
         correlationId: { ...TEXT, description: "Also in the header X-Correlation-ID and in the logs." },
       },
       required: ["code", "message", "timestamp", "path", "method", "correlationId"],
@@ -55,7 +60,9 @@ export const COMMON_PARAMETERS: Readonly<Record<string, Part>> = {
     "Counts to answer beside the records.",
   ),
   deep: {
-    ...{ name: "deep", in: "query", description: "What to load of related records." },
+    name: "deep",
+    in: "query",
+    description: "What to load of related records.",
     content: { "application/json": { schema: { type: "object" }, example: {} } },
   },
   format: inQuery(
@@ -79,10 +86,22 @@ function inHeader(name: string, description: string): Part {
 }
 
 const NAMES: Readonly<Record<RefusalStatus, string>> = {
-  ...{ 400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed" },
-  ...{ 409: "Conflict", 412: "PreconditionFailed", 413: "ContentTooLarge", 415: "UnsupportedMediaType" },
-  ...{ 416: "RangeNotSatisfiable", 422: "UnprocessableContent", 429: "TooManyRequests" },
-  ...{ 500: "InternalServerError", 502: "BadGateway", 503: "ServiceUnavailable", 504: "GatewayTimeout" },
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  405: "MethodNotAllowed",
+  409: "Conflict",
+  412: "PreconditionFailed",
+  413: "ContentTooLarge",
+  415: "UnsupportedMediaType",
+  416: "RangeNotSatisfiable",
+  422: "UnprocessableContent",
+  429: "TooManyRequests",
+  500: "InternalServerError",
+  502: "BadGateway",
+  503: "ServiceUnavailable",
+  504: "GatewayTimeout",
 };
 
 /** The name of a refusal among the document's responses (RFC 9110's). */
@@ -91,7 +110,10 @@ export function refusalName(status: RefusalStatus): string {
 }
 
 const HEADERS: Readonly<Partial<Record<RefusalStatus, string>>> = {
-  ...{ 401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503: "Retry-After" },
+  401: "WWW-Authenticate",
+  405: "Allow",
+  429: "Retry-After",
+  503: "Retry-After",
 };
 
 /** The response object of a refusal, with its codes. */
@@ -114,7 +136,9 @@ function errorExample(code: ErrorCode | string): Part {
   const { status, text } = CODES.find((each) => each.code === code) ?? { status: 500, text: "" };
   const about = { timestamp: "2026-05-31T12:00:00.000Z", path: "/api/posts", method: "GET" };
   return {
-    ...{ success: false, statusCode: status, message: text },
+    success: false,
+    statusCode: status,
+    message: text,
     error: { code, message: text, ...about, correlationId: "8b0ad7a1-6f0d-4f2c-9d5e-2f3c1f6f7a10" },
   };
 }

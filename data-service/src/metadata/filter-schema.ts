@@ -42,7 +42,10 @@ function operandSchema(column: Pick<Column, "type" | "values">, name: string): P
     "two values": { type: "array", items: value, minItems: 2, maxItems: 2 },
     values: { type: "array", items: value, maxItems: LIMITS.listMembers },
     member: memberSchema({ type: "enum", values: column.values }),
-    ...{ value, text, flag: { type: "boolean" }, null: { type: "null" } },
+    value,
+    text,
+    flag: { type: "boolean" },
+    null: { type: "null" },
   };
   return schemas[operandOf(column.type, name) ?? "null"];
 }
@@ -58,7 +61,9 @@ export function filterSchema({ table, columns, relations }: VisibleTable): Part 
   return {
     type: "object",
     properties: {
-      ...{ _and: list, _or: list, _not: own },
+      _and: list,
+      _or: list,
+      _not: own,
       ...Object.fromEntries(
         columns.filter(isFilterable).map(({ column }) => [column.name, columnFilter(column)]),
       ),
@@ -93,7 +98,7 @@ function relationFilter({ target }: VisibleRelation): Part {
 }
 
 /** Names separated by commas, or a list of them where the query is JSON. */
-export const NAMES: Part = { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] };
+const NAMES: Part = { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] };
 const PAGING = {
   limit: { type: "integer", minimum: 0, description: "10 where none is given; 0 = all." },
   page: { type: "integer", minimum: 1, description: "From 1." },
@@ -115,7 +120,8 @@ function deepSetting({ relation, target }: VisibleRelation, hasDeep: (table: str
   return {
     type: "object",
     properties: {
-      ...{ fields: NAMES, filter: ref(`${name}.filter`) },
+      fields: NAMES,
+      filter: ref(`${name}.filter`),
       ...(relation.many ? { sort: NAMES, ...PAGING } : {}),
       ...(hasDeep(name) ? { deep: ref(`${name}.deep`) } : {}),
     },
@@ -128,7 +134,8 @@ export function aggregateSchema({ columns, relations }: VisibleTable): Part {
   const flags = (ops: readonly string[]): Part => ({
     type: "object",
     properties: Object.fromEntries(ops.map((op) => [op, { const: true }])),
-    ...{ additionalProperties: false, minProperties: 1 },
+    additionalProperties: false,
+    minProperties: 1,
   });
   const ofColumns = columns
     .filter(isComparable)
@@ -146,9 +153,14 @@ export function querySchema({ table, actions }: VisibleTable, hasDeep: boolean):
   return {
     type: "object",
     properties: {
-      ...{ fields: NAMES, filter: ref(`${name}.filter`), sort: NAMES, ...PAGING, meta: NAMES },
+      fields: NAMES,
+      filter: ref(`${name}.filter`),
+      sort: NAMES,
+      ...PAGING,
+      meta: NAMES,
       ...(hasDeep ? { deep: ref(`${name}.deep`) } : {}),
-      ...{ aggregate: ref(`${name}.aggregate`), explain: { type: "boolean" } },
+      aggregate: ref(`${name}.aggregate`),
+      explain: { type: "boolean" },
       format: { enum: ["csv", "ndjson"] },
       ...(showsDeleted ? { deleted: { enum: ["with", "only"] } } : {}),
     },

@@ -14,7 +14,12 @@ export function metadataOf({ table, columns, relations, actions }: VisibleTable)
     ...relations.map(({ relation }) => relation.name),
   ]);
   return {
-    ...{ name, description, singleton, idType, system, actions: { ...actions } },
+    name,
+    description,
+    singleton,
+    idType,
+    system,
+    actions: { ...actions },
     columns: columns.map(columnJson),
     relations: relations.map(relationJson),
     uniques: table.uniques.filter((names) => names.every((each) => known.has(each))).map((each) => [...each]),
@@ -25,7 +30,14 @@ function columnJson({ column, ...rights }: VisibleColumn): JsonObject {
   const { name, type, description, required, unique, hidden, readOnly, encrypted, searchable } = column;
   const { comparable } = rights;
   return {
-    ...{ name, type, description, required, unique, hidden, encrypted, searchable },
+    name,
+    type,
+    description,
+    required,
+    unique,
+    hidden,
+    encrypted,
+    searchable,
     // The service alone writes id, createdAt, updatedAt and deletedAt.
     readOnly: readOnly || column.generated,
     ...(column.default === undefined ? {} : { default: column.default }),
@@ -51,8 +63,13 @@ export function rulesJson({ type, rules }: Pick<Column, "type" | "rules">): Json
 function relationJson({ relation, target, inverse, ...rights }: VisibleRelation): JsonObject {
   const { name, many, description, required, onDelete, counter, link } = relation;
   return {
-    ...{ name, type: many ? "to-many" : "to-one", table: target.name, inverse },
-    ...{ description, required, counted: counter !== undefined },
+    name,
+    type: many ? "to-many" : "to-one",
+    table: target.name,
+    inverse,
+    description,
+    required,
+    counted: counter !== undefined,
     ...(link.on === "self" && !many ? { onDelete } : {}),
     ...rightsJson(rights),
   };

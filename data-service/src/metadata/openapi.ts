@@ -45,7 +45,9 @@ export function openApiOf(described: Described): Part {
   const broughtBy = broughtIn(tables);
   const about: Context = {
     ...described,
-    ...{ hasDeep: hasDeepIn(tables), broughtBy, leftOut: leftOutIn(tables, broughtBy) },
+    hasDeep: hasDeepIn(tables),
+    broughtBy,
+    leftOut: leftOutIn(tables, broughtBy),
   };
   const operations = operationsFor(about);
   return {
@@ -98,7 +100,7 @@ function operationsOf(visible: VisibleTable, about: Context): readonly Operation
 
 function syntaxOf({ table: { name } }: VisibleTable, about: Context): TableSyntax {
   const isUsers = name === `${about.systemTablePrefix}user`;
-  return { hasDeep: about.hasDeep(name), hasExplain: false, hasVersions: true, hasMany: !isUsers };
+  return { hasDeep: about.hasDeep(name), hasExplain: false, hasMany: !isUsers };
 }
 
 function isTableOfTables({ table }: VisibleTable, { systemTablePrefix }: Described): boolean {
@@ -122,7 +124,9 @@ function mayUse(operation: Operation, principal: Principal): boolean {
   if (isReadOnly && operation.method !== "get" && !operation.isSafe && !operation.ignoresCredentials)
     return false;
   const audiences: Readonly<Record<Audience, boolean>> = {
-    ...{ anyone: true, user: isUser, root: isRootAdmin(principal) },
+    anyone: true,
+    user: isUser,
+    root: isRootAdmin(principal),
     session: isUser && principal.apiToken === undefined,
   };
   return audiences[operation.for];
@@ -165,7 +169,9 @@ function operationPart(operation: Operation, principal: Principal): Part {
   const { id, tag, summary, description, parameters = [], body, isBodyOptional = false } = operation;
   const { bodyTypes = ["application/json"] } = operation;
   return {
-    ...{ operationId: id, tags: [tag], summary },
+    operationId: id,
+    tags: [tag],
+    summary,
     ...(description === undefined ? {} : { description }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
@@ -240,7 +246,8 @@ function securitySchemes(appUrl: string): Part {
       description: "Set by `POST /login`.",
     },
     bearer: {
-      ...{ type: "http", scheme: "bearer" },
+      type: "http",
+      scheme: "bearer",
       description: "An access token of `POST /auth/login`, or an API token.",
     },
   };

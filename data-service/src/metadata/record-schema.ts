@@ -120,7 +120,9 @@ export function bodyExample(
   const values = columns
     .filter((each) => each[write])
     .map(({ column, needed }) => ({
-      ...{ name: column.name, needed, value: column.secret ? "correct horse battery" : exampleOf(column) },
+      name: column.name,
+      needed,
+      value: column.secret ? "correct horse battery" : exampleOf(column),
     }));
   const links = relations
     .filter((each) => each[write] && each.needed && !each.relation.many)

@@ -187,14 +187,15 @@ function testsOfTypes(): string {
 
 function testLines(operators: readonly string[], type: ColumnType, value: string): string[] {
   const types: Readonly<Record<NonNullable<ReturnType<typeof operandOf>>, string>> = {
-    ...{ "value or null": `${value} | null`, value, values: `readonly ${value}[]` },
-    ...{
-      "two values": `readonly [${value}, ${value}]`,
-      text: "string",
-      flag: "boolean",
-      member: value,
-      null: "null",
-    },
+    "value or null": `${value} | null`,
+    value,
+    values: `readonly ${value}[]`,
+
+    "two values": `readonly [${value}, ${value}]`,
+    text: "string",
+    flag: "boolean",
+    member: value,
+    null: "null",
   };
   return operators.map((name) => `  ${name}?: ${types[operandOf(type, name) ?? "null"]};`);
 }

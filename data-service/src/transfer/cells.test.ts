@@ -1,3 +1,4 @@
+// CSV cells keep their text, and never begin a formula.
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Column } from "../catalog/catalog.js";
@@ -46,8 +47,8 @@ describe("cells", () => {
     const pieces = fc.array(fc.constantFrom("'", "=", "-", "@", "\t", "a", " "), { maxLength: 6 });
     const property = fc.property(pieces, (parts) => {
       const text = parts.join("");
-      expect(columnValue(column("text"), cellOf("text", text))).toBe(text);
-      if (text === text.trim()) expect(columnValue(column("mixed"), cellOf("mixed", text))).toEqual(text);
+      for (const type of ["text", "mixed"] as const)
+        expect(columnValue(column(type), cellOf(type, text))).toBe(text);
     });
     fc.assert(property);
   });

@@ -41,7 +41,8 @@ export function columnValue({ type }: Column, cell: Cell): Json | undefined {
   if (cell === null) return null;
   if (WRITTEN_AS_JSON.includes(type)) return parseJson(cell);
   const given = withoutGuard(cell);
-  if (FREE_TEXT.includes(type)) return given;
+  // An id of several kinds may be a text with space around it.
+  if (FREE_TEXT.includes(type) || type === "mixed") return given;
   const text = type === "boolean" ? given.trim().toLowerCase() : given.trim();
   return COLUMN_TYPES[type].fromText(text) ?? given;
 }

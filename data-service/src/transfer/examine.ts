@@ -1,9 +1,9 @@
-// Which rows of a batch would be refused, and why: the road of every POST without its writes.
+// Which rows of a batch would be refused, and why: everything that a POST does, without its writes.
 import { AppError } from "@portico/shared/app-error";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { isObject, type Json } from "../json.js";
 import type { Principal } from "../principal.js";
-import { type JudgedCreates, tryBatch } from "../records/create.js";
+import { type JudgedCreates, tryBatch } from "../records/create-batch.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
 import { findTaken, idKey, mayHaveSeen, type SeenValues } from "./find-taken.js";
@@ -68,7 +68,7 @@ async function idsOf(deps: RecordDeps, { table }: Target, rows: readonly Row[]):
   });
 }
 
-/** Judges halves, until a refusal stands for a single row; one that names its rows is taken at its word. */
+/** Checks halves, until a refusal belongs to a single row; one that names its rows is trusted. */
 async function judgeAll(
   deps: RecordDeps,
   target: Target,
@@ -111,12 +111,12 @@ function assign(refusal: AppError, part: readonly Row[], judged: Judged): (reado
 
 async function judge(
   deps: RecordDeps,
-  { principal, table }: Target,
+  target: Target,
   rows: readonly Row[],
   isComing: IsComing,
 ): Promise<JudgedCreates | AppError> {
   try {
-    return await tryBatch(deps, principal, table, rows.map(bodyOf), isComing);
+    return await tryBatch(deps, target, rows.map(bodyOf), isComing);
   } catch (error) {
     if (isAboutRecords(error)) return error;
     throw error;

@@ -1,5 +1,5 @@
 // Which records of a batch have unique values that are taken: by records that are there, or by others of the file. It
-// only tells lines; what decides is the unique index, when the batch is written.
+// only finds the lines; the unique index decides, when the batch is written.
 import { EJSON } from "bson";
 import { type Column, memberIn, type Relation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
@@ -35,7 +35,7 @@ interface Candidate {
 
 /**
  * @param lines of the records, in their order
- * @param mayName whether the caller may hear of a member
+ * @param mayName whether the caller may know a member
  * @param seen of earlier batches; grows
  * @returns messages by position
  */

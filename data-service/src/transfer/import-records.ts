@@ -1,11 +1,11 @@
-// POST /{table}/import: a file of records, read as it comes and written in batches by the road of every POST.
+// POST /{table}/import: a file of records, read as it arrives and written in batches, each record as by a POST.
 //
 // A batch is all or none. The first one with a problem ends the import: what came before it stays, and the answer says
-// on which line to go on. A dry run goes on to the end, or to a hundred bad lines, and writes nothing.
+// on which line to continue. A dry run reads on to the end, or to a hundred bad lines, and writes nothing.
 import { AppError } from "@portico/shared/app-error";
 import type { LastingCaller } from "../http/lasting-caller.js";
 import { asRefusal, refusedAt } from "../mongo/driver-errors.js";
-import { createBatch } from "../records/create.js";
+import { createBatch } from "../records/create-batch.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
 import { bindHeader } from "./bind-header.js";
@@ -166,11 +166,11 @@ function isFlat(row: Row): boolean {
 /** @returns why the batch was refused @throws what is not about its records */
 async function writeBatch(
   deps: RecordDeps,
-  { principal, table }: Target,
+  target: Target,
   batch: readonly Row[],
 ): Promise<AppError | undefined> {
   try {
-    await createBatch(deps, principal, table, batch.map(bodyOf));
+    await createBatch(deps, target, batch.map(bodyOf));
     return undefined;
   } catch (error) {
     if (isAboutRecords(error)) return error;
@@ -187,7 +187,7 @@ function refusalOf(request: ImportRequest, progress: Progress): AppError {
   });
 }
 
-/** Whatever ends an import in the middle, the client is told how much of it is there. */
+/** Whatever ends an import in the middle, the client is told how much was imported. */
 function interrupted(error: unknown, request: ImportRequest, progress: Progress): unknown {
   const refusal = asRefusal(error);
   const cause = refusal instanceof AppError ? refusal : new AppError("INTERNAL_ERROR", { cause: error });

@@ -89,7 +89,7 @@ function makeParser(maxRowBytes: number, take: (cells: readonly Cell[]) => void)
   const parser = parse({
     columns: false,
     record_delimiter: ["\r\n", "\n", "\r"],
-    // Counted by ourselves, so that a row with too few cells is told and the next one read.
+    // Counted here, so that a row with too few cells is reported and the next one read.
     relax_column_count: true,
     max_record_size: maxRowBytes,
     cast: (text, { quoting }): Cell => (text === "" && !quoting ? null : text),

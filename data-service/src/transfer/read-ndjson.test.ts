@@ -1,3 +1,4 @@
+// NDJSON with endless or ambiguous lines is refused.
 import { expect, it } from "@jest/globals";
 import { ndjsonRows } from "./read-ndjson.js";
 

@@ -22,27 +22,32 @@ const SIGN_IN = "Sign-in";
 const API_TOKENS = "API tokens";
 
 const TOKENS: Readonly<Record<string, Part>> = {
-  ...{ accessToken: TEXT, refreshToken: TEXT, expTime: WHOLE_NUMBER, refreshExpTime: WHOLE_NUMBER },
+  accessToken: TEXT,
+  refreshToken: TEXT,
+  expTime: WHOLE_NUMBER,
+  refreshExpTime: WHOLE_NUMBER,
   loginProvider: TEXT_OR_NULL,
 };
 const REFRESH_TOKEN = { schema: object({ refreshToken: TEXT }, ["refreshToken"]) };
 const API_TOKEN: Readonly<Record<string, Part>> = {
-  ...{ id: OBJECT_ID, name: TEXT, readOnly: FLAG, createdAt: TIME },
-  ...{ expiresAt: { ...TEXT, description: 'A time, or "never".' }, lastUsedAt: TIME_OR_NULL },
+  id: OBJECT_ID,
+  name: TEXT,
+  readOnly: FLAG,
+  createdAt: TIME,
+  expiresAt: { ...TEXT, description: 'A time, or "never".' },
+  lastUsedAt: TIME_OR_NULL,
 };
 const KEYS = ["id", "name", "readOnly", "createdAt", "expiresAt", "lastUsedAt"];
 const ID = inPath("id", TEXT, "The token's id.");
 
 export const AUTH_OPERATIONS: readonly Operation[] = [
   {
-    ...{
-      method: "post",
-      path: "/auth/login",
-      id: "getTokens",
-      tag: SIGN_IN,
-      for: "anyone",
-      ignoresCredentials: true,
-    },
+    method: "post",
+    path: "/auth/login",
+    id: "getTokens",
+    tag: SIGN_IN,
+    for: "anyone",
+    ignoresCredentials: true,
     summary: "Sign in with tokens",
     description: "For programs: no cookies are set. Send the access token as `Authorization: Bearer …`.",
     body: CREDENTIALS,
@@ -50,7 +55,11 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
     refusals: FORWARDED,
   },
   {
-    ...{ method: "post", path: "/auth/refresh-token", id: "refreshTokens", tag: SIGN_IN, for: "anyone" },
+    method: "post",
+    path: "/auth/refresh-token",
+    id: "refreshTokens",
+    tag: SIGN_IN,
+    for: "anyone",
     ignoresCredentials: true,
     summary: "The next pair of tokens",
     body: REFRESH_TOKEN,
@@ -58,21 +67,23 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
     refusals: FORWARDED,
   },
   {
-    ...{
-      method: "post",
-      path: "/auth/logout",
-      id: "endTokens",
-      tag: SIGN_IN,
-      for: "anyone",
-      isBodyOptional: true,
-    },
+    method: "post",
+    path: "/auth/logout",
+    id: "endTokens",
+    tag: SIGN_IN,
+    for: "anyone",
+    isBodyOptional: true,
     summary: "End the session of a refresh token, or of the Bearer token",
     body: REFRESH_TOKEN,
     answers: { 200: answer(200, "The session is gone.") },
     refusals: [...FORWARDED, 403],
   },
   {
-    ...{ method: "get", path: "/.well-known/jwks.json", id: "getKeys", tag: SIGN_IN, for: "anyone" },
+    method: "get",
+    path: "/.well-known/jwks.json",
+    id: "getKeys",
+    tag: SIGN_IN,
+    for: "anyone",
     summary: "The public keys of access tokens",
     answers: {
       200: json("A JSON Web Key Set (RFC 7517).", {
@@ -84,7 +95,11 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
     refusals: FORWARDED,
   },
   {
-    ...{ method: "post", path: "/auth/keys/rotate", id: "rotateKeys", tag: SIGN_IN, for: "root" },
+    method: "post",
+    path: "/auth/keys/rotate",
+    id: "rotateKeys",
+    tag: SIGN_IN,
+    for: "root",
     summary: "A new key to sign access tokens with",
     answers: {
       200: answer(200, "Published at once; it signs from then on.", { kid: TEXT, activeFrom: TIME }),
@@ -92,13 +107,21 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
     refusals: [...FORWARDED, 403],
   },
   {
-    ...{ method: "get", path: "/auth/api-tokens", id: "listApiTokens", tag: API_TOKENS, for: "session" },
+    method: "get",
+    path: "/auth/api-tokens",
+    id: "listApiTokens",
+    tag: API_TOKENS,
+    for: "session",
     summary: "One's own API tokens",
     answers: { 200: dataAnswer(200, "Without their text.", object(API_TOKEN, KEYS)) },
     refusals: [...FORWARDED, 403],
   },
   {
-    ...{ method: "post", path: "/auth/api-tokens", id: "createApiToken", tag: API_TOKENS, for: "session" },
+    method: "post",
+    path: "/auth/api-tokens",
+    id: "createApiToken",
+    tag: API_TOKENS,
+    for: "session",
     summary: "Make an API token",
     body: {
       schema: object(
@@ -121,23 +144,25 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
         headers: { Location: { schema: TEXT } },
       },
     },
-    refusals: [...FORWARDED, 403],
+    refusals: [...FORWARDED, 403, 409],
   },
   {
-    ...{ method: "get", path: "/auth/api-tokens/{id}", id: "readApiToken", tag: API_TOKENS, for: "session" },
+    method: "get",
+    path: "/auth/api-tokens/{id}",
+    id: "readApiToken",
+    tag: API_TOKENS,
+    for: "session",
     summary: "One API token",
     parameters: [ID],
     answers: { 200: dataAnswer(200, "Without its text.", object(API_TOKEN, KEYS)) },
     refusals: [...FORWARDED, 403, 404],
   },
   {
-    ...{
-      method: "delete",
-      path: "/auth/api-tokens/{id}",
-      id: "revokeApiToken",
-      tag: API_TOKENS,
-      for: "session",
-    },
+    method: "delete",
+    path: "/auth/api-tokens/{id}",
+    id: "revokeApiToken",
+    tag: API_TOKENS,
+    for: "session",
     summary: "Revoke an API token",
     parameters: [ID],
     answers: { 200: answer(200, "It works no more.") },

@@ -24,7 +24,11 @@ const CHOICE = (...values: string[]): Part => ({ type: "string", enum: values })
 
 /** Public files are there for whoever has no rule at all. */
 export const ASSET_OPERATION: Operation = {
-  ...{ method: "get", path: "/assets/{id}", id: "readAsset", tag: "Assets", for: "anyone" },
+  method: "get",
+  path: "/assets/{id}",
+  id: "readAsset",
+  tag: "Assets",
+  for: "anyone",
   summary: "The bytes of a file, or a picture in another size",
   description: "Also at `/assets/{id}` of the app itself.",
   parameters: [
@@ -97,7 +101,11 @@ const RECURSIVE = inQuery("recursive", FLAG, "With all that is in it; otherwise 
 function treeOperation(name: string): Operation {
   const folder = object({ id: OBJECT_ID, name: TEXT, slug: TEXT, order: WHOLE_NUMBER }, ["id"]);
   return {
-    ...{ method: "get", path: `/${name}/tree`, id: `tree_${name}`, tag: name, for: "anyone" },
+    method: "get",
+    path: `/${name}/tree`,
+    id: `tree_${name}`,
+    tag: name,
+    for: "anyone",
     summary: "All folders, those inside others in their `children`",
     description:
       "A hundred levels are nested; `deeper: true` says that a folder on the last of them has others inside.",

@@ -4,8 +4,11 @@ import { ACTIONS } from "../../permission/rule.js";
 
 const QUESTION = object(
   {
-    ...{ user: OBJECT_ID, role: { ...OBJECT_ID, type: ["string", "null"] }, table: TEXT },
-    ...{ action: { enum: [...ACTIONS] }, id: { type: ["string", "integer"] } },
+    user: OBJECT_ID,
+    role: { ...OBJECT_ID, type: ["string", "null"] },
+    table: TEXT,
+    action: { enum: [...ACTIONS] },
+    id: { type: ["string", "integer"] },
   },
   ["table", "action"],
 );
@@ -14,13 +17,11 @@ const QUESTION = object(
 export function permissionOperations(permissions: string): readonly Operation[] {
   return [
     {
-      ...{
-        method: "post",
-        path: `/${permissions}/explain`,
-        id: "explainPermission",
-        tag: permissions,
-        for: "root",
-      },
+      method: "post",
+      path: `/${permissions}/explain`,
+      id: "explainPermission",
+      tag: permissions,
+      for: "root",
       summary: "Why somebody may, or may not, do something",
       description: "Give a user or a role; role null stands for everyone.",
       body: { schema: QUESTION, example: { role: null, table: "posts", action: "read" } },

@@ -21,14 +21,13 @@ import { bodyExample, idExample } from "../record-schema.js";
 
 const REFUSALS = [...FORWARDED, 403, 404] as const;
 const WRITE_REFUSALS = [...REFUSALS, 409] as const;
+const CHANGE_REFUSALS = [...WRITE_REFUSALS, 412] as const;
 
 /** Which forms of the query language a table has. */
 export interface TableSyntax {
   readonly hasDeep: boolean;
   /** explain=true */
   readonly hasExplain: boolean;
-  /** If-Match */
-  readonly hasVersions: boolean;
   /** PATCH and DELETE by filter, and import. */
   readonly hasMany: boolean;
 }
@@ -41,7 +40,7 @@ export function recordOperations(visible: VisibleTable, syntax: TableSyntax): re
     ...(create ? [createOperation(visible, syntax)] : read ? [queryOperation(visible, syntax)] : []),
     ...(read ? [readOperation(visible, syntax)] : []),
     ...(update ? [updateOperation(visible, syntax)] : []),
-    ...(remove ? [deleteOperation(visible, syntax)] : []),
+    ...(remove ? [deleteOperation(visible)] : []),
     ...(remove && isKept(visible) ? [restoreOperation(visible, syntax)] : []),
     ...(read && visible.table.changes ? [changesOperation(visible, syntax)] : []),
     ...(read && visible.table.history ? [historyOperation(visible)] : []),
@@ -73,12 +72,10 @@ function some(rows: "all" | "some" | undefined, verb: string): { description?: s
 function listOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
   const { name } = visible.table;
   return {
-    ...{
-      method: "get",
-      ...common(visible, "", "list"),
-      summary: `List ${name}`,
-      ...some(visible.actions.read, "read"),
-    },
+    method: "get",
+    ...common(visible, "", "list"),
+    summary: `List ${name}`,
+    ...some(visible.actions.read, "read"),
     parameters: [
       parameter("fields"),
       jsonParameter(
@@ -108,7 +105,9 @@ function sortText(visible: VisibleTable): string {
 function queryOperation(visible: VisibleTable, { hasDeep }: TableSyntax): Operation {
   const { name } = visible.table;
   return {
-    ...{ method: "post", ...common(visible, "", "query"), summary: `List ${name}, the query in the body` },
+    method: "post",
+    ...common(visible, "", "query"),
+    summary: `List ${name}, the query in the body`,
     isSafe: true,
     description: "For queries too long for an address: QUERY, or POST with this header.",
     parameters: [{ ...OVERRIDE, required: true }],
@@ -122,7 +121,9 @@ function queryOperation(visible: VisibleTable, { hasDeep }: TableSyntax): Operat
 }
 
 const OVERRIDE: Part = {
-  ...{ name: "X-HTTP-Method-Override", in: "header", schema: { type: "string", enum: ["QUERY"] } },
+  name: "X-HTTP-Method-Override",
+  in: "header",
+  schema: { type: "string", enum: ["QUERY"] },
   description: "Makes this POST a QUERY.",
 };
 
@@ -132,7 +133,9 @@ function createOperation(visible: VisibleTable, syntax: TableSyntax): Operation 
   const isList = actions.read !== undefined;
   const queryWords = `With \`X-HTTP-Method-Override: QUERY\` it lists instead (200); the body is then \`${table.name}.query\`.`;
   return {
-    ...{ method: "post", ...common(visible, "", "create"), summary: `Create ${table.name}` },
+    method: "post",
+    ...common(visible, "", "create"),
+    summary: `Create ${table.name}`,
     description: [
       "One record, or a list of 1000 at most: all or none.",
       ...(isList ? [queryWords] : []),
@@ -155,7 +158,9 @@ function createOperation(visible: VisibleTable, syntax: TableSyntax): Operation 
 
 function readOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
   return {
-    ...{ method: "get", ...common(visible, "/{id}", "read"), summary: `Read one of ${visible.table.name}` },
+    method: "get",
+    ...common(visible, "/{id}", "read"),
+    summary: `Read one of ${visible.table.name}`,
     ...some(visible.actions.read, "read"),
     parameters: [
       idParameter(visible),
@@ -174,25 +179,21 @@ function readOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
 function updateOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
   const { name } = visible.table;
   return {
-    ...{ method: "patch", ...common(visible, "/{id}", "update"), summary: `Change one of ${name}` },
+    method: "patch",
+    ...common(visible, "/{id}", "update"),
+    summary: `Change one of ${name}`,
     ...some(visible.actions.update, "change"),
-    parameters: [idParameter(visible), ...shape(visible, syntax), ...versions(syntax)],
+    parameters: [idParameter(visible), ...shape(visible, syntax), IF_MATCH],
     body: { schema: ref(`${name}.update`), ...exampleOfBody(visible, "updatable") },
     answers: { 200: { ...records(200, visible, "The record as it is now."), headers: ETAG } },
-    refusals: changeRefusals(syntax),
+    refusals: CHANGE_REFUSALS,
   };
 }
 
 /** The version of what was answered. */
-const ETAG: Part = { ETag: { schema: TEXT, description: "For If-Match and If-None-Match." } };
+export const ETAG: Part = { ETag: { schema: TEXT, description: "For If-Match and If-None-Match." } };
 
-function versions({ hasVersions }: TableSyntax): readonly Part[] {
-  return hasVersions ? [parameter("IfMatch")] : [];
-}
-
-function changeRefusals({ hasVersions }: TableSyntax): Operation["refusals"] {
-  return hasVersions ? [...WRITE_REFUSALS, 412] : WRITE_REFUSALS;
-}
+export const IF_MATCH: Part = parameter("IfMatch");
 
 const MANY = object({ matched: WHOLE_NUMBER, changed: WHOLE_NUMBER }, ["matched", "changed"]);
 const DRY_RUN = inQuery("dryRun", FLAG, "Count, and change nothing.");
@@ -209,7 +210,9 @@ function manyParameters({ table }: VisibleTable): readonly Part[] {
 function updateManyOperation(visible: VisibleTable): Operation {
   const { name } = visible.table;
   return {
-    ...{ method: "patch", ...common(visible, "", "updateMany"), summary: `Change all ${name} that match` },
+    method: "patch",
+    ...common(visible, "", "updateMany"),
+    summary: `Change all ${name} that match`,
     ...some(visible.actions.update, "change"),
     parameters: manyParameters(visible),
     body: { schema: ref(`${name}.update`), ...exampleOfBody(visible, "updatable") },
@@ -221,7 +224,9 @@ function updateManyOperation(visible: VisibleTable): Operation {
 function deleteManyOperation(visible: VisibleTable): Operation {
   const { name } = visible.table;
   return {
-    ...{ method: "delete", ...common(visible, "", "deleteMany"), summary: `Delete all ${name} that match` },
+    method: "delete",
+    ...common(visible, "", "deleteMany"),
+    summary: `Delete all ${name} that match`,
     ...some(visible.actions.delete, "delete"),
     parameters: [...manyParameters(visible), ...deletedParameter(visible), ...permanentParameter(visible)],
     answers: { 200: answer(200, "How many matched, and are gone.", { meta: MANY }) },
@@ -234,7 +239,11 @@ const IMPORTED = object({ imported: WHOLE_NUMBER, checked: WHOLE_NUMBER, dryRun:
 function importOperation(visible: VisibleTable): Operation {
   const { name } = visible.table;
   return {
-    ...{ method: "post", path: `/${name}/import`, id: `import_${name}`, tag: name, for: "anyone" },
+    method: "post",
+    path: `/${name}/import`,
+    id: `import_${name}`,
+    tag: name,
+    for: "anyone",
     summary: `Import ${name} from a file`,
     description:
       "In batches, each all or none; the first that is refused ends it. See `details` of the refusal.",
@@ -249,7 +258,11 @@ function importOperation(visible: VisibleTable): Operation {
 function changesOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
   const { name } = visible.table;
   return {
-    ...{ method: "get", path: `/${name}/changes`, id: `follow_${name}`, tag: name, for: "anyone" },
+    method: "get",
+    path: `/${name}/changes`,
+    id: `follow_${name}`,
+    tag: name,
+    for: "anyone",
     summary: `Follow the changes of ${name}`,
     description: "Server-sent events: `created`, `updated`, `entered`, `left`, `deleted`.",
     parameters: [
@@ -265,13 +278,16 @@ function changesOperation(visible: VisibleTable, syntax: TableSyntax): Operation
 }
 
 const LAST_EVENT_ID: Part = {
-  ...{ name: "Last-Event-ID", in: "header", schema: TEXT },
+  name: "Last-Event-ID",
+  in: "header",
+  schema: TEXT,
   description: "The event to go on after; browsers send it by themselves.",
 };
 
 const HISTORY_ENTRY: Part = object(
   {
-    ...{ id: TEXT, event: { enum: ["created", "updated", "deleted", "restored"] } },
+    id: TEXT,
+    event: { enum: ["created", "updated", "deleted", "restored"] },
     revision: { ...WHOLE_NUMBER, description: "Counts the changes of one record from 1." },
     at: { type: "string", format: "date-time" },
     by: { ...TEXT_OR_NULL, description: "The user's id; null for the service itself." },
@@ -293,7 +309,9 @@ const HISTORY_LIMIT = inQuery(
 function historyOperation(visible: VisibleTable): Operation {
   const { name } = visible.table;
   return {
-    ...{ method: "get", ...common(visible, "/{id}", "history"), path: `/${name}/{id}/history` },
+    method: "get",
+    ...common(visible, "/{id}", "history"),
+    path: `/${name}/{id}/history`,
     summary: `Who changed one of ${name}, what and when`,
     parameters: [idParameter(visible), HISTORY_LIMIT, ...["page", "meta"].map(parameter)],
     answers: { 200: dataAnswer(200, "The newest first.", HISTORY_ENTRY, ref("Meta")) },
@@ -301,17 +319,15 @@ function historyOperation(visible: VisibleTable): Operation {
   };
 }
 
-function deleteOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
+function deleteOperation(visible: VisibleTable): Operation {
   return {
-    ...{
-      method: "delete",
-      ...common(visible, "/{id}", "delete"),
-      summary: `Delete one of ${visible.table.name}`,
-    },
+    method: "delete",
+    ...common(visible, "/{id}", "delete"),
+    summary: `Delete one of ${visible.table.name}`,
     ...some(visible.actions.delete, "delete"),
-    parameters: [idParameter(visible), ...permanentParameter(visible), ...versions(syntax)],
+    parameters: [idParameter(visible), ...permanentParameter(visible), IF_MATCH],
     answers: { 200: answer(200, "It is gone.") },
-    refusals: changeRefusals(syntax),
+    refusals: CHANGE_REFUSALS,
   };
 }
 
@@ -332,7 +348,9 @@ function permanentParameter(visible: VisibleTable): readonly Part[] {
 function restoreOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
   const { name } = visible.table;
   return {
-    ...{ method: "post", ...common(visible, "/{id}", "restore"), path: `/${name}/{id}/restore` },
+    method: "post",
+    ...common(visible, "/{id}", "restore"),
+    path: `/${name}/{id}/restore`,
     summary: `Restore a deleted one of ${name}`,
     description: "With all that went with it. One that is not deleted stays as it is.",
     parameters: [idParameter(visible), ...shape(visible, syntax)],

@@ -17,7 +17,7 @@ import { RELATION_TYPES } from "../../catalog/definition.js";
 import type { VisibleTable } from "../../permission/visible-tables.js";
 import { ref } from "../filter-schema.js";
 import type { Overrides } from "../record-schema.js";
-import { idParameter, recordOperations, records } from "./records.js";
+import { ETAG, IF_MATCH, idParameter, recordOperations, records } from "./records.js";
 
 const NAME: Part = { type: "string", pattern: "^[a-zA-Z][a-zA-Z0-9_]{0,62}$" };
 const ID: Part = { ...TEXT, description: "Keeps the member it is; without it the member is new." };
@@ -26,15 +26,17 @@ const LIST_OF_TEXT: Part = { type: "array", items: TEXT };
 /** A column as its owner writes it. */
 const COLUMN = object(
   {
-    ...{
-      id: ID,
-      name: NAME,
-      type: { enum: [...COLUMN_TYPE_NAMES] },
-      required: FLAG,
-      unique: FLAG,
-      hidden: FLAG,
-    },
-    ...{ readOnly: FLAG, encrypted: FLAG, searchable: FLAG, default: {}, description: TEXT_OR_NULL },
+    id: ID,
+    name: NAME,
+    type: { enum: [...COLUMN_TYPE_NAMES] },
+    required: FLAG,
+    unique: FLAG,
+    hidden: FLAG,
+    readOnly: FLAG,
+    encrypted: FLAG,
+    searchable: FLAG,
+    default: {},
+    description: TEXT_OR_NULL,
     options: { anyOf: [object({ values: LIST_OF_TEXT }, ["values"]), { type: "null" }] },
     rules: { anyOf: [ref("ColumnRules"), { type: "null" }] },
   },
@@ -42,13 +44,25 @@ const COLUMN = object(
 );
 const BOUND: Part = { type: ["number", "string"] };
 const RULES = object({
-  ...{ min: BOUND, max: BOUND, minLength: WHOLE_NUMBER, maxLength: WHOLE_NUMBER, pattern: TEXT },
-  ...{ format: { enum: ["email", "url", "uuid"] }, minItems: WHOLE_NUMBER, maxItems: WHOLE_NUMBER },
+  min: BOUND,
+  max: BOUND,
+  minLength: WHOLE_NUMBER,
+  maxLength: WHOLE_NUMBER,
+  pattern: TEXT,
+  format: { enum: ["email", "url", "uuid"] },
+  minItems: WHOLE_NUMBER,
+  maxItems: WHOLE_NUMBER,
 });
 const RELATION = object(
   {
-    ...{ id: ID, name: NAME, type: { enum: [...RELATION_TYPES] }, table: TEXT, inverse: TEXT_OR_NULL },
-    ...{ required: FLAG, onDelete: { enum: ["SET NULL", "CASCADE", "RESTRICT"] }, counted: FLAG },
+    id: ID,
+    name: NAME,
+    type: { enum: [...RELATION_TYPES] },
+    table: TEXT,
+    inverse: TEXT_OR_NULL,
+    required: FLAG,
+    onDelete: { enum: ["SET NULL", "CASCADE", "RESTRICT"] },
+    counted: FLAG,
     description: TEXT_OR_NULL,
   },
   ["name", "type", "table"],
@@ -56,13 +70,16 @@ const RELATION = object(
 
 /** The shapes that the JSON columns of the table of tables have. */
 export const DEFINITION_SCHEMAS: Readonly<Record<string, Part>> = {
-  ...{ ColumnDefinition: COLUMN, ColumnRules: RULES, RelationDefinition: RELATION },
+  ColumnDefinition: COLUMN,
+  ColumnRules: RULES,
+  RelationDefinition: RELATION,
 };
 const listOf = (items: Part): Part => ({ type: ["array", "null"], items });
 export const DEFINITION_MEMBERS: Overrides = {
   columns: listOf(ref("ColumnDefinition")),
   relations: listOf(ref("RelationDefinition")),
-  ...{ uniques: listOf(LIST_OF_TEXT), indexes: listOf(LIST_OF_TEXT) },
+  uniques: listOf(LIST_OF_TEXT),
+  indexes: listOf(LIST_OF_TEXT),
 };
 
 const BODY_EXAMPLE = {
@@ -82,14 +99,20 @@ const CHANGE_REFUSALS = [...FORWARDED, 403, 404, 409, 422] as const;
 
 const ADVICE = object({
   shape: { type: "object" },
-  ...{ seen: WHOLE_NUMBER, examined: WHOLE_NUMBER, returned: WHOLE_NUMBER, ratio: { type: "number" } },
-  ...{ advice: { type: ["object", "null"] }, sentence: TEXT },
+  seen: WHOLE_NUMBER,
+  examined: WHOLE_NUMBER,
+  returned: WHOLE_NUMBER,
+  ratio: { type: "number" },
+  advice: { type: ["object", "null"] },
+  sentence: TEXT,
 });
 
 /** The operations of the table of tables: reading as everywhere, making and changing in its own way. */
 export function tableOperations(tables: VisibleTable, isRoot: boolean): readonly Operation[] {
   const own = recordOperations(tables, {
-    ...{ hasDeep: false, hasExplain: isRoot, hasVersions: false, hasMany: false },
+    hasDeep: false,
+    hasExplain: isRoot,
+    hasMany: false,
   }).map((operation) => changed(tables, operation));
   return isRoot ? [...own, undoOperation(tables), adviceOperation(tables)] : own;
 }
@@ -116,13 +139,13 @@ function changing(tables: VisibleTable, operation: Operation): Operation {
     summary: "Change a table",
     description:
       "Keys that are not named stay; lists are full sets. What would lose data is a 409 to be confirmed.",
-    parameters: [idParameter(tables), FIELDS, CONFIRM],
+    parameters: [idParameter(tables), FIELDS, CONFIRM, IF_MATCH],
     body: {
       schema: ref(`${tables.table.name}.update`),
       example: { description: "All that was ever written." },
     },
-    answers: { 200: records(200, tables, CHANGED), 202: records(202, tables, GOES_ON) },
-    refusals: CHANGE_REFUSALS,
+    answers: changeAnswers(tables),
+    refusals: [...CHANGE_REFUSALS, 412],
   };
 }
 
@@ -132,25 +155,40 @@ function removing(operation: Operation): Operation {
     summary: "Delete a table",
     parameters: [...(operation.parameters ?? []), CONFIRM],
     answers: { 200: answer(200, "It is gone; `undo` brings it back."), 202: answer(202, GOES_ON) },
-    refusals: CHANGE_REFUSALS,
+    refusals: [...CHANGE_REFUSALS, 412],
   };
 }
 
 function undoOperation(tables: VisibleTable): Operation {
   const { name } = tables.table;
   return {
-    ...{ method: "post", path: `/${name}/{id}/undo`, id: `undo_${name}`, tag: name, for: "root" },
-    summary: "Bring back what the last confirmed change took away",
+    method: "post",
+    path: `/${name}/{id}/undo`,
+    id: `undo_${name}`,
+    tag: name,
+    for: "root",
+    summary: "Undo the last change that took something away",
     parameters: [idParameter(tables), FIELDS],
-    answers: { 200: records(200, tables, CHANGED), 202: records(202, tables, GOES_ON) },
+    answers: changeAnswers(tables),
     refusals: CHANGE_REFUSALS,
+  };
+}
+
+function changeAnswers(tables: VisibleTable): Operation["answers"] {
+  return {
+    200: { ...records(200, tables, CHANGED), headers: ETAG },
+    202: { ...records(202, tables, GOES_ON), headers: ETAG },
   };
 }
 
 function adviceOperation(tables: VisibleTable): Operation {
   const { name } = tables.table;
   return {
-    ...{ method: "get", path: `/${name}/{id}/advice`, id: `advise_${name}`, tag: name, for: "root" },
+    method: "get",
+    path: `/${name}/{id}/advice`,
+    id: `advise_${name}`,
+    tag: name,
+    for: "root",
     summary: "Queries that read far more than they answer, and what would help",
     parameters: [idParameter(tables)],
     answers: { 200: dataAnswer(200, "The greatest waste first.", ADVICE) },
