@@ -22,6 +22,14 @@ describe("a cache whose entries age", () => {
     expect(cache.get("a")).toBeUndefined();
   });
 
+  it("gives none for longer because the clock is set back", () => {
+    cache.set("a", {});
+    time -= 3_600_000;
+    expect(cache.get("a")).toEqual({});
+    time += 5_001;
+    expect(cache.get("a")).toBeUndefined();
+  });
+
   it("does not hold what is over until its room is needed", () => {
     add("old", 2_500);
     time += 5_001;

@@ -1,19 +1,22 @@
-// Caches of what is good for a time, so that what is over does not stay until its room is needed.
-import { type Clock, systemClock } from "@portico/shared/clock";
+// Bounded caches whose entries expire; expired ones are removed before their space is needed.
+import { type Clock, steadyTime, systemClock } from "@portico/shared/clock";
 import { LRUCache } from "lru-cache";
 
-/** Entries between two looks for what is over: a look costs each of them little, and none needs a timer. */
+/**
+ * Insertions between two searches for expired entries: the cost of a search is spread over them, and no timer is
+ * needed.
+ */
 const LOOK_EVERY = 1_000;
 
 export interface AgingCacheOptions {
-  /** The most entries; the one that was not used for longest goes first. */
+  /** The most entries; the least recently used one is dropped first. */
   readonly max: number;
-  /** How long an entry is good. */
+  /** How long an entry is valid. */
   readonly ttlMs: number;
   readonly clock?: Clock;
 }
 
-/** A bounded cache whose entries are given for `ttlMs` exactly, and are gone for good soon after. */
+/** A bounded cache whose entries are served for exactly `ttlMs`, and removed soon after. */
 export function agingCache<Value extends NonNullable<unknown>>({
   max,
   ttlMs,
@@ -25,7 +28,7 @@ export function agingCache<Value extends NonNullable<unknown>>({
     ttl: ttlMs,
     // Exact ages: the default looks at the time once a millisecond at most, and tests move the clock.
     ttlResolution: 0,
-    perf: { now: () => clock.now().getTime() },
+    perf: { now: steadyTime(clock) },
     onInsert: () => {
       added += 1;
       if (added % LOOK_EVERY === 0) cache.purgeStale();

@@ -2,6 +2,8 @@
 import { errorHandler, notFound, requestContext } from "@portico/shared/http-context";
 import { shedLoad } from "@portico/shared/load-shedding";
 import { matchedRoute, metricsPage } from "@portico/shared/metrics";
+import { noSuchProvider } from "@portico/shared/no-such-provider";
+import { takesNoParameters } from "@portico/shared/takes-no-parameters";
 import { cutUnread } from "@portico/shared/unread-answers";
 import { watchRequests } from "@portico/shared/watch-requests";
 import express, {
@@ -54,6 +56,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   if (config.rateLimitPerMinute > 0) app.use(requestLimit(auth.throttle, config.rateLimitPerMinute));
   app.use(methodOverride);
   app.use(internalRoutes(deps.identity));
+  app.use(BARE, takesNoParameters);
   app.use(authRoutes(auth));
   app.use(deps.authenticate);
   if (deps.freeSpace !== undefined) app.use(requireFreeSpace(deps.freeSpace));
@@ -62,7 +65,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   const imports = importRoutes(records, config);
   app.use(
     unlessUsersTable(prefix, [
-      ...[apiTokenRoutes(auth), keyRoutes(auth)],
+      ...[apiTokenRoutes(auth), keyRoutes(auth), Router(EXACT).use("/auth", noSuchProvider)],
       meRoutes({ ...records, ...auth }, users, config.bodyMaxBytes),
       metadataRoutes(records, config.appUrl),
       ...[schemaRoutes(records), adviceRoute(records, `${prefix}table`)],
@@ -83,12 +86,17 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   return app;
 }
 
+const EXACT = { caseSensitive: true };
+
 /** They wait for a password to be hashed, in a queue with limits of its own. */
 const SIGN_INS = new Set(["/auth/login"]);
 
+/** Below these no call takes a parameter in its address. */
+const BARE = ["/auth", "/.well-known", "/me/sessions", "/me/oauth-accounts"];
+
 /** Roads whose paths no table of a user's can have: requests for records pass them by without a look at each. */
 function unlessUsersTable(prefix: string, roads: readonly Router[]): Router {
-  const router = Router({ caseSensitive: true });
+  const router = Router(EXACT);
   router.use((request, _response, next) => {
     const [, first = ""] = request.path.split("/", 2);
     if (tableNameProblem(first, prefix) === undefined) next("router");

@@ -55,7 +55,9 @@ describe("readConfig", () => {
       uploadLeaseSeconds: 60,
       diskReserveBytes: 268_435_456,
       s3: undefined,
+      oauthRootElsewhere: false,
       oauthSignup: true,
+      oauthSignupRole: undefined,
       oauthStartsPerMinute: 30,
       systemTablePrefix: "svc_",
       trustProxy: ["loopback"],
@@ -65,7 +67,7 @@ describe("readConfig", () => {
       maxInFlight: 1_000,
       maxEventLoopDelayMs: 1_000,
       maxWaitMs: 1_000,
-      answerStallMs: 60_000,
+      answerStallMs: 600_000,
     });
     expect(Object.isFrozen(readConfig({}))).toBe(true);
   });
@@ -178,8 +180,11 @@ describe("S3_…", () => {
 
   it("keeps files in a bucket when all of them are set; the region may be left out", () => {
     expect(readConfig(S3).s3).toEqual({
-      ...{ endpoint: "https://s3.example.com", bucket: "files", region: "us-east-1" },
-      ...{ accessKeyId: "k", secretAccessKey: "s" },
+      endpoint: "https://s3.example.com",
+      bucket: "files",
+      region: "us-east-1",
+      accessKeyId: "k",
+      secretAccessKey: "s",
     });
   });
 

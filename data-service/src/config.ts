@@ -70,8 +70,12 @@ export interface Config extends OverloadLimits, AnswerLimits {
   readonly uploadLeaseSeconds: number;
   /** S3_ENDPOINT and the rest: where the bytes of files lie; GridFS when undefined. */
   readonly s3: S3Settings | undefined;
+  /** OAUTH_ROOT_ELSEWHERE: may a root admin sign in by a provider for another origin than the app's own? */
+  readonly oauthRootElsewhere: boolean;
   /** OAUTH_SIGNUP: may a first sign-in by a provider make a user? */
   readonly oauthSignup: boolean;
+  /** OAUTH_SIGNUP_ROLE: name or id of the role of users made that way; none when undefined. */
+  readonly oauthSignupRole: string | undefined;
   /** OAUTH_STARTS_PER_MINUTE: of one address; 0 = no limit. */
   readonly oauthStartsPerMinute: number;
   /** SYSTEM_TABLE_PREFIX */
@@ -135,7 +139,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     diskReserveBytes: reader.integer("DISK_RESERVE_BYTES", 256 * MEBIBYTE, { min: 0, max: 2 ** 50 }),
     uploadLeaseSeconds: reader.integer("UPLOAD_LEASE_SECONDS", 60, { min: 1, max: 3600 }),
     s3: readS3Settings(reader),
+    oauthRootElsewhere: reader.boolean("OAUTH_ROOT_ELSEWHERE", false),
     oauthSignup: reader.boolean("OAUTH_SIGNUP", true),
+    oauthSignupRole: reader.optional("OAUTH_SIGNUP_ROLE"),
     oauthStartsPerMinute: reader.integer("OAUTH_STARTS_PER_MINUTE", 30, { min: 0, max: 1_000_000 }),
     systemTablePrefix: readSystemTablePrefix(reader),
     trustProxy: withLoopback(readTrustProxy(reader)),

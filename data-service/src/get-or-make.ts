@@ -1,4 +1,4 @@
-// What is made once for a key, and is there the next time.
+// Looks a key up in a map or cache, and makes and stores its value when it is missing.
 
 interface Known<Key, Value> {
   get(key: Key): Value | undefined;

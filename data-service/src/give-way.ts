@@ -1,8 +1,9 @@
-// A thread that gives way to others where the processor does not suffice.
+// Makes a thread give way to others when there is too little processor time.
 import { getPriority, setPriority } from "node:os";
 
 /**
- * Of the calling thread and of those that it starts, no others. Does nothing but on Linux, where alone this can be said of a
+ * Of the calling thread and of those that it starts, no others. Does nothing but on Linux, where alone this can be
+ * said of a
  * thread.
  * @param niceness as for nice(2), 0 to 19
  */

@@ -75,7 +75,7 @@ const SESSIONS_EVERY_MS = 60_000;
 /** A database that is away must not keep the other metrics waiting. */
 const SESSIONS_WAIT_MS = 1_000;
 
-/** Counting reads an index key for each session, so not every look counts anew. */
+/** Counting reads an index key for each session, so not every scrape counts again. */
 function showSessions(registry: Registry, count: () => Promise<number>): void {
   let countedAt = Number.NEGATIVE_INFINITY;
   new Gauge({

@@ -1,4 +1,4 @@
-// From an opened database to one that can serve: what is done once, before the first request.
+// Prepares an opened database to serve: what is done once, before the first request.
 import { ensureFirstAdmin } from "./auth/first-admin.js";
 import { buildCatalog } from "./catalog/build-catalog.js";
 import { ownCounters } from "./catalog/catalog.js";
@@ -18,6 +18,7 @@ import { applyAtStart } from "./schema/apply-at-start.js";
 import { makeSweeper } from "./schema/change-table.js";
 import { finishInterrupted } from "./schema/create-table.js";
 import { makeRecovery } from "./schema/end-change.js";
+import { until } from "./until.js";
 
 /** What must be there before the first request: indexes, the first admin, finished tables, demo content. */
 export async function prepare(
@@ -32,7 +33,9 @@ export async function prepare(
     ensureContentIndexes(store.db, deps.files.fileTables.files),
   ]);
   await prepareTables(deps);
-  const admin = await ensureFirstAdmin(auth, { email: config.adminEmail, password: config.adminPassword });
+  const { adminEmail: email, adminPassword: password } = config;
+  const report = (problem: string): void => deps.logger.error(problem);
+  const admin = await ensureFirstAdmin({ ...auth, report }, { email, password });
   if (config.schemaFile !== undefined) await applyAtStart(records, config.schemaFile);
   if (config.demo && isEmbedded(config)) await seedDemo({ ...records, db: store.db, counts: deps.counts });
   await deps.files.contents.start(isEmbedded(config));
@@ -72,7 +75,7 @@ export async function prepareTables(deps: Deps): Promise<void> {
   await joinInstances(records, isEmbedded(config));
   await finishInterrupted(records);
   await shardTables(records);
-  // Where others may be at work, it is done in passing: see main.
+  // Where others may be at work, start-data-service.ts does this from time to time instead.
   if (!isEmbedded(config)) return;
   await records.once.store.lapse();
   await repairUnfinished(records, true);
@@ -89,7 +92,7 @@ async function shardTables({ catalogs, data, logger }: Deps["records"]): Promise
       });
 }
 
-/** Interrupted changes are ended at the start; one that a living instance makes goes on. */
+/** Interrupted changes are ended at the start; one that another living instance is making continues. */
 const RECOVERY_MS = LEASE_MS + 1_000;
 
 async function joinInstances(records: Deps["records"], alone: boolean): Promise<void> {
@@ -100,7 +103,6 @@ async function joinInstances(records: Deps["records"], alone: boolean): Promise<
     await recover();
     await sweep();
   });
-  const began = performance.now();
-  while (!(await recover()) && performance.now() - began < RECOVERY_MS)
-    await new Promise((resolve) => setTimeout(resolve, 100));
+  // Whatever takes longer is ended by the chores.
+  await until(recover, { patienceMs: RECOVERY_MS, everyMs: 100, tooLate: () => {} });
 }

@@ -1,4 +1,4 @@
-// Who is asking. Made by http/authenticate, believed everywhere behind it.
+// Who is asking. Made by http/authenticate, trusted everywhere after it.
 import { AppError } from "@portico/shared/app-error";
 
 /** A user with a live session or an API token. */

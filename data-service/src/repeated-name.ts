@@ -16,7 +16,7 @@ export function repeatedName(text: string, json: Json): string | undefined {
   return membersWritten(text) === membersKept(json) ? undefined : findRepeated(text);
 }
 
-/** Outside of texts, a colon stands in members alone. */
+/** Outside of texts, a colon occurs only in members. */
 function membersWritten(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; at += 1) {

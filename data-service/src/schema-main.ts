@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { AppError } from "@portico/shared/app-error";
 import { ConfigError } from "@portico/shared/env";
+import { STOP_TIMEOUT_MS } from "@portico/shared/server";
 import { readSchemaFile, writeSchemaFile } from "./catalog/schema-file.js";
 import { type Config, readConfig } from "./config.js";
 import { type Deps, makeDeps } from "./deps.js";
@@ -52,7 +53,7 @@ async function run(words: readonly string[]): Promise<number> {
     process.stderr.write(`${nothingApplied(differences)}\n`);
     return 1;
   } finally {
-    await deps.records.presence.stop();
+    await deps.records.presence.stop(STOP_TIMEOUT_MS);
     await deps.store.close();
   }
 }

@@ -18,7 +18,7 @@ import { startSearchFiller } from "./records/search-filler.js";
 const REPAIR_EVERY_MS = 60_000;
 /** How often writes that a dead process has left in half are looked for. */
 const UNFINISHED_REPAIR_EVERY_MS = 5_000;
-/** How often changes that a dead process has made and not told are looked for. */
+/** How often changes that a dead process made but did not publish are looked for. */
 const JOURNAL_REPAIR_EVERY_MS = 5_000;
 
 /**
@@ -34,7 +34,7 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
   announce(config, admin);
   const where = { host: config.host, port: config.port, portVariable: "DATA_SERVICE_PORT" };
   const server = await listen(makeApp(deps, health), where).catch(async (error: unknown) => {
-    await deps.records.presence.stop();
+    await deps.records.presence.stop(STOP_TIMEOUT_MS);
     await deps.store.close();
     throw error;
   });
@@ -56,9 +56,10 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
       stopSweeping();
       await Promise.all([server.stop(), filler.stop()]);
       // Those whose client has left get no more time than all others.
-      await deps.records.gate.close(STOP_TIMEOUT_MS - (performance.now() - began));
-      await deps.files.contents.stop();
-      await deps.records.presence.stop();
+      const left = (): number => STOP_TIMEOUT_MS - (performance.now() - began);
+      await deps.records.gate.close(left());
+      await deps.files.contents.stop(left());
+      await deps.records.presence.stop(left());
       await deps.store.close();
       await tracing?.stop();
     },

@@ -1,4 +1,4 @@
-// Lets a few tasks run at once and some wait for their turn; whoever comes when too many wait is refused.
+// Lets a few tasks run at once and some wait for their turn; when too many wait, further ones are refused.
 import type { AppError } from "@portico/shared/app-error";
 
 export interface TurnLimits {

@@ -29,7 +29,7 @@ export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number
     const parameters = readParameters(searchOf(request), ["fields", "deep"]);
     const rights = await deps.rights(principal);
     const allow = (catalog: Catalog) => rights.own(catalog, principal);
-    return readOneAs(deps, allow, users, principal.userId, parameters);
+    return readOneAs(deps, allow, { table: users, id: principal.userId, parameters });
   };
 
   router

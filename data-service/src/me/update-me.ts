@@ -7,21 +7,19 @@ import type { PasswordHasher } from "../auth/password-hasher.js";
 import { PASSWORD_MAX_CHARACTERS } from "../auth/password-problem.js";
 import type { Throttle } from "../auth/throttle.js";
 import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
-import type { Stored } from "../catalog/column-types.js";
 import { isObject, type Json, type JsonObject } from "../json.js";
 import type { SignedIn } from "../principal.js";
 import type { Document } from "../query/lower/document.js";
 import { actingFor } from "../records/acting-for.js";
 import { type CheckedBody, checkBody } from "../records/check-body.js";
-import type { Guard } from "../records/counted-writes.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable, parseId } from "../records/find-table.js";
 import { heldBy } from "../records/leaving.js";
-import { type RunBesides, runUpdate } from "../records/run-write.js";
+import { type RecordChange, runUpdate } from "../records/run-write.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
 import { atVersion, type Expected, movedOn } from "../records/version.js";
 import { all, whileOthersChange } from "../records/write-guard.js";
-import { planWrite, type WritePlan } from "../records/write-plan.js";
+import { planWrite } from "../records/write-plan.js";
 
 export interface UpdateMeDeps {
   readonly users: {
@@ -56,7 +54,9 @@ export async function updateMe(
     return { table: found, checked: checkOwn(body, found, catalog), held: heldBy(catalog, found) };
   });
   const own: OwnWrite = {
-    ...{ table, id: parseId(table, principal.userId), plan: planWrite(checked.body) },
+    table,
+    id: parseId(table, principal.userId),
+    plan: planWrite(checked.body),
     guard: { condition: atVersion(expected), held },
     refusal: () => movedOn(table),
   };
@@ -69,19 +69,16 @@ export async function updateMe(
   await deps.audit.record({ event: "password.changed", userId: principal.userId, details }, client);
 }
 
-interface OwnWrite extends RunBesides {
-  readonly table: Table;
-  readonly id: Stored;
-  readonly plan: WritePlan;
-  readonly guard: Guard;
+interface OwnWrite extends RecordChange {
   /** Why the condition may not hold. */
   readonly refusal: () => AppError;
 }
 
 /** Changes the record while it satisfies the condition; waits for what becomes of a delete that wants it. */
-async function changeOwn(deps: RecordDeps, { table, id, plan, guard, refusal, ...besides }: OwnWrite) {
+async function changeOwn(deps: RecordDeps, { refusal, ...change }: OwnWrite) {
+  const { table, id, guard } = change;
   await whileOthersChange(deps, table, id, async () => {
-    const done = await runUpdate(deps, table, id, plan, guard, besides);
+    const done = await runUpdate(deps, change);
     const which = { $and: [{ _id: id }, guard.condition] };
     const isKept = async () =>
       (await deps.store.read(table, [{ $match: which }, { $project: { _id: 1 } }])).length > 0;

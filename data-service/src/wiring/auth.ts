@@ -1,4 +1,4 @@
-// Signing in, and what it is made of.
+// Builds everything that signs users in and checks who is calling, from settings, keys and the database.
 
 import { makeAssertions } from "@portico/shared/assertion";
 import { systemClock } from "@portico/shared/clock";
@@ -45,7 +45,8 @@ export async function makeAuth(
     {
       store: makeKeyStore(db),
       sealer: makeKeySealer(secrets.encryptionKey),
-      ...{ clock, ttlSeconds: config.accessTokenTtlSeconds },
+      clock,
+      ttlSeconds: config.accessTokenTtlSeconds,
     },
     secrets.signingKey,
   );
@@ -69,8 +70,20 @@ export async function makeAuth(
   const entries = makeAuditStore(db, config.systemTablePrefix);
   const audit = metrics.audited(makeAudit({ entries, clock, logger }));
   return {
-    ...{ users, sessions, apiTokens, clock, tokens, sessionCache, apiTokenCache, hasher, keys, logger },
-    ...{ digest, throttle, audit, sweeps: [...authSweeps(db), entries.sweep, makeOnceStore(db).sweep] },
+    users,
+    sessions,
+    apiTokens,
+    clock,
+    tokens,
+    sessionCache,
+    apiTokenCache,
+    hasher,
+    keys,
+    logger,
+    digest,
+    throttle,
+    audit,
+    sweeps: [...authSweeps(db), entries.sweep, makeOnceStore(db).sweep],
     authenticate: authenticate({ accessTokens: tokens.access, sessionCache, apiTokenCache, clock }),
   };
 }
@@ -101,14 +114,24 @@ export function makeIdentity(
   config: Config,
   secrets: Secrets,
   { db }: Store,
-  { users, sessions, sessionCache, tokens, throttle, clock, audit, logger }: AuthDeps,
+  { users, sessions, sessionCache, apiTokenCache, tokens, throttle, clock, audit, logger }: AuthDeps,
 ): IdentityDeps {
   return {
     ...makeIdentityStore(db, config.systemTablePrefix),
-    ...{ users, sessions, sessionCache, tokens, throttle, clock, audit, logger },
+    users,
+    sessions,
+    sessionCache,
+    apiTokenCache,
+    tokens,
+    throttle,
+    clock,
+    audit,
+    logger,
     auditOnceAMinute: auditOnceAMinute(audit),
     assertions: makeAssertions(secrets.serviceSecret),
+    rootElsewhere: config.oauthRootElsewhere,
     oauthSignup: config.oauthSignup,
+    oauthSignupRole: config.oauthSignupRole,
     oauthStartsPerMinute: config.oauthStartsPerMinute,
   };
 }

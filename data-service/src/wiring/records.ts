@@ -1,13 +1,15 @@
-// Tables, records and their rights, and what they are made of.
+// Builds everything that reads and writes tables, records and permissions, from settings and the database.
 
 import { systemClock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "mongodb";
 import { gramIndexesOf } from "../catalog/indexes.js";
 import { systemTables } from "../catalog/system-tables.js";
-import { type FollowDeps, Streams } from "../changes/follow.js";
+import type { FollowDeps } from "../changes/follow.js";
 import type { HistoryDeps } from "../changes/history.js";
+import { Judging } from "../changes/judging.js";
 import { makePositions } from "../changes/position.js";
+import { Streams } from "../changes/streams.js";
 import { type Config, isEmbedded } from "../config.js";
 import { makeFileHooks } from "../files/file-hooks.js";
 import type { RequireRoom } from "../http/free-space.js";
@@ -15,6 +17,7 @@ import type { Actor } from "../journal/entry.js";
 import { Feed } from "../journal/feed.js";
 import { Journal } from "../journal/journal.js";
 import { JournaledStore } from "../journal/journaled-store.js";
+import { makeKeyedDigest } from "../keyed-digest.js";
 import type { Secrets } from "../local-secrets.js";
 import type { Metrics } from "../metrics.js";
 import { makeCatalogStore } from "../mongo/catalog-store.js";
@@ -23,7 +26,7 @@ import type { Store } from "../mongo/connect.js";
 import type { CountStore } from "../mongo/count-store.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
 import { JournalStore } from "../mongo/journal-store.js";
-import { makeLock } from "../mongo/lock.js";
+import { makeLock, TURN_FIELD } from "../mongo/lock.js";
 import { makeOnceStore } from "../mongo/once-store.js";
 import { ensureIndexes, provisionNew, provisionTable } from "../mongo/provision.js";
 import { RecordStore } from "../mongo/record-store.js";
@@ -38,6 +41,7 @@ import { NOBODY, type WritesOf } from "../records/acting-for.js";
 import { CountedWrites } from "../records/counted-writes.js";
 import type { RecordDeps } from "../records/deps.js";
 import type { FillDeps } from "../records/fill-search.js";
+import { LEAVING_FIELD } from "../records/leaving.js";
 import { recordReader } from "../records/record-reader.js";
 import { makeRuleHooks } from "../records/rule-hooks.js";
 import { makeSealer } from "../records/seal.js";
@@ -50,6 +54,7 @@ import type { ChangeDeps } from "../schema/change-deps.js";
 import type { SchemaDeps } from "../schema/create-table.js";
 import { CurrentCatalog } from "../schema/current-catalog.js";
 import { Presence } from "../schema/presence.js";
+import { ruleChangeOf } from "../schema/rule-change.js";
 import { WriteGate } from "../schema/write-gate.js";
 import { type AuthParts, noted } from "./auth.js";
 import type { FileParts } from "./files.js";
@@ -94,17 +99,24 @@ export function makeRecords(from: RecordSources): RecordParts {
   const once = makeOnceStore(db);
   const instance = presence.id;
   const parts: RecordParts = {
-    ...{ logger, store, ...tables, ...journal },
+    logger,
+    store,
+    ...tables,
+    ...journal,
     ...writeParts(from, store, journal.journal, instance),
-    ...rightParts(from, recordReader({ catalogs, store })),
+    ...rightParts(from, tables, recordReader({ catalogs, store })),
     fileHooks: fileHooks(from, store),
     userHooks: userHooks(from),
     unfinished: new Unfinished({
-      ...{ notes, once, instance, clock, logger },
+      notes,
+      once,
+      instance,
+      clock,
+      logger,
       takeBack: (steps) => takeBack(parts, steps),
     }),
     deletes: { notes, instance },
-    once: { store: once, clock },
+    once: { store: once, clock, digest: makeKeyedDigest(secrets.encryptionKey, "portico idempotency key") },
     indexGrams: (table) => ensureIndexes(db, table, gramIndexesOf(table)),
     fillRoom: from.requireRoom && makeRoom(db, from.requireRoom),
     backfillDerived: makeBackfill({ catalogs, catalogStore, counts, provision }),
@@ -150,7 +162,13 @@ function tableParts({ config, store: { db }, metrics, logger, requireRoom }: Rec
   const gate = new WriteGate(catalogs);
   const instances = makeInstanceStore(db);
   return {
-    ...{ clock, systemTables: known, systemTablePrefix, catalogStore, catalogs, gate, instances },
+    clock,
+    systemTables: known,
+    systemTablePrefix,
+    catalogStore,
+    catalogs,
+    gate,
+    instances,
     presence: new Presence(instances, catalogs, gate, logger),
     provision: (table) => provisionTable(db, table),
     provisionNew: (table) => provisionNew(db, table),
@@ -159,7 +177,7 @@ function tableParts({ config, store: { db }, metrics, logger, requireRoom }: Rec
   };
 }
 
-type JournalRoom = Pick<JournalParts, "journal" | "journalStore" | "feed" | "streams">;
+type JournalRoom = Pick<JournalParts, "journal" | "journalStore" | "feed" | "streams" | "judging">;
 
 function journalParts(
   { config, store: { db, cluster }, logger }: RecordSources,
@@ -168,7 +186,7 @@ function journalParts(
   const journalStore = new JournalStore(db, cluster, isEmbedded(config), () => clock.now());
   const feed = new Feed(journalStore, logger);
   const journal = new Journal({ journal: journalStore, store, logger, published: () => feed.look() });
-  return { journal, journalStore, feed, streams: new Streams() };
+  return { journal, journalStore, feed, streams: new Streams(), judging: new Judging() };
 }
 
 type WriteParts = Pick<RecordDeps, "writesOf" | "writes" | "writesUnderNote">;
@@ -197,20 +215,33 @@ type RightParts = Pick<RecordDeps, "rights" | "ruleHooks"> & Pick<ChangeDeps, "r
 /** What callers may do, from the rules in the database. */
 function rightParts(
   { config, store: { db }, metrics }: RecordSources,
+  { catalogs, catalogStore, changes, systemTables }: TableParts,
   readRecord: ReturnType<typeof recordReader>,
 ): RightParts {
   const { queryMaxDepth: maxDepth, systemTablePrefix } = config;
   const ofRules = metrics.cache("rules");
-  const rules = makeRuleStore(db, systemTablePrefix, clock, ofRules.load);
   const tables = protectedTablesOf(systemTablePrefix);
+  const context = { users: tables.users, maxDepth };
+  const rules = makeRuleStore(db, systemTablePrefix, {
+    clock,
+    catalogs,
+    changeOf: (id) => ruleChangeOf({ catalogStore, changes, systemTables, context }, id),
+    noteLoad: ofRules.load,
+  });
   return {
-    ...{ rules, maxDepth },
+    rules,
+    maxDepth,
     rights: loadRights({
-      ...{ clock, tables, maxDepth, rules: { of: noted(ofRules.lookup, rules.of) } },
+      clock,
+      tables,
+      maxDepth,
+      rules: { of: noted(ofRules.lookup, rules.of) },
       userRecord: async (id) => (await readRecord(tables.users, ObjectId.createFromHexString(id))) ?? null,
     }),
     ruleHooks: makeRuleHooks({
-      ...{ tables, maxDepth, forget: rules.forget },
+      tables,
+      maxDepth,
+      forget: rules.forget,
       read: (id) => readRecord(tables.permissions, id),
     }),
   };
@@ -218,8 +249,10 @@ function rightParts(
 
 function protectedTablesOf(prefix: string): ProtectedTables {
   return {
-    ...{ users: `${prefix}user`, roles: `${prefix}role` },
-    ...{ permissions: `${prefix}permission`, tables: `${prefix}table` },
+    users: `${prefix}user`,
+    roles: `${prefix}role`,
+    permissions: `${prefix}permission`,
+    tables: `${prefix}table`,
   };
 }
 
@@ -241,9 +274,12 @@ function userHooks({ config, store: { db }, auth }: RecordSources): RecordDeps["
       auth.apiTokenCache.forgetAll();
     },
     clearAway: (userId) => clearAway(auth, userId),
-    otherRootAdmins: (id) => {
-      const others = { _id: { $ne: ObjectId.createFromHexString(id) }, isRootAdmin: true, isActive: true };
-      return users.countDocuments(others, { limit: 1 });
+    async takeTurn(id, turn) {
+      const _id = ObjectId.createFromHexString(id);
+      await users.updateMany({ $or: [{ _id }, { isRootAdmin: true }] }, { $set: { [TURN_FIELD]: turn } });
+      // One that a delete has marked stays only if the delete is refused.
+      const others = { _id: { $ne: _id }, isRootAdmin: true, isActive: true };
+      return users.countDocuments({ ...others, [LEAVING_FIELD]: { $exists: false } }, { limit: 1 });
     },
   });
 }

@@ -1,0 +1,31 @@
+// Acts on what others may change at the same moment: again and again, until nobody came in between.
+import { setTimeout as delay } from "node:timers/promises";
+import { unavailable } from "@portico/shared/app-error";
+
+export interface Attempts<Late> {
+  readonly attempts: number;
+  /** How long others are let go first after an attempt in vain. */
+  readonly pauseMs?: number;
+  /** Throws the refusal, or gives what is returned when every attempt was in vain. */
+  readonly gaveUp: () => Late;
+}
+
+/** @param act gives false when somebody came in between */
+export async function untilStill<Result, Late = never>(
+  act: () => Promise<Result | false>,
+  { attempts, pauseMs, gaveUp }: Attempts<Late>,
+): Promise<Result | Late> {
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const result = await act();
+    if (result !== false) return result;
+    if (pauseMs !== undefined) await delay(pauseMs);
+  }
+  return gaveUp();
+}
+
+/** Part of what was asked may be done: a 409 would say that nothing is. @throws AppError 503 */
+export function keepChanging(table: string): () => never {
+  return () => {
+    throw unavailable(`Others keep changing the same records of "${table}"; try again.`, 1);
+  };
+}
