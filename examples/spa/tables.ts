@@ -367,6 +367,53 @@ export interface Tables {
       updatedAt?: string | null | DatetimeTests;
     };
   };
+  /** Source and compiled code of handlers, by route and method: stored and served, never executed. */
+  svc_route_handler: {
+    record: {
+      id: string;
+      route: string;
+      method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" | "QUERY";
+      sourceCode: string | null;
+      compiledCode: string | null;
+      /** In milliseconds. */
+      timeout: number | null;
+      isEnabled: boolean;
+      createdAt: string;
+      updatedAt: string;
+    };
+    create: {
+      route: string;
+      method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" | "QUERY";
+      sourceCode?: string | null;
+      compiledCode?: string | null;
+      /** In milliseconds. */
+      timeout?: number | null;
+      isEnabled?: boolean;
+    };
+    update: {
+      route?: string;
+      method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" | "QUERY";
+      sourceCode?: string | null;
+      compiledCode?: string | null;
+      /** In milliseconds. */
+      timeout?: number | null;
+      isEnabled?: boolean;
+    };
+    filter: {
+      _and?: readonly FilterOf<"svc_route_handler">[];
+      _or?: readonly FilterOf<"svc_route_handler">[];
+      _not?: FilterOf<"svc_route_handler">;
+      id?: string | null | ObjectIdTests;
+      route?: string | null | StringTests;
+      method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" | "QUERY" | null | EnumTests<"GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" | "QUERY">;
+      sourceCode?: string | null | TextTests;
+      compiledCode?: string | null | TextTests;
+      timeout?: number | null | IntTests;
+      isEnabled?: boolean | null | BooleanTests;
+      createdAt?: string | null | DatetimeTests;
+      updatedAt?: string | null | DatetimeTests;
+    };
+  };
   svc_table: {
     record: {
       id: string;

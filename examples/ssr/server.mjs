@@ -1,5 +1,6 @@
 // A server-rendered app on an origin of its own. Browsers reach the API through it: /portal/** is {API_URL}/api/**.
 import { request as ask, createServer } from "node:http";
+import { pipeline } from "node:stream";
 
 const API_URL = process.env.API_URL ?? process.env.APP_URL ?? `http://localhost:${process.env.PORT ?? 3000}`;
 const PORT = Number(process.env.SSR_PORT ?? 4000);
@@ -26,7 +27,8 @@ const server = createServer(async (request, response) => {
 
 /**
  * The whole proxy: method, headers and body go on as they are, and so does the answer. Redirects are the browser's to
- * follow, and Set-Cookie is the point of it.
+ * follow, and Set-Cookie is the point of it. When either side breaks off, so does the other: a stream of events whose
+ * page was closed must not stay open.
  * @param {Request} request
  * @param {Response} response
  */
@@ -39,9 +41,14 @@ function proxy(request, response) {
   });
   upstream.on("response", (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers);
-    answer.pipe(response);
+    // `pipe` would leave the browser waiting for the rest of an answer that was cut.
+    pipeline(answer, response, () => {});
   });
-  upstream.on("error", () => response.writeHead(502).end("The API can not be reached."));
+  upstream.on("error", () => {
+    request.resume();
+    if (!response.headersSent) response.writeHead(502).end("The API can not be reached.");
+  });
+  response.on("close", () => upstream.destroy());
   request.pipe(upstream);
 }
 
