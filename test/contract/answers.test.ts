@@ -1,4 +1,4 @@
-// Contract 2 and 9: the shape of every answer, from both services.
+// Contract 2 and 8: the shape of every answer, from both services.
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../support/api.js";
@@ -61,6 +61,8 @@ describe("a success", () => {
       data: [expect.objectContaining({ title: "a" })],
     });
     expect(headers.get("location")).toBe(`/api/notes/${body.data[0].id}`);
+    const direct = await inside.post("/notes", { title: "b" });
+    expect(direct.headers.get("location")).toBe(`/api/notes/${direct.body.data[0].id}`);
   });
 
   it("of a list is data and nothing else unless meta is asked for", async () => {
@@ -96,9 +98,13 @@ describe("a success", () => {
   it("of a log-in has its keys at the top level", async () => {
     const { body } = await anyone.post("/auth/login", stack.admin);
     expect(body).toEqual({
-      ...{ statusCode: 200, message: "Success", loginProvider: null },
-      ...{ accessToken: expect.any(String), refreshToken: expect.any(String) },
-      ...{ expTime: expect.any(Number), refreshExpTime: expect.any(Number) },
+      statusCode: 200,
+      message: "Success",
+      loginProvider: null,
+      accessToken: expect.any(String),
+      refreshToken: expect.any(String),
+      expTime: expect.any(Number),
+      refreshExpTime: expect.any(Number),
     });
   });
 
@@ -214,13 +220,19 @@ describe("a refusal", () => {
 
   it("of a text that can be no id is 404", async () => {
     expectError(await admin.get("/notes/nonsense"), {
-      ...{ status: 404, code: "NOT_FOUND", path: "/api/notes/nonsense", method: "GET" },
+      status: 404,
+      code: "NOT_FOUND",
+      path: "/api/notes/nonsense",
+      method: "GET",
     });
   });
 
   it("of a path with three segments is 404", async () => {
     expectError(await admin.get("/notes/1/2"), {
-      ...{ status: 404, code: "NOT_FOUND", path: "/api/notes/1/2", method: "GET" },
+      status: 404,
+      code: "NOT_FOUND",
+      path: "/api/notes/1/2",
+      method: "GET",
     });
   });
 
@@ -265,7 +277,10 @@ describe("a refusal", () => {
     const headers = { ...JSON_TYPE, "Content-Encoding": "gzip" };
     const answer = await admin.send("POST", "/notes", { body: "{}", headers });
     expectError(answer, {
-      ...{ status: 415, code: "UNSUPPORTED_MEDIA_TYPE", path: "/api/notes", method: "POST" },
+      status: 415,
+      code: "UNSUPPORTED_MEDIA_TYPE",
+      path: "/api/notes",
+      method: "POST",
     });
   });
 
@@ -350,6 +365,61 @@ describe("a refusal", () => {
       expect(answer).toMatch(/^HTTP\/1\.1 400 .*"code":"BAD_REQUEST"/s);
     },
   );
+});
+
+describe("a parameter of ours that does not apply", () => {
+  const NONE = "0123456789abcdef01234567";
+
+  it.each<[method: string, path: string]>([
+    ["GET", "/me/sessions?limit=1"],
+    ["GET", "/me/sessions?filter={bad"],
+    ["DELETE", `/me/sessions/${NONE}?dryRun=true`],
+    ["GET", "/me/oauth-accounts?fields=id"],
+    ["DELETE", `/me/oauth-accounts/${NONE}?dryRun=true`],
+    ["GET", "/auth/api-tokens?fields=id"],
+    ["POST", "/auth/api-tokens?dryRun=true"],
+    ["GET", `/auth/api-tokens/${NONE}?deep={}`],
+    ["DELETE", `/auth/api-tokens/${NONE}?dryRun=true`],
+    ["POST", "/auth/keys/rotate?dryRun=true"],
+    ["POST", "/auth/login?dryRun=true"],
+    ["POST", "/auth/refresh-token?dryRun=true"],
+    ["POST", "/auth/logout?dryRun=true"],
+    ["GET", "/auth/providers?limit=1"],
+    ["POST", "/auth/google/link?dryRun=true"],
+    ["POST", "/login?dryRun=true"],
+    ["POST", "/logout?dryRun=true"],
+    ["GET", "/.well-known/jwks.json?fields=keys"],
+  ])("is refused by %s %s", async (method, path) => {
+    const { status, body } = await admin.send(method, path);
+    const name = /[?](\w+)/.exec(path)?.[1];
+    expect([status, body.message]).toEqual([400, `${name}: does not apply to this call`]);
+  });
+
+  it("ends no session, revokes no token and makes no key", async () => {
+    const victim = await signIn(`${stack.appUrl}/api`, stack.admin);
+    const [session] = (await victim.get("/me/sessions")).body.data.filter(
+      (each: { current: boolean }) => each.current,
+    );
+    const [token] = (await admin.post("/auth/api-tokens", { name: "ci", expiresAt: "never" })).body.data;
+    const keys = async () => (await admin.get("/.well-known/jwks.json")).body.keys.length;
+    const before = await keys();
+    for (const [method, path] of [
+      ["DELETE", `/me/sessions/${session.id}`],
+      ["DELETE", `/auth/api-tokens/${token.id}`],
+      ["POST", "/auth/keys/rotate"],
+    ] as const)
+      for (const name of ["dryRun", "dry_run"])
+        expect((await admin.send(method, `${path}?${name}=true`)).status).toBe(400);
+    expect((await victim.post("/auth/logout?dryRun=true", {})).status).toBe(400);
+    expect((await victim.get("/me")).status).toBe(200);
+    expect((await admin.get(`/auth/api-tokens/${token.id}`)).status).toBe(200);
+    expect(await keys()).toBe(before);
+  });
+
+  it("is no hindrance where it is not ours", async () => {
+    for (const path of ["/me/sessions?_=1", "/auth/providers?utm_source=x"])
+      expect((await admin.get(path)).status).toBe(200);
+  });
 });
 
 describe("a trailing slash", () => {

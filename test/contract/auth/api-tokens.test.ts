@@ -55,12 +55,14 @@ describe("POST /auth/api-tokens", () => {
       `/api/auth/api-tokens/${token.id}`,
     ]);
     expect(token).toEqual({
-      ...{ id: expect.stringMatching(/^[0-9a-f]{24}$/), name: "ci", readOnly: false, expiresAt: "never" },
-      ...{
-        createdAt: expect.any(String),
-        lastUsedAt: null,
-        token: expect.stringMatching(/^svc_pat_[\w-]{43}$/),
-      },
+      id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      name: "ci",
+      readOnly: false,
+      expiresAt: "never",
+
+      createdAt: expect.any(String),
+      lastUsedAt: null,
+      token: expect.stringMatching(/^svc_pat_[\w-]{43}$/),
     });
     const { token: text, ...rest } = token;
     expect(await listed(token.id)).toEqual(rest);
@@ -77,7 +79,9 @@ describe("POST /auth/api-tokens", () => {
     ["no expiry", { expiresAt: undefined }, "expiresAt"],
     ["a time that is past", { expiresAt: "2020-01-01T00:00:00Z" }, "expiresAt"],
     ["a day without a time", { expiresAt: "2099-01-01" }, "expiresAt"],
-    ["no such day", { expiresAt: "2099-02-31T25:00:00Z" }, "expiresAt"],
+    ["no such day", { expiresAt: "2099-02-31T00:00:00Z" }, "expiresAt"],
+    ["no such hour", { expiresAt: "2099-02-28T24:00:00Z" }, "expiresAt"],
+    ["no such offset", { expiresAt: "2099-02-28T00:00:00+15:00" }, "expiresAt"],
     ["a number for it", { expiresAt: 4_102_444_800_000 }, "expiresAt"],
     ["NEVER in capitals", { expiresAt: "NEVER" }, "expiresAt"],
     ["a text for readOnly", { readOnly: "yes" }, "readOnly"],
@@ -86,6 +90,20 @@ describe("POST /auth/api-tokens", () => {
     const { status, body } = await ann.post("/auth/api-tokens", { name: "ci", expiresAt: "never", ...wish });
     expect([status, body.error.code]).toEqual([400, "VALIDATION_ERROR"]);
     expect(body.message[0]).toMatch(new RegExp(`^${field}: `));
+  });
+
+  it("is 409 for a user who has a hundred, until one of them is gone", async () => {
+    const many = { email: "many@example.com", password: "many's password" };
+    await admin.post("/svc_user", many);
+    const owner = await signIn(base, many);
+    const wish = { name: "ci", expiresAt: "never" };
+    const first = (await owner.post("/auth/api-tokens", wish)).body.data[0].id;
+    const made = await Promise.all(Array.from({ length: 99 }, () => owner.post("/auth/api-tokens", wish)));
+    expect(new Set(made.map(({ status }) => status))).toEqual(new Set([201]));
+    const { status, body } = await owner.post("/auth/api-tokens", wish);
+    expect([status, body.error.code, body.message]).toEqual([409, "CONFLICT", expect.stringMatching(/100/)]);
+    expect((await owner.delete(`/auth/api-tokens/${first}`)).status).toBe(200);
+    expect((await owner.post("/auth/api-tokens", wish)).status).toBe(201);
   });
 
   it("is 401 without a session, and 403 from a foreign page by cookie", async () => {
@@ -185,6 +203,8 @@ describe("an API token", () => {
     ["see the sessions", "GET", "/me/sessions"],
     ["end a session", "DELETE", "/me/sessions/AAAAAAAAAAAAAAAAAAAAAA"],
     ["revoke a token", "DELETE", "/auth/api-tokens/000000000000000000000000"],
+    ["see the connected providers", "GET", "/me/oauth-accounts"],
+    ["disconnect a provider", "DELETE", "/me/oauth-accounts/000000000000000000000000"],
   ])("can't %s", async (_name, method, path) => {
     const { token } = await makeToken();
     const { status, body } = await using(token).send(method, path);

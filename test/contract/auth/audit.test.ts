@@ -1,4 +1,4 @@
-// Contract 9 and security row L5: the audit log, svc_audit.
+// Contract 8 and security row L5: the audit log, svc_audit.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
@@ -47,8 +47,12 @@ describe("an entry", () => {
     const [entry, ...more] = await entriesOf(answer);
     expect(more).toEqual([]);
     expect(entry).toMatchObject({
-      ...{ event: "sign-in", userId: annId, origin: stack.appUrl, userAgent: "laptop" },
-      ...{ address: "127.0.0.1", details: { provider: "password" } },
+      event: "sign-in",
+      userId: annId,
+      origin: stack.appUrl,
+      userAgent: "laptop",
+      address: "127.0.0.1",
+      details: { provider: "password" },
       correlationId: answer.headers.get("x-correlation-id"),
     });
     expect(Date.parse(entry.createdAt)).toBeGreaterThanOrEqual(before);
@@ -118,7 +122,8 @@ describe("what is recorded", () => {
       { event: "password.changed", userId: id, details: { by: adminId } },
     ]);
     const failed = await (await signIn(base, { ...bob, password: "set by root" })).patch("/me", {
-      ...{ password: "another password", currentPassword: "not that one" },
+      password: "another password",
+      currentPassword: "not that one",
     });
     expect(await entriesOf(failed)).toMatchObject([{ event: "sign-in.failed", userId: id }]);
   });

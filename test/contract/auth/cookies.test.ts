@@ -45,8 +45,11 @@ describe("each Set-Cookie line", () => {
     expect(lines.map(({ name }) => name)).toEqual(NAMES);
     for (const { attributes } of lines) {
       expect(attributes).toEqual({
-        ...{ httponly: "", samesite: "Lax", path: "/" },
-        ...{ "max-age": expect.stringMatching(/^\d+$/), expires: expect.stringMatching(/GMT$/) },
+        httponly: "",
+        samesite: "Lax",
+        path: "/",
+        "max-age": expect.stringMatching(/^\d+$/),
+        expires: expect.stringMatching(/GMT$/),
       });
     }
   });

@@ -58,6 +58,26 @@ async function until<Value>(wanted: Value, ask: () => Promise<Value>): Promise<v
   expect(await ask()).toBe(wanted);
 }
 
+describe("a start", () => {
+  it.each([
+    ["the same signing key", () => ({})],
+    [
+      "another one",
+      () => ({
+        AUTH_PRIVATE_KEY: JSON.stringify(generateKeyPairSync("ed25519").privateKey.export({ format: "jwk" })),
+      }),
+    ],
+  ])(
+    "with another ENCRYPTION_KEY and %s stops the start, and leaves the ring alone",
+    async (_what, given) => {
+      const before = await keyDocuments().find().toArray();
+      const env = { ENCRYPTION_KEY: "a".repeat(64), ...given() };
+      await expect(startStack({ twinOf: stack, env })).rejects.toThrow("ENCRYPTION_KEY");
+      expect(await keyDocuments().find().toArray()).toEqual(before);
+    },
+  );
+});
+
 describe("POST /auth/keys/rotate", () => {
   it("is for root admins alone", async () => {
     expect((await apiOf(base).post("/auth/keys/rotate")).status).toBe(401);
@@ -120,7 +140,10 @@ describe("the published keys", () => {
   it("verify a token for another service, and hold no private part", async () => {
     const url = new URL(`${base}/.well-known/jwks.json`);
     const { payload } = await jwtVerify(await logIn(), createRemoteJWKSet(url), {
-      ...{ algorithms: ["EdDSA"], typ: "at+jwt", issuer: stack.appUrl, audience: "portico" },
+      algorithms: ["EdDSA"],
+      typ: "at+jwt",
+      issuer: stack.appUrl,
+      audience: "portico",
     });
     expect(payload.sub).toMatch(/^[0-9a-f]{24}$/);
     expect(JSON.stringify((await apiOf(base).get("/.well-known/jwks.json")).body)).not.toMatch(/"d":/);

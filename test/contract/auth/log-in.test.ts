@@ -99,8 +99,11 @@ describe("POST /login", () => {
   it("answers the times and the cookies, and no token in the body", async () => {
     const answer = await new Browser(stack).logIn(credentials(ANN));
     expect(answer.body).toEqual({
-      ...{ statusCode: 200, message: "Success", loginProvider: null },
-      ...{ expTime: expect.any(Number), refreshExpTime: expect.any(Number) },
+      statusCode: 200,
+      message: "Success",
+      loginProvider: null,
+      expTime: expect.any(Number),
+      refreshExpTime: expect.any(Number),
     });
     expect(setCookies(answer).map(({ name }) => name)).toEqual(["accessToken", "refreshToken", "expTime"]);
     expect(JSON.stringify(answer.body)).not.toMatch(/eyJ|svc_rt_/);
@@ -205,13 +208,19 @@ describe("the access token", () => {
     const { accessToken, expTime } = await logIn();
     const { body: jwks } = await anyone.get("/.well-known/jwks.json");
     const { payload, protectedHeader } = await jwtVerify(accessToken, createLocalJWKSet(jwks), {
-      ...{ issuer: stack.appUrl, typ: "at+jwt", algorithms: ["EdDSA"] },
+      issuer: stack.appUrl,
+      typ: "at+jwt",
+      algorithms: ["EdDSA"],
     });
     expect(protectedHeader).toEqual({ alg: "EdDSA", typ: "at+jwt", kid: jwks.keys[0].kid });
     const me = (await bearer(accessToken).get("/me")).body.data[0];
     expect(payload).toEqual({
-      ...{ iss: stack.appUrl, aud: expect.any(String), sub: me.id, sid: expect.any(String) },
-      ...{ iat: (payload.exp ?? 0) - 900, exp: expTime / 1000 },
+      iss: stack.appUrl,
+      aud: expect.any(String),
+      sub: me.id,
+      sid: expect.any(String),
+      iat: (payload.exp ?? 0) - 900,
+      exp: expTime / 1000,
     });
   });
 
@@ -306,7 +315,8 @@ describe("POST /auth/refresh-token", () => {
     const event = () => logged(id).find((line) => line.includes("refresh_token_reuse"));
     for (let attempt = 0; event() === undefined && attempt < 50; attempt += 1) await sleep(20);
     expect(JSON.parse(event() ?? "{}")).toMatchObject({
-      ...{ message: "security event", userId: expect.any(String) },
+      message: "security event",
+      userId: expect.any(String),
     });
   });
 
@@ -449,8 +459,14 @@ describe("GET /me", () => {
     const { body } = await (await signIn(`${stack.appUrl}/api`, credentials(ANN))).get("/me");
     expect(body.data).toEqual([
       {
-        ...{ id: expect.any(String), email: ANN.email, name: "Ann", isActive: true, isRootAdmin: false },
-        ...{ role: { id: expect.any(String) }, createdAt: expect.any(String), updatedAt: expect.any(String) },
+        id: expect.any(String),
+        email: ANN.email,
+        name: "Ann",
+        isActive: true,
+        isRootAdmin: false,
+        role: { id: expect.any(String) },
+        createdAt: expect.any(String),
+        updatedAt: expect.any(String),
       },
     ]);
   });

@@ -78,7 +78,9 @@ async function imported(): Promise<File> {
   await makeTable(admin, { name: "notes", columns: [{ name: "text", type: "string" }] });
   const lines = Buffer.from('{"text":"a"}\n'.repeat(600));
   return {
-    ...{ path: "/notes/import", type: "application/x-ndjson", halves: [lines, lines] },
+    path: "/notes/import",
+    type: "application/x-ndjson",
+    halves: [lines, lines],
     isUnderWay: async () => (await admin.get("/notes?limit=1")).body.data.length > 0,
   };
 }
@@ -86,7 +88,9 @@ async function imported(): Promise<File> {
 async function uploaded(): Promise<File> {
   const whole = multipartBody([filePart("file", "large.bin", "application/octet-stream", Buffer.alloc(2e6))]);
   return {
-    ...{ path: "/svc_file", type: MULTIPART, halves: [whole.subarray(0, 1e6), whole.subarray(1e6)] },
+    path: "/svc_file",
+    type: MULTIPART,
+    halves: [whole.subarray(0, 1e6), whole.subarray(1e6)],
     isUnderWay: async () => (await keptIn(database)).chunks > 0,
   };
 }

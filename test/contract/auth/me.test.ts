@@ -187,7 +187,8 @@ describe("PATCH /me with a password", () => {
   it("is done once of many at the same time", async () => {
     const { accessToken } = await logIn();
     const wishes = Array.from({ length: 5 }, (_none, at) => ({
-      ...{ password: `new password ${at}`, currentPassword: ann.password },
+      password: `new password ${at}`,
+      currentPassword: ann.password,
     }));
     const answers = await Promise.all(wishes.map((wish) => bearer(accessToken).patch("/me", wish)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -204,8 +205,14 @@ describe("GET /me/sessions", () => {
     const phone = body.data.find(({ userAgent }: Row) => userAgent === "phone");
     expect(phone).toEqual({
       id: expect.stringMatching(/^[\w-]{22}$/),
-      ...{ createdAt: expect.any(String), lastUsedAt: expect.any(String), expiresAt: expect.any(String) },
-      ...{ userAgent: "phone", address: "203.0.113.9", origin: null, loginProvider: null, current: false },
+      createdAt: expect.any(String),
+      lastUsedAt: expect.any(String),
+      expiresAt: expect.any(String),
+      userAgent: "phone",
+      address: "203.0.113.9",
+      origin: null,
+      loginProvider: null,
+      current: false,
     });
     expect(body.data.find(({ current }: Row) => current).userAgent).toBe("laptop");
   });

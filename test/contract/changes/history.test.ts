@@ -44,6 +44,21 @@ async function make(path: string, body: unknown): Promise<string> {
   return answer.body.data[0].id;
 }
 
+/** Collections with a document that has the text in it. */
+async function placesOf(text: string): Promise<string[]> {
+  const { MongoClient } = await import("mongodb");
+  const client = await MongoClient.connect(stack.mongodbUrl);
+  const names = (await client.db().listCollections().toArray()).map(({ name }) => name);
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const all = JSON.stringify(await client.db().collection(name).find().toArray());
+      return all.includes(text) ? [name] : [];
+    }),
+  );
+  await client.close();
+  return found.flat().toSorted();
+}
+
 const at = expect.stringMatching(/^\d{4}-.*Z$/);
 const id = expect.stringMatching(/^[0-9a-f]{24}$/);
 
@@ -67,7 +82,11 @@ describe("the history of a record", () => {
     expect(status).toBe(200);
     expect(body.data).toEqual([
       {
-        ...{ id, event: "updated", revision: 2, at, by: me },
+        id,
+        event: "updated",
+        revision: 2,
+        at,
+        by: me,
         changes: {
           title: { from: "one", to: "two" },
           price: { from: "1.50", to: null },
@@ -75,7 +94,11 @@ describe("the history of a record", () => {
         },
       },
       {
-        ...{ id, event: "created", revision: 1, at, by: me },
+        id,
+        event: "created",
+        revision: 1,
+        at,
+        by: me,
         changes: {
           title: { from: null, to: "one" },
           pages: { from: null, to: 3 },
@@ -83,6 +106,37 @@ describe("the history of a record", () => {
           labels: { from: null, to: [shelf] },
         },
       },
+    ]);
+  });
+
+  it("tells an empty set of links as an empty list, and null only of a record that was not there", async () => {
+    const shelf = await make("/shelves", { name: "labels" });
+    const book = await make("/books", { title: "one" });
+    await admin.patch(`/books/${book}`, { labels: [shelf] });
+    await admin.patch(`/books/${book}`, { labels: [] });
+    await admin.delete(`/books/${book}`);
+    const { body } = await admin.get(`/books/${book}/history`);
+    expect(body.data.map(({ changes }: { changes: object }) => changes)).toEqual([
+      { title: { from: "one", to: null } },
+      { labels: { from: [shelf], to: [] } },
+      { labels: { from: [], to: [shelf] } },
+      { title: { from: null, to: "one" } },
+    ]);
+  });
+
+  it("has an entry without changes of a write that changed nothing of the record itself", async () => {
+    const shelf = await make("/shelves", { name: "same" });
+    const book = await make("/books", { title: "same" });
+    await admin.patch(`/books/${book}`, { title: "same" });
+    await admin.patch(`/books/${book}`, {});
+    await admin.patch(`/shelves/${shelf}`, { books: [book] });
+    const { body } = await admin.get(`/books/${book}/history`);
+    expect(
+      body.data.map(({ revision, changes }: { revision: number; changes: object }) => [revision, changes]),
+    ).toEqual([
+      [3, { shelf: { from: null, to: shelf } }],
+      [2, {}],
+      [1, { title: { from: null, to: "same" } }],
     ]);
   });
 
@@ -101,6 +155,44 @@ describe("the history of a record", () => {
     await client.close();
     expect(sealed.length).toBeGreaterThan(0);
     expect(sealed.every((value) => value.length() === 0)).toBe(true);
+  });
+
+  it("loses the values of a column that becomes encrypted, and so does every other place", async () => {
+    const columns = ["code", "note"].map((name) => ({ name, type: "string" }));
+    const table = await make("/svc_table", { name: "vault", history: true, changes: true, columns });
+    const one = await make("/vault", { code: "PLAIN-1", note: "n" });
+    await admin.patch(`/vault/${one}`, { code: "PLAIN-2" });
+    const [code, note] = (await admin.get(`/svc_table/${table}`)).body.data[0].columns;
+    // A former type keeps its values for an undo.
+    const text = { columns: [{ id: code.id, type: "json" }, { id: note.id }] };
+    expect((await admin.patch(`/svc_table/${table}`, text)).status).toBe(200);
+    expect(await placesOf("PLAIN-")).toEqual(["_history", "_journal", "vault"]);
+    const secret = { columns: [{ id: code.id, encrypted: true }] };
+    const refused = await admin.patch(`/svc_table/${table}`, secret);
+    const confirm = refused.body.error.details.confirmHash;
+    expect((await admin.patch(`/svc_table/${table}`, secret, { confirm })).status).toBe(200);
+    expect(await placesOf("PLAIN-")).toEqual([]);
+    expect((await admin.get("/vault")).body.data[0].code).toBe("PLAIN-2");
+    expect((await admin.post(`/svc_table/${table}/undo`)).status).toBe(200);
+    expect((await admin.get("/vault")).body.data[0]).toMatchObject({ code: "PLAIN-2", note: "n" });
+  });
+
+  it("begins anew for a column whose type was changed", async () => {
+    const columns = ["name", "size"].map((name) => ({ name, type: "string" }));
+    const table = await make("/svc_table", { name: "boxes", history: true, columns });
+    const box = await make("/boxes", { name: "a", size: "12" });
+    const { body } = await admin.get(`/svc_table/${table}`);
+    const [name, size] = body.data[0].columns;
+    const changed = await admin.patch(`/svc_table/${table}`, {
+      columns: [{ id: name.id }, { id: size.id, type: "int" }],
+    });
+    expect(changed.status).toBe(200);
+    await admin.patch(`/boxes/${box}`, { size: 13 });
+    const { body: history } = await admin.get(`/boxes/${box}/history`);
+    expect(history.data.map(({ changes }: { changes: object }) => changes)).toEqual([
+      { size: { from: 12, to: 13 } },
+      { name: { from: null, to: "a" } },
+    ]);
   });
 
   it("goes by pages, and says how many entries there are", async () => {

@@ -25,7 +25,8 @@ beforeAll(async () => {
   admin = await asAdmin(stack);
   const { body } = await admin.post("/svc_table", {
     name: "letters",
-    ...{ changes: true, history: true },
+    changes: true,
+    history: true,
     columns: [{ name: "title", type: "string" }],
   });
   table = body.data[0].id;
@@ -64,8 +65,14 @@ async function announce(
   const _id = new ObjectId();
   const { _change: _mark, ...before } = letter;
   await db.collection("_journal_pending").insertOne({
-    ...{ _id, table, record: letter._id, kind, by: null, instance: "dead" },
-    ...{ revision: (letter._change?.n ?? 0) + 1, at },
+    _id,
+    table,
+    record: letter._id,
+    kind,
+    by: null,
+    instance: "dead",
+    revision: (letter._change?.n ?? 0) + 1,
+    at,
     ...(kind === "created" ? {} : { before }),
     ...(kind === "deleted" ? { previous: letter._change?.e ?? null } : {}),
   });
@@ -134,9 +141,16 @@ describe("a write that was made and not told", () => {
     // Told and not withdrawn, as by a process that died in between.
     await admin.patch(`/letters/${letter._id}`, { title: "c" });
     const [entry] = await db.collection("_journal").find({ record: letter._id, revision: 2 }).toArray();
-    await db.collection<{ _id: ObjectId }>("_journal_pending").insertOne({
-      ...{ _id: entry?.entry, table, record: letter._id, kind: "updated", by: null, instance: "dead" },
-      ...{ revision: 2, at: new Date(0), before: {} },
+    await db.collection("_journal_pending").insertOne({
+      _id: entry?.entry,
+      table,
+      record: letter._id,
+      kind: "updated",
+      by: null,
+      instance: "dead",
+      revision: 2,
+      at: new Date(0),
+      before: {},
     });
     await nothingAnnounced();
     await make("last");

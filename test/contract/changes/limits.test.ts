@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type ClientRequest, get, type IncomingMessage } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, apiOf, asAdmin } from "../../support/api.js";
-import { openEvents } from "../../support/event-source.js";
+import { holdEvents, openEvents } from "../../support/event-source.js";
 import { allowAll } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { makeTable, tally } from "../records/make.js";
@@ -88,6 +88,36 @@ describe("a stream", () => {
     const [piece] = await once(answer, "data");
     expect(String(piece)).toMatch(/^retry: 1000\n/m);
   });
+
+  it("ends with slow for a client that reads too late, which goes on where it was", async () => {
+    const patient = await startStack({ env: { CHANGES_STALL_MS: "4000" } });
+    try {
+      const owner = await asAdmin(patient);
+      const columns = [{ name: "body", type: "text" as const }];
+      await makeTable(owner, { name: "letters", changes: true, columns });
+      await allowAll(owner, ["letters"], null);
+      const url = `${patient.dataUrl}/letters/changes`;
+      const begin = await openEvents(url);
+      const { lastEventId } = begin;
+      begin.close();
+      // More than all buffers on the way hold, so that the stream stands still as soon as it is opened.
+      const letters = Array.from({ length: 3 }, () => ({ body: "x".repeat(300_000) }));
+      for (let at = 0; at < 20; at += 1) expect((await owner.post("/letters", letters)).status).toBe(201);
+      const held = await holdEvents(url, {}, lastEventId);
+      // Later than it waits for the client, earlier than it cuts the client off.
+      await new Promise((resolve) => setTimeout(resolve, 6_000));
+      const late = held.read();
+      await late.ended();
+      expect(late.told.at(-1)).toMatchObject({ event: "end", data: { reason: "slow" } });
+      expect(late.told.length).toBeLessThan(60);
+      const again = await openEvents(url, {}, late.lastEventId);
+      const told = late.told.filter(({ event }) => event === "created").length;
+      expect(await again.first(60 - told, "created")).toHaveLength(60 - told);
+      again.close();
+    } finally {
+      await patient.stop();
+    }
+  }, 60_000);
 
   it("ends with refused when the table's changes are followed no more", async () => {
     const source = await openEvents(`${stack.appUrl}/api/notes/changes`, { Authorization: authorization });

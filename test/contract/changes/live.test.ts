@@ -75,7 +75,9 @@ function short(source: EventSource): string[] {
 describe("a stream of changes", () => {
   it("tells ids apart that differ by their kind alone", async () => {
     await define({
-      ...{ name: "mixed", idType: "mixed", changes: true },
+      name: "mixed",
+      idType: "mixed",
+      changes: true,
       columns: [{ name: "title", type: "string" }],
     });
     const source = await follow("/mixed/changes");

@@ -1,4 +1,4 @@
-// Contract 8: GET /assets/{id}, who may have the bytes and how they are sent.
+// Contract 9: GET /assets/{id}, who may have the bytes and how they are sent.
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
@@ -54,7 +54,8 @@ interface Sent {
 async function get(address: string, headers: Record<string, string> = {}, method = "GET"): Promise<Sent> {
   const answer = await fetch(stack.appUrl + address, { headers, method });
   return {
-    ...{ status: answer.status, headers: answer.headers },
+    status: answer.status,
+    headers: answer.headers,
     bytes: Buffer.from(await answer.arrayBuffer()),
   };
 }
@@ -465,8 +466,12 @@ describe("/assets and an app of one's own", () => {
     await writeFile(join(folder, "index.html"), "<p>app</p>");
     await writeFile(join(folder, "assets/main-B4x9f2aa.js"), "export {}");
     const gateway = await startService("@portico/gateway/main", {
-      ...{ APP_URL: stack.appUrl, PORT: "0", DATA_SERVICE_URL: stack.dataUrl, DATA_DIR: stack.dataDir },
-      ...{ STATIC_DIR: folder, NODE_ENV: "test" },
+      APP_URL: stack.appUrl,
+      PORT: "0",
+      DATA_SERVICE_URL: stack.dataUrl,
+      DATA_DIR: stack.dataDir,
+      STATIC_DIR: folder,
+      NODE_ENV: "test",
     });
     try {
       const { id } = await uploaded(ann, "mine", "m.txt", { isPublic: "true" });

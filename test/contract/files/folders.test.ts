@@ -1,4 +1,4 @@
-// Contract 8: folders lie in folders, each name once, never in a circle.
+// Contract 9: folders lie in folders, each name once, never in a circle.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
 import { type Api, signIn } from "../../support/api.js";
@@ -47,7 +47,9 @@ describe("a folder", () => {
       parent: { id: parent },
     });
     expect((await admin.get(`/svc_folder/${parent}`)).body.data[0]).toMatchObject({
-      ...{ slug: "ete-a-la-mer", parent: null, order: 0 },
+      slug: "ete-a-la-mer",
+      parent: null,
+      order: 0,
     });
     const given = await ann.post("/svc_folder", { name: "Given", slug: "of-my-own" });
     expect(given.body.data[0].slug).toBe("of-my-own");
@@ -254,7 +256,12 @@ describe("GET /svc_folder/tree", () => {
     const ids = Array.from({ length: 2_000 }, () => new ObjectId());
     const now = new Date();
     const documents = ids.map((_id, at) => ({
-      ...{ _id, name: `Deep ${at}`, slug: `deep-${at}`, order: 0, createdAt: now, updatedAt: now },
+      _id,
+      name: `Deep ${at}`,
+      slug: `deep-${at}`,
+      order: 0,
+      createdAt: now,
+      updatedAt: now,
       ...(at === 0 ? {} : { parentId: ids[at - 1] }),
     }));
     const folders = database.db().collection("svc_folder");

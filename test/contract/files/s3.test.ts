@@ -1,4 +1,4 @@
-// Contract 8: the bytes of files in an S3-compatible bucket instead of GridFS; for clients nothing is different.
+// Contract 9: the bytes of files in an S3-compatible bucket instead of GridFS; for clients nothing is different.
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { MongoClient } from "mongodb";

@@ -53,12 +53,16 @@ describe("a generated client", () => {
     expect(tour.errors).toBe("");
     const told: Row = JSON.parse(tour.output);
     expect(told).toMatchObject({
-      ...{ cookieSignIn: "number", me: [{ email, isRootAdmin: true }] },
-      ...{ bread: { totalCount: 800, filterCount: 17 }, table: [{ name: "shelves" }] },
+      cookieSignIn: "number",
+      me: [{ email, isRootAdmin: true }],
+      bread: { totalCount: 800, filterCount: 17 },
+      table: [{ name: "shelves" }],
       sums: { views: { avg: 926.1725, max: 20632 }, comments: { count: 2400 } },
       book: [{ title: "Bread at home", author: { id: "61e8b014acff7fb4f32baed4", name: "村上 陽子" } }],
       changed: [{ title: "Bread at home", price: "17.50" }],
-      ...{ code: "VALIDATION_ERROR", deleted: 200, signedOut: 200 },
+      code: "VALIDATION_ERROR",
+      deleted: 200,
+      signedOut: 200,
     });
     const readme = await readFile(join(projectRoot, "README.md"), "utf8");
     const printed: string[] = [told.newest, told.authors, told.liked, told.commenters].flat();

@@ -70,7 +70,7 @@ describe("the document", () => {
       ...["GET", "POST", "QUERY"].map((method) => `${method} /${table}`),
     ];
     const own = ["articles", "desks", "letters", "vaults"];
-    const many = [...own, "svc_role", "svc_permission", "svc_file", "svc_folder"];
+    const many = [...own, "svc_role", "svc_permission", "svc_route_handler", "svc_file", "svc_folder"];
     expect(operations(documents.root)).toEqual(
       [
         ...[...many, "svc_table", "svc_user"].flatMap(all),
@@ -189,7 +189,9 @@ describe("the schemas of the document", () => {
 
   it("describe histories and streams of changes as they are", async () => {
     await makeTable(room.root, {
-      ...{ name: "kept_desks", changes: true, history: true },
+      name: "kept_desks",
+      changes: true,
+      history: true,
       columns: [{ name: "name", type: "string" }],
       relations: [{ name: "desk", type: "many-to-one", table: "desks" }],
     });
@@ -268,7 +270,8 @@ describe("the schemas of the document", () => {
         sent === undefined
           ? await room.root.send(method, path + (query.search ?? ""))
           : await room.root.send(method, path, {
-              ...{ body: JSON.stringify(sent), headers: { "Content-Type": "application/json" } },
+              body: JSON.stringify(sent),
+              headers: { "Content-Type": "application/json" },
             });
       const at = ["paths", template, method.toLowerCase(), "responses", String(answer.status)];
       const pointer = pointerTo(...at, "content", "application/json", "schema");

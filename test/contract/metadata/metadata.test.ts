@@ -58,26 +58,30 @@ describe("GET /metadata/{table}", () => {
   it("says of each column what the table's definition says", async () => {
     const articles = await read(room.root, "articles");
     expect(articles).toMatchObject({
-      ...{ name: "articles", description: "What the paper prints.", idType: "objectId", singleton: false },
+      name: "articles",
+      description: "What the paper prints.",
+      idType: "objectId",
+      singleton: false,
       actions: { read: "all", create: true, update: "all", delete: "all" },
       uniques: [["title", "wages"]],
     });
     expect(member(articles, "price")).toEqual({
-      ...{
-        name: "price",
-        type: "decimal",
-        description: "In euros. */ not code",
-        required: false,
-        unique: false,
-      },
-      ...{
-        hidden: false,
-        encrypted: false,
-        searchable: false,
-        readOnly: false,
-        rules: { min: "0", max: "99.90" },
-      },
-      ...{ shown: "always", comparable: true, creatable: true, updatable: true, sortable: true },
+      name: "price",
+      type: "decimal",
+      description: "In euros. */ not code",
+      required: false,
+      unique: false,
+
+      hidden: false,
+      encrypted: false,
+      searchable: false,
+      readOnly: false,
+      rules: { min: "0", max: "99.90" },
+      shown: "always",
+      comparable: true,
+      creatable: true,
+      updatable: true,
+      sortable: true,
       operators: expect.arrayContaining(["_eq", "_between", "_is_null"]),
     });
     expect(member(articles, "status")).toMatchObject({
@@ -88,16 +92,18 @@ describe("GET /metadata/{table}", () => {
     expect(member(articles, "id")).toMatchObject({ readOnly: true, creatable: false });
     expect(member(articles, "sealed")).toMatchObject({ encrypted: true, sortable: false, operators: [] });
     expect(member(articles, "desk")).toEqual({
-      ...{
-        name: "desk",
-        type: "to-one",
-        table: "desks",
-        inverse: "articles",
-        description: null,
-        required: true,
-      },
-      ...{ counted: false, onDelete: "RESTRICT" },
-      ...{ shown: "always", comparable: true, creatable: true, updatable: true },
+      name: "desk",
+      type: "to-one",
+      table: "desks",
+      inverse: "articles",
+      description: null,
+      required: true,
+      counted: false,
+      onDelete: "RESTRICT",
+      shown: "always",
+      comparable: true,
+      creatable: true,
+      updatable: true,
     });
   });
 

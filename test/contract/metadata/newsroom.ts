@@ -22,7 +22,8 @@ const COLUMNS = [
   { name: "count", type: "int", default: 1, rules: { min: 0 } },
   { name: "code", type: "string", rules: { pattern: "^(?P<area>\\w+)-\\d+$" } },
   ...["bigint", "float", "boolean", "date", "datetime", "json", "uuid", "objectId", "text"].map((type) => ({
-    ...{ name: `a_${type}`, type },
+    name: `a_${type}`,
+    type,
   })),
   { name: "wages", type: "int" },
   { name: "sealed", type: "string", encrypted: true },
@@ -41,12 +42,10 @@ export async function openNewsroom(): Promise<Newsroom> {
   });
   await makeTable(root, { name: "vaults", idType: "uuid", columns: [{ name: "treasure", type: "string" }] });
   await makeTable(root, {
-    ...{
-      name: "articles",
-      description: "What the paper prints.",
-      columns: COLUMNS,
-      uniques: [["title", "wages"]],
-    },
+    name: "articles",
+    description: "What the paper prints.",
+    columns: COLUMNS,
+    uniques: [["title", "wages"]],
     relations: [
       { name: "desk", type: "many-to-one", table: "desks", inverse: "articles", required: true },
       { name: "sources", type: "many-to-many", table: "articles", inverse: "quotedBy" },

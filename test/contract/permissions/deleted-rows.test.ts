@@ -40,11 +40,14 @@ afterAll(() => stack.stop());
 async function makeTables(): Promise<void> {
   await makeTable(admin, { name: "teams", columns: [{ name: "name", type: "string" }] });
   await makeTable(admin, {
-    ...{ name: "notes", softDelete: true, columns: [{ name: "title", type: "string" }] },
+    name: "notes",
+    softDelete: true,
+    columns: [{ name: "title", type: "string" }],
     relations: [{ name: "team", type: "many-to-one", table: "teams", inverse: "notes" }],
   });
   await makeTable(admin, {
-    ...{ name: "remarks", columns: [{ name: "text", type: "string" }] },
+    name: "remarks",
+    columns: [{ name: "text", type: "string" }],
     relations: [{ name: "note", type: "many-to-one", table: "notes" }],
   });
 }

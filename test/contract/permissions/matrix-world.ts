@@ -33,25 +33,44 @@ export const ROLES: readonly Role[] = [
   { name: "a visitor without a rule", caller: "anonymous", rules: [], door: 401, ...closed() },
   { name: "a user without a rule", caller: "user", rules: [], door: 403, ...closed() },
   {
-    ...{ name: "a visitor with a rule for rows", caller: "anonymous", rules: [{ role: null, ...OPEN_ROWS }] },
-    ...{ row: false, salary: ALL, secret: NONE },
+    name: "a visitor with a rule for rows",
+    caller: "anonymous",
+    rules: [{ role: null, ...OPEN_ROWS }],
+    row: false,
+    salary: ALL,
+    secret: NONE,
   },
   {
-    ...{ name: "a user with a rule for rows", caller: "user", rules: [OPEN_ROWS] },
-    ...{ row: false, salary: ALL, secret: NONE },
+    name: "a user with a rule for rows",
+    caller: "user",
+    rules: [OPEN_ROWS],
+    row: false,
+    salary: ALL,
+    secret: NONE,
   },
   {
-    ...{ name: "a user with a rule for columns", caller: "user", rules: [FEW_COLUMNS] },
-    ...{ row: true, salary: NONE, secret: NONE },
+    name: "a user with a rule for columns",
+    caller: "user",
+    rules: [FEW_COLUMNS],
+    row: true,
+    salary: NONE,
+    secret: NONE,
   },
   {
-    ...{ name: "a user with a rule for both", caller: "user", rules: [{ ...OPEN_ROWS, ...FEW_COLUMNS }] },
-    ...{ row: false, salary: NONE, secret: NONE },
+    name: "a user with a rule for both",
+    caller: "user",
+    rules: [{ ...OPEN_ROWS, ...FEW_COLUMNS }],
+    row: false,
+    salary: NONE,
+    secret: NONE,
   },
   {
-    ...{ name: "a user who is granted the hidden column", caller: "user" },
+    name: "a user who is granted the hidden column",
+    caller: "user",
     rules: [{ fields: "title,status,team,salary,secret" }],
-    ...{ row: true, salary: ALL, secret: ALL },
+    row: true,
+    salary: ALL,
+    secret: ALL,
   },
   {
     name: "a user with a rule that shows a column in some rows, and one for all rows",
@@ -62,13 +81,20 @@ export const ROLES: readonly Role[] = [
     secret: NONE,
   },
   {
-    ...{ name: "a user with a rule for all columns, beside one for few", caller: "user" },
+    name: "a user with a rule for all columns, beside one for few",
+    caller: "user",
     rules: [{}, { ...FEW_COLUMNS, role: null }],
-    ...{ row: true, salary: ALL, secret: NONE },
+    row: true,
+    salary: ALL,
+    secret: NONE,
   },
   {
-    ...{ name: "a read-only token of a user with a rule for rows", caller: "token", rules: [OPEN_ROWS] },
-    ...{ row: false, salary: { ...ALL, written: false }, secret: NONE },
+    name: "a read-only token of a user with a rule for rows",
+    caller: "token",
+    rules: [OPEN_ROWS],
+    row: false,
+    salary: { ...ALL, written: false },
+    secret: NONE,
   },
   { name: "a root admin", caller: "root", rules: [], row: true, salary: ALL, secret: ALL },
 ];
@@ -121,112 +147,146 @@ const through = (at: Omit<ColumnRoad, "door">): ColumnRoad => ({ ...at, door: "r
 
 export const COLUMN_ROADS: readonly ColumnRoad[] = [
   own({
-    ...{ name: "fields of a list", need: "shown", answersWith: "value" },
+    name: "fields of a list",
+    need: "shown",
+    answersWith: "value",
     ask: (api, column) => api.get("/notes", { fields: column }),
   }),
   own({
-    ...{ name: "fields of a record", need: "shown", answersWith: "value" },
+    name: "fields of a record",
+    need: "shown",
+    answersWith: "value",
     ask: (api, column, _, { seen }) => api.get(`/notes/${seen}`, { fields: column }),
   }),
   own({
-    ...{ name: "fields of a QUERY", need: "shown", answersWith: "value" },
+    name: "fields of a QUERY",
+    need: "shown",
+    answersWith: "value",
     ask: (api, column) => api.send("QUERY", "/notes", json({ fields: column })),
   }),
   own({
-    ...{ name: "fields of an export", need: "shown", answersWith: "value" },
+    name: "fields of an export",
+    need: "shown",
+    answersWith: "value",
     ask: (api, column) =>
       exported(api.get("/notes", { fields: column, format: "ndjson", filter: { status: "open" } })),
   }),
   through({
-    ...{ name: "fields through a relation", need: "shown", answersWith: "value" },
+    name: "fields through a relation",
+    need: "shown",
+    answersWith: "value",
     ask: (api, column) => api.get("/teams", { fields: `notes.${column}` }),
   }),
   through({
-    ...{ name: "deep", need: "shown", answersWith: "value" },
+    name: "deep",
+    need: "shown",
+    answersWith: "value",
     ask: (api, column) => api.get("/teams", { deep: { notes: { fields: column } } }),
   }),
   through({
-    ...{ name: "fields of a write's answer, through relations", need: "shown", writes: true },
+    name: "fields of a write's answer, through relations",
+    need: "shown",
+    writes: true,
     answersWith: "value",
     ask: (api, column, _, { red }) => api.patch(`/teams/${red}`, {}, { fields: `notes.${column}` }),
   }),
   own({
-    ...{ name: "a filter", need: "compared" },
+    name: "a filter",
+    need: "compared",
     ask: (api, column, value) => api.get("/notes", { filter: { [column]: value } }),
   }),
   own({
-    ...{ name: "a filter in brackets", need: "compared" },
+    name: "a filter in brackets",
+    need: "compared",
     ask: (api, column, value) => api.get(`/notes?filter[${column}][_eq]=${value}`),
   }),
   own({
-    ...{ name: "a filter under _not and _or", need: "compared" },
+    name: "a filter under _not and _or",
+    need: "compared",
     ask: (api, column) =>
       api.get("/notes", { filter: { _or: [{ _not: { [column]: { _is_null: true } } }] } }),
   }),
   through({
-    ...{ name: "a filter through a relation", need: "compared" },
+    name: "a filter through a relation",
+    need: "compared",
     ask: (api, column, value) => api.get("/teams", { filter: { notes: { [column]: value } } }),
   }),
   through({
-    ...{ name: "a filter in deep", need: "compared" },
+    name: "a filter in deep",
+    need: "compared",
     ask: (api, column, value) => api.get("/teams", { deep: { notes: { filter: { [column]: value } } } }),
   }),
   own({
-    ...{ name: "sort", need: "compared" },
+    name: "sort",
+    need: "compared",
     ask: (api, column) => api.get("/notes", { sort: `-${column}` }),
   }),
   through({
-    ...{ name: "sort by a to-one relation", need: "compared" },
+    name: "sort by a to-one relation",
+    need: "compared",
     ask: (api, column) => api.get("/remarks", { sort: `note.${column}` }),
   }),
   through({
-    ...{ name: "sort in deep", need: "compared" },
+    name: "sort in deep",
+    need: "compared",
     ask: (api, column) => api.get("/teams", { deep: { notes: { sort: column } } }),
   }),
   through({
-    ...{ name: "sort by the greatest of the children", need: "compared" },
+    name: "sort by the greatest of the children",
+    need: "compared",
     ask: (api, column) => api.get("/teams", { sort: `-_max(notes.${column})` }),
   }),
   own({
-    ...{ name: "aggregate", need: "compared" },
+    name: "aggregate",
+    need: "compared",
     ask: (api, column) => api.get("/notes", { aggregate: { [column]: { max: true } } }),
   }),
   own({
-    ...{ name: "an export's filter", need: "compared" },
+    name: "an export's filter",
+    need: "compared",
     ask: (api, column, value) =>
       exported(api.get("/notes", { filter: { [column]: value }, format: "csv", fields: "id" })),
   }),
   own({
-    ...{ name: "the body of a POST", need: "written" },
+    name: "the body of a POST",
+    need: "written",
     ask: (api, column, value, { red }) => api.post("/notes", { title: "made", team: red, [column]: value }),
   }),
   own({
-    ...{ name: "a line of an import", need: "written" },
+    name: "a line of an import",
+    need: "written",
     ask: (api, column, value) =>
       api.send("POST", "/notes/import?dryRun=true", ndjson({ title: "made", [column]: value })),
   }),
   own({
-    ...{ name: "a PATCH of many", need: "written" },
+    name: "a PATCH of many",
+    need: "written",
     ask: (api, column, value, { seen }) =>
       api.patch("/notes", { [column]: value }, { filter: { id: seen }, dryRun: true }),
   }),
   own({
-    ...{ name: "the filter of a PATCH of many", need: "compared", writes: true },
+    name: "the filter of a PATCH of many",
+    need: "compared",
+    writes: true,
     ask: (api, column, value) =>
       api.patch("/notes", { title: "seen" }, { filter: { [column]: value }, dryRun: true }),
   }),
   own({
-    ...{ name: "the filter of a DELETE of many", need: "compared", writes: true },
+    name: "the filter of a DELETE of many",
+    need: "compared",
+    writes: true,
     ask: (api, column, value) =>
       api.send("DELETE", `/notes${search({ filter: { [column]: value }, dryRun: true })}`),
   }),
   through({
-    ...{ name: "a record inside a body", need: "written" },
+    name: "a record inside a body",
+    need: "written",
     ask: (api, column, value) =>
       api.post("/remarks", { text: "linked", note: { title: "made", status: "open", [column]: value } }),
   }),
   own({
-    ...{ name: "the body of a PATCH", need: "written" },
+    name: "the body of a PATCH",
+    need: "written",
     ask: (api, column, value, { seen }) => api.patch(`/notes/${seen}`, { [column]: value }),
   }),
 ];
@@ -328,25 +388,30 @@ export const ROW_ROADS: readonly RowRoad[] = [
   row({ name: "a PATCH", writes: true, ask: (api, id) => api.patch(`/notes/${id}`, { title: "unseen" }) }),
   row({ name: "a DELETE", writes: true, ask: (api, id) => api.delete(`/notes/${id}`) }),
   row({
-    ...{ name: "a PATCH of many", writes: true },
+    name: "a PATCH of many",
+    writes: true,
     ask: (api, id) => api.patch("/notes", { title: "unseen" }, { filter: { id } }),
     tells: ({ meta }) => meta.matched > 0,
   }),
   row({
-    ...{ name: "a DELETE of many", writes: true },
+    name: "a DELETE of many",
+    writes: true,
     ask: (api, id) => api.send("DELETE", `/notes${search({ filter: { id }, dryRun: true })}`),
     tells: ({ meta }) => meta.matched > 0,
   }),
   related({
-    ...{ name: "a link in a line of an import", writes: true },
+    name: "a link in a line of an import",
+    writes: true,
     ask: (api, id) => api.send("POST", "/remarks/import?dryRun=true", ndjson({ text: "linked", note: id })),
   }),
   related({
-    ...{ name: "a link", writes: true },
+    name: "a link",
+    writes: true,
     ask: (api, id) => api.post("/remarks", { text: "linked", note: id }),
   }),
   related({
-    ...{ name: "a link from the other side", writes: true },
+    name: "a link from the other side",
+    writes: true,
     ask: (api, id, { seen, red }) => api.patch(`/teams/${red}`, { notes: [seen, id] }),
   }),
 ];
@@ -358,19 +423,23 @@ export const DESCRIPTIONS: readonly {
   readonly column: (name: string) => RegExp;
 }[] = [
   {
-    ...{ name: "metadata of the table", ask: (api) => api.get("/metadata/notes") },
+    name: "metadata of the table",
+    ask: (api) => api.get("/metadata/notes"),
     column: (name) => new RegExp(`"name":"${name}"`),
   },
   {
-    ...{ name: "metadata of all tables", ask: (api) => api.get("/metadata") },
+    name: "metadata of all tables",
+    ask: (api) => api.get("/metadata"),
     column: (name) => new RegExp(`"name":"${name}"`),
   },
   {
-    ...{ name: "the OpenAPI document", ask: (api) => api.get("/openapi.json") },
+    name: "the OpenAPI document",
+    ask: (api) => api.get("/openapi.json"),
     column: (name) => new RegExp(`"${name}":`),
   },
   {
-    ...{ name: "types", ask: (api) => api.get("/types.ts") },
+    name: "types",
+    ask: (api) => api.get("/types.ts"),
     column: (name) => new RegExp(`\\b${name}\\??:`),
   },
 ];

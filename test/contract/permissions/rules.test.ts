@@ -131,6 +131,26 @@ describe("rules for reading", () => {
     expect(titles(await ann.get("/notes"))).toEqual(["a", "c"]);
   });
 
+  it("limit rows by the time: a row shows as soon as its time has come", async () => {
+    await makeTable(admin, {
+      name: "posts",
+      columns: [
+        { name: "title", type: "string" },
+        { name: "publishAt", type: "datetime" },
+      ],
+    });
+    await rule({ table: "posts", role: null, filter: { publishAt: { _lte: "$now" } } });
+    const time = Date.now() + 1_500;
+    await admin.post("/posts", [
+      { title: "out", publishAt: new Date(0).toISOString() },
+      { title: "to come", publishAt: new Date(time).toISOString() },
+    ]);
+    const [before, asked] = [titles(await anyone.get("/posts")), Date.now()];
+    if (asked < time) expect(before).toEqual(["out"]);
+    await new Promise((resolve) => setTimeout(resolve, time + 1 - Date.now()));
+    expect(titles(await anyone.get("/posts"))).toEqual(["out", "to come"]);
+  });
+
   it("of several, let a row pass that one of them matches", async () => {
     await rule({ filter: { owner: "$user.id" } });
     await rule({ filter: { team: { name: "blue" } } });
@@ -183,7 +203,9 @@ describe("rules for reading", () => {
     expect(body.meta.aggregate).toEqual({ salary: { sum: 5 } });
     const [described] = (await ann.get("/metadata/notes")).body.data;
     expect(described.columns.find(({ name }: Row) => name === "salary")).toMatchObject({
-      ...{ shown: "always", comparable: true, sortable: true },
+      shown: "always",
+      comparable: true,
+      sortable: true,
     });
     for (const parameters of [{ sort: "-salary" }, { filter: { salary: 3 } }])
       expect(refusal(await anyone.get("/notes", parameters))).toEqual([
@@ -243,6 +265,35 @@ describe("rules for creating", () => {
     expect([refused.status, refused.body.message]).toEqual([400, ["salary: unknown field"]]);
   });
 
+  it("call a field that may be read and not be written by its name", async () => {
+    await rule({ table: "teams" });
+    await rule({ fields: "*,-salary" });
+    for (const action of ["create", "update"]) await rule({ action, fields: "*,-team,-salary" });
+    const [seen] = (await ann.get("/notes", { filter: { title: "a" } })).body.data;
+    expect(seen.team).toEqual({ id: teams.red.id });
+    const wrong = { ...seen, status: 1, owner: annId, salary: 5, secret: "s" };
+    for (const answer of [await ann.patch(`/notes/${seen.id}`, wrong), await ann.post("/notes", wrong)]) {
+      expect([answer.status, answer.body.message.toSorted()]).toEqual([
+        400,
+        [
+          "owner: unknown field",
+          "salary: unknown field",
+          "secret: unknown field",
+          "status: must be one of the column's values (open, done), not 1",
+          "team: you may not write it",
+        ],
+      ]);
+    }
+    const line = await ann.send("POST", "/notes/import", {
+      body: "title,team,salary\r\nx,,1\r\n",
+      headers: { "Content-Type": "text/csv" },
+    });
+    expect(line.body.message).toEqual([
+      "line 1: team: you may not write it",
+      "line 1: salary: unknown field",
+    ]);
+  });
+
   it("set presets, whatever the body says", async () => {
     await rule({});
     await rule({ table: "svc_user", filter: { id: "$user.id" }, fields: "email" });
@@ -263,6 +314,37 @@ describe("rules for creating", () => {
       expect((await ann.post("/notes", { title: "wrong", ...wrong })).status).toBe(403);
     }
     expect((await admin.get("/notes", { filter: { title: "wrong" } })).body.data).toEqual([]);
+  });
+
+  it("judge the record with its id and its times, which are no later than $now", async () => {
+    const judged = async (check: unknown, table = "notes"): Promise<number> => {
+      const { id } = await rule({ table, action: "create", check });
+      const { status } = await ann.post(`/${table}`, table === "notes" ? { title: "new" } : { name: "new" });
+      await admin.delete(`/svc_permission/${id}`);
+      return status;
+    };
+    const future = new Date(Date.now() + 3_600_000).toISOString();
+    for (const table of ["notes", "teams"]) {
+      expect(await judged({ id: { _is_not_null: true } }, table)).toBe(201);
+      expect(await judged({ id: { _is_null: true } }, table)).toBe(403);
+      expect(await judged({ createdAt: { _lte: "$now" }, updatedAt: { _lte: "$now" } }, table)).toBe(201);
+      expect(await judged({ createdAt: { _gt: "$now" } }, table)).toBe(403);
+      expect(await judged({ createdAt: { _lt: future } }, table)).toBe(201);
+    }
+    expect(await judged({ id: { _lte: notes[2].id } })).toBe(403);
+    const { body } = await admin.get("/notes", { filter: { title: "new" } });
+    expect(new Set(body.data.map(({ id }: Row) => id)).size).toBe(3);
+  });
+
+  it("judge each of a list by the id that it gets", async () => {
+    await rule({ action: "create", check: { id: { _neq: notes[2].id + 2 } } });
+    const list = ["first", "second", "third"].map((title) => ({ title }));
+    expect((await ann.post("/notes", list)).status).toBe(403);
+    // Numbers are given once: these are others.
+    expect((await ann.post("/notes", list)).status).toBe(201);
+    expect(
+      titles(await admin.get("/notes", { sort: "id", filter: { title: { _in: ["first", "third"] } } })),
+    ).toEqual(["first", "third"]);
   });
 
   it("of several, let a body pass that one of them allows", async () => {
@@ -378,6 +460,13 @@ describe("rules for changing", () => {
     expect((await ann.patch(`/notes/${notes[0].id}`, { title: "open" })).status).toBe(200);
   });
 
+  it("check the result with the time of its change, which is no later than $now", async () => {
+    const { id } = await rule({ action: "update", check: { updatedAt: { _lte: "$now" } } });
+    expect((await ann.patch(`/notes/${notes[0].id}`, { title: "now" })).status).toBe(200);
+    await admin.patch(`/svc_permission/${id}`, { check: { updatedAt: { _gt: "$now" } } });
+    expect((await ann.patch(`/notes/${notes[0].id}`, { title: "later" })).status).toBe(403);
+  });
+
   it("are one with the change: a record that leaves the rule meanwhile is not changed", async () => {
     await rule({ action: "update", filter: { status: "open" }, fields: "title" });
     for (let round = 0; round < 10; round += 1) {
@@ -404,6 +493,28 @@ describe("rules for changing", () => {
     expect((await take([notes[0].id, notes[1].id])).status).toBe(403);
     expect((await take([notes[0].id, notes[2].id])).status).toBe(200);
     expect((await admin.get(`/notes/${notes[1].id}`)).body.data[0].team.id).toBe(teams.blue.id);
+  });
+});
+
+describe("a preset of the role", () => {
+  it("sets the role of whoever writes, whatever the body says", async () => {
+    await makeTable(admin, {
+      name: "desks",
+      columns: [{ name: "title", type: "string" }],
+      relations: [{ name: "holder", type: "many-to-one", table: "svc_role" }],
+    });
+    const other = (await make(admin, "svc_role", { name: "Desk clerk" })).id;
+    await rule({ table: "desks", action: "create", role: null, presets: { holder: "$role.id" } });
+    for (const [api, title] of [
+      [ann, "ann's"],
+      [anyone, "nobody's"],
+    ] as const)
+      expect((await api.post("/desks", { title, holder: other })).status).toBe(201);
+    const { body } = await admin.get("/desks", { fields: "title,holder", sort: "title" });
+    expect(body.data).toMatchObject([
+      { title: "ann's", holder: { id: role } },
+      { title: "nobody's", holder: null },
+    ]);
   });
 });
 
@@ -619,7 +730,11 @@ describe("user administration by a permitted role", () => {
 describe("a rule that makes no sense", () => {
   it("is refused when it is saved, naming what is wrong", async () => {
     const { status, body } = await admin.post("/svc_permission", {
-      ...{ role, table: "notes", action: "create", filter: { titel: 1 }, fields: "nope" },
+      role,
+      table: "notes",
+      action: "create",
+      filter: { titel: 1 },
+      fields: "nope",
     });
     expect([status, body.message]).toEqual([
       400,
@@ -661,7 +776,8 @@ describe("what a record needs and the caller may not know", () => {
   beforeAll(async () => {
     await makeTable(admin, { name: "hidden_depots", softDelete: true });
     await makeTable(admin, {
-      ...{ name: "parcels", softDelete: true },
+      name: "parcels",
+      softDelete: true,
       columns: [
         { name: "title", type: "string", required: true },
         { name: "weight", type: "int", required: true },
@@ -854,7 +970,10 @@ describe("asking about permissions", () => {
     });
     expect((await explain({ role, table: "notes", action: "read" })).body.data[0].rules).toHaveLength(1);
     const denied = await explain({ role, table: "notes", action: "delete" });
-    expect(denied.body.data[0]).toMatchObject({ allowed: false, rules: [] });
+    expect(denied.body.data[0]).toMatchObject({ allowed: false, rules: [], filter: { id: { _in: [] } } });
+    // In the language of filters, so that it can be tried.
+    const { body } = await admin.get("/notes", { filter: denied.body.data[0].filter });
+    expect(body.data).toEqual([]);
   });
 
   it("is for root admins, and refuses what makes no sense", async () => {

@@ -39,7 +39,8 @@ beforeAll(async () => {
   const admin = await asAdmin(stack);
   const hidden = (name: string, type = "string") => ({ name, type, hidden: true });
   await created(admin, "svc_table", {
-    ...{ name: "authors", idType: "int" },
+    name: "authors",
+    idType: "int",
     columns: [
       { name: "name", type: "string" },
       ...["email", "passwordHash", "role"].map((name) => hidden(name)),
@@ -47,7 +48,8 @@ beforeAll(async () => {
     ],
   });
   await created(admin, "svc_table", {
-    ...{ name: "notes", idType: "int" },
+    name: "notes",
+    idType: "int",
     columns: [
       ...[
         { name: "title", type: "string" },
@@ -59,7 +61,8 @@ beforeAll(async () => {
     relations: [{ name: "author", type: "many-to-one", table: "authors", inverse: "notes" }],
   });
   await created(admin, "svc_table", {
-    ...{ name: "comments", idType: "int" },
+    name: "comments",
+    idType: "int",
     columns: [{ name: "text", type: "string" }, hidden("moderationKey")],
     relations: [{ name: "note", type: "many-to-one", table: "notes", inverse: "comments" }],
   });
@@ -227,7 +230,8 @@ describe("generated sizes", () => {
     ]);
     const body = Buffer.from(JSON.stringify(Object.fromEntries(parameters)));
     const answer = await sendRaw("QUERY", "/api/notes", body, {
-      ...{ Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+      Authorization: `Bearer ${token}`,
+      "Content-Type": "application/json",
     });
     expect(answer.status).toBe(400);
     expectRefusal(answer);

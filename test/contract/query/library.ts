@@ -113,7 +113,10 @@ async function fillLibrary(stack: Stack): Promise<Library> {
   await created(api, "books", books({ Ann, Bob }, { sea, war, love }));
   await created(api, "reviews", reviews({ Bob, Cid }));
   return {
-    ...{ stack, api, authors: { Ann, Bob, Cid, Dora }, tags: { sea, war, love, unused } },
+    stack,
+    api,
+    authors: { Ann, Bob, Cid, Dora },
+    tags: { sea, war, love, unused },
     ...questions(api),
   };
 }
@@ -123,19 +126,51 @@ function books(authors: Record<"Ann" | "Bob", string>, tags: Record<"sea" | "war
   const { sea, war, love } = tags;
   return [
     {
-      ...{ title: "Waves", subtitle: "Of the sea", pages: 100, price: "10.50", sold: "9007199254740993" },
-      ...{ weight: 0.5, inPrint: true, publishedOn: "2020-01-01", status: "printed", formats: ["paper"] },
-      ...{ extra: { shelf: 1 }, draftNote: "check the tides", royalty: "7 %" },
-      ...{ author: authors.Ann, publisher: 1, tags: [sea, love] },
+      title: "Waves",
+      subtitle: "Of the sea",
+      pages: 100,
+      price: "10.50",
+      sold: "9007199254740993",
+      weight: 0.5,
+      inPrint: true,
+      publishedOn: "2020-01-01",
+      status: "printed",
+      formats: ["paper"],
+      extra: { shelf: 1 },
+      draftNote: "check the tides",
+      royalty: "7 %",
+      author: authors.Ann,
+      publisher: 1,
+      tags: [sea, love],
     },
     {
-      ...{ title: "Storms", subtitle: "50% (off)", pages: 200, price: "9.95", sold: "9007199254740992" },
-      ...{ weight: 1.5, inPrint: false, publishedOn: "2021-01-01", status: "lost" },
-      ...{ formats: ["paper", "audio"], author: authors.Ann, publisher: 2, tags: [sea] },
+      title: "Storms",
+      subtitle: "50% (off)",
+      pages: 200,
+      price: "9.95",
+      sold: "9007199254740992",
+      weight: 1.5,
+      inPrint: false,
+      publishedOn: "2021-01-01",
+      status: "lost",
+      formats: ["paper", "audio"],
+      author: authors.Ann,
+      publisher: 2,
+      tags: [sea],
     },
     {
-      ...{ title: "Ashes", pages: 200, price: "100", sold: "-5", inPrint: true, publishedOn: "2019-05-31" },
-      ...{ status: "draft", formats: [], extra: [1, null], author: authors.Bob, publisher: 1, tags: [war] },
+      title: "Ashes",
+      pages: 200,
+      price: "100",
+      sold: "-5",
+      inPrint: true,
+      publishedOn: "2019-05-31",
+      status: "draft",
+      formats: [],
+      extra: [1, null],
+      author: authors.Bob,
+      publisher: 1,
+      tags: [war],
     },
     { title: "Émile", subtitle: "Ein Großes", price: "9.950", author: authors.Bob, publisher: 2 },
     { title: "orphan", subtitle: "", pages: 300, status: "draft", publisher: 1, tags: [love] },
@@ -162,7 +197,8 @@ function questions(api: Api): Pick<Library, "list" | "rows" | "books" | "refusal
     return body.data;
   };
   return {
-    ...{ list, rows },
+    list,
+    rows,
     books: async (filter) => {
       const found = await rows("books", { filter, fields: "id", limit: 0 });
       return found.map(({ id }) => id);

@@ -41,7 +41,8 @@ beforeAll(async () => {
   // Many small questions about the language alone: they go to the data service, which serves the same paths.
   api = await signIn(stack.dataUrl, stack.admin);
   const columns = TYPES.map((type) => ({
-    ...{ name: `the_${type}`, type },
+    name: `the_${type}`,
+    type,
     ...(type.startsWith("enum") ? { options } : {}),
   }));
   await created(api, "svc_table", { name: "samples", idType: "int", columns });

@@ -72,6 +72,22 @@ describe("QUERY and POST with X-HTTP-Method-Override", () => {
     expect(asQuery.headers.get("content-type")).toBe(get.headers.get("content-type"));
   });
 
+  it("refuses what is as long as no address could be, in few words", async () => {
+    for (const parameter of ["fields", "sort", "meta", "limit"]) {
+      const { status, text } = await send(
+        "QUERY",
+        "/books",
+        JSON.stringify({ [parameter]: "a".repeat(900_000) }),
+      );
+      const { message } = JSON.parse(text);
+      expect([status, message]).toEqual([400, `${parameter}: is longer than 8192 characters`]);
+    }
+    for (const body of [{ fields: "a".repeat(8_000) }, { ["a".repeat(900_000)]: 1 }]) {
+      const { status, text } = await send("QUERY", "/books", JSON.stringify(body));
+      expect([status, JSON.parse(text).message.length < 300]).toEqual([400, true]);
+    }
+  });
+
   it("take numbers and lists as JSON too", async () => {
     const { text } = await send(
       "QUERY",
@@ -202,7 +218,7 @@ describe("the address", () => {
       "search=$2b",
       "$where=1",
       "_=1",
-      "Limit=1",
+      "limited=1",
       "a=1&a=2",
       "x[y][]=1",
     ]) {
@@ -225,9 +241,13 @@ describe("the address", () => {
     expect((await send("GET", "/books/?&fields=id&")).text).toBe(plain.text);
   });
 
-  it("does not see a table that is not there", async () => {
+  it.each([
+    ["GET", ""],
+    ["GET", "/1"],
+    ["DELETE", "/1"],
+  ])("does not see a table that is not there: %s /table%s", async (method, member) => {
     for (const path of ["/bookz", "/BOOKS", "/constructor", "/__proto__"]) {
-      const { status, text } = await send("GET", path);
+      const { status, text } = await send(method, path + member);
       expect([path, status, JSON.parse(text).error.code]).toEqual([path, 404, "NOT_FOUND"]);
     }
   });

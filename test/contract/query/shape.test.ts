@@ -33,9 +33,22 @@ const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const TIMES = { createdAt: TIME, updatedAt: TIME };
 
 const waves = () => ({
-  ...{ id: 1, title: "Waves", subtitle: "Of the sea", pages: 100, price: "10.50", sold: "9007199254740993" },
-  ...{ weight: 0.5, inPrint: true, publishedOn: "2020-01-01", status: "printed", formats: ["paper"] },
-  ...{ extra: { shelf: 1 }, royalty: "7 %", author: { id: ann }, publisher: { id: 1 }, ...TIMES },
+  id: 1,
+  title: "Waves",
+  subtitle: "Of the sea",
+  pages: 100,
+  price: "10.50",
+  sold: "9007199254740993",
+  weight: 0.5,
+  inPrint: true,
+  publishedOn: "2020-01-01",
+  status: "printed",
+  formats: ["paper"],
+  extra: { shelf: 1 },
+  royalty: "7 %",
+  author: { id: ann },
+  publisher: { id: 1 },
+  ...TIMES,
 });
 
 async function book(id: number, fields?: string): Promise<unknown> {
@@ -57,9 +70,22 @@ describe("fields", () => {
 
   it("absent: nulls are shown, columns and relations alike", async () => {
     expect(await book(6)).toEqual({
-      ...{ id: 6, title: "Zero 😀", subtitle: null, pages: null, price: null, sold: null, weight: null },
-      ...{ inPrint: null, publishedOn: null, status: null, formats: null, extra: null, royalty: null },
-      ...{ author: null, publisher: { id: 2 }, ...TIMES },
+      id: 6,
+      title: "Zero 😀",
+      subtitle: null,
+      pages: null,
+      price: null,
+      sold: null,
+      weight: null,
+      inPrint: null,
+      publishedOn: null,
+      status: null,
+      formats: null,
+      extra: null,
+      royalty: null,
+      author: null,
+      publisher: { id: 2 },
+      ...TIMES,
     });
   });
 
@@ -89,8 +115,13 @@ describe("fields", () => {
       3,
       () => ({
         author: {
-          ...{ id: bob, name: "Bob", email: null, birthYear: 1980, ...TIMES },
-          ...{ mentor: { id: ann }, profile: { id: 2 } },
+          id: bob,
+          name: "Bob",
+          email: null,
+          birthYear: 1980,
+          ...TIMES,
+          mentor: { id: ann },
+          profile: { id: 2 },
         },
       }),
     ],
@@ -144,7 +175,8 @@ describe("fields", () => {
       2,
       () =>
         expect.objectContaining({
-          ...{ id: 2, title: "Storms" },
+          id: 2,
+          title: "Storms",
           reviews: [
             {
               id: 3,
@@ -184,7 +216,10 @@ describe("fields", () => {
     const { roleFor } = await import("../../support/rules.js");
     const role = await roleFor(api, "reader", TABLES);
     await created(api, "svc_user", {
-      ...{ email: "user@example.com", password: "correct horse battery", name: "U", role },
+      email: "user@example.com",
+      password: "correct horse battery",
+      name: "U",
+      role,
     });
     const { signIn } = await import("../../support/api.js");
     const user = await signIn(`${stack.appUrl}/api`, {
@@ -325,7 +360,8 @@ describe("deep", () => {
       name: "Ann",
       books: [
         {
-          ...{ id: 1, title: "Waves" },
+          id: 1,
+          title: "Waves",
           reviews: [
             { id: 2, stars: 1, critic: { id: Cid, name: "Cid" } },
             { id: 1, stars: 5, critic: { id: Bob, name: "Bob" } },
@@ -336,7 +372,8 @@ describe("deep", () => {
           ],
         },
         {
-          ...{ id: 2, title: "Storms" },
+          id: 2,
+          title: "Storms",
           reviews: [{ id: 3, stars: 3, critic: { id: Cid, name: "Cid" } }],
           tags: [{ id: sea, label: "sea" }],
         },

@@ -35,7 +35,8 @@ beforeAll(async () => {
   await makeTable(admin, {
     name: "things",
     columns: TYPES.map((type) => ({
-      ...{ name: type, type },
+      name: type,
+      type,
       ...(type.startsWith("enum") ? { options: { values: ["red", "green", "blue"] } } : {}),
     })),
   });

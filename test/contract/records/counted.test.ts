@@ -176,7 +176,11 @@ function atOnceEach<Each, Result>(
 
 async function anotherDataService({ mongodbUrl, dataDir, appUrl }: Stack): Promise<RunningService> {
   return startService("@portico/data-service/main", {
-    ...{ APP_URL: appUrl, DATA_SERVICE_PORT: String(await freePort()), DATA_DIR: dataDir },
-    ...{ MONGODB_URL: mongodbUrl, NODE_ENV: "test", DEMO: "off" },
+    APP_URL: appUrl,
+    DATA_SERVICE_PORT: String(await freePort()),
+    DATA_DIR: dataDir,
+    MONGODB_URL: mongodbUrl,
+    NODE_ENV: "test",
+    DEMO: "off",
   });
 }

@@ -27,7 +27,11 @@ beforeAll(async () => {
     { name: "sold", type: "boolean", default: false },
   ];
   const to = (table: string, onDelete: string) => ({
-    ...{ name: "of", type: "many-to-one", table, onDelete, inverse: null },
+    name: "of",
+    type: "many-to-one",
+    table,
+    onDelete,
+    inverse: null,
   });
   await makeTable(admin, { name: "ships", columns });
   await makeTable(admin, { name: "sailors", changes: true, relations: [to("ships", "CASCADE")] });

@@ -67,6 +67,17 @@ describe("a change of many", () => {
     expect((await read(admin, "tasks", id)).title).toBe("one");
   });
 
+  it.each(["dryrun", "dry_run", "dryRuns"])("is refused with %s, meant for dryRun", async (name) => {
+    const refused = { status: 400, body: { message: `${name}: is no parameter; did you mean "dryRun"?` } };
+    const wish = { ...FIRST, [name]: "true" };
+    expect(await remove(admin, wish)).toMatchObject(refused);
+    expect(await change(admin, { done: true }, wish)).toMatchObject(refused);
+    const file = { body: '{"title":"imported"}', headers: { "Content-Type": "application/x-ndjson" } };
+    expect(await admin.send("POST", `/tasks/import?${name}=true`, file)).toMatchObject(refused);
+    expect((await valuesOf(admin, "tasks", "title", {})).length).toBe(30);
+    expect(await valuesOf(admin, "tasks", "done", { done: true })).toEqual([]);
+  });
+
   it("is refused where a name comes twice, of which only one would count: nothing is done", async () => {
     const filter = '{"title":"task 0","title":"task 1"}';
     const refused = { status: 400, body: { message: "filter.title: is given twice; only one would count" } };

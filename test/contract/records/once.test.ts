@@ -1,5 +1,5 @@
 // Idempotency-Key: a create that is sent again does nothing twice, whatever happened to its answer.
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Db, MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
@@ -7,6 +7,7 @@ import { allowAll, roleFor } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { atOnce, make, makeTable, tally } from "./make.js";
 
+const NONE = "0123456789abcdef01234567";
 const ANN = { email: "ann@example.com", password: "ann's password" };
 
 let stack: Stack;
@@ -58,6 +59,15 @@ describe("a create with an Idempotency-Key", () => {
     expect(await count(item)).toBe(1);
   });
 
+  it("keeps nothing by which its body could be guessed", async () => {
+    const [key, item] = [randomUUID(), "secret"];
+    await send(admin, key, { item });
+    const kept = JSON.stringify(await entries().find().toArray());
+    const asked = JSON.stringify(["orders", "", { item }]);
+    for (const form of ["base64url", "base64", "hex"] as const)
+      expect(kept).not.toContain(createHash("sha256").update(asked).digest(form));
+  });
+
   it("that is sent 50 times at once makes one record", async () => {
     const [key, item] = [randomUUID(), "parallel"];
     const answers = await atOnce(50, () => send(admin, key, { item }));
@@ -72,6 +82,39 @@ describe("a create with an Idempotency-Key", () => {
     const first = await send(admin, key, list);
     expect((await send(admin, key, list)).body.data).toEqual(first.body.data);
     expect(await count(item)).toBe(3);
+  });
+
+  it("answers the id of what was deleted since, at the same address", async () => {
+    const [key, listKey, treeKey] = [randomUUID(), randomUUID(), randomUUID()];
+    const first = await send(admin, key, { item: "gone" });
+    const [{ id }] = first.body.data;
+    await admin.delete(`/orders/${id}`);
+    const again = await send(admin, key, { item: "gone" });
+    expect([again.status, again.body.data]).toEqual([201, [{ id }]]);
+    expect(again.headers.get("location")).toBe(first.headers.get("location"));
+    expect(await count("gone")).toBe(0);
+
+    const list = [{ item: "kept" }, { item: "gone" }];
+    const [kept, gone] = (await send(admin, listKey, list)).body.data;
+    await admin.delete(`/orders/${gone.id}`);
+    const answer = await send(admin, listKey, list);
+    expect([answer.status, answer.body.data]).toEqual([201, [kept, { id: gone.id }]]);
+
+    const tree = { item: "brought", shop: { name: "with it" } };
+    const [order] = (await send(admin, treeKey, tree)).body.data;
+    await admin.delete(`/orders/${order.id}`);
+    const repeated = await send(admin, treeKey, tree);
+    expect([repeated.status, repeated.body.data]).toEqual([201, [{ id: order.id }]]);
+  });
+
+  it("answers the id of what its caller may not read any more", async () => {
+    const key = randomUUID();
+    const [{ id }] = (await send(ann, key, { item: "read no more" })).body.data;
+    const rules = await admin.get("/svc_permission", { filter: { table: "orders", action: "read" } });
+    for (const rule of rules.body.data) await admin.patch(`/svc_permission/${rule.id}`, { isEnabled: false });
+    const again = await send(ann, key, { item: "read no more" });
+    for (const rule of rules.body.data) await admin.patch(`/svc_permission/${rule.id}`, { isEnabled: true });
+    expect([again.status, again.body.data]).toEqual([201, [{ id }]]);
   });
 
   it("that came with another body, table or shape before is refused with 409", async () => {
@@ -127,15 +170,22 @@ describe("a create with an Idempotency-Key", () => {
       "multipart/form-data; boundary=x",
       '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\na\r\n--x--\r\n',
     ],
+    [`/svc_table/${NONE}/undo`, "application/json", "{}"],
+    [`/orders/${NONE}/restore`, "application/json", "{}"],
+    ["/svc_permission/explain", "application/json", "{}"],
+    ["/auth/api-tokens", "application/json", '{"name":"ci","expiresAt":"never"}'],
+    ["/auth/keys/rotate", "application/json", "{}"],
   ])("is refused where it would do nothing: POST %s", async (path, type, body) => {
     const headers = { "Content-Type": type, "Idempotency-Key": randomUUID() };
     const answer = await admin.send("POST", path, { body, headers });
     expect([answer.status, answer.body.message]).toEqual([
       400,
-      "Idempotency-Key: is for records in JSON; leave it out here.",
+      "Idempotency-Key: is for new records in JSON; leave it out here.",
     ]);
     expect((await admin.get("/svc_table", { filter: { name: "with_a_key" } })).body.data).toEqual([]);
     expect((await admin.get("/svc_file")).body.data).toEqual([]);
+    expect((await admin.get("/auth/api-tokens")).body.data).toEqual([]);
+    expect((await admin.get("/.well-known/jwks.json")).body.keys).toHaveLength(1);
     expect(await count("imported")).toBe(0);
   });
 
@@ -179,7 +229,8 @@ describe("a create whose process died", () => {
     );
     const table = await admin.get("/svc_table", { filter: { name: "orders" }, fields: "id" });
     await db.collection("_unfinished").insertOne({
-      ...{ instance: DEAD, at: new Date() },
+      instance: DEAD,
+      at: new Date(),
       once: { key: entry._id, owner: entry.owner },
       steps: [{ kind: "made", table: table.body.data[0].id, ids: ids.map((id: string) => new ObjectId(id)) }],
     });

@@ -19,7 +19,9 @@ beforeAll(async () => {
   admin = await asAdmin(stack);
   const name = { name: "name", type: "string" };
   await makeTable(admin, {
-    ...{ name: "authors", idType: "int", columns: [name, { name: "age", type: "int" }] },
+    name: "authors",
+    idType: "int",
+    columns: [name, { name: "age", type: "int" }],
     relations: [{ name: "mentor", type: "many-to-one", table: "authors", inverse: "pupils" }],
   });
   await makeTable(admin, { name: "tags", columns: [name], softDelete: true });
@@ -32,14 +34,17 @@ beforeAll(async () => {
     ],
   });
   await makeTable(admin, {
-    ...{ name: "notes", idType: "int", columns: [name, { name: "stars", type: "int" }] },
+    name: "notes",
+    idType: "int",
+    columns: [name, { name: "stars", type: "int" }],
     relations: [
       { name: "post", type: "many-to-one", table: "posts", inverse: "notes" },
       { name: "by", type: "many-to-one", table: "authors", inverse: "notes" },
     ],
   });
   await makeTable(admin, {
-    ...{ name: "covers", columns: [name] },
+    name: "covers",
+    columns: [name],
     relations: [{ name: "post", type: "one-to-one", table: "posts", inverse: "cover" }],
   });
   await fill();
@@ -70,14 +75,17 @@ async function fill(): Promise<void> {
   const posts = await many(
     "posts",
     Array.from({ length: POSTS }, (_, at) => ({
-      ...{ name: `post ${at}`, author: at % 4 === 3 ? null : 1 + (at % 3) },
+      name: `post ${at}`,
+      author: at % 4 === 3 ? null : 1 + (at % 3),
       tags: tags.map(({ id }) => id).filter((_id, nth) => (at >> nth) % 2 === 1),
     })),
   );
   // One has far more than the others, and newer ones: whoever asks for the newest of all meets them first.
   const notes = posts.flatMap(({ id }, at) =>
     Array.from({ length: at === 0 ? 1_200 : at % 5 }, (_, nth) => ({
-      ...{ name: `note ${at}.${nth}`, post: id, by: 1 + (nth % 3) },
+      name: `note ${at}.${nth}`,
+      post: id,
+      by: 1 + (nth % 3),
       stars: at === 0 ? 1_000 + nth : nth,
     })),
   );
@@ -199,7 +207,9 @@ describe("links that only the database can compare", () => {
       { name: "none", by: null },
     ]);
     const { body: byAuthor } = await admin.get("/authors", {
-      ...{ fields: "name", sort: "id", limit: "3" },
+      fields: "name",
+      sort: "id",
+      limit: "3",
       deep: { notes: { filter, fields: "name" } },
     });
     expect(byAuthor.data.map(({ notes }: Row) => notes.map(({ name }: Row) => name))).toEqual([

@@ -13,7 +13,11 @@ let client: MongoClient;
 
 const name = { name: "name", type: "string" };
 const to = (table: string, onDelete: string, more: object = {}) => ({
-  ...{ name: table.slice(0, -1), type: "many-to-one", table, onDelete, inverse: null },
+  name: table.slice(0, -1),
+  type: "many-to-one",
+  table,
+  onDelete,
+  inverse: null,
   ...more,
 });
 
@@ -28,7 +32,9 @@ beforeAll(async () => {
   await makeTable(admin, { name: "kinds", ...hard });
   await makeTable(admin, { name: "shelfs", ...soft, relations: [to("houses", "CASCADE")] });
   await makeTable(admin, {
-    ...{ name: "books", ...soft, columns: [name, { name: "code", type: "string", unique: true }] },
+    name: "books",
+    ...soft,
+    columns: [name, { name: "code", type: "string", unique: true }],
     relations: [
       inShelf,
       to("kinds", "RESTRICT"),
@@ -36,7 +42,9 @@ beforeAll(async () => {
     ],
   });
   await makeTable(admin, {
-    ...{ name: "leaves", ...soft, changes: true },
+    name: "leaves",
+    ...soft,
+    changes: true,
     relations: [to("books", "CASCADE", { required: true, inverse: "leaves" })],
   });
   await makeTable(admin, { name: "stickers", ...hard, relations: [to("books", "CASCADE")] });
@@ -121,7 +129,8 @@ describe("CASCADE", () => {
     const stickers = (await make(admin, "stickers", { name: "x", book: books })).id;
     const { status, body } = await remove("shelfs", shelfs);
     expect({ status, code: body.error.code, details: body.error.details }).toEqual({
-      ...{ status: 409, code: "CONFLICT" },
+      status: 409,
+      code: "CONFLICT",
       details: { table: "stickers", relation: "book" },
     });
     expect(await living({ shelfs, books, stickers })).toEqual({ shelfs: true, books: true, stickers: true });

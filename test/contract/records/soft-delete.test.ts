@@ -31,7 +31,9 @@ beforeAll(async () => {
   await makeTable(admin, { name: "tags", softDelete: true, columns: [{ name: "name", type: "string" }] });
   await makeTable(admin, {
     name: "posts",
-    ...{ softDelete: true, changes: true, history: true },
+    softDelete: true,
+    changes: true,
+    history: true,
     columns: [
       { name: "title", type: "string" },
       { name: "views", type: "int" },
@@ -47,7 +49,8 @@ beforeAll(async () => {
   await makeTable(admin, { name: "plain", columns: [{ name: "title", type: "string" }] });
   await makeTable(admin, {
     name: "settings",
-    ...{ softDelete: true, singleton: true },
+    softDelete: true,
+    singleton: true,
     columns: [{ name: "title", type: "string" }],
   });
   [editor, reader] = await Promise.all([
@@ -158,12 +161,15 @@ describe("a deleted record is on no road", () => {
   it("lists, counts, aggregates and files do not have it", async () => {
     await makeDeleted("posts", { title: "gone", views: 100 });
     const { body } = await admin.get("/posts", {
-      ...{ fields: "title", meta: "*", filter: { views: { _gte: 0 } } },
+      fields: "title",
+      meta: "*",
+      filter: { views: { _gte: 0 } },
       aggregate: { views: { count: true, sum: true, max: true } },
     });
     expect(body.data).toEqual([{ title: "one" }]);
     expect(body.meta).toEqual({
-      ...{ totalCount: 1, filterCount: 1 },
+      totalCount: 1,
+      filterCount: 1,
       aggregate: { views: { count: 1, sum: 1, max: 1 } },
     });
     const file = await fetch(`${stack.appUrl}/api/posts?format=csv&fields=title`, {
@@ -202,7 +208,8 @@ describe("a deleted record is on no road", () => {
     await make(admin, "authors", { name: "Cid" });
     await drop(`/posts/${child.id}`);
     const { body } = await admin.get("/authors", {
-      ...{ fields: "name,posts.title", sort: "-_count(posts),name" },
+      fields: "name,posts.title",
+      sort: "-_count(posts),name",
       aggregate: { posts: { count: true } },
     });
     expect(body.data).toEqual([
@@ -349,7 +356,8 @@ describe("deleted=with and deleted=only", () => {
     const text = await file.text();
     await admin.delete(`/posts?permanent=true&deleted=with&filter={"id":{"_is_not_null":true}}`);
     const { status } = await admin.send("POST", "/posts/import", {
-      ...{ body: text, headers: { "Content-Type": "application/x-ndjson" } },
+      body: text,
+      headers: { "Content-Type": "application/x-ndjson" },
     });
     expect(status).toBe(200);
     expect(await shown(admin, "only")).toEqual(["gone blue", "gone green", "gone red"]);

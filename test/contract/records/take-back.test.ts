@@ -156,9 +156,13 @@ describe("what a dead process has left", () => {
     await leave(
       { kind: "made", table: await tableId("shelves"), ids: [new ObjectId(shelf)] },
       {
-        ...{ kind: "linked", table: await tableId("items"), field: "boxId", list: false },
+        kind: "linked",
+        table: await tableId("items"),
+        field: "boxId",
+        list: false,
         to: { table: await tableId("shelves"), id: new ObjectId(holder) },
-        ...{ gained: [], lost: [new ObjectId(id)] },
+        gained: [],
+        lost: [new ObjectId(id)],
       },
     );
     await settled(0);

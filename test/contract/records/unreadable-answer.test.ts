@@ -34,6 +34,20 @@ test("a record with a value that no key of ours opens is changed, and answered w
   expect(await notes.countDocuments({ title: "second" })).toBe(1);
 });
 
+test("a list with such a value fails, and names the column and the record", async () => {
+  const { id } = (await root.post("/notes", { title: "lost", pin: "1234" })).body.data[0];
+  const notes = client.db().collection("notes");
+  await notes.updateOne({ title: "lost" }, { $set: { pin: new Binary(Buffer.alloc(60, 1)) } });
+  const filter = { title: "lost" };
+  const { status, body } = await root.get("/notes", { filter });
+  expect([status, body.message, body.error.code]).toEqual([
+    500,
+    `pin: the value of the record ${id} of "notes" can't be decrypted`,
+    "INTERNAL_ERROR",
+  ]);
+  expect((await root.get("/notes", { filter, fields: "-pin" })).status).toBe(200);
+});
+
 test("a change is answered as it is read afterwards, with what another program has stored", async () => {
   const { id } = (await root.post("/notes", { title: "third" })).body.data[0];
   const farAway = { $set: { at: { $add: [new Date(0), Number.MAX_SAFE_INTEGER] } } };

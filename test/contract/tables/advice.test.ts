@@ -82,7 +82,10 @@ describe("advice on indexes", () => {
         ],
         sort: ["-size"],
       },
-      ...{ seen: 2, examined: ROWS, returned: 3, ratio: 80 },
+      seen: 2,
+      examined: ROWS,
+      returned: 3,
+      ratio: 80,
       advice: { index: ["kind", "-size"] },
     });
     expect(first?.sentence).toBe(
@@ -95,7 +98,10 @@ describe("advice on indexes", () => {
     const id = await notes("indexed", { indexes: [["kind", "-size"]] });
     await ask("indexed", { filter: { kind: "k7", size: { _gt: 3 } }, sort: "-size", limit: "3" });
     const explained = await root.get("/indexed", {
-      ...{ filter: { kind: "k7", size: { _gt: 3 } }, sort: "-size", limit: "3", explain: "true" },
+      filter: { kind: "k7", size: { _gt: 3 } },
+      sort: "-size",
+      limit: "3",
+      explain: "true",
     });
     expect(explained.body.data[0].documentsExamined).toBe(3);
     expect(await adviceOn(id)).toEqual([]);
@@ -150,7 +156,8 @@ describe("advice on indexes", () => {
     expect(await adviceOn(remarks)).toMatchObject([
       {
         shape: { filter: [{ field: "person", test: "equality" }], sort: ["-likes"] },
-        ...{ examined: 500, returned: 20 },
+        examined: 500,
+        returned: 20,
         advice: { index: ["person", "-likes"] },
       },
     ]);

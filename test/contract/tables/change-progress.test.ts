@@ -66,8 +66,8 @@ describe("a change that takes longer than its answer waits", () => {
   });
 
   it("that fails says why, and has changed nothing", async () => {
-    const made = await table("failing", [{ a: "1" }, { a: " 1" }]);
-    const columns = columnsWith(made, "a", { type: "int", unique: true });
+    const made = await table("failing", [{ a: "2024-05-31T10:00:00Z" }, { a: "2024-05-31T12:00:00+02:00" }]);
+    const columns = columnsWith(made, "a", { type: "datetime", unique: true });
     expect((await admin.patch(`/svc_table/${made.id}`, { columns })).status).toBe(202);
     const { change, columns: now } = await settled("failing");
     expect([change.state, now]).toEqual(["failed", made.columns]);
@@ -107,12 +107,19 @@ describe("a change that can't be ended", () => {
   it("does not keep the service from starting, and is tried again", async () => {
     await table("served", [{ a: "x" }]);
     const _id = new ObjectId();
-    const broken = { ...{ name: "broken", columns: [{ id: "c1", name: "a" }], relations: [], uniques: [] } };
+    const broken = { name: "broken", columns: [{ id: "c1", name: "a" }], relations: [], uniques: [] };
     const storage = { collection: "broken", fields: {} };
     const changes = client.db().collection("_changes");
     await changes.insertOne({
-      ...{ _id, table: "", removed: [], before: [], undoable: false, undoes: null, at: new Date() },
-      ...{ after: [{ id: new ObjectId().toHexString(), ...broken, storage }], state: "preparing" },
+      _id,
+      table: "",
+      removed: [],
+      before: [],
+      undoable: false,
+      undoes: null,
+      at: new Date(),
+      after: [{ id: new ObjectId().toHexString(), ...broken, storage }],
+      state: "preparing",
     });
     const versions = client.db().collection<{ _id: string }>("_versions");
     const lock = { change: _id, instance: "gone", published: true };

@@ -14,8 +14,13 @@ beforeAll(async () => {
   stack = await startStack();
   admin = await asAdmin(stack);
   second = await startService("@portico/data-service/main", {
-    ...{ APP_URL: stack.appUrl, DATA_DIR: stack.dataDir, MONGODB_URL: stack.mongodbUrl },
-    ...{ DATA_SERVICE_PORT: "0", NODE_ENV: "test", DEMO: "off", LOG_LEVEL: "info" },
+    APP_URL: stack.appUrl,
+    DATA_DIR: stack.dataDir,
+    MONGODB_URL: stack.mongodbUrl,
+    DATA_SERVICE_PORT: "0",
+    NODE_ENV: "test",
+    DEMO: "off",
+    LOG_LEVEL: "info",
   });
   elsewhere = await signIn(second.url, stack.admin);
 });
@@ -190,8 +195,13 @@ describe("an instance that dies in a change", () => {
   it("is not waited for, and another one ends what it has left", async () => {
     const made = await table(Array.from({ length: 1000 }, (_, at) => ({ a: String(at) })));
     const third = await startService("@portico/data-service/main", {
-      ...{ APP_URL: stack.appUrl, DATA_DIR: stack.dataDir, MONGODB_URL: stack.mongodbUrl },
-      ...{ DATA_SERVICE_PORT: "0", NODE_ENV: "test", DEMO: "off", LOG_LEVEL: "info" },
+      APP_URL: stack.appUrl,
+      DATA_DIR: stack.dataDir,
+      MONGODB_URL: stack.mongodbUrl,
+      DATA_SERVICE_PORT: "0",
+      NODE_ENV: "test",
+      DEMO: "off",
+      LOG_LEVEL: "info",
     });
     const doomed = await signIn(third.url, stack.admin);
     const attempt = doomed

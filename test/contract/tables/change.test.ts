@@ -57,7 +57,9 @@ it("a rename is followed by the permission rules, on the instance that makes it 
   const { body } = await apiOf(`${stack.appUrl}/api`).get("/renamed_twice");
   expect(body.data).toEqual([{ id: expect.any(String), wage: "x" }]);
   expect((await admin.get(`/svc_permission/${id}`)).body.data[0]).toMatchObject({
-    ...{ table: "renamed_twice", fields: "id,wage", filter: { wage: { _eq: "x" } } },
+    table: "renamed_twice",
+    fields: "id,wage",
+    filter: { wage: { _eq: "x" } },
   });
 });
 
@@ -68,7 +70,11 @@ describe("a change that would switch permission rules off", () => {
   const rule = (table: string, parts: object): Promise<Row> =>
     make(admin, "svc_permission", { role: null, table, action: "read", ...parts });
   const cost = ({ id, table: name }: Row, why: string) => ({
-    ...{ what: "rule.off", where: `svc_permission/${id}`, rows: 0, examples: [], confirmable: true },
+    what: "rule.off",
+    where: `svc_permission/${id}`,
+    rows: 0,
+    examples: [],
+    confirmable: true,
     why: `the rule to read "${name}" would be switched off, because ${why}`,
   });
 
@@ -162,7 +168,8 @@ describe("a change that would switch permission rules off", () => {
     // Rules are kept for two seconds.
     await new Promise((resolve) => setTimeout(resolve, 2_100));
     expect(await why()).toMatchObject({
-      ...{ id, applies: false },
+      id,
+      applies: false,
       because: expect.stringMatching(new RegExp(`^it no longer fits "${made.name}": filter\\.b`)),
     });
   });
@@ -400,6 +407,42 @@ describe("a change that loses data or may fail is refused with what it would cos
     expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
   });
 
+  it("leaving a column or relation out: the message says that the lists are full sets, and by what to keep it", async () => {
+    const up = { name: "up", type: "many-to-one", table: `t${count + 1}` };
+    const made = await table({ ...TEXT, relations: [up] }, texts("x"));
+    const { id } = (await admin.get(`/${made.name}`)).body.data[0];
+    await admin.patch(`/${made.name}/${id}`, { up: id });
+    const gone = (list: string, what: string, of: string) =>
+      `1 of the records have a ${what} in it, and it would be removed: "${list}" is the full set; send its id ("${of}") in it to keep it`;
+    const { body } = await patch(made.id, { columns: [{ name: "b", type: "int" }], relations: [] });
+    expect(body.message).toEqual([
+      `columns.a: ${gone("columns", "value", made.columns[0].id)}`,
+      `relations.up: ${gone("relations", "link", made.relations[0].id)}`,
+    ]);
+  });
+
+  it("giving a column another name without its id: the message says how to rename it", async () => {
+    const made = await table({ columns: [...TEXT.columns, { name: "n", type: "int" }] }, texts("x"));
+    const [a, n] = made.columns;
+    const messageOf = async (...columns: object[]) => (await patch(made.id, { columns })).body.message;
+    const went = "columns.a: 1 of the records have a value in it, and it would be removed";
+    expect(await messageOf({ id: n.id }, { name: "b", type: "string" })).toEqual([
+      `${went}; if "b" is its new name, send that with its id ("${a.id}")`,
+    ]);
+    const two = [
+      { name: "b", type: "string" },
+      { name: "c", type: "string" },
+    ];
+    expect(await messageOf({ id: n.id }, ...two)).toEqual([
+      expect.stringContaining('"columns" is the full set'),
+    ]);
+    const renamed = await patch(made.id, {
+      columns: [{ id: a.id, name: "b", type: "string" }, { id: n.id }],
+    });
+    expect(renamed.status).toBe(200);
+    expect(await valuesOf(admin, made.name, "b")).toEqual(["x"]);
+  });
+
   it("times that become days, of which the message says what goes", async () => {
     const made = await table({ columns: [{ name: "a", type: "datetime" }] }, texts("2026-05-06T07:08:09Z"));
     const { body } = await patch(made.id, { columns: columnsWith(made, "a", { type: "date" }) });
@@ -447,10 +490,38 @@ describe("a change that loses data or may fail is refused with what it would cos
     const made = await table(TEXT, texts("12", " 7 ", "many", null));
     const columns = columnsWith(made, "a", { type: "int" });
     expectDestructive(await patch(made.id, { columns }), [
-      { what: "column.change", where: "columns.a", rows: 1 },
+      { what: "column.change", where: "columns.a", rows: 2 },
     ]);
     await patchConfirmed(admin, made.id, { columns });
     expect(await valuesOf(admin, made.name, "a")).toEqual([null, null, 7, 12]);
+  });
+
+  it("a type change tells values that become null from those that change, with one of these for the client alone", async () => {
+    const made = await table(TEXT, texts("abc", "07", "5", "x".repeat(50), "", null));
+    const asked = async (changes: object) => {
+      const { body } = await patch(made.id, { columns: columnsWith(made, "a", changes) });
+      return [body.message, body.error.details.changes[0].why];
+    };
+    const why = "have a value that does not fit";
+    expect(await asked({ type: "int" })).toEqual([
+      [`columns.a: 4 of the records ${why} (3 become null, 1 changes)`],
+      `${why} (3 become null, 1 changes: "07" → 7)`,
+    ]);
+    expect((await asked({ type: "int", required: true, default: 1 }))[1]).toBe(
+      `${why} (3 become the default, 1 changes: "07" → 7)`,
+    );
+    expect((await asked({ type: "boolean" }))[1]).toBe(`${why} (5 become null)`);
+    // Of a hidden column no value is shown.
+    expect((await asked({ type: "int", hidden: true }))[1]).toBe(`${why} (3 become null, 1 changes)`);
+  });
+
+  it("a confirmation of a type change goes on being one while the numbers change", async () => {
+    const made = await table(TEXT, texts("abc"));
+    const columns = columnsWith(made, "a", { type: "int" });
+    const { confirmHash } = (await patch(made.id, { columns })).body.error.details;
+    await make(admin, made.name, { a: "def" });
+    const { status } = await admin.patch(`/svc_table/${made.id}`, { columns }, { confirm: confirmHash });
+    expect(status).toBe(200);
   });
 
   it("a type change that keeps a value only in part is one too, and undo has it as it was", async () => {
@@ -540,10 +611,11 @@ describe("a change that loses data or may fail is refused with what it would cos
   });
 
   it("values that become equal by conversion are found, and nothing is changed", async () => {
-    const made = await table({ columns: [{ name: "a", type: "string", unique: true }] }, texts("1", " 1"));
-    const answer = await patch(made.id, { columns: columnsWith(made, "a", { type: "int" }) });
+    const times = ["2024-05-31T10:00:00Z", "2024-05-31T12:00:00+02:00"];
+    const made = await table({ columns: [{ name: "a", type: "string", unique: true }] }, texts(...times));
+    const answer = await patch(made.id, { columns: columnsWith(made, "a", { type: "datetime" }) });
     expect(expectDestructive(answer, [{ where: "a", rows: 2 }]).confirmHash).toBe(null);
-    expect(await valuesOf(admin, made.name, "a")).toEqual([" 1", "1"]);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(times);
     expect((await admin.post(`/${made.name}`, { a: "2" })).status).toBe(201);
     expect((await tableNamed(admin, made.name)).change).toMatchObject({ state: "failed" });
   });
@@ -614,6 +686,27 @@ describe("a confirmation", () => {
 });
 
 describe("refused", () => {
+  it("a change by a table's name, with its id", async () => {
+    const made = await table(TEXT);
+    const byName = "Tables are addressed by their id, not by their name.";
+    for (const [name, message] of [
+      [made.name, `${byName} That of "${made.name}" is ${made.id}.`],
+      ["nothing", byName],
+      ["svc_user", '"svc_user" is a table of Portico itself; it stays as it is.'],
+    ]) {
+      const path = `/svc_table/${name}`;
+      const answers = [
+        await admin.patch(path, {}),
+        await admin.delete(path),
+        await admin.post(`${path}/undo`),
+      ];
+      const told = answers.map(({ status, body }) => [status, body.message]);
+      expect(told).toEqual(answers.map(() => [404, message]));
+    }
+    const refused = await apiOf(`${stack.appUrl}/api`).patch(`/svc_table/${made.name}`, {});
+    expect([refused.status, JSON.stringify(refused.body).includes(made.id)]).toEqual([401, false]);
+  });
+
   const unprocessable = async (id: string, body: object, path: string): Promise<void> => {
     const answer = await patch(id, body);
     expect([answer.status, answer.body.error.code]).toEqual([422, "SCHEMA_ERROR"]);

@@ -36,3 +36,10 @@ export async function patchConfirmed(api: Api, id: string, body: object): Promis
   expect([status, answer.message]).toEqual([200, "Success"]);
   return answer.data[0];
 }
+
+/** Deletes a table that has records the way a client does: asks, then confirms. */
+export async function deleteConfirmed(api: Api, id: string): Promise<void> {
+  const { body } = await api.delete(`/svc_table/${id}`);
+  const confirm = body.error.details.confirmHash;
+  expect((await api.delete(`/svc_table/${id}?confirm=${confirm}`)).status).toBe(200);
+}

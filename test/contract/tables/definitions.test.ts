@@ -295,18 +295,20 @@ describe("svc_table", () => {
     expect(status).toBe(201);
     expect(headers.get("location")).toBe(`/api/svc_table/${table.id}`);
     expect(table).toMatchObject({
-      ...{ name: "poems", description: "short texts", singleton: false, idType: "objectId" },
+      name: "poems",
+      description: "short texts",
+      singleton: false,
+      idType: "objectId",
       columns: [{ id: expect.any(String), name: "title", type: "string", required: true }],
       relations: [
         {
-          ...{
-            id: expect.any(String),
-            name: "poet",
-            type: "many-to-one",
-            table: "authors",
-            inverse: "poems",
-          },
-          ...{ required: false, onDelete: "SET NULL" },
+          id: expect.any(String),
+          name: "poet",
+          type: "many-to-one",
+          table: "authors",
+          inverse: "poems",
+          required: false,
+          onDelete: "SET NULL",
         },
       ],
       uniques: [["title", "poet"]],
@@ -325,8 +327,10 @@ describe("svc_table", () => {
 
   it("is listed, filtered, sorted and counted by the query language", async () => {
     const { body } = await admin.get("/svc_table", {
-      ...{ fields: "name", filter: { name: { _in: ["poems", "authors", "nope"] } } },
-      ...{ sort: "-name", meta: "filterCount" },
+      fields: "name",
+      filter: { name: { _in: ["poems", "authors", "nope"] } },
+      sort: "-name",
+      meta: "filterCount",
     });
     expect(body).toMatchObject({ data: [{ name: "poems" }, { name: "authors" }], meta: { filterCount: 2 } });
   });

@@ -81,7 +81,10 @@ describe("a table with a shardKey", () => {
 
   it("has nothing that is unique but its ids, from the beginning or later", async () => {
     const { status, body } = await admin.post("/svc_table", {
-      ...{ name: "never_made", shardKey: "id", singleton: true, uniques: [["a", "b"]] },
+      name: "never_made",
+      shardKey: "id",
+      singleton: true,
+      uniques: [["a", "b"]],
       columns: [TEXT, { name: "b", type: "string", unique: true }],
       relations: [{ name: "other", type: "one-to-one", table: "spread" }],
     });

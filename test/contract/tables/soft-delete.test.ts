@@ -24,7 +24,9 @@ describe("softDelete", () => {
   it("is refused with every problem beside what it does not go with", async () => {
     await makeBooks("shelves");
     const { status, body } = await admin.post("/svc_table", {
-      ...{ name: "refused", softDelete: true, columns: [{ name: "deletedAt", type: "datetime" }] },
+      name: "refused",
+      softDelete: true,
+      columns: [{ name: "deletedAt", type: "datetime" }],
       relations: [
         { name: "shelf", type: "many-to-one", table: "shelves", inverse: "refused", counted: true },
       ],
@@ -126,7 +128,8 @@ describe("a list of a table with softDelete", () => {
 
   beforeAll(async () => {
     await makeBooks("many", {
-      ...{ softDelete: true, columns: [title, { name: "code", type: "string", unique: true }] },
+      softDelete: true,
+      columns: [title, { name: "code", type: "string", unique: true }],
       indexes: [["title"]],
     });
     const bodies = Array.from({ length: ROWS }, (_, at) => ({ title: `t${at % 20}`, code: `c${at}` }));

@@ -13,8 +13,13 @@ beforeAll(async () => {
   stack = await startStack();
   admin = await asAdmin(stack);
   second = await startService("@portico/data-service/main", {
-    ...{ APP_URL: stack.appUrl, DATA_DIR: stack.dataDir, MONGODB_URL: stack.mongodbUrl },
-    ...{ DATA_SERVICE_PORT: "0", NODE_ENV: "test", DEMO: "off", LOG_LEVEL: "info" },
+    APP_URL: stack.appUrl,
+    DATA_DIR: stack.dataDir,
+    MONGODB_URL: stack.mongodbUrl,
+    DATA_SERVICE_PORT: "0",
+    NODE_ENV: "test",
+    DEMO: "off",
+    LOG_LEVEL: "info",
   });
   elsewhere = await signIn(second.url, stack.admin);
 });
@@ -107,7 +112,9 @@ describe("a second instance on the same database", () => {
     });
     while (!finished) {
       const { body } = await elsewhere.get("/svc_table", {
-        ...{ filter: { name: { _starts_with: "slowly_" } }, fields: "name", limit: "0" },
+        filter: { name: { _starts_with: "slowly_" } },
+        fields: "name",
+        limit: "0",
       });
       for (const { name } of body.data) {
         expect([name, (await elsewhere.get(`/${name}`)).status]).toEqual([name, 200]);
@@ -131,7 +138,9 @@ describe("kill -9 while tables are being made", () => {
       await stack.restartDataService();
 
       const { body } = await admin.get("/svc_table", {
-        ...{ filter: { name: { _starts_with: `doomed_${round}_` } }, fields: "name", limit: "0" },
+        filter: { name: { _starts_with: `doomed_${round}_` } },
+        fields: "name",
+        limit: "0",
       });
       const listed: string[] = body.data.map(({ name }: { name: string }) => name);
       expect(listed).toEqual(expect.arrayContaining(answered));

@@ -1,10 +1,10 @@
-// Contract 6: POST /svc_table/{id}/undo brings back what the last destructive change took away.
+// Contract 6: POST /svc_table/{id}/undo undoes the last change that took something away.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row, valuesOf } from "../records/make.js";
-import { columnsWith, patchConfirmed } from "./change.js";
+import { columnsWith, deleteConfirmed, patchConfirmed } from "./change.js";
 
 let stack: Stack;
 let admin: Api;
@@ -32,11 +32,6 @@ async function table(definition: object, records: readonly object[] = []): Promi
   return made;
 }
 const undo = (id: string) => admin.send("POST", `/svc_table/${id}/undo`);
-const deleteConfirmed = async (id: string): Promise<void> => {
-  const { body } = await admin.delete(`/svc_table/${id}`);
-  const confirm = body.error.details.confirmHash;
-  expect((await admin.delete(`/svc_table/${id}?confirm=${confirm}`)).status).toBe(200);
-};
 const undone = async (id: string): Promise<Row> => {
   const { status, body } = await undo(id);
   expect([status, body.message]).toEqual([200, "Success"]);
@@ -53,6 +48,42 @@ describe("undo", () => {
     expect(await valuesOf(admin, made.name, "a")).toEqual([null, "x"]);
     // A record without a value is there now, so the column is back as an optional one.
     expect(back.columns[0]).toMatchObject({ id: made.columns[0].id, name: "a", required: false });
+  });
+
+  it("brings back columns and relations that went without being asked, because nothing was in them", async () => {
+    const made = await table(
+      {
+        columns: [...TEXT.columns, { name: "b", type: "int", required: true, default: 1, unique: true }],
+        relations: [{ name: "user", type: "many-to-one", table: "svc_user", inverse: null }],
+        uniques: [["a", "user"]],
+      },
+      [],
+    );
+    const [a, b] = made.columns;
+    const patch = async (body: object) =>
+      expect((await admin.patch(`/svc_table/${made.id}`, body)).status).toBe(200);
+    await patch({ columns: [{ id: a.id }] });
+    await patch({ relations: [], uniques: [] });
+    await patch({ description: "harmless" });
+    const once = await undone(made.id);
+    expect([once.relations, once.uniques, once.columns]).toEqual([made.relations, made.uniques, [a]]);
+    const twice = await undone(made.id);
+    expect([twice.columns, twice.description]).toEqual([[a, b], "harmless"]);
+    expect((await undo(made.id)).status).toBe(409);
+    expect(await make(admin, made.name, { a: "x" })).toMatchObject({ a: "x", b: 1 });
+  });
+
+  it("brings a column back that somebody's older list left out, beside the records written since", async () => {
+    const made = await table(TEXT, [{ a: "x" }]);
+    const more = [...made.columns, { name: "b", type: "int" }];
+    const [, b] = (await admin.patch(`/svc_table/${made.id}`, { columns: more })).body.data[0].columns;
+    const renamed = columnsWith(made, "a", { name: "c" });
+    expect((await admin.patch(`/svc_table/${made.id}`, { columns: renamed })).status).toBe(200);
+    await make(admin, made.name, { c: "y" });
+    const back = await undone(made.id);
+    // The other things that this change did are taken back as well.
+    expect(back.columns).toEqual([made.columns[0], b]);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["x", "y"]);
   });
 
   it("brings back what permission rules said of it, unless they were changed since", async () => {
@@ -232,7 +263,7 @@ describe("undo", () => {
         ],
       });
       await make(admin, made.name, { owner: ann.id, keeper: bob.id });
-      if (how === "deleted") await deleteConfirmed(made.id);
+      if (how === "deleted") await deleteConfirmed(admin, made.id);
       else await patchConfirmed(admin, made.id, { relations: [] });
       expect((await admin.delete(`/${people.name}/${ann.id}`)).status).toBe(200);
       const { relations } = await undone(made.id);
@@ -292,7 +323,7 @@ describe("undo", () => {
 
   it("of a relation whose table is gone is 409 and names it, also when another has its name", async () => {
     const { orders, order, lines, line } = await unrelated();
-    await deleteConfirmed(orders.id);
+    await deleteConfirmed(admin, orders.id);
     const next = await makeTable(admin, { name: orders.name, ...TEXT });
     const { status, body } = await undo(lines.id);
     expect([status, body.message]).toEqual([
@@ -310,7 +341,8 @@ describe("undo", () => {
   it("brings a relation of a table to itself back after the table was renamed", async () => {
     count += 1;
     const made = await makeTable(admin, {
-      ...{ name: `t${count}`, ...TEXT },
+      name: `t${count}`,
+      ...TEXT,
       relations: [{ name: "parent", type: "many-to-one", table: `t${count}` }],
     });
     const root = await make(admin, made.name, { a: "root" });
@@ -351,7 +383,7 @@ describe("undo", () => {
       [{ a: "x", owner: ann.id }],
     );
     const before = (await admin.get(`/${made.name}`)).body.data;
-    await deleteConfirmed(made.id);
+    await deleteConfirmed(admin, made.id);
     const back = await undone(made.id);
     const { createdAt: _created, updatedAt: _updated, change: _change, ...definition } = made;
     expect(back).toMatchObject(definition);
@@ -364,7 +396,7 @@ describe("undo", () => {
 
   it("of a deleted table whose name was taken since is 409, and works once the name is free", async () => {
     const made = await table(TEXT, [{ a: "old" }]);
-    await deleteConfirmed(made.id);
+    await deleteConfirmed(admin, made.id);
     const next = await makeTable(admin, { name: made.name, ...TEXT });
     await make(admin, made.name, { a: "new" });
     expect(await valuesOf(admin, made.name, "a")).toEqual(["new"]);
@@ -451,6 +483,7 @@ describe("undo", () => {
     const made = await table(TEXT, [{ a: "x" }]);
     await admin.patch(`/svc_table/${made.id}`, { description: "harmless" });
     expect((await undo(made.id)).status).toBe(409);
+    expect((await undo("0".repeat(24))).status).toBe(404);
     const answer = await admin.get(`/svc_table/${made.id}/undo`);
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
   });

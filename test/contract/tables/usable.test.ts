@@ -160,27 +160,26 @@ describe("a singleton", () => {
 describe("a default", () => {
   it("stands in for what is left out, of every type, and not for null", async () => {
     const defaults = {
-      ...{
-        string: "s",
-        int: 0,
-        bigint: "7",
-        float: 0.5,
-        decimal: "1.10",
-        boolean: false,
-        date: "2024-01-01",
-      },
-      ...{
-        datetime: "2024-01-01T00:00:00.000Z",
-        enum: "b",
-        enumList: ["a"],
-        json: [1, { a: 2 }],
-        uuid: UUID,
-      },
+      string: "s",
+      int: 0,
+      bigint: "7",
+      float: 0.5,
+      decimal: "1.10",
+      boolean: false,
+      date: "2024-01-01",
+
+      datetime: "2024-01-01T00:00:00.000Z",
+      enum: "b",
+      enumList: ["a"],
+      json: [1, { a: 2 }],
+      uuid: UUID,
     };
     await define({
       name: "defaults",
       columns: Object.entries(defaults).map(([type, standard]) => ({
-        ...{ name: `${type}_column`, type, default: standard },
+        name: `${type}_column`,
+        type,
+        default: standard,
         ...(type.startsWith("enum") ? { options: { values: ["a", "b"] } } : {}),
       })),
     });

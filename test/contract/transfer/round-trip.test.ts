@@ -132,3 +132,35 @@ it.each([
   },
   120_000,
 );
+
+it.each(["csv", "ndjson"] as const)("%s: every link of a record, however many it has", async (format) => {
+  const [from, to] = await tables("int", format === "csv" ? 500 : 501);
+  const made = await admin.post(
+    "/owners",
+    Array.from({ length: 25 }, (_, at) => ({ name: `many${at}` })),
+  );
+  const friends = made.body.data.map(({ id }: { id: number }) => id);
+  await make(admin, from, { friends });
+  const file = await root.fetch(`/${from}`, { format, fields: "*,friends" });
+  expect((await root[format](to, file.text)).status).toBe(200);
+  const { body } = await admin.get(`/${to}`, { fields: "id", deep: { friends: { fields: "id", limit: 0 } } });
+  expect(body.data[0].friends).toEqual(friends.map((id: number) => ({ id })));
+  const few = await root.fetch(`/${from}`, {
+    format: "ndjson",
+    fields: "friends",
+    deep: { friends: { limit: 2 } },
+  });
+  expect(JSON.parse(few.text).friends).toHaveLength(2);
+});
+
+it("ids of several kinds, with space around those that are texts", async () => {
+  const [from, to] = await tables("mixed", 502);
+  const ids = [" lead", "tail ", "5", '"5"'];
+  const lines = ids.map((id) => JSON.stringify({ id, string: id })).join("\n");
+  expect((await root.ndjson(from, lines)).status).toBe(200);
+  const file = await root.fetch(`/${from}`, { format: "csv", fields: "id,string" });
+  expect((await root.csv(to, file.text)).status).toBe(200);
+  const { body } = await admin.get(`/${to}`, { fields: "id,string" });
+  const all = body.data.map((each: { id: string; string: string }) => [each.id, each.string]);
+  expect(all.toSorted()).toEqual(ids.map((id) => [id, id]).toSorted());
+});

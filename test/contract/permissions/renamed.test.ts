@@ -1,0 +1,115 @@
+// Contract 7: a rule is never applied to a name that it was not written for, whatever the change of a table has just made
+// of its names, on every instance, and also when the one that makes the change dies in it.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { MongoClient } from "mongodb";
+import { type Api, apiOf, asAdmin } from "../../support/api.js";
+import { type CommandProxy, startCommandProxy } from "../../support/command-proxy.js";
+import { until } from "../../support/process-facts.js";
+import { freshDatabase, type Stack, startStack } from "../../support/stack.js";
+import { make, makeTable, type Row } from "../records/make.js";
+
+/** Longer than an instance believes its tables and rules without asking, and than the dead are waited for. */
+const SETTLED_MS = 3_000;
+
+let proxy: CommandProxy;
+let stack: Stack;
+let twin: Stack;
+let admin: Api;
+let here: Api;
+let there: Api;
+let client: MongoClient;
+
+beforeAll(async () => {
+  const mongodbUrl = freshDatabase();
+  client = await MongoClient.connect(mongodbUrl);
+  twin = await startStack({ mongodbUrl });
+  proxy = await startCommandProxy(mongodbUrl);
+  stack = await startStack({ twinOf: twin, env: { MONGODB_URL: proxy.mongodbUrl } });
+  admin = await asAdmin(twin);
+  [here, there] = [apiOf(stack.dataUrl), apiOf(twin.dataUrl)];
+});
+
+afterAll(async () => {
+  await client?.close();
+  await stack?.stop();
+  await proxy?.close();
+  await twin?.stop();
+});
+
+/** A table of which visitors may see the titles. */
+async function titled(name: string, record: object): Promise<Row> {
+  const columns = ["title", "secret"].map((each) => ({ name: each, type: "string" }));
+  const made = await makeTable(admin, { name, columns });
+  await make(admin, name, record);
+  return made;
+}
+
+const mayRead = (table: string) => make(admin, "svc_permission", { table, action: "read", fields: "title" });
+const swapped = ({ columns }: Row): Row[] =>
+  columns.map((each: Row) => ({ ...each, name: each.name === "title" ? "secret" : "title" }));
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What a visitor is shown of a table on both instances, in all answers while something is done and for a while after it. */
+async function shownWhile(table: string, act: () => Promise<void>): Promise<string[]> {
+  const seen = new Set<string>();
+  let isOver = false;
+  const watch = async (api: Api): Promise<void> => {
+    while (!isOver) {
+      const answer = await api.get(`/${table}`, { fields: "*" }).catch(() => undefined);
+      if (answer?.status === 200)
+        seen.add(JSON.stringify(answer.body.data.map(({ id: _id, ...rest }: Row) => rest)));
+      await wait(10);
+    }
+  };
+  const watching = [here, there].map(watch);
+  await wait(SETTLED_MS);
+  await act();
+  await wait(SETTLED_MS);
+  isOver = true;
+  await Promise.all(watching);
+  return [...seen];
+}
+
+const changed = async (id: string, wish: object): Promise<void> => {
+  expect((await admin.patch(`/svc_table/${id}`, wish)).status).toBe(200);
+};
+
+describe("while names change, a visitor is shown", () => {
+  it("never the column that takes over the name of the one that the rule shows", async () => {
+    const notes = await titled("notes", { title: "open", secret: "SECRET" });
+    await mayRead("notes");
+    const shown = await shownWhile("notes", () => changed(notes.id, { columns: swapped(notes) }));
+    expect(shown.join()).not.toContain("SECRET");
+    expect(shown).toContain('[{"secret":"open"}]');
+  }, 60_000);
+
+  it("never the table that takes over the name of the one that the rule is about", async () => {
+    const news = await titled("news", { title: "open" });
+    const drafts = await titled("drafts", { title: "SECRET" });
+    await mayRead("news");
+    const shown = await shownWhile("news", async () => {
+      await changed(news.id, { name: "archive" });
+      await changed(drafts.id, { name: "news" });
+    });
+    expect(shown.join()).not.toContain("SECRET");
+  }, 60_000);
+
+  it("what the rule shows under its new name at once, when the instance that renames it dies before the rules follow", async () => {
+    const posts = await titled("posts", { title: "open", secret: "SECRET" });
+    await mayRead("posts");
+    const root = await asAdmin(stack);
+    const rule = () => client.db().collection("svc_permission").findOne({ table: "posts" });
+    const shown = await shownWhile("posts", async () => {
+      proxy.decide((command) => {
+        if (!command.includes("svc_permission") || !command.includes("_followed")) return "pass";
+        stack.dataService.process.kill("SIGKILL");
+        return "lost";
+      });
+      await root.patch(`/svc_table/${posts.id}`, { columns: swapped(posts) });
+      proxy.decide(() => "pass");
+      await until(rule, (now) => now?.fields === "secret", 30_000);
+    });
+    expect(shown.join()).not.toContain("SECRET");
+    expect(shown).toContain('[{"secret":"open"}]');
+  }, 90_000);
+});

@@ -1,0 +1,132 @@
+// A delete of which nobody knows whether the database has heard of it: it is judged before it is done, whoever ends it.
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Db, MongoClient } from "mongodb";
+import { type Answer, type Api, asAdmin } from "../../support/api.js";
+import { type CommandProxy, type Fate, startCommandProxy } from "../../support/command-proxy.js";
+import { until } from "../../support/process-facts.js";
+import { freshDatabase, type Stack, startStack } from "../../support/stack.js";
+import { make, makeTable, read } from "./make.js";
+
+let proxy: CommandProxy;
+let stack: Stack;
+let admin: Api;
+let client: MongoClient;
+let db: Db;
+
+beforeAll(async () => {
+  const mongodbUrl = freshDatabase();
+  proxy = await startCommandProxy(mongodbUrl);
+  stack = await startStack({ mongodbUrl: proxy.mongodbUrl });
+  admin = await asAdmin(stack);
+  client = await MongoClient.connect(mongodbUrl);
+  db = client.db();
+  const columns = [{ name: "name", type: "string" }];
+  const of = (onDelete: string) => [{ name: "of", type: "many-to-one", table: "ships", onDelete }];
+  await makeTable(admin, { name: "ships", columns });
+  await makeTable(admin, { name: "sailors", columns, relations: of("CASCADE") });
+});
+
+afterAll(async () => {
+  await client?.close();
+  await stack?.stop();
+  await proxy?.close();
+});
+
+const removeAt = (tag: string, path: string): Promise<Answer> =>
+  admin.send("DELETE", path, { headers: { "If-Match": tag } });
+
+/** As if a minute had passed since the notes of deletes were written; resolves when they are worked off. */
+async function repaired(): Promise<void> {
+  const notes = db.collection("_deletes");
+  await notes.updateMany({}, { $set: { at: new Date(Date.now() - 300_000) } });
+  // What is done is looked at once more later.
+  while ((await notes.countDocuments({ done: false })) > 0)
+    await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+/** The database goes at the first command that `when` is said of, and stays away until nothing can be taken back. */
+function breakAt(fate: Fate, when: (command: string) => boolean): void {
+  let isBroken = false;
+  proxy.decide((command) => {
+    if (isBroken) return "lost";
+    isBroken = when(command);
+    return isBroken ? fate : "pass";
+  });
+}
+
+const isClaim = (command: string): boolean =>
+  command.includes("\u0002update\u0000") && command.includes("_leaving_for");
+
+interface Ship {
+  readonly id: string;
+  readonly path: string;
+  readonly tag: string;
+}
+
+async function ship(): Promise<Ship> {
+  const { id } = await make(admin, "ships", { name: "Hope" });
+  const path = `/ships/${id}`;
+  const { headers } = await admin.get(path);
+  return { id, path, tag: headers.get("etag") ?? "none" };
+}
+
+/** Deletes it while the database breaks off. */
+async function unanswered(
+  { path, tag }: Ship,
+  fate: Fate,
+  when: (command: string) => boolean,
+): Promise<void> {
+  breakAt(fate, when);
+  expect((await removeAt(tag, path)).status).toBe(503);
+  proxy.decide(() => "pass");
+  await until(
+    () => admin.get(path),
+    ({ status }) => status !== 503,
+    30_000,
+  );
+}
+
+describe("a delete with If-Match whose judgement was not heard of", () => {
+  it("is not done later to a record that others have changed since", async () => {
+    const hope = await ship();
+    await make(admin, "sailors", { name: "Ann", of: hope.id });
+    await unanswered(hope, "lost", isClaim);
+    expect((await admin.patch(hope.path, { name: "Faith" })).status).toBe(200);
+    expect((await removeAt(hope.tag, hope.path)).status).toBe(412);
+    await repaired();
+    expect(await read(admin, "ships", hope.id)).toMatchObject({ name: "Faith" });
+    expect((await admin.get("/sailors", { filter: { of: hope.id } })).body.data).toHaveLength(1);
+  }, 120_000);
+
+  it("is not done to one that goes alone either, and lets go of it", async () => {
+    const hope = await ship();
+    await unanswered(hope, "lost", (command) =>
+      command.includes("\u0002delete\u0000\u0006\u0000\u0000\u0000ships"),
+    );
+    expect((await admin.patch(hope.path, { name: "Faith" })).status).toBe(200);
+    await repaired();
+    expect(await read(admin, "ships", hope.id)).toMatchObject({ name: "Faith" });
+  }, 120_000);
+
+  it("lets go of a record that it has marked, and that nobody could change meanwhile", async () => {
+    const hope = await ship();
+    await make(admin, "sailors", { name: "Ann", of: hope.id });
+    await unanswered(hope, "answer lost", isClaim);
+    expect((await admin.patch(hope.path, { name: "Faith" })).status).toBe(503);
+    await repaired();
+    expect((await admin.patch(hope.path, { name: "Faith" })).status).toBe(200);
+  }, 120_000);
+});
+
+describe("a delete that was judged and interrupted after that", () => {
+  it("is ended, with all that goes along", async () => {
+    const hope = await ship();
+    await make(admin, "sailors", { name: "Ann", of: hope.id });
+    await unanswered(hope, "lost", (command) =>
+      command.includes("\u0002delete\u0000\u0008\u0000\u0000\u0000sailors"),
+    );
+    await repaired();
+    expect((await admin.get(hope.path)).status).toBe(404);
+    expect((await admin.get("/sailors", { filter: { of: hope.id } })).body.data).toHaveLength(0);
+  }, 120_000);
+});
