@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Collection, type Document, MongoClient, ObjectId } from "mongodb";
+import type { Row } from "../contract/records/make.js";
+import { columnsWith, expectDestructive, patchConfirmed } from "../contract/tables/change.js";
 import { type Api, signIn } from "../support/api.js";
 import { startEngine, stopEngine } from "../support/engine-of-run.js";
 import { fileOf } from "../support/run-state.js";
@@ -35,8 +37,14 @@ async function schema(words: readonly string[], env: Readonly<Record<string, str
 
 function serve(mongodbUrl: string, file: string): Promise<RunningService> {
   return startService("@portico/data-service/main", {
-    ...{ MONGODB_URL: mongodbUrl, DATA_DIR: directory, DATA_SERVICE_PORT: "0", NODE_ENV: "test" },
-    ...{ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password, LOG_LEVEL: "info", DEMO: "off" },
+    MONGODB_URL: mongodbUrl,
+    DATA_DIR: directory,
+    DATA_SERVICE_PORT: "0",
+    NODE_ENV: "test",
+    ADMIN_EMAIL: ADMIN.email,
+    ADMIN_PASSWORD: ADMIN.password,
+    LOG_LEVEL: "info",
+    DEMO: "off",
     SCHEMA_FILE: file,
   });
 }
@@ -117,8 +125,12 @@ describe("a database of ten collections as other programs leave them", () => {
     ]);
     expect(await data("/devices", { limit: "1" })).toEqual([
       {
-        ...{ id: "0190163d-8694-739b-aea5-000000000001", serial: "9007199254740994", on: true, raw: "AQID" },
-        ...{ createdAt: null, updatedAt: null },
+        id: "0190163d-8694-739b-aea5-000000000001",
+        serial: "9007199254740994",
+        on: true,
+        raw: "AQID",
+        createdAt: null,
+        updatedAt: null,
       },
     ]);
     expect(await data("/orders", { fields: "total,createdAt", limit: "1" })).toEqual([
@@ -289,7 +301,9 @@ describe("a database of ten collections as other programs leave them", () => {
     expect({ ...rest, comments: null }).toEqual({ ...was, comments: null });
     expect(Number(_record_version)).toBe(1);
     expect({ authorId, title: String(title), at: updatedAt instanceof Date }).toEqual({
-      ...{ authorId: undefined, title: "New", at: true },
+      authorId: undefined,
+      title: "New",
+      at: true,
     });
     const order = await client
       .db()
@@ -499,6 +513,110 @@ describe("a database of ten collections as other programs leave them", () => {
       for (const name of theirs) await documents().dropIndex(name);
     });
 
+    describe("with a state and a title that other programs go on writing", () => {
+      const stateValues = ["open", "shut", "never"];
+      let table: Row;
+      const stored = () =>
+        documents()
+          .find({}, { sort: { _id: 1 } })
+          .toArray();
+      const patch = (change: object, query: Readonly<Record<string, string>> = {}) =>
+        admin.patch(`/svc_table/${table.id}`, change, query);
+      beforeEach(async () => {
+        await documents().deleteMany({});
+        await documents().insertMany([
+          { state: "open", title: "one" },
+          { state: "shut", title: "two" },
+          { title: null },
+        ]);
+        const state = { name: "state", type: "enum", options: { values: stateValues } };
+        const made = await byHand({ columns: [state, { name: "title", type: "string" }] });
+        expect([made.status, made.body.message]).toEqual([201, "Success"]);
+        table = made.body.data[0];
+      });
+
+      it.each<[string, string, object]>([
+        ["a column becomes a text", "title", { type: "text" }],
+        ["an enum column becomes a string", "state", { type: "string", options: null }],
+        ["a value that nobody has is no longer one", "state", { options: { values: ["open", "shut"] } }],
+        ["a column becomes required with a default", "title", { required: true, default: "none" }],
+      ])("stays in the fields of the others when %s", async (_what, name, change) => {
+        const { status, body } = await patch({ columns: columnsWith(table, name, change) });
+        expect([status, body.message]).toEqual([200, "Success"]);
+        const [{ id }] = await data("/by_hand", { limit: "1" });
+        expect((await admin.patch(`/by_hand/${id}`, { title: "ours", state: "shut" })).status).toBe(200);
+        expect((await stored())[0]).toMatchObject({ title: "ours", state: "shut" });
+        await documents().updateOne({ title: "ours" }, { $set: { title: "theirs", state: "open" } });
+        expect((await data(`/by_hand/${id}`))[0]).toMatchObject({ title: "theirs", state: "open" });
+      });
+
+      it("gives the default of a column that becomes required to nulls too, and leaves no note of it", async () => {
+        const change = { columns: columnsWith(table, "title", { required: true, default: "none" }) };
+        expect((await patch(change)).status).toBe(200);
+        const [, , third] = await stored();
+        expect(third).toEqual({ _id: expect.anything(), title: "none" });
+      });
+
+      it("asks before it drops a value that documents have, and leaves it there", async () => {
+        const change = { columns: columnsWith(table, "state", { options: { values: ["open"] } }) };
+        const why = expect.stringMatching(/stays as it is$/);
+        const { confirmHash } = expectDestructive(await patch(change), [{ rows: 1, why }]);
+        expect((await patch(change, { confirm: String(confirmHash) })).status).toBe(200);
+        expect(await data("/by_hand", { fields: "state", limit: "2" })).toEqual([
+          { state: "open" },
+          { state: "shut" },
+        ]);
+      });
+
+      it.each<[string, object]>([
+        ["another type", { type: "json" }],
+        ["encryption", { encrypted: true }],
+      ])("says that %s parts the two, and an undo brings them together again", async (_what, different) => {
+        const before = await stored();
+        const change = { columns: columnsWith(table, "title", different) };
+        const why = expect.stringMatching(/go on with the field "title", .* "title_[0-9a-f]{24}"/);
+        const { confirmHash } = expectDestructive(await patch(change), [{ rows: 3, why }]);
+        expect(await stored()).toEqual(before);
+        expect((await patch(change, { confirm: String(confirmHash) })).status).toBe(200);
+        expect(await data("/by_hand", { fields: "title", limit: "2" })).toEqual([
+          { title: "one" },
+          { title: "two" },
+        ]);
+        expect((await admin.post(`/svc_table/${table.id}/undo`)).status).toBe(200);
+        await documents().updateOne({ title: "one" }, { $set: { title: "theirs" } });
+        expect(await data("/by_hand", { fields: "title", limit: "1" })).toEqual([{ title: "theirs" }]);
+      });
+
+      it("finds its values again when a column is removed and added anew", async () => {
+        const [state, title] = table.columns;
+        table = await patchConfirmed(admin, table.id, { columns: [state] });
+        const added = await patch({ columns: [state, { name: "title", type: "string" }] });
+        expect([added.status, added.body.message]).toEqual([200, "Success"]);
+        expect(await data("/by_hand", { fields: "title", limit: "1" })).toEqual([{ title: "one" }]);
+        // Under another name the new column is in the way of the former one.
+        const [, second] = added.body.data[0].columns;
+        const renamed = { columns: [state, { id: second.id, name: "heading" }] };
+        expect((await patch(renamed)).status).toBe(200);
+        const undone = await admin.post(`/svc_table/${table.id}/undo`);
+        expect([undone.status, undone.body.message]).toEqual([
+          409,
+          ['"title" lay in the field that is that of "heading" by now'],
+        ]);
+        expect(title.name).toBe("title");
+      });
+
+      it("refuses a default that would not be unique, and has written it nowhere", async () => {
+        const before = await stored();
+        const code = { name: "code", type: "string", default: "x" };
+        const unique = await patch({ columns: [...table.columns, { ...code, unique: true }] });
+        expectDestructive(unique, [{ where: "columns.code", rows: 3, confirmable: false }]);
+        const pair = { columns: [...table.columns, code], uniques: [["code", "state"]] };
+        await documents().updateMany({}, { $set: { state: "open" } });
+        expectDestructive(await patch(pair), [{ where: "uniques", rows: 3, confirmable: false }]);
+        expect(await stored()).toEqual(before.map((each) => ({ ...each, state: "open" })));
+      });
+    });
+
     it.each<[string, object, number, string]>([
       ["softDelete", { softDelete: true }, 422, "softDelete: "],
       ["a second record of a singleton", { singleton: true }, 422, "singleton: "],
@@ -545,7 +663,9 @@ describe("infer", () => {
     expect(JSON.parse(await readFile(file, "utf8"))).toEqual({
       tables: [
         {
-          ...{ name: "user_profiles", storage: { collection: "userProfiles" }, idType: "int" },
+          name: "user_profiles",
+          storage: { collection: "userProfiles" },
+          idType: "int",
           columns: [{ name: "name", type: "string" }],
         },
       ],
@@ -579,7 +699,9 @@ describe("infer", () => {
     );
     const [events] = JSON.parse(await readFile(file, "utf8")).tables;
     expect(events).toEqual({
-      ...{ name: "events", storage: { collection: "events" }, idType: "mixed" },
+      name: "events",
+      storage: { collection: "events" },
+      idType: "mixed",
       columns: [{ name: "kinds", type: "json" }],
     });
   });
@@ -631,6 +753,32 @@ describe("a schema file that says where data lies", () => {
     const { code, output } = await schema(["diff", file], { MONGODB_URL: url });
     expect({ code, output }).toEqual({ code: 1, output: expect.stringMatching(sentence) });
   });
+});
+
+describe("a schema file that says another place than the data has", () => {
+  it("is refused, and nothing is changed", async () => {
+    const url = freshDatabase();
+    const file = join(directory, "moved.json");
+    const write = (field: string) => {
+      const columns = [{ name: "mail", field, type: "string" }];
+      return writeFile(
+        file,
+        JSON.stringify({ tables: [{ name: "people", storage: { collection: "people" }, columns }] }),
+      );
+    };
+    await write("email");
+    expect(await schema(["apply", file], { MONGODB_URL: url })).toMatchObject({ code: 0, errors: "" });
+    await write("address");
+    const { code, output } = await schema(["apply", file], { MONGODB_URL: url });
+    expect({ code, output }).toEqual({
+      code: 1,
+      output: expect.stringContaining('the data of "mail" lies in the field "email", not "address"'),
+    });
+    await MongoClient.connect(url).then(async (other) => {
+      await other.db().dropDatabase();
+      await other.close();
+    });
+  }, 60_000);
 });
 
 describe("a collection with a validator", () => {
@@ -688,6 +836,19 @@ describe("a collection with a validator", () => {
       expect((await admin.patch(`/${name}/${id}`, { age: 31 })).status).toBe(200);
     },
   );
+
+  it("takes back the defaults of a change that it refuses, and nothing that others have written", async () => {
+    const owner = await MongoClient.connect(url);
+    const validator = { $or: [{ code: { $exists: false } }, { long: { $exists: false } }] };
+    const documents = await owner.db().createCollection<Document>("coded", { validator });
+    await documents.insertMany([{ code: "x" }, { code: null }, {}, { long: "y" }]);
+    const before = await documents.find().toArray();
+    const made = await admin.post("/svc_table", { name: "coded" });
+    const columns = [{ name: "code", type: "string", required: true, default: "x" }];
+    const { status } = await admin.patch(`/svc_table/${made.body.data[0].id}`, { columns });
+    expect([status, await documents.find().toArray()]).toEqual([409, before]);
+    await owner.close();
+  });
 
   it("names the line of an import that the validator refuses, where no record brings others", async () => {
     const lines = [{ age: 1 }, { age: 2 }, { age: 200 }, { age: 3 }].map((each) => JSON.stringify(each));

@@ -31,14 +31,15 @@ export const ids = {
 /** mongoose: timestamps, `__v`, nested documents, references by ObjectId. */
 const authors = times(12, (at) => ({
   _id: ids.author(at),
-  ...{
-    firstName: `Author ${at}`,
-    email: `author${at}@example.com`,
-    roles: at % 2 ? ["editor"] : ["editor", "admin"],
-  },
-  ...{ address: { city: "Graz", geo: { type: "Point", coordinates: [15.4, 47.1] } } },
+
+  firstName: `Author ${at}`,
+  email: `author${at}@example.com`,
+  roles: at % 2 ? ["editor"] : ["editor", "admin"],
+  address: { city: "Graz", geo: { type: "Point", coordinates: [15.4, 47.1] } },
   ...(at === 3 ? { bio: null } : at === 4 ? {} : { bio: `About ${at}` }),
-  ...{ createdAt: day(at), updatedAt: day(at), __v: new Int32(0) },
+  createdAt: day(at),
+  updatedAt: day(at),
+  __v: new Int32(0),
 }));
 
 const blogPosts = times(15, (at) => ({
@@ -66,8 +67,13 @@ const tags = ["red", "green", "blue"].map((_id) => ({ _id, label: _id.toUpperCas
 /** Mongoid: snake case, exact prices. */
 const orders = times(11, (at) => ({
   _id: ids.order(at),
-  ...{ author_id: ids.author(1), number: `A-${at}`, shop: "main", total: Decimal128.fromString(`${at}.90`) },
-  ...{ created_at: day(at), updated_at: day(at), lines: [] },
+  author_id: ids.author(1),
+  number: `A-${at}`,
+  shop: "main",
+  total: Decimal128.fromString(`${at}.90`),
+  created_at: day(at),
+  updated_at: day(at),
+  lines: [],
 }));
 
 /** Directus: numbers as ids. */
@@ -78,26 +84,28 @@ const categories = times(4, (at) => ({
 }));
 const articles = times(10, (at) => ({
   _id: new Int32(at * 10),
-  ...{ id: `article-${at}`, category: new Int32(1 + (at % 4)), status: at % 2 ? "draft" : "published" },
-  ...{ date_created: day(at), date_updated: null, sort: at === 2 ? "last" : new Int32(at) },
+  id: `article-${at}`,
+  category: new Int32(1 + (at % 4)),
+  status: at % 2 ? "draft" : "published",
+  date_created: day(at),
+  date_updated: null,
+  sort: at === 2 ? "last" : new Int32(at),
 }));
 
 const devices = times(3, (at) => ({
   _id: uuid(at),
-  ...{
-    serial: Long.fromString("9007199254740993").add(at),
-    on: at !== 2,
-    raw: new Binary(new Uint8Array([at, 2, 3])),
-  },
+
+  serial: Long.fromString("9007199254740993").add(at),
+  on: at !== 2,
+  raw: new Binary(new Uint8Array([at, 2, 3])),
 }));
 
 const sessions = times(4, (at) => ({
   _id: ids.session(at),
-  ...{
-    device: uuid(1 + (at % 3)),
-    expiresAt: new Date(Date.UTC(2099, 0, at)),
-    token: new Binary(new Uint8Array(16), 3),
-  },
+
+  device: uuid(1 + (at % 3)),
+  expiresAt: new Date(Date.UTC(2099, 0, at)),
+  token: new Binary(new Uint8Array(16), 3),
 }));
 
 /** Ids of every kind in one collection, values of every kind in one field. */
@@ -117,28 +125,26 @@ const settings: Document[] = [
 /** Parse: pointers as text, its own names for times. */
 const comments = times(10, (at) => ({
   _id: `cmt${String(at).padStart(7, "0")}`,
-  ...{
-    _p_author: `authors$${ids.author(1).toHexString()}`,
-    text: "x".repeat(at * 40),
-    _acl: { "*": { r: true } },
-  },
-  ...{ _created_at: day(at), _updated_at: day(at) },
+
+  _p_author: `authors$${ids.author(1).toHexString()}`,
+  text: "x".repeat(at * 40),
+  _acl: { "*": { r: true } },
+  _created_at: day(at),
+  _updated_at: day(at),
 }));
 
 /** The ten collections. */
 export const COLLECTIONS: Readonly<Record<string, readonly Document[]>> = {
-  ...{
-    authors,
-    blogPosts,
-    tags,
-    orders,
-    categories,
-    articles,
-    devices,
-    sessions,
-    settings,
-    Comment: comments,
-  },
+  authors,
+  blogPosts,
+  tags,
+  orders,
+  categories,
+  articles,
+  devices,
+  sessions,
+  settings,
+  Comment: comments,
 };
 
 /** Fills an empty database. */

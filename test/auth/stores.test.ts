@@ -2,10 +2,9 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { makeAccessTokens } from "@portico/data-service/auth/access-token";
-import { memoryAudit, openThrottle } from "@portico/data-service/auth/auth-fixture";
+import { makeKeyRing, memoryAudit, openThrottle } from "@portico/data-service/auth/auth-fixture";
 import { ensureFirstAdmin } from "@portico/data-service/auth/first-admin";
 import { issueSession } from "@portico/data-service/auth/issue-session";
-import { makeKeyRing } from "@portico/data-service/auth/keys";
 import { logIn } from "@portico/data-service/auth/log-in";
 import { logOut } from "@portico/data-service/auth/log-out";
 import { makePasswordHasher } from "@portico/data-service/auth/password-hasher";
@@ -353,7 +352,7 @@ describe("a session whose password was changed", () => {
 describe("the first admin on the stores", () => {
   it("is one, and its password is said once, however many instances start", async () => {
     const wanted = { email: "admin@example.com", password: undefined };
-    const all = await parallel(10, () => ensureFirstAdmin(deps(), wanted));
+    const all = await parallel(10, () => ensureFirstAdmin({ ...deps(), report: () => {} }, wanted));
     const said = all.flatMap((each) => (each.status === "fulfilled" && each.value ? [each.value] : []));
     expect(all.map(({ status }) => status)).toEqual(Array(10).fill("fulfilled"));
     expect(said).toHaveLength(1);
@@ -365,7 +364,27 @@ describe("the first admin on the stores", () => {
 
   it("is one even if the instances were given different addresses", async () => {
     const emails = ["a@example.com", "b@example.com", "c@example.com"];
-    await Promise.all(emails.map((email) => ensureFirstAdmin(deps(), { email, password: "given-password" })));
+    await Promise.all(
+      emails.map((email) =>
+        ensureFirstAdmin({ ...deps(), report: () => {} }, { email, password: "given-password" }),
+      ),
+    );
     expect(await userCollection(db, PREFIX).countDocuments({ isRootAdmin: true })).toBe(1);
+  });
+
+  it("is a new one when the former is switched off, once, however many instances start", async () => {
+    const start = (email: string) =>
+      ensureFirstAdmin({ ...deps(), report: () => {} }, { email, password: "given-password" });
+    await start("former@example.com");
+    await userCollection(db, PREFIX).updateOne(
+      { email: "former@example.com" },
+      { $set: { isActive: false } },
+    );
+    await parallel(10, () => start("later@example.com"));
+    const admins = await userCollection(db, PREFIX).find({ isRootAdmin: true }).toArray();
+    expect(admins.map(({ email, isActive }) => [email, isActive])).toEqual([
+      ["former@example.com", false],
+      ["later@example.com", true],
+    ]);
   });
 });

@@ -27,9 +27,14 @@ async function startExample(name: "spa" | "ssr"): Promise<Example> {
   const child: ChildProcess = spawn(process.execPath, ["examples/start.mjs", name], {
     cwd: projectRoot,
     env: {
-      ...{ PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir },
-      ...{ PORT: String(port), DATA_SERVICE_PORT: String(dataPort), SSR_PORT: String(ssrPort) },
-      ...{ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password },
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      DATA_DIR: dataDir,
+      PORT: String(port),
+      DATA_SERVICE_PORT: String(dataPort),
+      SSR_PORT: String(ssrPort),
+      ADMIN_EMAIL: ADMIN.email,
+      ADMIN_PASSWORD: ADMIN.password,
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -45,7 +50,8 @@ async function startExample(name: "spa" | "ssr"): Promise<Example> {
     ended.then(() => reject(new Error(output.text)));
   });
   return {
-    ...{ appUrl: `http://localhost:${port}`, ssrUrl: `http://chat.localhost:${ssrPort}` },
+    appUrl: `http://localhost:${port}`,
+    ssrUrl: `http://chat.localhost:${ssrPort}`,
     async stop() {
       child.kill("SIGTERM");
       await ended;

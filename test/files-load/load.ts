@@ -24,7 +24,8 @@ function frame(): [head: Buffer, end: Buffer] {
 /** Begins a request for an upload; its body is to be written. */
 export function openUpload({ appUrl, headers }: Target) {
   return httpRequest(`${appUrl}/api/svc_file?fields=id`, {
-    ...{ method: "POST", agent: false },
+    method: "POST",
+    agent: false,
     headers: { ...headers, "Content-Type": MULTIPART, "Transfer-Encoding": "chunked" },
   });
 }

@@ -158,7 +158,8 @@ describe("over two instances that are killed in turns", () => {
     const admin = await asAdmin(one);
     const { status } = await admin.post("/svc_table", {
       name: "things",
-      ...{ changes: true, history: true },
+      changes: true,
+      history: true,
       columns: [
         { name: "group", type: "int" },
         { name: "n", type: "int" },
@@ -314,7 +315,8 @@ describe("on an engine that dies with its service", () => {
     const admin = await asAdmin(stack);
     await admin.post("/svc_table", {
       name: "things",
-      ...{ changes: true, history: true },
+      changes: true,
+      history: true,
       columns: [
         { name: "group", type: "int" },
         { name: "n", type: "int" },

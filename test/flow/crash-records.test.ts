@@ -160,7 +160,8 @@ describe("kill -9 of one of two instances", () => {
     expect({ seed: SEED, problems: problems.flat() }).toEqual({ seed: SEED, problems: [] });
     const now = await presentIn(db);
     expect({ seed: SEED, untrue: writers.flatMap((writer) => writer.check(now)) }).toEqual({
-      ...{ seed: SEED, untrue: [] },
+      seed: SEED,
+      untrue: [],
     });
   }, 180_000);
 });

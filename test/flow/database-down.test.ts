@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, apiOf, asAdmin } from "../support/api.js";
+import { type EventSource, openEvents } from "../support/event-source.js";
 import { fileOf } from "../support/run-state.js";
 import { type Stack, startStack } from "../support/stack.js";
 
@@ -15,6 +16,7 @@ let engine: ChildProcess;
 let stack: Stack;
 let admin: Api;
 let refreshToken: string;
+let followed: EventSource;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "portico-down-"));
@@ -26,9 +28,15 @@ beforeAll(async () => {
   const [line] = await once(createInterface(child.stdout), "line");
   stack = await startStack({ mongodbUrl: (JSON.parse(String(line)) as { uri: string }).uri });
   admin = await asAdmin(stack);
-  await admin.post("/svc_table", { name: "notes", columns: [{ name: "text", type: "string" }] });
+  await admin.post("/svc_table", {
+    name: "notes",
+    changes: true,
+    columns: [{ name: "text", type: "string" }],
+  });
   const login = await apiOf(`${stack.appUrl}/api`).post("/auth/login", stack.admin);
   refreshToken = login.body.refreshToken;
+  const authorization = `Bearer ${login.body.accessToken}`;
+  followed = await openEvents(`${stack.appUrl}/api/notes/changes`, { Authorization: authorization });
   engine.kill("SIGKILL");
   await once(engine, "exit");
 });
@@ -76,6 +84,14 @@ describe("without a database", () => {
     expect([response.status, await response.text()]).toEqual([
       200,
       expect.stringMatching(/^portico_live_sessions NaN$/im),
+    ]);
+  });
+
+  it("a stream of changes ends, and says that it is for coming back", async () => {
+    await followed.ended();
+    expect(followed.told.map(({ event, data }) => [event, data])).toEqual([
+      ["ready", {}],
+      ["end", { reason: "unavailable" }],
     ]);
   });
 

@@ -1,4 +1,4 @@
-// Contract 7: the first start makes one root admin, however it is started and however many start at once.
+// Contract 6: the first start makes one root admin, however it is started and however many start at once.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -29,7 +29,11 @@ afterEach(async () => {
 });
 
 const settings = (more: Readonly<Record<string, string>> = {}) => ({
-  ...{ DATA_DIR: directory, MONGODB_URL: mongodbUrl, DATA_SERVICE_PORT: "0", NODE_ENV: "test", DEMO: "off" },
+  DATA_DIR: directory,
+  MONGODB_URL: mongodbUrl,
+  DATA_SERVICE_PORT: "0",
+  NODE_ENV: "test",
+  DEMO: "off",
   ...more,
 });
 

@@ -5,7 +5,7 @@ import { allowAll } from "../support/rules.js";
 import { type Stack, startStack } from "../support/stack.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };
-const SYSTEM_TABLES = ["svc_table", "svc_role", "svc_user", "svc_permission"];
+const SYSTEM_TABLES = ["svc_table", "svc_role", "svc_user", "svc_permission", "svc_route_handler"];
 
 let stack: Stack;
 let admin: Api;
@@ -25,6 +25,7 @@ beforeAll(async () => {
     columns: [{ name: "text", type: "string" }],
     relations: [{ name: "author", type: "many-to-one", table: "svc_user", inverse: "notes" }],
   });
+  await admin.post("/svc_table", { name: "drawers", columns: [{ name: "text", type: "string" }] });
   await allowAll(admin, ["notes"], role);
   ann = await signIn(`${stack.appUrl}/api`, ANN);
   anyone = apiOf(`${stack.appUrl}/api`);
@@ -97,6 +98,21 @@ describe("a signed-in user", () => {
   });
 });
 
+describe("a signed-in user without a rule", () => {
+  it("is refused before the query or body is judged", async () => {
+    expect((await ann.get("/drawers", { fields: "nope" })).status).toBe(403);
+    expect((await ann.post("/drawers", { nope: 1 })).status).toBe(403);
+    expect((await ann.patch("/drawers", { nope: 1 })).status).toBe(403);
+    expect((await ann.delete("/drawers")).status).toBe(403);
+  });
+
+  it("hears of a table that is not there, as everybody does", async () => {
+    for (const api of [ann, anyone])
+      for (const answer of [await api.get("/nope"), await api.patch("/nope", {}), await api.delete("/nope")])
+        expect(answer.status).toBe(404);
+  });
+});
+
 describe("root", () => {
   it.each(["/notes", ...SYSTEM_TABLES.map((table) => `/${table}`)])("lists %s", async (path) => {
     expect((await admin.get(path)).status).toBe(200);
@@ -146,6 +162,8 @@ describe("an anonymous caller", () => {
   it("is refused before its query or body is judged", async () => {
     expect((await anyone.get("/notes", { fields: "nope" })).status).toBe(401);
     expect((await anyone.post("/notes", { nope: 1 })).status).toBe(401);
+    expect((await anyone.patch("/notes", { nope: 1 })).status).toBe(401);
+    expect((await anyone.delete("/notes")).status).toBe(401);
   });
 
   it("reads the public keys and the providers", async () => {

@@ -48,8 +48,15 @@ afterEach(async () => {
 });
 
 const env = () => ({
-  ...{ MONGODB_URL: mongodbUrl, DATA_DIR: directory, DATA_SERVICE_PORT: "0", NODE_ENV: "test", DEMO: "off" },
-  ...{ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password, LOG_LEVEL: "info", SCHEMA_FILE: file },
+  MONGODB_URL: mongodbUrl,
+  DATA_DIR: directory,
+  DATA_SERVICE_PORT: "0",
+  NODE_ENV: "test",
+  DEMO: "off",
+  ADMIN_EMAIL: ADMIN.email,
+  ADMIN_PASSWORD: ADMIN.password,
+  LOG_LEVEL: "info",
+  SCHEMA_FILE: file,
 });
 const write = (tables: unknown): Promise<void> => writeFile(file, JSON.stringify({ tables }));
 
@@ -58,6 +65,13 @@ async function start(): Promise<RunningService> {
   running.push(service);
   return service;
 }
+
+/** Starts in vain. @returns what the service says */
+const refused = (): Promise<string> =>
+  start().then(
+    () => "started",
+    (error: Error) => error.message,
+  );
 
 /** Starts, looks, and stops again. */
 async function startAnd<Result>(look: (admin: Api) => Promise<Result>): Promise<Result> {
@@ -126,7 +140,8 @@ describe("SCHEMA_FILE", () => {
       const file: Record<string, object> = {
         articles: { id, name: "articles", columns },
         posts: {
-          ...{ name: "posts", columns: [{ name: "text", type: "text" }] },
+          name: "posts",
+          columns: [{ name: "text", type: "text" }],
           relations: [{ name: "article", type: "many-to-one", table: "articles" }],
         },
       };
@@ -156,15 +171,31 @@ describe("SCHEMA_FILE", () => {
       { ...books, columns: [{ name: "title", type: "int", required: true }] },
       { ...authors, columns: [{ name: "born", type: "date" }] },
     ]);
-    const refusal = await start().then(
-      () => "started",
-      (error: Error) => error.message,
+    const refusal = await refused();
+    // The title can't be lost, so that no confirmation helps; and nothing looks like a new name.
+    expect(refusal).toMatch(
+      /SCHEMA_FILE can't be applied to the tables that are there\. Change the file\.$/m,
     );
-    expect(refusal).toMatch(/SCHEMA_FILE can't be applied/);
     expect(refusal).toMatch(/^books: columns\.title: 1 of the records/m);
     expect(refusal).toMatch(/^authors: columns\.name: 1 of the records have a value in it/m);
     await write(LIBRARY);
     expect(await startAnd(tables)).toEqual(before);
+  }, 60_000);
+
+  it("names the file in the command that applies it all the same, and says how to rename", async () => {
+    await write(LIBRARY);
+    await startAnd((admin) => admin.post("/authors", { name: "Ann" }));
+    const [books, authors] = LIBRARY;
+    file = join(directory, "other tables.json");
+    await write([books, { ...authors, columns: [{ name: "called", type: "string" }] }]);
+    const refusal = await refused();
+    expect(refusal).toContain(`or apply it once with: npm run schema -- apply '${file}' --confirm (`);
+    expect(refusal).toContain("npm run schema -- pull current.json writes the tables with their ids.");
+    expect(refusal).toMatch(
+      /^authors: columns\.name: .* if "called" is its new name, send that with its id/m,
+    );
+    await write([books, { ...authors, columns: [] }]);
+    expect(await refused()).not.toContain("pull current.json");
   }, 60_000);
 
   it.each([
@@ -230,12 +261,15 @@ describe("npm run schema", () => {
     const service = await start();
     const admin = await signIn(service.url, ADMIN);
     await admin.post("/authors", { name: "Ann" });
+    const { data } = (await admin.get("/svc_table", { filter: { name: "authors" } })).body;
+    const nameId: string = data[0].columns[0].id;
     const [books, authors] = LIBRARY;
     await write([books, { ...authors, columns: [] }]);
     const refused = await command("apply", file);
     expect([refused.code, refused.output]).toEqual([
       1,
-      "authors: column.remove columns.name\nauthors: LOSES columns.name: 1 of the records have a value in it, and it would be removed\n",
+      "authors: column.remove columns.name\nauthors: LOSES columns.name: 1 of the records have a value in it, and it would be removed: " +
+        `"columns" is the full set; send its id ("${nameId}") in it to keep it\n`,
     ]);
     expect(refused.errors).toMatch(
       /^Nothing was applied: with --confirm what is marked LOSES is done as well\.$/m,

@@ -59,8 +59,16 @@ async function interruptSoftDelete(db: Db): Promise<void> {
     Object.entries({ id, ...definition }).filter(([name]) => !times.includes(name)),
   );
   await db.collection("_changes").insertOne({
-    ...{ _id: change, table: id, before: [before], after: [{ ...before, softDelete: true }] },
-    ...{ targets: {}, removed: [], undoable: false, undoes: null, at: new Date(), state: "preparing" },
+    _id: change,
+    table: id,
+    before: [before],
+    after: [{ ...before, softDelete: true }],
+    targets: {},
+    removed: [],
+    undoable: false,
+    undoes: null,
+    at: new Date(),
+    state: "preparing",
   });
   const held = { lock: { change, instance: "gone" }, changing: [id] };
   const versions = db.collection<{ _id: string }>("_versions");

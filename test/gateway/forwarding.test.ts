@@ -190,7 +190,10 @@ describe("CORS", () => {
     const listed = await preflight(OTHER_ORIGIN);
     expect(listed.status).toBe(204);
     expect(listed.headers.get("access-control-allow-methods")).toContain("PATCH");
-    expect((await preflight("https://evil.com")).headers.get("access-control-allow-methods")).toBeNull();
+    expect(listed.headers.get("access-control-max-age")).toBe("600");
+    const foreign = await preflight("https://evil.com");
+    for (const name of ["allow-methods", "max-age"])
+      expect(foreign.headers.get(`access-control-${name}`)).toBeNull();
     expect(rig.upstream.heads).toEqual([]);
   });
 });
@@ -301,6 +304,19 @@ describe("body size", () => {
     expect((await post("x".repeat(100_000), "/api/svc_file", type)).status).toBe(200);
     expect((await post("x".repeat(100_000), "/api/posts", type)).status).toBe(413);
     expect((await post("x".repeat(100_000), "/api/svc_file")).status).toBe(413);
+  });
+
+  it("over the upload limit is refused by the name of what the setting allows", async () => {
+    const small = await startRig({ UPLOAD_MAX_BYTES: "2048" });
+    const headers = { "Content-Type": "multipart/form-data; boundary=x" };
+    for (const body of ["x".repeat(70_000), chunked(70_000)]) {
+      const response = await small.call("/api/svc_file", { method: "POST", body, headers, duplex: "half" });
+      expect([response.status, (await readError(response)).message]).toEqual([
+        413,
+        "file: must have at most 2048 bytes, and the rest of the body 65536",
+      ]);
+    }
+    await small.stop();
   });
 });
 

@@ -97,6 +97,19 @@ describe("POST /api/login", () => {
     expect(logout?.body.toString()).toBe('{"refreshToken":"svc_rt_planted"}');
   });
 
+  it.each([401, 500])("succeeds although the former session can't be ended (%i)", async (status) => {
+    rig.upstream.on("POST /auth/logout", (_arrived, response) => response.writeHead(status).end("{}"));
+    const response = await logIn({ Cookie: cookies({ refreshToken: "svc_rt_former" }) });
+    expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);
+  });
+
+  it("that is refused leaves the former session alone", async () => {
+    rig.upstream.on("POST /auth/login", refusal(401, "INVALID_CREDENTIALS", "Wrong."));
+    expect((await logIn({ Cookie: cookies({ refreshToken: "svc_rt_former" }) })).status).toBe(401);
+    rig.upstream.on("POST /auth/login", grants(accessToken({ origin: APP_URL }), "svc_rt_new"));
+    expect(rig.upstream.arrived.map(({ url }) => url)).toEqual(["/auth/login"]);
+  });
+
   it.each([
     ["a foreign site", { "Sec-Fetch-Site": "cross-site", Origin: "https://evil.com" }],
     ["a sibling site", { "Sec-Fetch-Site": "same-site" }],
@@ -320,6 +333,9 @@ describe("POST /api/logout", () => {
     const Cookie = cookies({ accessToken: accessToken({ origin: APP_URL }), refreshToken: "svc_rt_1" });
     const response = await logOut({ Cookie, Origin: OTHER_ORIGIN });
     expect(response.status).toBe(403);
+    expect((await readError(response)).message).toBe(
+      `Requests from the origin ${OTHER_ORIGIN} are refused here; this session was begun on ${APP_URL}.`,
+    );
     expect(rig.upstream.arrived).toEqual([]);
     expect(response.headers.getSetCookie()).toEqual([]);
   });

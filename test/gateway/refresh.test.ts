@@ -267,9 +267,11 @@ describe("a request whose answer waits for a file, with an access cookie about t
   ];
   const send = (method: string, path: string, type: string): Promise<Response> =>
     rig.call(path, {
-      ...{ method, body: "a file" },
+      method,
+      body: "a file",
       headers: {
-        ...{ "Content-Type": type, Origin: APP_URL },
+        "Content-Type": type,
+        Origin: APP_URL,
         Cookie: cookies({ accessToken: accessToken({ expiresIn: -5 }), refreshToken: "svc_rt_1" }),
       },
     });

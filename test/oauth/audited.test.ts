@@ -54,7 +54,8 @@ async function signedIn(): Promise<string> {
 
 async function link(): Promise<string> {
   const answer = await browser.go(`${api}/auth/google/link`, {
-    ...{ method: "POST", headers: { ...JSON_TYPE, ...ownPage() } },
+    method: "POST",
+    headers: { ...JSON_TYPE, ...ownPage() },
     body: JSON.stringify({ redirect: `${system.stack.appUrl}/settings` }),
   });
   return (await browser.travel(JSON.parse(answer.text).url)).end;

@@ -28,7 +28,11 @@ const submit = (page: URL, fields: Record<string, string>, headers: Record<strin
     headers: { "Content-Type": "application/x-www-form-urlencoded", ...headers },
     body: new URLSearchParams({
       ...Object.fromEntries(page.searchParams),
-      ...{ email: "ann@example.com", name: "Ann", verified: "on", answer: "allow", ...fields },
+      email: "ann@example.com",
+      name: "Ann",
+      verified: "on",
+      answer: "allow",
+      ...fields,
     }).toString(),
   });
 

@@ -39,6 +39,31 @@ const me = async (origin: string, base = `${system.stack.appUrl}/api`) => {
   return answer.body.data?.[0];
 };
 
+describe("a root admin", () => {
+  const asRoot = () => become(system.providers, newPeople("root", system.stack.admin.email));
+
+  it("signs in on the app's own origin alone: no other app is handed a session that may do everything", async () => {
+    asRoot();
+    const journey = await signInOnChat(traveller, "google");
+    expect(journey.end).toBe(`${CHAT}/after?error=root_admin_elsewhere`);
+    expect([...traveller.cookies(CHAT).keys()].filter((name) => /Token/.test(name))).toEqual([]);
+    traveller = system.traveller();
+    const { appUrl } = system.stack;
+    expect((await signInOnApp(traveller, system.stack, "google")).end).toBe(`${appUrl}/after`);
+    expect((await me(appUrl)).isRootAdmin).toBe(true);
+  });
+
+  it("signs in for other origins as well where OAUTH_ROOT_ELSEWHERE says so", async () => {
+    const trusting = await startOAuthSystem({ OAUTH_ROOT_ELSEWHERE: "true" });
+    try {
+      become(trusting.providers, newPeople("root", trusting.stack.admin.email));
+      expect((await signInOnChat(trusting.traveller(), "google")).end).toBe(`${CHAT}/after`);
+    } finally {
+      await trusting.stop();
+    }
+  });
+});
+
 describe.each(PROVIDER_NAMES)("signing in with %s", (provider) => {
   it("on the app's own origin ends on the page asked for, with a session there", async () => {
     const journey = await signInOnApp(traveller, system.stack, provider);
@@ -47,7 +72,8 @@ describe.each(PROVIDER_NAMES)("signing in with %s", (provider) => {
     expect(await me(appUrl)).toEqual({
       email: `person${count}@example.com`,
       name: `person${count}`,
-      ...{ isRootAdmin: false, role: null },
+      isRootAdmin: false,
+      role: null,
     });
     const token = traveller.cookies(appUrl).get("accessToken") ?? "";
     expect(decodeJwt(token).origin).toBe(appUrl);
@@ -168,8 +194,13 @@ describe("GET /auth/providers", () => {
         ["GET", "/auth/google/callback?state=x"],
         ["POST", "/auth/google/link"],
         ["GET", `/auth/gitlab?redirect=${redirect}`],
+        ["GET", "/auth/gitlab/callback?state=x"],
+        ["POST", "/auth/gitlab/link"],
       ] as const) {
-        expect([path, (await api.send(method, path)).status]).toEqual([path, 404]);
+        const { status, body } = await api.send(method, path);
+        const [at] = path.split("?");
+        const message = `There is nothing at /api${at}; GET /api/auth/providers names the providers that are set up.`;
+        expect([status, body.message]).toEqual([404, message]);
       }
     } finally {
       await some.stop();

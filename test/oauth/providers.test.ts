@@ -1,10 +1,18 @@
 // What each provider answers, and what is made of it: the traps of the libraries, one test each.
 import { createHmac } from "node:crypto";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { ObjectId } from "mongodb";
 import { apiOf, asAdmin } from "../support/api.js";
 import { untilLogged } from "../support/process-facts.js";
 import { become, newPeople, PROVIDER_NAMES, type ProviderName } from "./support/providers.js";
-import { CHAT, isCallback, type OAuthSystem, signInOnChat, startOAuthSystem } from "./support/system.js";
+import {
+  CHAT,
+  isCallback,
+  type OAuthSystem,
+  signInOnApp,
+  signInOnChat,
+  startOAuthSystem,
+} from "./support/system.js";
 
 let system: OAuthSystem;
 let email: string;
@@ -263,6 +271,38 @@ describe("OAUTH_SIGNUP=false", () => {
       expect((await signInOnChat(closed.traveller(), "google")).end).toBe(`${CHAT}/after`);
     } finally {
       await closed.stop();
+    }
+  });
+});
+
+describe("OAUTH_SIGNUP_ROLE", () => {
+  const id = "64b0000000000000000000a1";
+
+  it.each([
+    ["the name", "Member"],
+    ["the id", id],
+  ])("by %s of a role gives it to the users whom sign-ins make, and to no others", async (_name, setting) => {
+    const open = await startOAuthSystem({ OAUTH_SIGNUP_ROLE: setting });
+    try {
+      const admin = await asAdmin(open.stack);
+      const signUp = async (name: string) => {
+        become(open.providers, newPeople(name));
+        await signInOnApp(open.traveller(), open.stack, "google");
+        const filter = { email: `${name}@example.com` };
+        return (await admin.get("/svc_user", { filter, fields: "role.name,isRootAdmin" })).body.data;
+      };
+      const alike = { isRootAdmin: false };
+      expect(await signUp("early")).toEqual([{ ...alike, role: null }]);
+      await untilLogged(open.stack.dataService, /OAUTH_SIGNUP_ROLE names no role/);
+      const at = new Date();
+      const role = { _id: ObjectId.createFromHexString(id), name: "Member", createdAt: at, updatedAt: at };
+      await open.mongo.db().collection("svc_role").insertOne(role);
+      expect(await signUp("late")).toEqual([{ ...alike, role: { id, name: "Member" } }]);
+      expect(await signUp("early")).toEqual([{ ...alike, role: null }]);
+      await admin.post("/svc_user", { email: "known@example.com", password: "a long password" });
+      expect(await signUp("known")).toEqual([{ ...alike, role: null }]);
+    } finally {
+      await open.stop();
     }
   });
 });

@@ -34,7 +34,8 @@ export async function build(api: Api, blueprint: Blueprint, prefix: string): Pro
     rows[table.name] = await deleteRows(api, table, nameOf, all[table.name] ?? []);
   const { tables } = blueprint;
   return {
-    ...{ world: { tables, rows }, nameOf },
+    world: { tables, rows },
+    nameOf,
     parametersOf: (parameters) => withoutMarks({ tables, rows: all }, parameters),
   };
 }
@@ -63,7 +64,10 @@ async function makeTable(
   nameOf: (table: string) => string,
 ): Promise<void> {
   const definition = {
-    ...{ name: nameOf(name), idType, indexes, softDelete },
+    name: nameOf(name),
+    idType,
+    indexes,
+    softDelete,
     columns: columns.map(({ values, ...column }) => ({
       ...column,
       ...(values ? { options: { values } } : {}),

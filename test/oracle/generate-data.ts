@@ -173,7 +173,11 @@ function table(draw: Draw, at: number, earlier: readonly TableBlueprint[]): Tabl
   const softDelete = relations.every(({ counted }) => counted !== true) && draw.chance(50);
   const isDeleted = () => (softDelete && draw.chance(25) ? { deleted: true } : {});
   return {
-    ...{ name, softDelete, idType: draw.pick(["objectId", "objectId", "uuid", "int"]), columns, relations },
+    name,
+    softDelete,
+    idType: draw.pick(["objectId", "objectId", "uuid", "int"]),
+    columns,
+    relations,
     indexes: indexes.filter((one) => one.length > 0),
     rows: rows.map((links, index) => ({ ...row(draw, columns, pools, index), links, ...isDeleted() })),
   };
@@ -183,7 +187,8 @@ function column(draw: Draw, type: ColumnType): Column {
   const isEnum = type === "enum" || type === "enumList";
   const isText = type === "string" || type === "text";
   return {
-    ...{ name: `${type}1`, type },
+    name: `${type}1`,
+    type,
     ...(isEnum ? { values: draw.some(MEMBERS, 2, 5) } : {}),
     ...(isText && draw.chance(60) ? { searchable: true } : {}),
   };
@@ -216,7 +221,9 @@ function relation(
   const ways: RelationBlueprint["written"][] = target === undefined ? ["patch"] : ["create", "patch"];
   if (inverse !== undefined) ways.push("inverse");
   return {
-    ...{ name, type, table: target?.name ?? owner },
+    name,
+    type,
+    table: target?.name ?? owner,
     ...(inverse === undefined ? {} : { inverse }),
     ...(inverse !== undefined && type !== "one-to-one" && draw.chance(50) ? { counted: true } : {}),
     ...(required ? { required: true, written: "create" } : { written: draw.pick(ways) }),

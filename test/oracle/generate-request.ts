@@ -64,7 +64,8 @@ class Requests {
 
   #sides(table: TableBlueprint): Side[] {
     const own = table.relations.map(({ name, type, table: target }) => ({
-      ...{ name, isMany: type === "many-to-many" },
+      name,
+      isMany: type === "many-to-many",
       table: this.#table(target),
     }));
     const inverse = this.#tables.flatMap((owner) =>

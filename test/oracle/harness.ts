@@ -53,17 +53,20 @@ export async function startDataService(
   const dataDir = await mkdtemp(join(tmpdir(), "portico-oracle-"));
   const mongodbUrl = freshDatabase();
   const service = await startService("@portico/data-service/main", {
-    ...{
-      APP_URL: "http://localhost:3000",
-      DATA_SERVICE_PORT: "0",
-      DATA_DIR: dataDir,
-      MONGODB_URL: mongodbUrl,
-    },
-    ...{ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password },
-    ...{ DEMO: "off", NODE_ENV: "test", LOG_LEVEL: "error", ACCESS_TOKEN_TTL_SECONDS: "3600" },
+    APP_URL: "http://localhost:3000",
+    DATA_SERVICE_PORT: "0",
+    DATA_DIR: dataDir,
+    MONGODB_URL: mongodbUrl,
+    ADMIN_EMAIL: ADMIN.email,
+    ADMIN_PASSWORD: ADMIN.password,
+    DEMO: "off",
+    NODE_ENV: "test",
+    LOG_LEVEL: "error",
+    ACCESS_TOKEN_TTL_SECONDS: "3600",
     // A filter through seven relations takes its time where everything is joined, and many records where four
     // relations follow each other.
-    ...{ QUERY_TIMEOUT_MS: "200000", ...settings },
+    QUERY_TIMEOUT_MS: "200000",
+    ...settings,
   });
   return {
     api: await signIn(service.url, ADMIN),

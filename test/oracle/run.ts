@@ -28,7 +28,10 @@ async function longRun(runs: number, seed: number, mostFindings: number): Promis
   let reported = started;
   let known = 0;
   const findings = await run({
-    ...{ runs, seed, mostFindings, asFound: values["as-found"] },
+    runs,
+    seed,
+    mostFindings,
+    asFound: values["as-found"],
     progress(done, found) {
       for (; known < found.length; known += 1) {
         const finding = found[known];

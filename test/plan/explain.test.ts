@@ -33,7 +33,9 @@ describe("explain", () => {
     const plan = await explain({ sort: "-publishedAt", limit: "5", deep });
     const { indexes, documentsExamined, fullScans } = plan;
     expect({ indexes, documentsExamined, fullScans }).toEqual({
-      ...{ indexes: ["publishedAt_-1__id_1"], documentsExamined: 5, fullScans: 0 },
+      indexes: ["publishedAt_-1__id_1"],
+      documentsExamined: 5,
+      fullScans: 0,
     });
     expect(plan.questions).toHaveLength(1);
     expect(plan.questions[0]).toMatchObject({ indexes: [expect.stringMatching(/^postId_1_/)], fullScans: 0 });

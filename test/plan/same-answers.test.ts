@@ -15,7 +15,9 @@ const WAYS = {
   "grouping both sides to count": { QUERY_PLAN_MAX_KEYS: "0", QUERY_PLAN_FEW_PARENTS: "0" },
   "asking for few keys, and again for the distinct ones": { QUERY_PLAN_MAX_KEYS: "3" },
   "resolving keys and grouping everything": {
-    ...{ QUERY_PLAN_MAX_KEYS: "100000", QUERY_PLAN_FEW_PARENTS: "0", QUERY_PLAN_WINDOW_CHILDREN: "0" },
+    QUERY_PLAN_MAX_KEYS: "100000",
+    QUERY_PLAN_FEW_PARENTS: "0",
+    QUERY_PLAN_WINDOW_CHILDREN: "0",
   },
   "looking through a narrow window": { QUERY_PLAN_FEW_PARENTS: "0", QUERY_PLAN_WINDOW_CHILDREN: "3" },
   "looking through a wide window": { QUERY_PLAN_FEW_PARENTS: "0", QUERY_PLAN_WINDOW_CHILDREN: "30" },
@@ -75,12 +77,13 @@ describe("a query answers the same whichever way it is run", () => {
     await fill(usual);
     for (const [name, env] of Object.entries(WAYS)) {
       const service = await startService("@portico/data-service/main", {
-        ...{
-          MONGODB_URL: stack.mongodbUrl,
-          DATA_DIR: stack.dataDir,
-          DATA_SERVICE_PORT: String(await freePort()),
-        },
-        ...{ APP_URL: stack.appUrl, DEMO: "off", NODE_ENV: "test", ...env },
+        MONGODB_URL: stack.mongodbUrl,
+        DATA_DIR: stack.dataDir,
+        DATA_SERVICE_PORT: String(await freePort()),
+        APP_URL: stack.appUrl,
+        DEMO: "off",
+        NODE_ENV: "test",
+        ...env,
       });
       others.push(service);
       ways.set(name, await signIn(service.url, ADMIN));

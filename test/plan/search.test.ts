@@ -222,8 +222,12 @@ describe("a column that becomes searchable later", () => {
     await db.collection("diary").updateMany({}, { $unset: { _g_body: "" } });
     await stack.dataService.stop("SIGKILL");
     const other = await startService("@portico/data-service/main", {
-      ...{ MONGODB_URL: stack.mongodbUrl, DATA_DIR: stack.dataDir, APP_URL: stack.appUrl },
-      ...{ DATA_SERVICE_PORT: String(await freePort()), DEMO: "off", NODE_ENV: "test" },
+      MONGODB_URL: stack.mongodbUrl,
+      DATA_DIR: stack.dataDir,
+      APP_URL: stack.appUrl,
+      DATA_SERVICE_PORT: String(await freePort()),
+      DEMO: "off",
+      NODE_ENV: "test",
     });
     const inside = await signIn(other.url, stack.admin);
     const { body } = await inside.get("/diary", { fields: "id", sort: "-createdAt", limit: "40" });

@@ -1,4 +1,4 @@
 // The recipes, executed.
 import { describeTour } from "./tour.js";
 
-await describeTour("docs/recipes.md", { demo: false, least: 8 });
+await describeTour("docs/recipes.md", { demo: false, least: 10 });

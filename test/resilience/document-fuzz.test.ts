@@ -147,11 +147,10 @@ function requestOf(
   return fc
     .record({
       segments: fc.array(segment, { minLength: 3, maxLength: 3 }),
-      ...{
-        query: given("query"),
-        headers: given("header"),
-        body: bodyOf(components.schemas, requestBody, odd),
-      },
+
+      query: given("query"),
+      headers: given("header"),
+      body: bodyOf(components.schemas, requestBody, odd),
       as: fc.constantFrom("root", "root", "member", "nobody"),
       address: fc.ipV4(),
     })
@@ -161,7 +160,9 @@ function requestOf(
       const search = new URLSearchParams(query as Record<string, string>).toString();
       const sent = Object.entries(headers).map(([name, value]) => [name, encodeURIComponent(String(value))]);
       return {
-        ...{ method: method === "x-query" ? "QUERY" : method.toUpperCase(), as, body: body.bytes },
+        method: method === "x-query" ? "QUERY" : method.toUpperCase(),
+        as,
+        body: body.bytes,
         path: filled + (search === "" ? "" : `?${search}`),
         headers: { ...Object.fromEntries(sent), "X-Forwarded-For": address, ...body.headers },
       } as FuzzRequest;

@@ -80,9 +80,15 @@ describe("a gateway that starts before its data service", () => {
       const model = await startStack();
       const [appPort, dataPort] = [await freePort(), await freePort()];
       const env = {
-        ...{ APP_URL: `http://localhost:${appPort}`, PORT: String(appPort), NODE_ENV: "test", DEMO: "off" },
-        ...{ DATA_SERVICE_PORT: String(dataPort), DATA_SERVICE_URL: `http://127.0.0.1:${dataPort}` },
-        ...{ DATA_DIR: model.dataDir, MONGODB_URL: model.mongodbUrl, LOG_LEVEL: "info" },
+        APP_URL: `http://localhost:${appPort}`,
+        PORT: String(appPort),
+        NODE_ENV: "test",
+        DEMO: "off",
+        DATA_SERVICE_PORT: String(dataPort),
+        DATA_SERVICE_URL: `http://127.0.0.1:${dataPort}`,
+        DATA_DIR: model.dataDir,
+        MONGODB_URL: model.mongodbUrl,
+        LOG_LEVEL: "info",
       };
       const running: RunningService[] = [];
       try {

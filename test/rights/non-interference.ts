@@ -141,7 +141,10 @@ async function makeRules(
   rules: readonly TableRule[],
 ): Promise<string[]> {
   const bodies = rules.map(({ table, ids, names }) => ({
-    ...{ role, table: nameOf(table), action: "read", fields: names.join(",") },
+    role,
+    table: nameOf(table),
+    action: "read",
+    fields: names.join(","),
     ...(ids === null ? {} : { filter: { id: { _in: [...ids] } } }),
   }));
   if (bodies.length === 0) return [];

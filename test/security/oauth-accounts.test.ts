@@ -193,6 +193,24 @@ describe("B4 connecting a provider", () => {
     expect([bad.status, json(bad).error.code]).toEqual([401, "INVALID_TOKEN"]);
   });
 
+  it("with an API token is 403, as all that concerns the account itself, and 401 with one that is revoked", async () => {
+    const ann = await signIn(api, { email, password });
+    const made = await ann.post("/auth/api-tokens", { name: "ci", expiresAt: "never" });
+    const { id, token } = made.body.data[0];
+    const flows = system.mongo.db().collection("_oauth_flows");
+    const before = await flows.countDocuments();
+    const bearer = { Authorization: `Bearer ${token}` };
+    const refused = await startLink(browser, "github", undefined, bearer);
+    expect([refused.status, json(refused).message]).toEqual([
+      403,
+      "An API token can't be used here; sign in instead.",
+    ]);
+    expect((await ann.delete(`/auth/api-tokens/${id}`)).status).toBe(200);
+    const revoked = await startLink(browser, "github", undefined, bearer);
+    expect([revoked.status, json(revoked).error.code]).toEqual([401, "INVALID_TOKEN"]);
+    expect(await flows.countDocuments()).toBe(before);
+  });
+
   it("with a sign-in older than 15 minutes is 403, which says what to do", async () => {
     await logIn();
     const { sid } = decodeJwt<{ sid: string }>(appToken(browser));
@@ -299,6 +317,28 @@ describe("GET and DELETE /me/oauth-accounts", () => {
   it("need a sign-in", async () => {
     expect((await browser.go(`${api}/me/oauth-accounts`)).status).toBe(401);
     expect((await remove("64b000000000000000000001")).status).toBe(401);
+  });
+
+  it("sets no password for an account without one; root can", async () => {
+    await admin.delete(`/svc_user/${userId}`);
+    await signInOnApp(browser, system.stack, "google");
+    const [account] = await linked();
+    const { sub = "" } = decodeJwt(appToken(browser));
+    const ann = apiOf(api, { Authorization: `Bearer ${appToken(browser)}` });
+    for (const [currentPassword, refused] of [
+      [undefined, 400],
+      [null, 400],
+      ["", 401],
+      [password, 401],
+    ]) {
+      const { status } = await ann.patch("/me", { password: "a new password", currentPassword });
+      expect([currentPassword, status]).toEqual([currentPassword, refused]);
+    }
+    const logIn = () => apiOf(api).post("/auth/login", { email, password: "a new password" });
+    expect((await logIn()).status).toBe(401);
+    expect((await remove(account?.id ?? "")).status).toBe(409);
+    expect((await admin.patch(`/svc_user/${sub}`, { password: "a new password" })).status).toBe(200);
+    expect((await logIn()).status).toBe(200);
   });
 
   it("shows one's own and no secrets, and takes one away when a password is left", async () => {

@@ -296,7 +296,9 @@ describe("the start", () => {
     const path = new URL(startUrl(api, "google", `${system.stack.appUrl}/`));
     const location = await new Promise<string>((resolve, reject) => {
       const sent = request({
-        ...{ hostname, port, path: path.pathname + path.search },
+        hostname,
+        port,
+        path: path.pathname + path.search,
         headers: { Host: "evil.com", "X-Forwarded-Host": "evil.com", "X-Forwarded-Proto": "gopher" },
       });
       sent.on("response", (response) => resolve(response.resume().headers.location ?? ""));

@@ -37,7 +37,7 @@ describe.each(PLACES)(
     beforeAll(async () => {
       stack = await startStack({ env: { TRUST_PROXY: "loopback", ...place.env } });
       database = await MongoClient.connect(stack.mongodbUrl);
-      system = { ...{ stack, place, database: database.db() }, admin: await asAdmin(stack) };
+      system = { stack, place, database: database.db(), admin: await asAdmin(stack) };
     });
 
     afterAll(async () => {

@@ -153,8 +153,13 @@ export class SessionModel {
     const former = this.jar(jar).refresh?.session;
     if (former !== undefined) former.isAlive = false;
     const session: ModelSession = {
-      ...{ number: this.sessions.length, person, remember, generation: 0 },
-      ...{ isAlive: true, isInGrace: false, refreshes: 0 },
+      number: this.sessions.length,
+      person,
+      remember,
+      generation: 0,
+      isAlive: true,
+      isInGrace: false,
+      refreshes: 0,
     };
     this.sessions.push(session);
     this.#hold(jar, session);

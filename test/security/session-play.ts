@@ -143,7 +143,8 @@ export class Play {
   #send(browser: Browser, method: string, path: string, body?: unknown): Promise<Answer> {
     const { env } = this.#system.place;
     return browser.send(method, path, body, {
-      ...{ Origin: env.APP_URL ?? this.#system.stack.appUrl, "Sec-Fetch-Site": "same-origin" },
+      Origin: env.APP_URL ?? this.#system.stack.appUrl,
+      "Sec-Fetch-Site": "same-origin",
       "X-Forwarded-For": `10.30.${this.#number >> 8}.${this.#number & 255}`,
     });
   }

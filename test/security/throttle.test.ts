@@ -1,9 +1,9 @@
-// Contract 9 and security rows G1-G7, E6: how often one may try to sign in, to refresh, to ask at all.
+// Contract 8 and security rows G1-G7, E6: how often one may try to sign in, to refresh, to ask at all.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { Browser } from "../contract/auth/jar.js";
 import { make } from "../contract/records/make.js";
-import { type Answer, type Api, apiOf, asAdmin } from "../support/api.js";
+import { type Answer, type Api, apiOf, asAdmin, signIn } from "../support/api.js";
 import { type Stack, startStack } from "../support/stack.js";
 
 const MINUTE_MS = 60_000;
@@ -165,10 +165,11 @@ describe("a success", () => {
     const address = newAddress();
     await database
       .db()
-      .collection<{ _id: string }>("_throttle")
+      .collection<{ _id: string; count: number; expiresAt: Date }>("_throttle")
       .insertOne({
         _id: `failures:${address}`,
-        ...{ count: 99, expiresAt: new Date(Date.now() + 10 * MINUTE_MS) },
+        count: 99,
+        expiresAt: new Date(Date.now() + 10 * MINUTE_MS),
       });
     const api = from(address);
     expect((await api.post("/auth/login", ann)).status).toBe(200);
@@ -210,6 +211,21 @@ describe("an account", () => {
     expect((await from(newAddress()).post("/auth/login", wrong())).status).toBe(401);
   });
 
+  it("G3 lets its owner in from a network where it has signed in lately, whoever guesses meanwhile", async () => {
+    const home = from(newAddress());
+    expect((await home.post("/auth/login", ann)).status).toBe(200);
+    // Whoever guesses takes each moment that opens: the account is always waiting.
+    for (let at = 0; at < 3; at += 1) await failures(5, from(newAddress()));
+    expectThrottled(await from(newAddress()).post("/auth/login", ann));
+    expect(await failures(4, home)).toEqual([401, 401, 401, 401]);
+    expect((await home.post("/auth/login", ann)).status).toBe(200);
+    for (let at = 0; at < 3; at += 1) await failures(5, from(newAddress()));
+    expect(await failures(6, home)).toEqual([401, 401, 401, 401, 401, 429]);
+    await goBy(31 * 24 * 60 * MINUTE_MS);
+    for (let at = 0; at < 3; at += 1) await failures(5, from(newAddress()));
+    expectThrottled(await home.post("/auth/login", ann));
+  });
+
   it("G1 of 200 wrong tries from 50 addresses has far fewer than a hundred judged", async () => {
     const many = Array.from({ length: 50 }, newAddress);
     const all = await Promise.all(
@@ -249,6 +265,17 @@ describe("the counters", () => {
     expect((await api.post("/auth/login", wrong())).status).toBe(401);
     const dump = JSON.stringify(await database.db().collection("_throttle").find().toArray());
     expect(dump).not.toContain("example.com");
+  });
+
+  it("are not made for accounts that a network names beyond its limit", async () => {
+    const address = newAddress();
+    const counters = database.db().collection<{ _id: string; count: number; expiresAt: Date }>("_throttle");
+    const expiresAt = new Date(Date.now() + 10 * MINUTE_MS);
+    await counters.insertOne({ _id: `failures:${address}`, count: 100, expiresAt });
+    const before = await counters.countDocuments();
+    for (let at = 0; at < 5; at += 1)
+      expectThrottled(await from(address).post("/auth/login", wrong(`made-up${at}@example.com`)));
+    expect(await counters.countDocuments()).toBe(before);
   });
 
   it("G5 come before the hash: a throttled try is answered at once", async () => {
@@ -321,6 +348,30 @@ describe("a session", () => {
       expect((await api.post("/auth/refresh-token", { refreshToken: forged })).status).toBe(401);
     }
     expect((await api.post("/auth/refresh-token", { refreshToken })).status).toBe(200);
+  });
+});
+
+describe("a user with a thousand sessions", () => {
+  it("loses the one that was used longest ago with each sign-in", async () => {
+    const sessions = database.db().collection<{ _id: string; lastUsedAt: Date }>("_sessions");
+    const api = await signIn(`${stack.appUrl}/api`, ann);
+    const own = await sessions.findOne({}, { sort: { createdAt: -1 } });
+    if (own === null) throw new Error("no session");
+    const at = (age: number) => new Date(own.lastUsedAt.getTime() - age);
+    const older = Array.from({ length: 999 }, (_, age) => ({
+      ...own,
+      _id: `older ${people} ${age + 1}`,
+      lastUsedAt: at(age + 1),
+    }));
+    await sessions.insertMany(older);
+    const again = await signIn(`${stack.appUrl}/api`, ann);
+    const ids = (await again.get("/me/sessions")).body.data.map(({ id }: { id: string }) => id);
+    expect([ids.length, ids.includes(older.at(-1)?._id), ids.includes(older.at(-2)?._id)]).toEqual([
+      1_000,
+      false,
+      true,
+    ]);
+    expect((await api.get("/me")).status).toBe(200);
   });
 });
 

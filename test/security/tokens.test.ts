@@ -52,7 +52,10 @@ beforeAll(async () => {
   const { sub, sid } = JSON.parse(Buffer.from(other.split(".")[1] ?? "", "base64url").toString());
   const { port } = trap.address() as AddressInfo;
   facts = {
-    ...{ serverKey: privateKey, userId, adminId: sub, otherSessionId: sid },
+    serverKey: privateKey,
+    userId,
+    adminId: sub,
+    otherSessionId: sid,
     jku: `http://127.0.0.1:${port}/jwks.json`,
   };
 });

@@ -30,9 +30,16 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const mongodbUrl = freshDatabase();
   const appPort = await freePort();
   const env = {
-    ...{ APP_URL: `http://localhost:${appPort}`, DATA_DIR: dataDir, MONGODB_URL: mongodbUrl },
-    ...{ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password },
-    ...{ DEMO: "off", NODE_ENV: "test", LOG_LEVEL: "info", MAX_WAIT_MS: "0", ...options.env },
+    APP_URL: `http://localhost:${appPort}`,
+    DATA_DIR: dataDir,
+    MONGODB_URL: mongodbUrl,
+    ADMIN_EMAIL: ADMIN.email,
+    ADMIN_PASSWORD: ADMIN.password,
+    DEMO: "off",
+    NODE_ENV: "test",
+    LOG_LEVEL: "info",
+    MAX_WAIT_MS: "0",
+    ...options.env,
   };
   const running: RunningService[] = [];
   const start = async (module: string, more: Readonly<Record<string, string>>): Promise<RunningService> => {
@@ -52,7 +59,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     );
   }
   return {
-    ...{ appUrl: env.APP_URL, gateways: doors, dataServices: data, mongodbUrl, admin: ADMIN },
+    appUrl: env.APP_URL,
+    gateways: doors,
+    dataServices: data,
+    mongodbUrl,
+    admin: ADMIN,
     async stop() {
       for (const service of running.toReversed()) await service.stop();
       const client = await MongoClient.connect(mongodbUrl);

@@ -6,9 +6,16 @@ import { join } from "node:path";
 import { projectRoot } from "./run-state.js";
 
 const OPTIONS = {
-  ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noUnusedLocals: true },
-  ...{ target: "ES2023", lib: ["ES2023", "DOM", "DOM.Iterable"], module: "NodeNext", types: ["node"] },
-  ...{ rootDir: ".", outDir: "out" },
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noUnusedLocals: true,
+  target: "ES2023",
+  lib: ["ES2023", "DOM", "DOM.Iterable"],
+  module: "NodeNext",
+  types: ["node"],
+  rootDir: ".",
+  outDir: "out",
 };
 
 /** Compiles every file of a folder, strictly, with the packages of the tests. @returns what the compiler says */

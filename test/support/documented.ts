@@ -43,7 +43,12 @@ function rootDocument(): Paths {
     (name) => PREFIX + name,
   );
   const rights = new Rights({
-    ...{ principal, roleId: null, rules: [], user: null, now: new Date(0), maxDepth: 7 },
+    principal,
+    roleId: null,
+    rules: [],
+    user: null,
+    now: new Date(0),
+    maxDepth: 7,
     tables: { users: users ?? "", roles: roles ?? "", permissions: permissions ?? "", tables: tables ?? "" },
   });
   const visible = visibleTables(rights, catalog);

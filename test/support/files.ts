@@ -66,7 +66,10 @@ export async function keptIn(client: MongoClient): Promise<Kept> {
     ["svc_file", "_content.files", "_content.chunks", "_content_pending", "_content_variants"].map(count),
   );
   return {
-    ...{ records: records ?? 0, contents: contents ?? 0, chunks: chunks ?? 0 },
-    ...{ pending: pending ?? 0, variants: variants ?? 0 },
+    records: records ?? 0,
+    contents: contents ?? 0,
+    chunks: chunks ?? 0,
+    pending: pending ?? 0,
+    variants: variants ?? 0,
   };
 }

@@ -106,10 +106,14 @@ export async function startS3(): Promise<S3Server> {
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
   return {
-    ...{ objects, uploads },
+    objects,
+    uploads,
     env: {
-      ...{ S3_ENDPOINT: `http://127.0.0.1:${port}`, S3_BUCKET: BUCKET, S3_REGION: "eu-test-1" },
-      ...{ S3_ACCESS_KEY_ID: S3_KEYS.accessKeyId, S3_SECRET_ACCESS_KEY: S3_KEYS.secretAccessKey },
+      S3_ENDPOINT: `http://127.0.0.1:${port}`,
+      S3_BUCKET: BUCKET,
+      S3_REGION: "eu-test-1",
+      S3_ACCESS_KEY_ID: S3_KEYS.accessKeyId,
+      S3_SECRET_ACCESS_KEY: S3_KEYS.secretAccessKey,
     },
     breakDown(value) {
       broken = value;

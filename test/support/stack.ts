@@ -61,10 +61,17 @@ export async function startStack({ twinOf, ...own }: StackOptions = {}): Promise
   const [dataPort, appPort] = await Promise.all([freePort(), freePort()]);
   const appUrl = `http://localhost:${appPort}`;
   const env = {
-    ...{ APP_URL: appUrl, PORT: String(appPort), DATA_SERVICE_PORT: String(dataPort) },
-    ...{ DATA_SERVICE_URL: `http://127.0.0.1:${dataPort}`, DATA_DIR: dataDir, MONGODB_URL: mongodbUrl },
-    ...{ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password },
-    ...{ DEMO: options.demo ? "on" : "off", NODE_ENV: "test", LOG_LEVEL: "info" },
+    APP_URL: appUrl,
+    PORT: String(appPort),
+    DATA_SERVICE_PORT: String(dataPort),
+    DATA_SERVICE_URL: `http://127.0.0.1:${dataPort}`,
+    DATA_DIR: dataDir,
+    MONGODB_URL: mongodbUrl,
+    ADMIN_EMAIL: ADMIN.email,
+    ADMIN_PASSWORD: ADMIN.password,
+    DEMO: options.demo ? "on" : "off",
+    NODE_ENV: "test",
+    LOG_LEVEL: "info",
     MAX_WAIT_MS: options.shipped ? "" : "0",
     ...options.env,
   };
@@ -74,7 +81,11 @@ export async function startStack({ twinOf, ...own }: StackOptions = {}): Promise
     throw error;
   });
   return {
-    ...{ appUrl, dataUrl: dataService.url, mongodbUrl, dataDir, admin: ADMIN },
+    appUrl,
+    dataUrl: dataService.url,
+    mongodbUrl,
+    dataDir,
+    admin: ADMIN,
     get gateway() {
       return gateway;
     },

@@ -42,7 +42,9 @@ async function create(admin: Api, kind: Kind, count: number, rest: object): Prom
 async function connectProvider({ mongodbUrl }: Stack, userIds: readonly string[]): Promise<void> {
   const client = await MongoClient.connect(mongodbUrl);
   const accounts = userIds.map((userId) => ({
-    ...{ provider: "google", subject: `google-${userId}`, userId: new ObjectId(userId) },
+    provider: "google",
+    subject: `google-${userId}`,
+    userId: new ObjectId(userId),
     createdAt: new Date(),
   }));
   await client.db().collection("_oauth_accounts").insertMany(accounts);

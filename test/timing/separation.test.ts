@@ -1,3 +1,4 @@
+// How well two sets of times can be told apart, checked by examples.
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { median, separation } from "./separation.js";

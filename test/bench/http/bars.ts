@@ -29,7 +29,9 @@ const P99_LIMIT = 3;
 
 const RACES: readonly Race[] = [
   {
-    ...{ bar: "data service / floor", target: "data", against: "floor" },
+    bar: "data service / floor",
+    target: "data",
+    against: "floor",
     least: ({ kind }) => (kind === "read" ? 0.6 : kind === "write" ? 0.7 : undefined),
   },
   { bar: "gateway / data service", target: "gateway", against: "data", least: () => 0.75 },

@@ -45,8 +45,14 @@ function figureOf({ target, workload, connections }: Cell, rounds: readonly Cell
   const times = rounds.flatMap((round) => round.times);
   const rates = rounds.map((round) => round.times.length / round.seconds);
   return {
-    ...{ target, workload, connections, rates, rate: quantile(rates, 0.5) },
-    ...{ p50: quantile(times, 0.5), p99: quantile(times, 0.99), answers: times.length },
+    target,
+    workload,
+    connections,
+    rates,
+    rate: quantile(rates, 0.5),
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
+    answers: times.length,
     errors: sumOf(rounds.map(({ errors }) => errors)),
     ...usesOf(rounds, times.length),
     loadCpu: (1000 * total(rounds.map(({ ownCpu }) => ownCpu))) / times.length,

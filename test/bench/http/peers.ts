@@ -37,7 +37,8 @@ export async function installPeer(
     "npx",
     ["--yes", PNPM, "install", "--frozen-lockfile", "--prefer-offline", "--loglevel=error"],
     {
-      ...{ cwd, env: { ...process.env, ...env } },
+      cwd,
+      env: { ...process.env, ...env },
       stdio: ["ignore", "inherit", "inherit"],
     },
   );

@@ -11,7 +11,13 @@ import { questionOf } from "./workloads.js";
 
 function cell(times: readonly number[], more: Partial<Cell> = {}): Cell {
   return {
-    ...{ target: "data", workload: "by-id", connections: 16, times, errors: {}, seconds: 2, ownCpu: 0.02 },
+    target: "data",
+    workload: "by-id",
+    connections: 16,
+    times,
+    errors: {},
+    seconds: 2,
+    ownCpu: 0.02,
     processes: [
       { role: "server", cpu: 0.04, memory: 100 * 2 ** 20 },
       { role: "engine", cpu: 0.02, memory: 200 * 2 ** 20 },
@@ -22,21 +28,34 @@ function cell(times: readonly number[], more: Partial<Cell> = {}): Cell {
 
 function figure(target: Figure["target"], rate: number, more: Partial<Figure> = {}): Figure {
   return {
-    ...{ target, workload: "by-id", connections: 16, rate, rates: [rate], p50: 2, p99: 5, answers: 100 },
-    ...{ errors: {}, cpu: { server: 1, engine: 0.5 }, memory: { server: 90, engine: 150 }, loadCpu: 0.1 },
+    target,
+    workload: "by-id",
+    connections: 16,
+    rate,
+    rates: [rate],
+    p50: 2,
+    p99: 5,
+    answers: 100,
+    errors: {},
+    cpu: { server: 1, engine: 0.5 },
+    memory: { server: 90, engine: 150 },
+    loadCpu: 0.1,
     ...more,
   };
 }
 
 function runOf(...figures: Figure[]): Run {
   return {
-    ...{
-      date: "2026-11-21T12:00:00.000Z",
-      machine: "2 cores",
-      versions: { "Node.js": "20.20.2" },
-      posts: 1000,
-    },
-    ...{ rounds: 3, seconds: 2, loads: [0.1, 2.2], figures, leftOut: [], startUp: undefined },
+    date: "2026-11-21T12:00:00.000Z",
+    machine: "2 cores",
+    versions: { "Node.js": "20.20.2" },
+    posts: 1000,
+    rounds: 3,
+    seconds: 2,
+    loads: [0.1, 2.2],
+    figures,
+    leftOut: [],
+    startUp: undefined,
   };
 }
 
@@ -75,7 +94,9 @@ describe("the bars of the benchmark", () => {
   ])("hold the data service against the floor: %i of 1000", (rate, holds) => {
     const verdicts = verdictsOf([figure("floor", 1000), figure("data", rate)]);
     expect(verdicts.find(({ bar }) => bar === "data service / floor")).toMatchObject({
-      ...{ ratio: rate / 1000, limit: 0.6, holds },
+      ratio: rate / 1000,
+      limit: 0.6,
+      holds,
     });
   });
 

@@ -88,10 +88,16 @@ const plan: Plan = {
 const measured = await measureAll();
 const startUp = values["start-up"] ? await measureStartUp() : undefined;
 const run: Run = {
-  ...{ date: new Date().toISOString(), machine: machine(), posts: number(values.posts) },
-  ...{ rounds: plan.rounds, seconds: plan.milliseconds / 1000, loads: [measured.begin, loadavg()[0] ?? 0] },
-  ...{ versions: { "Node.js": process.versions.node, ...measured.versions } },
-  ...{ figures: measured.figures, leftOut: measured.leftOut, startUp },
+  date: new Date().toISOString(),
+  machine: machine(),
+  posts: number(values.posts),
+  rounds: plan.rounds,
+  seconds: plan.milliseconds / 1000,
+  loads: [measured.begin, loadavg()[0] ?? 0],
+  versions: { "Node.js": process.versions.node, ...measured.versions },
+  figures: measured.figures,
+  leftOut: measured.leftOut,
+  startUp,
 };
 await publish(run, values.json, values.publish);
 const missed = verdictsOf(run.figures).filter(({ holds }) => !holds);

@@ -50,8 +50,11 @@ async function start(folder: string): Promise<{ child: ChildProcess; ms: number 
   const child = spawn("npm", ["start", "--silent"], {
     cwd: projectRoot,
     env: {
-      ...{ PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: folder },
-      ...{ PORT: String(port), DATA_SERVICE_PORT: String(dataPort) },
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      DATA_DIR: folder,
+      PORT: String(port),
+      DATA_SERVICE_PORT: String(dataPort),
     },
     stdio: ["ignore", "ignore", "inherit"],
   });

@@ -45,7 +45,9 @@ export interface Question {
 export function questionOf(turn: number, connection: number, posts: number): Question {
   const post = scatter(turn, 31) % posts;
   return {
-    ...{ turn, connection, post },
+    turn,
+    connection,
+    post,
     draft: draftFrom(scatter(turn, 32) % posts, posts),
     status: READ_STATUSES[turn % READ_STATUSES.length] ?? "review",
     draftStatus: WRITTEN_STATUSES[scatter(turn, 34) % WRITTEN_STATUSES.length] ?? "draft",

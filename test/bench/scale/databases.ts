@@ -41,9 +41,17 @@ export async function openSize(
     if (!loaded) await client.db().dropDatabase();
     const start = (): Promise<RunningService> =>
       startService("@portico/data-service/main", {
-        ...{ APP_URL: "http://localhost:3000", DATA_SERVICE_PORT: "0", DATA_DIR: dataDir, MONGODB_URL: url },
-        ...{ ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password, DEMO: "off", NODE_ENV: "test" },
-        ...{ LOG_LEVEL: "error", ACCESS_TOKEN_TTL_SECONDS: "3600", QUERY_TIMEOUT_MS: "300000" },
+        APP_URL: "http://localhost:3000",
+        DATA_SERVICE_PORT: "0",
+        DATA_DIR: dataDir,
+        MONGODB_URL: url,
+        ADMIN_EMAIL: ADMIN.email,
+        ADMIN_PASSWORD: ADMIN.password,
+        DEMO: "off",
+        NODE_ENV: "test",
+        LOG_LEVEL: "error",
+        ACCESS_TOKEN_TTL_SECONDS: "3600",
+        QUERY_TIMEOUT_MS: "300000",
         ...settings,
       });
     let service = await start();

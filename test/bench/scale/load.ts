@@ -88,7 +88,8 @@ export function documentOf(table: Table, catalog: Catalog, at: number, records: 
   return {
     _id: recordId(table.name, at, records),
     ...Object.fromEntries(own.set),
-    ...{ createdAt, updatedAt: createdAt },
+    createdAt,
+    updatedAt: createdAt,
   };
 }
 

@@ -36,7 +36,12 @@ export function linesOf(results: readonly Result[]): Line[] {
       const ratio = medianMs / base;
       const judged = bar && at === sizes.length - 1 && at > 0;
       return {
-        ...{ case: name, ...facts, repetitions: times.length, medianMs, p95Ms: quantile(times, 0.95), ratio },
+        case: name,
+        ...facts,
+        repetitions: times.length,
+        medianMs,
+        p95Ms: quantile(times, 0.95),
+        ratio,
         withinBar: judged ? ratio <= BAR : undefined,
       };
     });

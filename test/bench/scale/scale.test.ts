@@ -57,7 +57,10 @@ describe("the scaling benchmark", () => {
 
   test.each(CASES.map((each) => [each.name, each] as const))("%s finds records", async (_, each) => {
     const [measured] = await measure(each, [sized], {
-      ...{ turns: 3, warmUp: 1, milliseconds: 60_000, fewest: 1 },
+      turns: 3,
+      warmUp: 1,
+      milliseconds: 60_000,
+      fewest: 1,
     });
     expect(measured).toMatchObject({
       posts: POSTS,

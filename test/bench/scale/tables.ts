@@ -23,7 +23,9 @@ export const TABLES = [
     name: "posts",
     columns: [
       {
-        ...{ name: "title", type: "string", required: true },
+        name: "title",
+        type: "string",
+        required: true,
         ...(OPTIONS.searchable ? { searchable: true } : {}),
       },
       { name: "status", type: "enum", required: true, options: { values: [...STATUSES] } },
@@ -36,7 +38,11 @@ export const TABLES = [
     columns: [{ name: "text", type: "string" }],
     relations: [
       {
-        ...{ name: "post", type: "many-to-one", table: "posts", inverse: "comments", onDelete: "CASCADE" },
+        name: "post",
+        type: "many-to-one",
+        table: "posts",
+        inverse: "comments",
+        onDelete: "CASCADE",
         ...(OPTIONS.counted ? { counted: true } : {}),
       },
       { name: "about", type: "many-to-one", table: "posts", inverse: "mentions" },

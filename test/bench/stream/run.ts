@@ -42,8 +42,12 @@ async function run(): Promise<number> {
     const data = await openSize(url, rows, join(folder, "services"), console.log);
     running.data = data;
     running.gateway = await startService("@portico/gateway/main", {
-      ...{ APP_URL: "http://localhost:3000", PORT: String(await freePort()), NODE_ENV: "test" },
-      ...{ DATA_SERVICE_URL: data.service.url, DATA_DIR: join(folder, "services"), LOG_LEVEL: "error" },
+      APP_URL: "http://localhost:3000",
+      PORT: String(await freePort()),
+      NODE_ENV: "test",
+      DATA_SERVICE_URL: data.service.url,
+      DATA_DIR: join(folder, "services"),
+      LOG_LEVEL: "error",
     });
     return await measure(data, running.gateway, engine?.process.pid);
   } finally {

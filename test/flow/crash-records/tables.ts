@@ -15,8 +15,12 @@ export async function makeTables(api: Api): Promise<void> {
     relations: [
       { name: "author", type: "many-to-one", table: "authors", inverse: "books", onDelete: "RESTRICT" },
       {
-        ...{ name: "shelf", type: "many-to-one", table: "shelves", inverse: "books" },
-        ...{ onDelete: "CASCADE", counted: true },
+        name: "shelf",
+        type: "many-to-one",
+        table: "shelves",
+        inverse: "books",
+        onDelete: "CASCADE",
+        counted: true,
       },
       { name: "tags", type: "many-to-many", table: "tags", inverse: "books" },
       { name: "sequelOf", type: "many-to-one", table: "books", inverse: "sequels" },
@@ -42,7 +46,12 @@ export async function makeTables(api: Api): Promise<void> {
 
 /** The tables, each with the column that names its records for the test. */
 export const KEYS: Readonly<Record<string, string>> = {
-  ...{ authors: "key", shelves: "key", tags: "key", books: "key", pages: "key", notes: "key" },
+  authors: "key",
+  shelves: "key",
+  tags: "key",
+  books: "key",
+  pages: "key",
+  notes: "key",
   svc_file: "filename",
 };
 

@@ -207,7 +207,8 @@ export class Writer {
     const tagKey = this.#key();
     adds.push({ table: "tags", key: tagKey, under: undefined });
     return {
-      ...{ key, author: isOwn ? { key: authorKey } : shared },
+      key,
+      author: isOwn ? { key: authorKey } : shared,
       tags: [...this.#few([...this.#shared.tags.values()], 2), { key: tagKey }],
       pages: Array.from({ length: 1 + this.#roll(2) }, () => this.#pageBody(adds, key)),
     };
@@ -228,7 +229,9 @@ export class Writer {
     };
     return {
       what: isKeyed ? `${what}, with a key,` : what,
-      ...{ adds, removes: [], repeatable: isKeyed },
+      adds,
+      removes: [],
+      repeatable: isKeyed,
       send: (api) =>
         api.send("POST", `/${table}${search({ fields })}`, { body: JSON.stringify(body), headers }),
     };
@@ -262,7 +265,10 @@ export class Writer {
 
   #patch(what: string, path: string, body: unknown, rest: Partial<Deed> = {}, fields = "id"): Deed {
     return {
-      ...{ what, adds: [], removes: [], repeatable: true },
+      what,
+      adds: [],
+      removes: [],
+      repeatable: true,
       send: (api) => api.patch(path, body, { fields }),
       ...rest,
     };
@@ -338,7 +344,10 @@ export class Writer {
     const table = this.#roll(2) === 0 ? "authors" : "tags";
     const key = this.#key();
     return {
-      ...{ what: "a shared record", adds: [], removes: [], repeatable: false },
+      what: "a shared record",
+      adds: [],
+      removes: [],
+      repeatable: false,
       send: async (api) => {
         const answer = await api.post(`/${table}`, { key }, { fields: "id" });
         if (answer.status === 201) this.#shared[table].set(key, answer.body.data[0].id);
@@ -352,7 +361,10 @@ export class Writer {
     const [key, id] = this.#some([...this.#shared[table]]) ?? [];
     if (key === undefined) return this.#newShared();
     return {
-      ...{ what: "a delete of a shared record", adds: [], removes: [], repeatable: true },
+      what: "a delete of a shared record",
+      adds: [],
+      removes: [],
+      repeatable: true,
       send: async (api) => {
         const answer = await api.delete(`/${table}/${id}`);
         if (answer.status === 200 || answer.status === 404) this.#shared[table].delete(key);
@@ -365,7 +377,10 @@ export class Writer {
     const own = this.#some(this.#mine(table));
     if (own === undefined) return table === "svc_file" ? this.#upload() : this.#newShelf();
     return {
-      ...{ what: `a delete from ${table}`, adds: [], removes: this.#below(own.key), repeatable: true },
+      what: `a delete from ${table}`,
+      adds: [],
+      removes: this.#below(own.key),
+      repeatable: true,
       send: (api) => api.delete(`/${table}/${own.id}`),
     };
   }
@@ -379,7 +394,10 @@ export class Writer {
     const adds = [{ table: "svc_file", key, under: undefined }];
     const bytes = this.#bytes();
     return {
-      ...{ what: "an upload", adds, removes: [], repeatable: false },
+      what: "an upload",
+      adds,
+      removes: [],
+      repeatable: false,
       send: (api) => api.send("POST", "/svc_file", { body: fileForm(bytes, key) }),
     };
   }
@@ -389,7 +407,10 @@ export class Writer {
     if (file === undefined) return this.#upload();
     const bytes = this.#bytes();
     return {
-      ...{ what: "a new content", adds: [], removes: [], repeatable: true },
+      what: "a new content",
+      adds: [],
+      removes: [],
+      repeatable: true,
       send: (api) => api.send("PATCH", `/svc_file/${file.id}`, { body: fileForm(bytes, file.key) }),
     };
   }

@@ -79,7 +79,10 @@ export async function startProviders(): Promise<FakeProviders> {
   const stubUrl = `http://127.0.0.1:${(stub.address() as AddressInfo).port}`;
 
   return {
-    ...{ oauth2, profiles, asked, tokenForms },
+    oauth2,
+    profiles,
+    asked,
+    tokenForms,
     get trouble() {
       return state.trouble;
     },

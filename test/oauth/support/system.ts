@@ -22,7 +22,9 @@ export async function startOAuthSystem(env: Readonly<Record<string, string>> = {
   const stack = await startStack({ env: { ...providers.env, ...settings } });
   const mongo = await Client.connect(stack.mongodbUrl);
   return {
-    ...{ stack, providers, mongo },
+    stack,
+    providers,
+    mongo,
     traveller: () =>
       new Traveller({
         ...placesOf(stack),

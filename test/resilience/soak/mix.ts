@@ -186,7 +186,8 @@ export class Mix {
     const began = performance.now();
     return new Promise((resolve) => {
       const request = httpGet(`${this.#base}/svc_file`, {
-        ...{ method: "POST", agent: false },
+        method: "POST",
+        agent: false,
         headers: { ...this.#authorization(), "Content-Type": MULTIPART, "Content-Length": body.length },
       });
       request.once("error", () => {});

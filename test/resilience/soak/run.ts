@@ -88,7 +88,8 @@ async function prepare(system: Stack): Promise<Mix> {
   );
   const role = await roleFor(admin, "member", ["authors", "notes", "svc_file"]);
   const people: Person[] = Array.from({ length: PEOPLE }, (_, at) => ({
-    ...{ email: `person${at}@example.com`, password: `the password ${at}` },
+    email: `person${at}@example.com`,
+    password: `the password ${at}`,
   }));
   for (const person of people) await create("/svc_user", { ...person, role });
   return new Mix(`${system.appUrl}/api`, people, authors);
@@ -117,9 +118,12 @@ async function memoryOf({ process: service }: RunningService): Promise<MemoryRep
 
 function facts(name: string, { rss, heapUsed, external, arrayBuffers, active }: MemoryReport): Sample {
   return {
-    ...{ [`${name}.rss`]: rss, [`${name}.heap`]: heapUsed },
-    ...{ [`${name}.external`]: external, [`${name}.arrayBuffers`]: arrayBuffers },
-    ...{ [`${name}.timers`]: active.Timeout ?? 0, [`${name}.sockets`]: active.TCPSocketWrap ?? 0 },
+    [`${name}.rss`]: rss,
+    [`${name}.heap`]: heapUsed,
+    [`${name}.external`]: external,
+    [`${name}.arrayBuffers`]: arrayBuffers,
+    [`${name}.timers`]: active.Timeout ?? 0,
+    [`${name}.sockets`]: active.TCPSocketWrap ?? 0,
   };
 }
 

@@ -46,7 +46,8 @@ export class Client {
         resolve({ ended, text, isJson: isAnswer(ended, text, type), ms: at - began, at });
       };
       const request = httpRequest(this.#base + path, {
-        ...{ method, agent: this.#agent },
+        method,
+        agent: this.#agent,
         headers: { ...this.#headers, ...(body === undefined ? {} : lengthOf(body)), ...headers },
       });
       const late = setTimeout(() => {

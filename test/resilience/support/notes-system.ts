@@ -51,7 +51,11 @@ export async function startNotesSystem({
   const client = new Client(`${stack.appUrl}/api`, { Authorization: authorization });
   const database = await MongoClient.connect(stack.mongodbUrl);
   return {
-    ...{ stack, proxy, client, authorization, noteId: first.body.data[0].id },
+    stack,
+    proxy,
+    client,
+    authorization,
+    noteId: first.body.data[0].id,
     async keys(prefix) {
       const found = database
         .db()

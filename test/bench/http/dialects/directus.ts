@@ -7,20 +7,30 @@ type Parameters = Readonly<Record<string, unknown>>;
 
 const LISTS: Readonly<Partial<Record<WorkloadName, (question: Question) => Parameters>>> = {
   "by-status": ({ status, page }) => ({
-    ...{ filter: { status: { _eq: status } }, sort: "-date_created", limit: "25", page: `${page}` },
+    filter: { status: { _eq: status } },
+    sort: "-date_created",
+    limit: "25",
+    page: `${page}`,
   }),
   "by-author": ({ author }) => ({
-    ...{ filter: { author: { name: { _eq: author } } }, sort: "-date_created", limit: "25" },
+    filter: { author: { name: { _eq: author } } },
+    sort: "-date_created",
+    limit: "25",
   }),
   children: ({ status, page }) => ({
-    ...{ filter: { status: { _eq: status } }, sort: "-date_created", limit: "10", page: `${page}` },
+    filter: { status: { _eq: status } },
+    sort: "-date_created",
+    limit: "10",
+    page: `${page}`,
     fields: "*,comments.id,comments.text,comments.date_created",
     deep: { comments: { _sort: "-date_created", _limit: 3 } },
   }),
   "by-child-count": ({ page }) => ({ sort: "-count(comments)", limit: "10", page: `${page}` }),
   "by-latest-child": ({ page }) => ({ sort: "-comments.date_created", limit: "10", page: `${page}` }),
   substring: ({ text }) => ({
-    ...{ filter: { title: { _icontains: text } }, limit: "10", meta: "total_count,filter_count" },
+    filter: { title: { _icontains: text } },
+    limit: "10",
+    meta: "total_count,filter_count",
   }),
 };
 

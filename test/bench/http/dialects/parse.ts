@@ -7,14 +7,21 @@ type Parameters = Readonly<Record<string, unknown>>;
 
 const LISTS: Readonly<Partial<Record<WorkloadName, (question: Question) => Parameters>>> = {
   "by-status": ({ status, page }) => ({
-    ...{ where: { status }, order: "-createdAt", limit: "25", skip: String((page - 1) * 25) },
+    where: { status },
+    order: "-createdAt",
+    limit: "25",
+    skip: String((page - 1) * 25),
   }),
   "by-author": ({ author }) => ({
     where: { author: { $inQuery: { className: "Authors", where: { name: author } } } },
-    ...{ order: "-createdAt", limit: "25" },
+    order: "-createdAt",
+    limit: "25",
   }),
   substring: ({ text }) => ({
-    ...{ where: { title: { $regex: text, $options: "i" } }, order: "objectId", limit: "10", count: "1" },
+    where: { title: { $regex: text, $options: "i" } },
+    order: "objectId",
+    limit: "10",
+    count: "1",
   }),
 };
 

