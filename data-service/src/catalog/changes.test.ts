@@ -1,7 +1,8 @@
 // The steps between two definitions of a table: they are complete, and lose no value unasked.
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type Difference, diff, type Step, same } from "./changes.js";
+import { same } from "./canonical.js";
+import { type Difference, diff, type Step } from "./changes.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { freeField } from "./fields.js";
 import { revertChange } from "./revert-change.js";

@@ -1,8 +1,8 @@
 // What a former field is to hold again when the change that moved its values is undone. Pure.
 import { EJSON } from "bson";
 import type { Json } from "../json.js";
+import { same } from "./canonical.js";
 import type { Column } from "./catalog.js";
-import { same } from "./changes.js";
 import { COLUMN_TYPES, type Stored } from "./column-types.js";
 import { convertValue } from "./convert.js";
 

@@ -1,5 +1,5 @@
 // Restores what one change removed, keeping whatever was changed since.
-import { same } from "./changes.js";
+import { same } from "./canonical.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { renamedKeys } from "./renamed-keys.js";
 

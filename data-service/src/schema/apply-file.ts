@@ -3,8 +3,9 @@ import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { ID_TYPES } from "../catalog/catalog.js";
-import { looksRenamed, type Step } from "../catalog/changes.js";
+import type { Step } from "../catalog/changes.js";
 import type { TableDefinition } from "../catalog/definition.js";
+import { looksRenamed } from "../catalog/risks.js";
 import { changeBody, type FileTable, matchTable } from "../catalog/schema-file.js";
 import { isObject, type Json } from "../json.js";
 import type { Rule } from "../permission/rule.js";
@@ -143,7 +144,8 @@ async function differenceOf(
       changes: [...first, ...steps],
       problems: refusal === undefined ? [] : [refusal.messages].flat(),
       confirmable,
-      looksRenamed: own?.from !== undefined && own.to !== undefined && looksRenamed(own.from, own.to),
+      looksRenamed:
+        own?.from !== undefined && own.to !== undefined && looksRenamed({ before: own.from, after: own.to }),
       plan,
     };
   } catch (error) {

@@ -1,11 +1,13 @@
 // Asks a table's records what a planned change would cost them, and writes what it needs written.
 import { AppError } from "@portico/shared/app-error";
 import type { Column, Table } from "../catalog/catalog.js";
-import type { Fill, Question, Restore, Risk, Step } from "../catalog/changes.js";
+import type { Step } from "../catalog/changes.js";
 import { COLUMN_TYPES, isBinary, type Stored } from "../catalog/column-types.js";
 import { convertValue } from "../catalog/convert.js";
+import type { Fill, Restore } from "../catalog/fills.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
 import { linkRestorer, type Restorer, restorer } from "../catalog/restore-value.js";
+import type { Question, Risk } from "../catalog/risks.js";
 import { ruleProblem } from "../catalog/rules.js";
 import type { Json } from "../json.js";
 import { idText } from "../mongo/record-store.js";

@@ -1,7 +1,7 @@
 // Ends a change: tidies up after one that is in use, undoes one that is not; its own changes and those of dead processes.
 import type { Relation, Table } from "../catalog/catalog.js";
-import { markedFills, newlyEncrypted } from "../catalog/changes.js";
 import type { TableDefinition } from "../catalog/definition.js";
+import { markedFills, newlyEncrypted } from "../catalog/fills.js";
 import { type IndexSpec, keyIdentity } from "../catalog/indexes.js";
 import type { Holder } from "../mongo/catalog-store.js";
 import type { Change } from "../mongo/change-store.js";
@@ -47,10 +47,10 @@ async function tidyValues(
   from: TableDefinition,
   to: TableDefinition,
 ): Promise<void> {
-  const marks = markedFills(from, to).map(({ mark }) => mark);
+  const marks = markedFills({ before: from, after: to }).map(({ mark }) => mark);
   await data.unset(to.storage.collection, marks);
   const lists = await Promise.all(
-    newlyEncrypted(from, to).map((member) => changes.formerFields(to.id, member)),
+    newlyEncrypted({ before: from, after: to }).map((member) => changes.formerFields(to.id, member)),
   );
   const used = new Set(Object.values(to.storage.fields));
   const plain = lists.flat().filter((field) => !used.has(field));
@@ -150,7 +150,8 @@ export async function emptyFields(
   to: TableDefinition,
 ): Promise<void> {
   await data.unset(to.storage.collection, freshFields(from, to));
-  for (const each of markedFills(from, to)) await data.takeBack(to.storage.collection, each);
+  for (const each of markedFills({ before: from, after: to }))
+    await data.takeBack(to.storage.collection, each);
 }
 
 /** Takes back what nobody has seen: indexes and values of the new definition. */

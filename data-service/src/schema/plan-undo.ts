@@ -2,10 +2,12 @@
 // records.
 import { AppError } from "@portico/shared/app-error";
 import { buildCatalog } from "../catalog/build-catalog.js";
+import { same } from "../catalog/canonical.js";
 import type { Catalog } from "../catalog/catalog.js";
-import { diff, type Restore, restoration, same } from "../catalog/changes.js";
+import { diff, restoration } from "../catalog/changes.js";
 import { memberElsewhere } from "../catalog/check-member.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
+import type { Restore } from "../catalog/fills.js";
 import { definitionJson } from "../catalog/merge-definition.js";
 import { revertChange } from "../catalog/revert-change.js";
 import type { Change } from "../mongo/change-store.js";

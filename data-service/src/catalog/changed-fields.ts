@@ -1,0 +1,106 @@
+// In which fields the values of a table lie when it is changed: those that are stored otherwise get one of their own.
+import { isJournaled } from "./catalog.js";
+import type { ColumnType } from "./column-types.js";
+import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
+import { freeField } from "./fields.js";
+
+/** A definition, and the one that takes its place. */
+export interface Transition {
+  readonly before: TableDefinition;
+  readonly after: TableDefinition;
+}
+
+/**
+ * Values that are stored otherwise from now on get a field of their own: the former values stay as they are, for undo,
+ * and the definition that is in use decides alone which of the two is read. A field name is never used twice.
+ */
+export function withFreshFields(before: TableDefinition, wanted: TableDefinition): TableDefinition {
+  const fields: Record<string, string> = { ...wanted.storage.fields };
+  const retired = new Set(before.storage.retired ?? []);
+  const taken = new Set([...Object.values(before.storage.fields), ...Object.values(fields), ...retired]);
+  const { adopted } = before.storage;
+  const restore = (id: string, name: string): void => {
+    // Adopted documents may have fields unknown to us.
+    fields[id] = freeField(adopted === true ? `${name}_${id}` : name, taken);
+    taken.add(fields[id]);
+  };
+  for (const to of wanted.columns) {
+    const from = before.columns.find((each) => each.id === to.id);
+    if (from !== undefined && isStoredOtherwise(from, to, adopted === true)) restore(to.id, to.name);
+  }
+  for (const to of wanted.relations) {
+    const from = before.relations.find((each) => each.id === to.id);
+    if (from === undefined) continue;
+    const shape = (type: string): boolean => type === "many-to-many";
+    if (shape(from.type) !== shape(to.type) || isRetargeted({ before, after: wanted }, from, to))
+      restore(to.id, `${to.name}${shape(to.type) ? "Ids" : "Id"}`);
+  }
+  const used = new Set(Object.values(fields));
+  for (const field of Object.values(before.storage.fields)) if (!used.has(field)) retired.add(field);
+  // In an adopted collection a new member may have taken one over.
+  const left = [...retired].filter((field) => !used.has(field));
+  const kept = left.length === 0 ? {} : { retired: left.toSorted() };
+  const { collection } = wanted.storage;
+  return {
+    ...wanted,
+    storage: { collection, fields, ...(adopted === undefined ? {} : { adopted }), ...kept },
+  };
+}
+
+/** The definition with the epoch of its journal: another one whenever a table that keeps none begins to keep one. */
+export function withJournalEpoch(before: TableDefinition, after: TableDefinition): TableDefinition {
+  const { journalEpoch: _former, ...storage } = after.storage;
+  const begins = isJournaled(after) && !isJournaled(before);
+  const journalEpoch = (before.storage.journalEpoch ?? 0) + (begins ? 1 : 0);
+  return { ...after, storage: { ...storage, ...(journalEpoch === 0 ? {} : { journalEpoch }) } };
+}
+
+/** Do the values of a member lie in another field from now on? */
+export function isMoved({ before, after }: Transition, id: string): boolean {
+  return before.storage.fields[id] !== after.storage.fields[id];
+}
+
+/** The link leads to another table, and not to the same one under a new name. */
+export function isRetargeted(
+  { before, after }: Transition,
+  from: RelationDefinition,
+  to: RelationDefinition,
+): boolean {
+  const toItself = from.table === before.name && to.table === after.name;
+  return from.table !== to.table && !toItself;
+}
+
+function isStoredOtherwise(from: ColumnDefinition, to: ColumnDefinition, isAdopted: boolean): boolean {
+  // What can stay in place stays: other programs read and write that field.
+  if (isAdopted) return from.encrypted !== to.encrypted || storedForm(from.type) !== storedForm(to.type);
+  // Nulls become the default: in a field of its own, so that the nulls are still there if the change is given up.
+  const filled = to.required && !from.required && to.default !== undefined;
+  return from.type !== to.type || from.encrypted !== to.encrypted || losesOptions(from, to) || filled;
+}
+
+/** Types of one form read each other's values as they are. */
+function storedForm(type: ColumnType): string {
+  return type === "string" || type === "enum" ? "text" : type;
+}
+
+/** Is there a value that the former column takes and the new one, as a list of values, does not? */
+export function losesOptions(from: ColumnDefinition, to: ColumnDefinition): boolean {
+  if (to.options === undefined) return false;
+  if (from.options === undefined) return true;
+  return from.options.values.some((value) => to.options?.values.includes(value) !== true);
+}
+
+/**
+ * As in SQL a new column gives its default to the records that are there already, and so does one that becomes
+ * required.
+ */
+export function isFilled(from: ColumnDefinition | undefined, to: ColumnDefinition): boolean {
+  return to.default !== undefined && (from === undefined || (to.required && !from.required));
+}
+
+/** @throws Error when the definition has no such member */
+export function fieldOf(table: TableDefinition, id: string): string {
+  const field = table.storage.fields[id];
+  if (field === undefined) throw new Error(`table "${table.name}" has no storage for member ${id}`);
+  return field;
+}

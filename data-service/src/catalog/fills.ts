@@ -1,0 +1,77 @@
+// What a change of a table has to write into fields that nobody reads yet.
+import { fieldOf, isFilled, isMoved, isRetargeted, type Transition } from "./changed-fields.js";
+import type { ColumnDefinition, RelationDefinition } from "./definition.js";
+
+/** Values to write before the new definition is put into use, into fields that nobody reads yet. */
+export type Fill =
+  | { readonly kind: "convert"; readonly member: string; readonly from: string; readonly to: string }
+  | {
+      readonly kind: "default";
+      readonly member: string;
+      readonly field: string;
+      /** Where the field may hold values of others as well: another field, that names what was filled. */
+      readonly mark?: string;
+    }
+  | { readonly kind: "wrap" | "first"; readonly from: string; readonly to: string }
+  | { readonly kind: "mark" }
+  | Restore;
+
+/**
+ * Brings a former field up to date: where the present value is not what a change made of the former one, it goes back.
+ */
+export type Restore =
+  | { readonly kind: "restore"; readonly member: string; readonly later: string; readonly former: string }
+  | {
+      readonly kind: "restoreLinks";
+      readonly later: string;
+      readonly former: string;
+      /** The former field holds a list. */
+      readonly list: boolean;
+      /** The collection that the links lead to. */
+      readonly target: string;
+    };
+
+/** What a column's values take, from a former field or from its default. */
+export function columnFills(change: Transition, column: ColumnDefinition): Fill[] {
+  const { before, after } = change;
+  const from = before.columns.find((each) => each.id === column.id);
+  const [member, field] = [column.id, fieldOf(after, column.id)];
+  const fills: Fill[] = [];
+  if (from !== undefined && isMoved(change, member))
+    fills.push({ kind: "convert", member, from: fieldOf(before, member), to: field });
+  const isMovedAway = fills.length > 0 && column.required && column.default !== undefined;
+  if (!isMovedAway && !isFilled(from, column)) return fills;
+  const isShared = after.storage.adopted === true && fills.length === 0;
+  return [...fills, { kind: "default", member, field, ...(isShared ? { mark: markOf(member) } : {}) }];
+}
+
+function markOf(member: string): string {
+  return `_filled_${member}`;
+}
+
+/**
+ * Defaults that a change writes into fields of an adopted collection that may hold values of others as well. Each is
+ * noted beside it until the change is in use, so that it can be taken back.
+ */
+export function markedFills(change: Transition): { readonly field: string; readonly mark: string }[] {
+  return change.after.columns
+    .flatMap((column) => columnFills(change, column))
+    .flatMap((each) =>
+      each.kind === "default" && each.mark !== undefined ? [{ field: each.field, mark: each.mark }] : [],
+    );
+}
+
+/** What a relation's links take from a former field. */
+export function linkFills(change: Transition, to: RelationDefinition): Fill[] {
+  const { before, after } = change;
+  const from = before.relations.find((each) => each.id === to.id);
+  if (from === undefined || !isMoved(change, to.id) || isRetargeted(change, from, to)) return [];
+  const kind = to.type === "many-to-many" ? "wrap" : "first";
+  return [{ kind, from: fieldOf(before, to.id), to: fieldOf(after, to.id) }];
+}
+
+/** Ids of columns whose plain values must not stay anywhere. */
+export function newlyEncrypted({ before, after }: Transition): string[] {
+  const plain = new Set(before.columns.flatMap(({ id, encrypted }) => (encrypted ? [] : [id])));
+  return after.columns.filter(({ id, encrypted }) => encrypted && plain.has(id)).map(({ id }) => id);
+}

@@ -1,0 +1,246 @@
+// What a change of a table may cost: questions to its data, and what the answers mean.
+
+import { same } from "./canonical.js";
+import { fieldOf, isFilled, isMoved, isRetargeted, losesOptions, type Transition } from "./changed-fields.js";
+import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
+import { DELETED_FIELD } from "./soft-delete.js";
+
+/** A question to the data. The step is destructive when there are such records. */
+export type Question =
+  /** Records at all, more than `beyond`. */
+  | { readonly ask: "records"; readonly beyond: number }
+  /** Records with a value in the field. */
+  | { readonly ask: "present"; readonly field: string }
+  /** Records without one. */
+  | { readonly ask: "missing"; readonly field: string }
+  /** Records whose link list is longer than one. */
+  | { readonly ask: "longer"; readonly field: string }
+  /** Records whose value the new type or its values can't hold in full; `cut` where that goes without counting how. */
+  | { readonly ask: "unfit" | "cut"; readonly member: string }
+  /** Records whose value breaks the new rules. */
+  | { readonly ask: "rules"; readonly member: string }
+  /** Records that share the values of the fields with another. */
+  | { readonly ask: "duplicates"; readonly fields: readonly string[] };
+
+export interface Risk {
+  readonly question: Question;
+  /** Completes "N records …". */
+  readonly why: string;
+  /**
+   * What a confirmation does about it: `lost` takes the values away and keeps them for undo, `kept` leaves the records
+   * as they are, `impossible` means that the data must be put right first, `nonsense` that no confirmation will do.
+   */
+  readonly confirmed: "lost" | "kept" | "impossible" | "nonsense";
+}
+
+export type Member = ColumnDefinition | RelationDefinition;
+
+type Kind = "column" | "relation";
+
+/** The table's own settings. */
+export const SETTINGS = [
+  "name",
+  "description",
+  "singleton",
+  "changes",
+  "history",
+  "softDelete",
+  "shardKey",
+  "idType",
+  "uniques",
+  "indexes",
+] as const;
+export type Setting = (typeof SETTINGS)[number];
+
+/** @param key the setting of the table that changes */
+export function tableRisks(key: Setting, { before, after }: Transition): readonly Risk[] {
+  if (key === "idType") {
+    const why = "have ids of the former type; idType can be changed only while the table has no records";
+    return [{ question: { ask: "records", beyond: 0 }, why, confirmed: "nonsense" }];
+  }
+  if (key === "singleton" && after.singleton) {
+    const why = "are in the table; it can become a singleton only while it has one record at most";
+    return [{ question: { ask: "records", beyond: 1 }, why, confirmed: "nonsense" }];
+  }
+  if (key === "softDelete" && after.softDelete !== true) {
+    const why = "are deleted; restore them, or remove them for good, before softDelete is switched off";
+    return [{ question: { ask: "present", field: DELETED_FIELD }, why, confirmed: "impossible" }];
+  }
+  if (key !== "uniques") return [];
+  const former = new Set(before.uniques.map((names) => uniqueKey(before, names)));
+  return after.uniques
+    .filter((names) => !former.has(uniqueKey(after, names)))
+    .map((names) => duplicates(names.map((name) => fieldNamed(after, name))));
+}
+
+function uniqueKey(table: TableDefinition, names: readonly string[]): string {
+  return names.map((name) => fieldNamed(table, name)).join(" ");
+}
+
+/** The storage name of a column, a relation or what every table has. */
+function fieldNamed(table: TableDefinition, name: string): string {
+  const member = [...table.columns, ...table.relations].find((each) => each.name === name);
+  if (member !== undefined) return fieldOf(table, member.id);
+  return name === "id" ? "_id" : (table.storage.fields[name] ?? name);
+}
+
+const SHARED = "share their value with another record; make the values different first";
+
+function duplicates(fields: readonly string[], why = SHARED): Risk {
+  return { question: { ask: "duplicates", fields }, why, confirmed: "impossible" };
+}
+
+/** Of a column that is added, changed or removed. */
+export function columnRisks(
+  change: Transition,
+  from: ColumnDefinition | undefined,
+  to: ColumnDefinition | undefined,
+): Risk[] {
+  if (to === undefined) return from === undefined ? [] : [goesWith("column", change, from)];
+  const field = fieldOf(change.after, to.id);
+  const risks = from === undefined ? [] : valueRisks(change, from, to);
+  if (to.required && from?.required !== true && to.default === undefined)
+    risks.push(missing(from === undefined ? field : fieldOf(change.before, to.id)));
+  if (to.unique && from?.unique !== true)
+    risks.push(duplicates([field], isFilled(from, to) ? "would get the same value, the default" : SHARED));
+  return risks;
+}
+
+/** What becomes of the values that are there. */
+function valueRisks(change: Transition, from: ColumnDefinition, to: ColumnDefinition): Risk[] {
+  const risks = isMoved(change, to.id) ? parting(change, to.id) : outsideOptions(from, to);
+  const isConverted = from.type !== to.type || !same(from.options, to.options);
+  if (isMoved(change, to.id) && isConverted) risks.push(unfit(from, to));
+  if (!isLooser(from.rules ?? {}, to.rules ?? {}))
+    risks.push({
+      question: { ask: "rules", member: to.id },
+      why: "have a value that breaks the new rules",
+      confirmed: "kept",
+    });
+  return risks;
+}
+
+/** Values that stay where they are. */
+function outsideOptions(from: ColumnDefinition, to: ColumnDefinition): Risk[] {
+  if (!losesOptions(from, to)) return [];
+  const why = "have a value that would be none of the column's values; it stays as it is";
+  return [{ question: { ask: "cut", member: to.id }, why, confirmed: "kept" }];
+}
+
+/** Values that are brought into another form. */
+function unfit(from: ColumnDefinition, to: ColumnDefinition): Risk {
+  const isCut = from.type === "datetime" && to.type === "date";
+  const impossible = to.required && to.default === undefined;
+  const what = isCut ? "have a time of day, which would be dropped" : "have a value that does not fit";
+  const remedy =
+    "; the column is required, so give it a default, make it optional, or change the values first";
+  return {
+    question: { ask: isCut ? "cut" : "unfit", member: to.id },
+    why: impossible ? what + remedy : what,
+    confirmed: impossible ? "impossible" : "lost",
+  };
+}
+
+/**
+ * Other programs do not follow a column of an adopted collection to another field: whoever changes it so is to know that
+ * there will be two.
+ */
+function parting({ before, after }: Transition, id: string): Risk[] {
+  if (before.storage.adopted !== true) return [];
+  const [former, later] = [fieldOf(before, id), fieldOf(after, id)];
+  const why =
+    `are documents in which other programs go on with the field "${former}", and the former values stay there; ` +
+    `from now on this would be "${later}", and neither side sees what the other writes`;
+  return [{ question: { ask: "records", beyond: 0 }, why, confirmed: "kept" }];
+}
+
+/** Of a relation that is added, changed or removed. */
+export function relationRisks(
+  change: Transition,
+  from: RelationDefinition | undefined,
+  to: RelationDefinition | undefined,
+): Risk[] {
+  const { before, after } = change;
+  if (to === undefined) return from === undefined ? [] : [goesWith("relation", change, from)];
+  const field = fieldOf(after, to.id);
+  const risks: Risk[] = [];
+  const retargeted = from !== undefined && isRetargeted(change, from, to);
+  if (from !== undefined && isMoved(change, to.id)) risks.push(...parting(change, to.id));
+  if (retargeted) risks.push(lost(before, to.id, `link to "${from.table}"`));
+  else if (from?.type === "many-to-many" && to.type !== "many-to-many") {
+    const question = { ask: "longer", field: fieldOf(before, to.id) } as const;
+    risks.push({ question, why: "have more than one link, and would keep the first", confirmed: "lost" });
+  }
+  if (to.required && (from?.required !== true || retargeted))
+    risks.push(missing(from === undefined || retargeted ? field : fieldOf(before, to.id)));
+  if (to.type === "one-to-one" && from !== undefined && from.type !== "one-to-one" && !retargeted)
+    risks.push(duplicates([field]));
+  return risks;
+}
+
+/** Of a member that is removed. A list that leaves it out, or has it without its id, was easily meant otherwise. */
+function goesWith(kind: Kind, change: Transition, gone: Member): Risk {
+  const isReplaced = membersOf(change.after, kind).some(({ name }) => name === gone.name);
+  const newName = newNameOf(kind, change, gone);
+  const id = `its id ("${gone.id}")`;
+  const remedy = isReplaced
+    ? `, and a new one made in its place; send ${id} to keep it`
+    : newName === undefined
+      ? `: "${kind}s" is the full set; send ${id} in it to keep it`
+      : `; if "${newName}" is its new name, send that with ${id}`;
+  const what = kind === "column" ? "value" : "link";
+  return lost(change.before, gone.id, `have a ${what} in it, and it would be removed${remedy}`);
+}
+
+function membersOf({ columns, relations }: TableDefinition, kind: Kind): readonly Member[] {
+  return kind === "column" ? columns : relations;
+}
+
+/** The one new member of the type of the one that goes, if there is just that: it looks like a new name. */
+function newNameOf(kind: Kind, { before, after }: Transition, gone: Member): string | undefined {
+  const alike = (members: readonly Member[], others: readonly Member[]): Member[] =>
+    members.filter(
+      (each) =>
+        each.type === gone.type &&
+        targetOf(each) === targetOf(gone) &&
+        others.every(({ id }) => id !== each.id),
+    );
+  const [former, later] = [membersOf(before, kind), membersOf(after, kind)];
+  const [added, ...more] = alike(later, former);
+  const isOnly = more.length === 0 && alike(former, later).length === 1;
+  return isOnly ? added?.name : undefined;
+}
+
+/** Does a member go whose place another one seems to take under a new name? */
+export function looksRenamed(change: Transition): boolean {
+  return (["column", "relation"] as const).some((kind) => {
+    const kept = new Set(membersOf(change.after, kind).map(({ id }) => id));
+    const gone = membersOf(change.before, kind).filter(({ id }) => !kept.has(id));
+    return gone.some((each) => newNameOf(kind, change, each) !== undefined);
+  });
+}
+
+function targetOf(member: Member): string | undefined {
+  return "table" in member ? member.table : undefined;
+}
+
+function lost(before: TableDefinition, id: string, why: string): Risk {
+  return { question: { ask: "present", field: fieldOf(before, id) }, why, confirmed: "lost" };
+}
+
+function missing(field: string): Risk {
+  const why = "have no value where one would be required; with a confirmation they stay without";
+  return { question: { ask: "missing", field }, why, confirmed: "kept" };
+}
+
+/** Every value that the old rules let pass is let pass by the new ones. */
+function isLooser(from: RulesDefinition, to: RulesDefinition): boolean {
+  const atLeast = (key: "minLength" | "minItems") => (to[key] ?? 0) <= (from[key] ?? 0);
+  const atMost = (key: "maxLength" | "maxItems") =>
+    to[key] === undefined || (from[key] !== undefined && to[key] >= from[key]);
+  const sameOrGone = (["pattern", "format", "min", "max"] as const).every(
+    (key) => to[key] === undefined || to[key] === from[key],
+  );
+  const counts = atLeast("minLength") && atLeast("minItems") && atMost("maxLength") && atMost("maxItems");
+  return sameOrGone && counts;
+}
