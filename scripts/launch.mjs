@@ -26,9 +26,11 @@ const LAST_SHARE = 1 / 7;
 const PARENT_CHECK_MS = 1_000;
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** Reads `.env`, when there is one, into the environment; what is set already wins. */
-export function loadSettings() {
-  const file = join(ROOT, ".env");
+/**
+ * Reads `.env`, when there is one, into the environment; what is set already wins.
+ * @param {string} file another one than the project's
+ */
+export function loadSettings(file = join(ROOT, ".env")) {
   if (!existsSync(file)) return;
   try {
     process.loadEnvFile(file);

@@ -1,5 +1,9 @@
 // The demo content comes with rules: what a visitor sees and may do on first start.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { makeTable } from "../contract/records/make.js";
 import { type Api, apiOf, asAdmin } from "../support/api.js";
 import { type Stack, startStack } from "../support/stack.js";
 
@@ -52,4 +56,23 @@ describe("a visitor of the demo", () => {
     expect((await visitor.post("/comments", { ...comment, post: draft })).status).toBe(403);
     expect((await visitor.send("DELETE", `/posts/${draft}`)).status).toBe(401);
   });
+});
+
+describe("a database with tables", () => {
+  it("gets no demo content", async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), "portico-demo-"));
+    const tablesAt = async (demo: string, act: (admin: Api) => Promise<unknown> = async () => {}) => {
+      const stack = await startStack({ demo: true, dataDir, env: { DEMO: demo } });
+      const admin = await asAdmin(stack);
+      await act(admin);
+      const { body } = await admin.get("/svc_table", { fields: "name" });
+      await stack.stop();
+      return body.data;
+    };
+    const notes = (admin: Api) => makeTable(admin, { name: "notes", columns: [] });
+    const before = await tablesAt("off", notes);
+    expect(before).toContainEqual(expect.objectContaining({ name: "notes" }));
+    expect(await tablesAt("on")).toEqual(before);
+    await rm(dataDir, { recursive: true });
+  }, 120_000);
 });

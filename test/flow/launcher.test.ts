@@ -56,6 +56,34 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
+describe("the settings of .env", () => {
+  /** What the launcher's environment is with that file. @returns its APP_URL and its PORT, or how it ended */
+  async function settings(file: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
+    const main = await script(
+      "settings",
+      `import { loadSettings } from ${JSON.stringify(LAUNCHER)};
+       loadSettings(${JSON.stringify(file)});
+       console.log(process.env.APP_URL, process.env.PORT);`,
+    );
+    const child = spawn(process.execPath, [main], { env: { PATH: process.env.PATH, ...env } });
+    const [out, errors] = [collect(child.stdout), collect(child.stderr)];
+    await once(child, "close");
+    return out() + errors();
+  }
+
+  it("are read, and those that are set already win", async () => {
+    const file = join(folder, ".env");
+    await writeFile(file, "APP_URL=https://app.example.com\nPORT=4000\n");
+    expect(await settings(file)).toBe("https://app.example.com 4000\n");
+    expect(await settings(file, { PORT: "5000" })).toBe("https://app.example.com 5000\n");
+  });
+
+  it("need not be there, and are named where they can't be read", async () => {
+    expect(await settings(join(folder, ".env"))).toBe("undefined undefined\n");
+    expect(await settings(folder)).toContain(`${folder} can't be read (`);
+  });
+});
+
 describe("the launcher", () => {
   it("starts the data service, then the gateway, and says where everything is", async () => {
     const run = await launch(READY, READY);

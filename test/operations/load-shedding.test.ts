@@ -60,7 +60,7 @@ describe("the gateway", () => {
   });
 
   it("gets its places back from clients that stop reading", async () => {
-    rig = await startRig({ MAX_IN_FLIGHT: "2", ANSWER_STALL_MS: "500" });
+    rig = await startRig({ MAX_IN_FLIGHT: "2", ANSWER_STALL_MS: "3000" });
     rig.upstream.on("GET /big", (_arrived, response) => void response.end(LARGE));
     const idle = [await unreadAnswer(rig.url, "/api/big"), await unreadAnswer(rig.url, "/api/big")];
     expect(await firstStatus(rig, (status) => status === 503)).toBe(503);

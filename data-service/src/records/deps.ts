@@ -24,8 +24,7 @@ export interface RecordDeps extends Writes {
   readonly store: RecordStore;
   readonly writesOf: WritesOf;
   readonly unfinished: Unfinished;
-  /** Where deletes are noted, and what names this process there. */
-  readonly deletes: { readonly notes: UnfinishedStore; readonly instance: string };
+  readonly deletes: NotedDeletes;
   /** Every write of records passes here, so that a change of a table can wait for those in progress. */
   readonly gate: WriteGate;
   readonly once: OnceDeps;
@@ -42,6 +41,15 @@ export interface RecordDeps extends Writes {
   readonly fileHooks: FileHooks;
   /** What a caller may do. */
   readonly rights: LoadRights;
+}
+
+/** Deletes under notes (see noted-delete). */
+export interface NotedDeletes {
+  readonly notes: UnfinishedStore;
+  /** Names this process there. */
+  readonly instance: string;
+  /** The groups of those that this process works on, however long they take. */
+  readonly underWay: Set<string>;
 }
 
 /** For what takes all records, some at a time: the limit of lists is for pages. */

@@ -33,14 +33,31 @@ export async function deleteNoted(
   wanted: WantedDelete,
 ): Promise<boolean> {
   const found = await wanted.collect();
-  const note = new DeleteNote(deps, catalog, wanted);
-  const steps = await note.hold(found);
-  if (steps === undefined || !(await wanted.act(steps))) {
-    await note.withdraw();
-    return false;
+  const group = new ObjectId();
+  const note = new DeleteNote(deps, catalog, wanted, group);
+  return whileUnderWay(deps, group, async () => {
+    const steps = await note.hold(found);
+    if (steps === undefined || !(await wanted.act(steps))) {
+      await note.withdraw();
+      return false;
+    }
+    await note.end();
+    return true;
+  });
+}
+
+/** Meanwhile this process takes the delete for nothing that was left. */
+export async function whileUnderWay<Result>(
+  { deletes: { underWay } }: Pick<RecordDeps, "deletes">,
+  group: ObjectId,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  underWay.add(group.toHexString());
+  try {
+    return await work();
+  } finally {
+    underWay.delete(group.toHexString());
   }
-  await note.end();
-  return true;
 }
 
 /** The note of one delete, and the marks that it has set. */
@@ -49,7 +66,7 @@ class DeleteNote {
   readonly #catalog: Catalog;
   readonly #wanted: WantedDelete;
   /** Names the delete in its notes and marks. */
-  readonly #group = new ObjectId();
+  readonly #group: ObjectId;
   /** What is noted, by table. */
   readonly #noted = new Map<string, Set<string>>();
   readonly #marked: DeleteStep[] = [];
@@ -57,10 +74,11 @@ class DeleteNote {
   #notes = 0;
   #isJudged: boolean;
 
-  constructor(deps: RecordDeps, catalog: Catalog, wanted: WantedDelete) {
+  constructor(deps: RecordDeps, catalog: Catalog, wanted: WantedDelete, group: ObjectId) {
     this.#deps = deps;
     this.#catalog = catalog;
     this.#wanted = wanted;
+    this.#group = group;
     this.#isJudged = Object.keys(wanted.guard).length === 0;
   }
 

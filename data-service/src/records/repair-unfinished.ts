@@ -11,6 +11,7 @@ import { OWN_REACH } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { stateCondition } from "./kept.js";
 import { unmark } from "./leaving.js";
+import { whileUnderWay } from "./noted-delete.js";
 import { Deleter } from "./run-delete.js";
 import { tablesTakenBackIn } from "./take-back.js";
 import { tablesDeletedFrom } from "./write-plan.js";
@@ -41,10 +42,11 @@ export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promis
     if (undone > 0) logger.info({ undone }, "took back what interrupted requests had written in half");
   });
   for (const left of await deletes.notes.allDeletes()) {
+    if (deletes.underWay.has(left.group.toHexString())) continue;
     if (!isLate(left) && !(await isLeft(left))) continue;
     // As above: the others are not to wait for one that can't be ended now.
     await deps.gate
-      .run(() => endDelete(deps, left))
+      .run(() => whileUnderWay(deps, left.group, () => endDelete(deps, left)))
       .catch((err: unknown) =>
         logger.error({ err, note: left.id }, "an interrupted delete is not ended yet"),
       );

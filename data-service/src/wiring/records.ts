@@ -115,7 +115,7 @@ export function makeRecords(from: RecordSources): RecordParts {
       logger,
       takeBack: (steps) => takeBack(parts, steps),
     }),
-    deletes: { notes, instance },
+    deletes: { notes, instance, underWay: new Set() },
     once: { store: once, clock, digest: makeKeyedDigest(secrets.encryptionKey, "portico idempotency key") },
     indexGrams: (table) => ensureIndexes(db, table, gramIndexesOf(table)),
     fillRoom: from.requireRoom && makeRoom(db, from.requireRoom),

@@ -90,7 +90,7 @@ describe("a stream", () => {
   });
 
   it("ends with slow for a client that reads too late, which goes on where it was", async () => {
-    const patient = await startStack({ env: { CHANGES_STALL_MS: "4000" } });
+    const patient = await startStack({ env: { CHANGES_STALL_MS: "6000" } });
     try {
       const owner = await asAdmin(patient);
       const columns = [{ name: "body", type: "text" as const }];
@@ -105,7 +105,7 @@ describe("a stream", () => {
       for (let at = 0; at < 20; at += 1) expect((await owner.post("/letters", letters)).status).toBe(201);
       const held = await holdEvents(url, {}, lastEventId);
       // Later than it waits for the client, earlier than it cuts the client off.
-      await new Promise((resolve) => setTimeout(resolve, 6_000));
+      await new Promise((resolve) => setTimeout(resolve, 9_000));
       const late = held.read();
       await late.ended();
       expect(late.told.at(-1)).toMatchObject({ event: "end", data: { reason: "slow" } });
@@ -126,7 +126,7 @@ describe("a stream", () => {
     const switchedAt = performance.now();
     await source.ended();
     expect(source.told.at(-1)).toMatchObject({ event: "end", data: { reason: "refused" } });
-    // Five seconds, and something for a machine that does other things as well.
-    expect(performance.now() - switchedAt).toBeLessThan(6_500);
+    // Five seconds, and as much again for a machine that does other things as well.
+    expect(performance.now() - switchedAt).toBeLessThan(10_000);
   }, 30_000);
 });

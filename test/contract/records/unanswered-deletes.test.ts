@@ -118,6 +118,36 @@ describe("a delete with If-Match whose judgement was not heard of", () => {
   }, 120_000);
 });
 
+describe("a delete that takes longer than a minute", () => {
+  it("is not taken for one that was left: what it has marked waits for it", async () => {
+    const hope = await ship();
+    await make(admin, "sailors", { name: "Ann", of: hope.id });
+    let goOn = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const reached = new Promise<void>((resolve) => {
+      proxy.decide(async (command): Promise<Fate> => {
+        if (!command.includes("\u0002delete\u0000\u0008\u0000\u0000\u0000sailors")) return "pass";
+        resolve();
+        await held;
+        return "pass";
+      });
+    });
+    const gone = removeAt(hope.tag, hope.path);
+    await reached;
+    const old = new Date(Date.now() - 300_000);
+    await db.collection("_deletes").updateMany({ done: false }, { $set: { at: old } });
+    // As often as it is looked, and once more.
+    await new Promise((resolve) => setTimeout(resolve, 11_000));
+    const notes = await db.collection("_deletes").find({ done: false }).toArray();
+    expect(new Set(notes.map(({ at }) => at.getTime()))).toEqual(new Set([old.getTime()]));
+    goOn();
+    expect((await gone).status).toBe(200);
+    proxy.decide(() => "pass");
+  }, 120_000);
+});
+
 describe("a delete that was judged and interrupted after that", () => {
   it("is ended, with all that goes along", async () => {
     const hope = await ship();
