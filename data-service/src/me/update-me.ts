@@ -15,7 +15,7 @@ import { type CheckedBody, checkBody } from "../records/check-body.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable, parseId } from "../records/find-table.js";
 import { heldBy } from "../records/leaving.js";
-import { type RecordChange, runUpdate } from "../records/run-write.js";
+import { type RecordChange, runUpdate } from "../records/run-update.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
 import { atVersion, type Expected, movedOn } from "../records/version.js";
 import { all, whileOthersChange } from "../records/write-guard.js";

@@ -1,7 +1,7 @@
 // Makes the records of one request as a whole or not at all, whatever dies, and once where it has an Idempotency-Key.
 import type { RecordDeps } from "./deps.js";
 import { type OnceKey, once } from "./once.js";
-import type { Made } from "./run-write.js";
+import type { Made } from "./run-create.js";
 import type { UndoLog } from "./undo.js";
 
 /** Makes the records of one request, with the writes and the log of the request. */

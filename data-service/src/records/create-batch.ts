@@ -9,7 +9,7 @@ import { bindCreates, type GivenCreates, judgeCreates } from "./judge-creates.js
 import type { RecordShape } from "./read-one.js";
 import type { TableCall } from "./request.js";
 import { requireLinked } from "./require-linked.js";
-import { runCreate } from "./run-write.js";
+import { runCreate } from "./run-create.js";
 import { mayName } from "./tell-taken.js";
 import { pathIn } from "./violations.js";
 import type { WritePlan } from "./write-plan.js";

@@ -13,7 +13,7 @@ import { type BoundCreates, bindCreates, judgeCreates } from "./judge-creates.js
 import type { OnceKey } from "./once.js";
 import { asRead, type Written } from "./read-one.js";
 import type { TableRequest } from "./request.js";
-import { runCreate } from "./run-write.js";
+import { runCreate } from "./run-create.js";
 import { type Tree, treeOf } from "./tree-maker.js";
 import type { Versioned } from "./version.js";
 import { pathIn } from "./violations.js";

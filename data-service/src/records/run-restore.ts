@@ -12,7 +12,7 @@ import type { DeleteStep, MayKnow } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { actOf, stateCondition } from "./kept.js";
-import { noteFields } from "./run-write.js";
+import { noteFields } from "./note-fields.js";
 import type { UndoLog } from "./undo.js";
 
 /**

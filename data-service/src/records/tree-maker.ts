@@ -8,7 +8,7 @@ import { alternativesFor, isWritable, MAX_BULK, openWrite, PLAIN } from "./bind-
 import type { RecordDeps } from "./deps.js";
 import { findTable } from "./find-table.js";
 import { bindCreates, judgeCreates } from "./judge-creates.js";
-import { runCreate } from "./run-write.js";
+import { runCreate } from "./run-create.js";
 import { bringsRecords, type TreeMaker } from "./write-tree.js";
 
 /** A request whose bodies bring records along. */

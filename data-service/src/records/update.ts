@@ -13,7 +13,7 @@ import { findTable, parseId } from "./find-table.js";
 import { heldBy } from "./leaving.js";
 import { shownFields } from "./read-one.js";
 import type { RecordRequest, TableCall } from "./request.js";
-import { runUpdate } from "./run-write.js";
+import { runUpdate } from "./run-update.js";
 import { treeOf } from "./tree-maker.js";
 import type { UndoLog } from "./undo.js";
 import { atVersion, type Expected, type Versioned } from "./version.js";

@@ -1,4 +1,4 @@
-// A checked body -> what to do in which order. Pure; run-write does it.
+// A checked body -> what to do in which order. Pure; run-create and run-update do it.
 import {
   type Catalog,
   type Column,

@@ -1,0 +1,144 @@
+// Creates records as their write plans say, in an order that leaves nothing dangling if the process dies in between.
+import { isClientError } from "@portico/shared/app-error";
+import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import { emptyGrams } from "../catalog/grams.js";
+import { SINGLETON_FIELD } from "../catalog/indexes.js";
+import { insertedBefore } from "../mongo/driver-errors.js";
+import { idText } from "../mongo/record-store.js";
+import type { Document } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
+import type { RecordDeps } from "./deps.js";
+import { newIds } from "./ids.js";
+import { linkForeign } from "./link-foreign.js";
+import { requireLinked } from "./require-linked.js";
+import { storedFields } from "./stored-fields.js";
+import type { Made as MadeStep, UndoLog } from "./undo.js";
+import { alone, type PathOf } from "./violations.js";
+import type { WritePlan } from "./write-plan.js";
+
+/** Records that were made. */
+export interface Made {
+  readonly ids: readonly Stored[];
+  /** As they were written; undefined where more was written than these. */
+  readonly documents: readonly StoredRecord[] | undefined;
+}
+
+/**
+ * Creates records.
+ * @param log what takes them back where it is all or none
+ * @param pathOf where in the request each plan stands
+ */
+export async function runCreate(
+  deps: RecordDeps,
+  table: Table,
+  plans: readonly WritePlan[],
+  log: UndoLog,
+  pathOf: PathOf = alone,
+): Promise<Made> {
+  // They may link to each other; whether they may be linked to is seen once they are written.
+  await requireLinked(deps, plans, { pathOf, isComing: among(table, plans) });
+  const documents = await documentsOf(deps, table, plans);
+  const ids = documents.map(({ _id }) => _id);
+  await insertNoted(deps, table, plans, documents, log);
+  for (const [at, { foreign }] of plans.entries()) await linkForeign(deps, table, ids[at], foreign, log);
+  // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see run-delete); what it
+  // can't have found yet, because we came later, we find here.
+  await requireLinked(deps, plans, { pathOf });
+  const isAll = plans.every(({ foreign }) => foreign.length === 0);
+  return { ids, documents: isAll ? documents : undefined };
+}
+
+/** Whether a record is one of those that bring an id of their own. */
+function among(table: Table, plans: readonly WritePlan[]): (target: Table, id: Stored) => boolean {
+  const brought = plans.map(broughtId).filter((id) => id !== undefined);
+  const texts = new Set(brought.map((id) => idText(table, id)));
+  return (target, id) => target.id === table.id && texts.has(idText(table, id));
+}
+
+type NewDocument = Document & { readonly _id: Stored };
+
+/** The records as they will be stored. */
+async function documentsOf(
+  deps: RecordDeps,
+  table: Table,
+  plans: readonly WritePlan[],
+): Promise<NewDocument[]> {
+  const fields: Document[] = [];
+  // One after another: many new users would ask for more password hashes at once than are made.
+  for (const { own } of plans) fields.push(await storedFields(deps, table, own));
+  const ids = await idsFor(deps, table, plans);
+  const now = deps.clock.now();
+  const mark = table.singleton ? { [SINGLETON_FIELD]: 1 } : {};
+  const times = { [table.createdAt.field]: now, [table.updatedAt.field]: now };
+  const before = { ...emptyGrams(table.columns.values()), ...times };
+  // An import by root brings times of its own, among the fields.
+  return ids.map((_id, at) => ({ ...before, ...fields[at], ...mark, _id }));
+}
+
+/** Inserts documents. What takes them back is noted before, where nobody but this request can have made them. */
+async function insertNoted(
+  deps: RecordDeps,
+  table: Table,
+  plans: readonly WritePlan[],
+  documents: readonly NewDocument[],
+  log: UndoLog,
+): Promise<void> {
+  const ids = documents.map(({ _id }) => _id);
+  const made: MadeStep = { kind: "made", table: table.id, ids };
+  if (plans.some((plan) => broughtId(plan) !== undefined)) {
+    await insertBrought(deps, table, documents, ids);
+    return log.note(made);
+  }
+  await log.note(made);
+  await deps.writes.insert(table, documents).catch(async (error: unknown) => {
+    await noteOurs(log, made, error);
+    throw error;
+  });
+}
+
+/**
+ * Other programs may give numbers to records as well: an id that a duplicate was refused for may be that of another
+ * record, which must not be taken back. Of anything but a refusal nobody knows how far it came.
+ */
+async function noteOurs(log: UndoLog, made: MadeStep, error: unknown): Promise<void> {
+  if (!isClientError(error)) return;
+  log.drop(made);
+  const ids = made.ids.slice(0, insertedBefore(error));
+  if (ids.length > 0) await log.note({ ...made, ids });
+}
+
+/** The id of each new record: its own, if it brings one, or the one that it was judged with, else a new one. */
+async function idsFor(deps: RecordDeps, table: Table, plans: readonly WritePlan[]): Promise<Stored[]> {
+  const brought = plans.map(broughtId);
+  const numbers = brought.filter((id) => typeof id === "number");
+  // A number that is used already must not come out of the sequence later.
+  if (numbers.length > 0) await deps.store.raiseSequence(table, Math.max(...numbers));
+  const known = plans.map((plan, at) => brought[at] ?? plan.id);
+  const lacking = known.filter((id) => id === undefined).length;
+  const made = lacking === 0 ? [] : await newIds(table, lacking, deps.store);
+  return known.map((id) => id ?? made.shift()).filter((id) => id !== undefined);
+}
+
+function broughtId({ own }: WritePlan): Stored | undefined {
+  return own.set.get("_id");
+}
+
+/**
+ * Several documents that fail half-way (a duplicate) leave nothing behind. Their ids were not made for them, so that a
+ * record which has one may be another's: only what is known to be ours goes.
+ */
+async function insertBrought(
+  deps: RecordDeps,
+  table: Table,
+  documents: readonly Document[],
+  ids: readonly Stored[],
+): Promise<void> {
+  try {
+    await deps.writes.insert(table, documents);
+  } catch (error) {
+    const ours = ids.slice(0, insertedBefore(error));
+    if (documents.length > 1 && ours.length > 0) await deps.writes.remove(table, ours);
+    throw error;
+  }
+}

@@ -1,0 +1,160 @@
+// Changes a record as its write plan says, in an order that leaves nothing dangling if the process dies in between.
+import { isClientError } from "@portico/shared/app-error";
+import { owningRelation, type Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import type { Updated } from "../mongo/record-store.js";
+import type { Document } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
+import { linkable } from "./await-leaving.js";
+import type { LinkSet } from "./check-body.js";
+import type { Guard } from "./counted-writes.js";
+import type { RecordDeps } from "./deps.js";
+import { recordNotFound } from "./find-table.js";
+import { type WholeChange, withUnseen } from "./former-links.js";
+import { stateCondition } from "./kept.js";
+import { linkForeign, requireLettable } from "./link-foreign.js";
+import { noteFields } from "./note-fields.js";
+import { isHolding, requireLinked } from "./require-linked.js";
+import { storedFields } from "./stored-fields.js";
+import type { Changed as ChangedStep, UndoLog } from "./undo.js";
+import { atVersion } from "./version.js";
+import { all } from "./write-guard.js";
+import type { WritePlan } from "./write-plan.js";
+
+/** A change of one record. */
+export interface RecordChange {
+  readonly table: Table;
+  readonly id: Stored;
+  readonly plan: WritePlan;
+  /** It happens only while the record satisfies this. */
+  readonly guard: Guard;
+  /** Fields written with it. */
+  readonly extra?: Document;
+  /** What to give of the record, as a projection. */
+  readonly fields?: Document | undefined;
+}
+
+/** A record that was changed. */
+export interface Changed {
+  /** As it was written; undefined where more was written than this, or nothing. */
+  readonly document: StoredRecord | undefined;
+}
+
+/**
+ * Changes one record.
+ * @param log of a request that does more than this change
+ * @returns false when the record is there and the guard does not hold
+ * @throws AppError 404
+ */
+export async function runUpdate(
+  deps: RecordDeps,
+  change: RecordChange,
+  log?: UndoLog,
+): Promise<Changed | false> {
+  const { table, id, plan } = change;
+  await requireLinked(deps, [plan]);
+  const done = await deps.userHooks.changing(table, id, plan.own.set, (besides) => {
+    const guard = { ...change.guard, condition: all([change.guard.condition, besides]) };
+    const run = (each: UndoLog): Promise<Changed | false> => changeRecord(deps, { ...change, guard }, each);
+    return log === undefined ? deps.unfinished.orUndo(run) : run(log);
+  });
+  if (done !== false) await deps.userHooks.afterChange(table, id);
+  return done;
+}
+
+async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog): Promise<Changed | false> {
+  const { table, id, plan } = wanted;
+  const { foreign } = plan;
+  const change = await ownChange(deps, wanted);
+  for (const linkSet of foreign) await requireLettable(deps, id, linkSet);
+  const done = await writeOwn(deps, wanted, change, log);
+  if (done === false) return false;
+  await linkForeign(deps, table, id, foreign, log);
+  // As in run-create.
+  await requireLinked(deps, [{ mustExist: ownLinks(plan) }]);
+  if (foreign.length === 0) return { document: done?.document };
+  await requireStillThere(deps, wanted);
+  return { document: undefined };
+}
+
+/** Links that lie in the record itself. */
+function ownLinks({ mustExist }: WritePlan): LinkSet[] {
+  return mustExist.filter(({ relation }) => relation.link.on === "self");
+}
+
+/** What changes in the record itself; undefined where nothing is to be written at all. */
+async function ownChange(
+  deps: RecordDeps,
+  { table, id, plan, extra }: RecordChange,
+): Promise<WholeChange | undefined> {
+  const fields = {
+    ...(await storedFields(deps, table, plan.own)),
+    ...deps.userHooks.alongside(table, plan.own),
+    ...extra,
+  };
+  const { unset } = plan.own;
+  if (Object.keys(fields).length === 0 && unset.length === 0 && plan.foreign.length === 0) return undefined;
+  const set = { ...fields, [table.updatedAt.field]: deps.clock.now() };
+  return withUnseen(deps, table, id, plan.ownLists, { set, unset });
+}
+
+/**
+ * Writes the record itself.
+ * @param change undefined = nothing
+ * @returns what was written; undefined for nothing, false when the record is there and the guard does not hold
+ * @throws AppError 404
+ */
+async function writeOwn(
+  deps: RecordDeps,
+  wanted: RecordChange,
+  change: WholeChange | undefined,
+  log: UndoLog,
+): Promise<Updated | undefined | false> {
+  const { table, id } = wanted;
+  const done = change === undefined ? undefined : await writeNoted(deps, wanted, change, log);
+  if (done !== undefined) return done;
+  if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
+  return change === undefined ? undefined : false;
+}
+
+/** Notes what the record was where more than this may have to be taken back, and writes it. */
+async function writeNoted(
+  deps: RecordDeps,
+  { table, id, plan, guard, fields }: RecordChange,
+  { change, guard: unmoved = {} }: WholeChange,
+  log: UndoLog,
+): Promise<Updated | undefined> {
+  const isNoted = plan.foreign.length > 0 || ownLinks(plan).length > 0;
+  const noted = isNoted ? await noteFields(deps, table, id, change, log) : undefined;
+  // Taken back is the version that comes next, so the change is of the one that was noted.
+  const asNoted = noted === undefined ? {} : atVersion([noted.version]);
+  const condition = all([guard.condition, unmoved, asNoted]);
+  return whileNoted(log, noted, () => deps.writes.update(table, id, change, { ...guard, condition }, fields));
+}
+
+/** It may have been deleted while others were made to link to it. @throws AppError 404 */
+async function requireStillThere(
+  deps: RecordDeps,
+  { table, id, plan: { foreign } }: RecordChange,
+): Promise<void> {
+  const holds = foreign.some((linkSet) => isHolding(owningRelation(linkSet)));
+  const living = [{ $match: stateCondition(table, "living") }];
+  if ((await linkable(deps, table, [id], holds, living)).size === 0) throw recordNotFound(table);
+}
+
+/** A change that is refused was not made: nothing of it is to be taken back. */
+async function whileNoted(
+  log: UndoLog,
+  step: ChangedStep | undefined,
+  write: () => Promise<Updated | undefined>,
+): Promise<Updated | undefined> {
+  const drop = (): void => step && log.drop(step);
+  try {
+    const done = await write();
+    if (done === undefined) drop();
+    return done;
+  } catch (error) {
+    if (isClientError(error)) drop();
+    throw error;
+  }
+}
