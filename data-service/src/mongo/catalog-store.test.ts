@@ -4,6 +4,7 @@ import { type Db, ObjectId } from "mongodb";
 import type { TableDefinition } from "../catalog/definition.js";
 import { bareTable } from "../catalog/definition-fixture.js";
 import { type CatalogStore, makeCatalogStore } from "./catalog-store.js";
+import { makeChangeLock } from "./change-lock.js";
 import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 
 let database: TestDatabase;
@@ -141,7 +142,7 @@ describe("a change that an earlier version has published", () => {
       version: 7,
       lock: { change, instance: "a", published: true },
     });
-    await store.followed({ change: change.toHexString(), instance: "a" });
+    await makeChangeLock(db, "svc_").followed({ change: change.toHexString(), instance: "a" });
     const noted = { id: change.toHexString(), isFollowed: true };
     expect(await store.state()).toMatchObject({ version: 8, change: noted });
   });

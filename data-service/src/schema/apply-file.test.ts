@@ -35,14 +35,14 @@ describe("a schema file that two instances apply at the same moment", () => {
     const file = fileOf({ name: "posts", columns: [title, status, { name: "note", type: "text" }] });
     /** The first one is done in the moment in which the other, who has compared the file, takes the lock. */
     let isFirst = true;
-    const lock: typeof other.catalogStore.lock = async (holder) => {
+    const take: typeof other.changeLock.take = async (holder) => {
       if (isFirst) {
         isFirst = false;
         await applyFile(one, file);
       }
-      return other.catalogStore.lock(holder);
+      return other.changeLock.take(holder);
     };
-    const late = { ...other, catalogStore: { ...other.catalogStore, lock } };
+    const late = { ...other, changeLock: { ...other.changeLock, take } };
     await applyFile(late, file);
     expect(isFirst).toBe(false);
     const [definition] = await one.catalogStore.load();
@@ -60,14 +60,14 @@ describe("a schema file with a new table, while another table is being changed",
     const now = performance.now.bind(performance);
     let [looks, late] = [0, 0];
     jest.spyOn(performance, "now").mockImplementation(() => now() + late);
-    const lockedBy: typeof deps.catalogStore.lockedBy = async () => {
+    const holder: typeof deps.changeLock.holder = async () => {
       late += 60_000;
       looks += 1;
-      if (looks > times) return deps.catalogStore.lockedBy();
+      if (looks > times) return deps.changeLock.holder();
       expect(await deps.catalogStore.interrupted()).toEqual([]);
       return { change: "c", instance: "other", published: false };
     };
-    return { ...deps, catalogStore: { ...deps.catalogStore, lockedBy } };
+    return { ...deps, changeLock: { ...deps.changeLock, holder } };
   }
   const file = fileOf({ name: "notes" });
   const names = async () => (await makeInstance(database).catalogStore.load()).map(({ name }) => name);

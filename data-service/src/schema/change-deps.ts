@@ -3,6 +3,7 @@ import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import type { SystemTableDefinition } from "../catalog/build-catalog.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
+import type { ChangeLock } from "../mongo/change-lock.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
 import type { RuleStore } from "../mongo/rule-store.js";
@@ -15,6 +16,7 @@ import type { Presence } from "./presence.js";
 export interface ChangeDeps {
   readonly catalogs: CurrentCatalog;
   readonly catalogStore: CatalogStore;
+  readonly changeLock: ChangeLock;
   readonly changes: ChangeStore;
   readonly rules: Pick<RuleStore, "follow" | "enabled">;
   /** QUERY_MAX_DEPTH, which rules keep as well. */

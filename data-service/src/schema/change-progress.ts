@@ -1,6 +1,7 @@
 // How far a change is, for the record of its table; and the check that the change is still ours to make.
 import { AppError } from "@portico/shared/app-error";
-import type { ChangeProgress, Holder } from "../mongo/catalog-store.js";
+import type { ChangeProgress } from "../mongo/catalog-documents.js";
+import type { Holder } from "../mongo/change-lock.js";
 import type { Change } from "../mongo/change-store.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { indexChanges, type Plan } from "./plan-change.js";
@@ -22,7 +23,7 @@ export function refusalOf(error: unknown): { readonly problem: string; readonly 
 
 /** Counts what there is to do, and begins to report. */
 export async function progressOf(
-  { catalogStore, clock, data }: ChangeDeps,
+  { catalogStore, changeLock, clock, data }: ChangeDeps,
   holder: Holder,
   plan: Plan,
   change: Change,
@@ -43,7 +44,7 @@ export async function progressOf(
     });
   if (total > 0) await report("running", null);
   const requireOurs = async (): Promise<void> => {
-    const lock = await catalogStore.lockedBy();
+    const lock = await changeLock.holder();
     if (lock?.change !== holder.change || lock.instance !== holder.instance)
       throw new AppError("CONFLICT", "Another instance has ended this change; try again.");
   };

@@ -67,11 +67,11 @@ it("a new table over documents waits ten seconds, too, for a change that begins 
   let waited = 0;
   jest.spyOn(performance, "now").mockImplementation(() => now() + waited);
   /** Each look takes six seconds. */
-  const lock = async (): Promise<boolean> => {
+  const take = async (): Promise<boolean> => {
     waited += 6_000;
     return false;
   };
-  const busy = { ...deps, catalogStore: { ...deps.catalogStore, lock } };
+  const busy = { ...deps, changeLock: { ...deps.changeLock, take } };
   const columns = [{ name: "title", type: "string" }];
   await expect(makeTable(busy, { name: "books", columns })).rejects.toMatchObject({ code: "CONFLICT" });
   // The change, and the one that would take the bare table away.

@@ -11,6 +11,7 @@ import { indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
 import { definitionJson } from "../catalog/merge-definition.js";
 import { isObject, type Json, kindOf } from "../json.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
+import type { ChangeLock } from "../mongo/change-lock.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { TableData } from "../mongo/table-data.js";
 import { until } from "../until.js";
@@ -21,6 +22,7 @@ import { nameTaken, requireOwnCollection, schemaError } from "./plan-change.js";
 export interface SchemaDeps {
   readonly catalogs: CurrentCatalog;
   readonly catalogStore: CatalogStore;
+  readonly changeLock: Pick<ChangeLock, "holder">;
   readonly changes: Pick<ChangeStore, "keepsCollection">;
   readonly data: Pick<TableData, "holdsAny">;
   readonly systemTables: readonly SystemTableDefinition[];
@@ -171,10 +173,10 @@ async function provisionAndPublish(
 
 /** Waits until no table is being changed. @throws AppError 409 when that takes too long */
 export async function unlocked(
-  { catalogStore }: Pick<SchemaDeps, "catalogStore">,
+  { changeLock }: Pick<SchemaDeps, "changeLock">,
   patienceMs = PATIENCE_MS,
 ): Promise<void> {
-  const isUnlocked = async () => (await catalogStore.lockedBy()) === undefined;
+  const isUnlocked = async () => (await changeLock.holder()) === undefined;
   const tooLate = () => {
     throw new AppError("CONFLICT", "Another table is being changed; try again when that is done.");
   };

@@ -3,7 +3,7 @@ import type { Relation, Table } from "../catalog/catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { markedFills, newlyEncrypted } from "../catalog/fills.js";
 import { type IndexSpec, keyIdentity } from "../catalog/indexes.js";
-import type { Holder } from "../mongo/catalog-store.js";
+import type { Holder } from "../mongo/change-lock.js";
 import type { Change } from "../mongo/change-store.js";
 import type { Report } from "../mongo/table-writes.js";
 import type { ChangeDeps } from "./change-deps.js";
@@ -26,7 +26,7 @@ export async function finish(
   // Before the rules: then nobody is left who writes one by the former names.
   await deps.presence.everyone(version);
   await deps.rules.follow(change.id);
-  await deps.catalogStore.followed(holder);
+  await deps.changeLock.followed(holder);
   await deps.changes.finish(change);
   const { before, after } = plan;
   if (after === undefined) return;
@@ -101,7 +101,7 @@ export async function endInterrupted(
   deps: ChangeDeps,
   holder: Holder,
 ): Promise<{ change: Change; done: boolean } | undefined> {
-  const lock = await deps.catalogStore.lockedBy();
+  const lock = await deps.changeLock.holder();
   if (lock?.change !== holder.change || lock.instance !== holder.instance) return undefined;
   const change = await deps.changes.find(holder.change);
   const tables = change && (await tablesOf(deps, change));
@@ -113,7 +113,7 @@ export async function endInterrupted(
     const end = { finishedAt: deps.clock.now(), problem: INTERRUPTED };
     await deps.catalogStore.reportLost(holder.change, end);
   }
-  await deps.catalogStore.unlock(holder);
+  await deps.changeLock.release(holder);
   return change && { change, done: lock.published };
 }
 
@@ -181,12 +181,12 @@ async function reportEnd({ catalogStore, clock }: ChangeDeps, change: Change, do
 
 /** Ends what an instance that is gone has left. @returns whether nothing is left to wait for */
 async function recoverChanges(deps: ChangeDeps): Promise<boolean> {
-  const lock = await deps.catalogStore.lockedBy();
+  const lock = await deps.changeLock.holder();
   if (lock === undefined) return true;
   const { change, instance } = lock;
   const isOurs = instance === deps.presence.id;
   if (isOurs ? running.has(change) : await deps.instances.lives(instance)) return false;
-  if (!isOurs && !(await deps.catalogStore.takeOver({ change, instance }, deps.presence.id))) return false;
+  if (!isOurs && !(await deps.changeLock.takeOver({ change, instance }, deps.presence.id))) return false;
   deps.logger.warn({ change, instance }, "ending an interrupted change of a table");
   running.add(change);
   try {

@@ -2,6 +2,7 @@
 import { systemClock } from "@portico/shared/clock";
 import { makeLogger } from "@portico/shared/logger";
 import { makeCatalogStore } from "../mongo/catalog-store.js";
+import { makeChangeLock } from "../mongo/change-lock.js";
 import { makeChangeStore } from "../mongo/change-store.js";
 import type { TestDatabase } from "../mongo/database-fixture.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
@@ -25,6 +26,7 @@ export function makeInstance(
   return {
     catalogs,
     catalogStore,
+    changeLock: makeChangeLock(db, "svc_"),
     instances,
     logger,
     clock: systemClock,

@@ -60,7 +60,7 @@ describe("an instance that wakes up in the middle of a change of a table", () =>
     const begin: ChangeDeps["changes"]["begin"] = async (change) => {
       await late.changes.begin(change);
       const holder = { change: change.id, instance: late.presence.id };
-      await other.catalogStore.takeOver(holder, other.presence.id);
+      await other.changeLock.takeOver(holder, other.presence.id);
       await endInterrupted(other, { ...holder, instance: other.presence.id });
       await (await changeTable(other, id, body, undefined)).done;
       await db.collection("things").updateOne({}, { $set: { a_2: 5 } });
@@ -90,7 +90,7 @@ describe("a change whose values fill the disk", () => {
       (await changeTable(instance, id, { columns: [{ id: "c1", type: "int" }] }, undefined)).done;
     await expect(change()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
     expect(await crowded.countDocuments({ a_2: { $exists: true } })).toBe(0);
-    expect(await instance.catalogStore.lockedBy()).toBeUndefined();
+    expect(await instance.changeLock.holder()).toBeUndefined();
     expect((await instance.catalogStore.load()).find((each) => each.id === id)?.storage.fields).toEqual({
       c1: "a",
     });
@@ -128,7 +128,7 @@ describe("a change whose records are asked for long", () => {
     await expect(done).rejects.toMatchObject({ code: "DESTRUCTIVE_CHANGE" });
     const { state, problem, confirmHash } = await shown("asked");
     expect([state, problem]).toEqual(["failed", expect.stringMatching(/^columns\.a: 1 of the records /)]);
-    expect(await deps.catalogStore.lockedBy()).toBeUndefined();
+    expect(await deps.changeLock.holder()).toBeUndefined();
     await (await changeTable(makeInstance(database), id, UNFIT, confirmHash)).done;
     expect(await shown("asked")).toMatchObject({ state: "done" });
     expect(await shown("asked")).not.toHaveProperty("confirmHash");
@@ -155,7 +155,7 @@ describe("a change whose records are asked for long", () => {
     go();
     await expect(done).rejects.toBe(lost);
     expect(await shown("uncounted")).toMatchObject({ state: "failed" });
-    expect(await deps.catalogStore.lockedBy()).toBeUndefined();
+    expect(await deps.changeLock.holder()).toBeUndefined();
   });
 
   it("does not run for ever when its maker dies", async () => {
@@ -163,10 +163,10 @@ describe("a change whose records are asked for long", () => {
     const id = await makeTable(deps, "orphan");
     await db.collection("orphan").insertOne({ a: "1" });
     const { done } = await changeTable(deps, id, UNFIT, undefined);
-    const lock = await deps.catalogStore.lockedBy();
+    const lock = await deps.changeLock.holder();
     const other = makeInstance(database);
     const holder = { change: lock?.change ?? "", instance: deps.presence.id };
-    await other.catalogStore.takeOver(holder, other.presence.id);
+    await other.changeLock.takeOver(holder, other.presence.id);
     await endInterrupted(other, { ...holder, instance: other.presence.id });
     expect(await shown("orphan")).toMatchObject({
       state: "failed",

@@ -6,7 +6,8 @@ import { memberIn, type Table } from "../catalog/catalog.js";
 import { removesMember, spreadsRecords, switchesWrites } from "../catalog/changes.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
 import type { IndexSpec } from "../catalog/indexes.js";
-import type { ChangeProgress, Holder } from "../mongo/catalog-store.js";
+import type { ChangeProgress } from "../mongo/catalog-documents.js";
+import type { Holder } from "../mongo/change-lock.js";
 import type { Change } from "../mongo/change-store.js";
 import { idText } from "../mongo/record-store.js";
 import { until } from "../until.js";
@@ -87,11 +88,11 @@ async function runChange(deps: ChangeDeps, planner: Planner, order: Order): Prom
   }
 }
 
-async function takeLock({ catalogStore }: ChangeDeps, holder: Holder, patienceMs: number): Promise<void> {
+async function takeLock({ changeLock }: ChangeDeps, holder: Holder, patienceMs: number): Promise<void> {
   const tooLate = () => {
     throw new AppError("CONFLICT", "Another change of a table is being made; try again when it is done.");
   };
-  await until(() => catalogStore.lock(holder), { patienceMs, everyMs: LOOK_MS, tooLate });
+  await until(() => changeLock.take(holder), { patienceMs, everyMs: LOOK_MS, tooLate });
 }
 
 async function whileLocked(deps: ChangeDeps, holder: Holder, planner: Planner, order: Asked): Promise<void> {
@@ -99,7 +100,7 @@ async function whileLocked(deps: ChangeDeps, holder: Holder, planner: Planner, o
     const plan = await planner(await deps.catalogStore.load());
     if (plan.undoes !== undefined) await requireNotUndone(deps, plan.undoes);
     if (plan.steps.length > 0) await make(deps, holder, plan, order);
-    await deps.catalogStore.unlock(holder);
+    await deps.changeLock.release(holder);
   } catch (error) {
     // If this fails too, the lock stays, and the next beat of any instance ends what is left.
     await endInterrupted(deps, holder);
@@ -131,7 +132,7 @@ async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Asked):
     await progress.end("failed", refusalOf(error).problem);
     throw error;
   }
-  const version = await deps.catalogStore.publishChange(holder);
+  const version = await deps.changeLock.publish(holder);
   await finish(deps, change, { holder, version }, plan, progress.add);
   await progress.end("done", null);
 }
@@ -142,7 +143,7 @@ async function askInQuiet(deps: ChangeDeps, holder: Holder, plan: Plan, order: O
     plan.fills.length > 0 ||
     plan.undoes !== undefined ||
     plan.steps.some((each) => each.risks.length > 0 || switchesWrites(each));
-  if (needsQuiet) await deps.presence.everyone(await deps.catalogStore.freeze(holder, plan.table), QUIET_MS);
+  if (needsQuiet) await deps.presence.everyone(await deps.changeLock.freeze(holder, plan.table), QUIET_MS);
   const costs = await costsOf(deps, plan);
   requireAllowed(plan, costs, order.confirmed);
   return costs;

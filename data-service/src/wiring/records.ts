@@ -21,6 +21,7 @@ import { makeKeyedDigest } from "../keyed-digest.js";
 import type { Secrets } from "../local-secrets.js";
 import type { Metrics } from "../metrics.js";
 import { makeCatalogStore } from "../mongo/catalog-store.js";
+import { makeChangeLock } from "../mongo/change-lock.js";
 import { makeChangeStore } from "../mongo/change-store.js";
 import type { Store } from "../mongo/connect.js";
 import type { CountStore } from "../mongo/count-store.js";
@@ -149,7 +150,7 @@ function settings(config: Config): Settings {
 }
 
 type TableParts = SchemaDeps &
-  Pick<ChangeDeps, "changes" | "data" | "instances" | "presence"> &
+  Pick<ChangeDeps, "changes" | "changeLock" | "data" | "instances" | "presence"> &
   Pick<RecordDeps, "gate">;
 
 /** Tables as they are defined, and who else works with them. */
@@ -166,6 +167,7 @@ function tableParts({ config, store: { db }, metrics, logger, requireRoom }: Rec
     systemTables: known,
     systemTablePrefix,
     catalogStore,
+    changeLock: makeChangeLock(db, systemTablePrefix),
     catalogs,
     gate,
     instances,

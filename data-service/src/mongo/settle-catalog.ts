@@ -1,0 +1,72 @@
+// Carries what the latest number of the catalog puts into use over into `svc_table`.
+import { type Collection, ObjectId } from "mongodb";
+import type { CatalogCollections, TableDocument } from "./catalog-documents.js";
+import { VERSION_FIELD } from "./record-store.js";
+
+/** Everybody may do it, and doing it twice changes nothing. */
+export async function settle(collections: CatalogCollections): Promise<void> {
+  const { versions, making } = collections;
+  const state = await versions.findOne({ _id: "catalog" });
+  if (state?.latest === undefined) return;
+  const { latest, version } = state;
+  if ("change" in latest) {
+    await settleChange(collections, latest.change, version);
+    await versions.updateOne({ _id: "catalog", "latest.change": latest.change }, { $unset: { latest: "" } });
+    return;
+  }
+  await settleNew(collections, latest.id, latest.name);
+  await versions.updateOne({ _id: "catalog", "latest.id": latest.id }, { $unset: { latest: "" } });
+  await making.deleteOne({ _id: latest.name, "table._id": latest.id });
+}
+
+async function settleNew(
+  { tables, making, changes }: CatalogCollections,
+  id: ObjectId,
+  name: string,
+): Promise<void> {
+  const reserved = await making.findOne({ _id: name, "table._id": id });
+  if (reserved === null) return;
+  const { _id, ...definition } = reserved.table;
+  await makeRoom(tables, definition.name);
+  const { upsertedCount } = await tables.updateOne({ _id }, { $setOnInsert: definition }, { upsert: true });
+  // Whoever was slow here may come after the table was deleted again.
+  const removed =
+    upsertedCount === 1 &&
+    (await changes.findOne({ removed: id.toHexString(), state: { $ne: "undone" } })) !== null;
+  if (removed) await tables.deleteOne({ _id });
+}
+
+/** Puts definitions in the place of earlier ones; a slow instance never puts an older one over a newer. */
+async function settleChange(
+  { tables, changes }: CatalogCollections,
+  id: ObjectId,
+  version: number,
+): Promise<void> {
+  const change = await changes.findOne({ _id: id });
+  if (change === null) return;
+  const older = { $or: [{ [VERSION_FIELD]: { $exists: false } }, { [VERSION_FIELD]: { $lt: version } }] };
+  for (const { id: table, ...definition } of change.after) {
+    const _id = ObjectId.createFromHexString(table);
+    const now = { ...definition, [VERSION_FIELD]: version, updatedAt: change.at };
+    await makeRoom(tables, definition.name);
+    const { matchedCount } = await tables.updateOne({ _id, ...older }, { $set: now });
+    const isBack = change.before.every((each) => each.id !== table);
+    // A table that was deleted comes back; its id tells when it was made.
+    if (matchedCount === 0 && isBack)
+      await tables.updateOne(
+        { _id },
+        { $setOnInsert: { ...now, createdAt: _id.getTimestamp() } },
+        { upsert: true },
+      );
+  }
+  const gone = change.removed.map((table) => ObjectId.createFromHexString(table));
+  await tables.deleteMany({ _id: { $in: gone }, ...older });
+}
+
+/** Every definition says where its data lies; whatever else was put into the collection is no table. */
+export const IS_DEFINITION = { "storage.collection": { $exists: true } } as const;
+
+/** What is no definition must not keep a name from a table: names are unique. */
+async function makeRoom(tables: Collection<TableDocument>, name: string): Promise<void> {
+  await tables.deleteMany({ name, $nor: [IS_DEFINITION] });
+}
