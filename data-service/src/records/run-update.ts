@@ -51,11 +51,13 @@ export async function runUpdate(
   change: RecordChange,
   log?: UndoLog,
 ): Promise<Changed | false> {
-  const { table, id, plan } = change;
+  const { table, id } = change;
+  const plan = await deps.userHooks.withoutKnown(table, id, change.plan);
   await requireLinked(deps, [plan]);
   const done = await deps.userHooks.changing(table, id, plan.own.set, (besides) => {
     const guard = { ...change.guard, condition: all([change.guard.condition, besides]) };
-    const run = (each: UndoLog): Promise<Changed | false> => changeRecord(deps, { ...change, guard }, each);
+    const run = (each: UndoLog): Promise<Changed | false> =>
+      changeRecord(deps, { ...change, plan, guard }, each);
     return log === undefined ? deps.unfinished.orUndo(run) : run(log);
   });
   if (done !== false) await deps.userHooks.afterChange(table, id);

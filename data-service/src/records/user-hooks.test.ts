@@ -29,6 +29,7 @@ function hooks(otherRootAdmins = 0) {
       cleared.push(id);
       throw new Error("the database is away");
     },
+    emailOf: async (id) => `${id}@example.com`,
     takeTurn: async () => otherRootAdmins,
     adminLock: (task) => task("ours"),
   });
@@ -138,5 +139,17 @@ describe("an address that somebody who is not root has set", () => {
         .markUnproven(roles, plan({ email: "x" }))
         .own.set.has("emailUnproven"),
     ).toBe(false);
+  });
+
+  it("is left out where it is the user's already, as in a form that sends everything", async () => {
+    const marked = hooks().markUnproven(users, plan({ email: "ann@example.com", name: "Ann" }));
+    const left = await hooks().withoutKnown(users, "ann", marked);
+    expect([...left.own.set]).toEqual([["name", "Ann"]]);
+    expect(await hooks().withoutKnown(users, "bob", marked)).toBe(marked);
+  });
+
+  it("is as it was sent where it need not be proved", async () => {
+    const sent = plan({ email: "ann@example.com" });
+    expect(await hooks().withoutKnown(users, "ann", sent)).toBe(sent);
   });
 });

@@ -20,6 +20,8 @@ export interface UserHooksDeps {
   readonly clearAway: (userId: string) => Promise<void>;
   /** Puts a turn into the record of this user and of every root admin. @returns how many active ones there are besides */
   readonly takeTurn: (userId: string, turn: string) => Promise<number>;
+  /** The user's address. */
+  readonly emailOf: (userId: string) => Promise<string | undefined>;
   /** One after the other: two that remove each other would each see the other one stay. */
   readonly adminLock: Lock;
 }
@@ -31,6 +33,11 @@ export interface UserHooks {
   transform(table: Table, column: Column, value: Stored): Promise<Stored>;
   /** Notes that an address was set by somebody who is not root: nobody has proved yet whose it is. */
   markUnproven(table: Table, plan: WritePlan): WritePlan;
+  /**
+   * Leaves out an address that is the user's already: forms send it along with everything else, and nobody has to prove
+   * it once more. Whoever sets another one at this moment has the last word.
+   */
+  withoutKnown(table: Table, id: Stored, plan: WritePlan): Promise<WritePlan>;
   /**
    * Runs the change of a record.
    * @param change null = delete
@@ -60,7 +67,7 @@ export function newSessionEpoch(): { readonly sessionEpoch: string } {
 }
 
 export function makeUserHooks(deps: UserHooksDeps): UserHooks {
-  const { table: users, hash, forgetUser, clearAway, takeTurn, adminLock } = deps;
+  const { table: users, hash, forgetUser, clearAway, emailOf, takeTurn, adminLock } = deps;
   return {
     prepare(table, body) {
       if (table.name !== users || !isObject(body) || typeof body.email !== "string") return body;
@@ -75,6 +82,14 @@ export function makeUserHooks(deps: UserHooksDeps): UserHooks {
       if (table.name !== users || !plan.own.set.has(emailField)) return plan;
       const set = new Map<string, Stored>([...plan.own.set, ["emailUnproven", true]]);
       return { ...plan, own: { ...plan.own, set } };
+    },
+    async withoutKnown(table, id, plan) {
+      const emailField = table.columns.get("email")?.field ?? "";
+      const { set } = plan.own;
+      if (table.name !== users || !set.has("emailUnproven")) return plan;
+      if (set.get(emailField) !== (await emailOf(String(id)))) return plan;
+      const others = [...set].filter(([field]) => field !== emailField && field !== "emailUnproven");
+      return { ...plan, own: { ...plan.own, set: new Map(others) } };
     },
     async changing(table, id, change, act) {
       if (table.name !== users) return act({});

@@ -276,6 +276,10 @@ function userHooks({ config, store: { db }, auth }: RecordSources): RecordDeps["
       auth.apiTokenCache.forgetAll();
     },
     clearAway: (userId) => clearAway(auth, userId),
+    async emailOf(id) {
+      const which = { _id: ObjectId.createFromHexString(id) };
+      return (await users.findOne(which, { projection: { email: 1 } }))?.email;
+    },
     async takeTurn(id, turn) {
       const _id = ObjectId.createFromHexString(id);
       await users.updateMany({ $or: [{ _id }, { isRootAdmin: true }] }, { $set: { [TURN_FIELD]: turn } });

@@ -1,0 +1,47 @@
+// Whether somebody has proved that a user's address is theirs decides who gets the account (docs/api.md, section 3.4).
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { MongoClient } from "mongodb";
+import { type Api, asAdmin, signIn } from "../../support/api.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { make } from "../records/make.js";
+
+const CLERK = { email: "clerk@example.com", password: "the clerk's password" };
+
+let stack: Stack;
+let clerk: Api;
+let ann: string;
+let client: MongoClient;
+
+beforeAll(async () => {
+  stack = await startStack();
+  const admin = await asAdmin(stack);
+  const role = (await make(admin, "svc_role", { name: "office" })).id;
+  const people = { role, table: "svc_user", fields: "name,email" };
+  for (const action of ["read", "update"]) await make(admin, "svc_permission", { ...people, action });
+  await make(admin, "svc_user", { ...CLERK, role });
+  ann = `/svc_user/${(await make(admin, "svc_user", { email: "ann@example.com" })).id}`;
+  clerk = await signIn(stack.dataUrl, CLERK);
+  client = await MongoClient.connect(stack.mongodbUrl);
+});
+
+afterAll(async () => {
+  await client?.close();
+  await stack?.stop();
+});
+
+const stored = () => client.db().collection("svc_user").findOne({ email: /^ann@/ });
+
+describe("the address of a user, for whom others may write it", () => {
+  it("stays proved when it is sent again with the rest of a form", async () => {
+    const { status, body } = await clerk.patch(ann, { name: "Ann", email: " ANN@example.com" });
+    expect([status, body.data[0]?.name]).toEqual([200, "Ann"]);
+    expect(await stored()).not.toHaveProperty("emailUnproven");
+    expect((await clerk.patch(ann, { email: "ann@example.com" })).status).toBe(200);
+    expect(await stored()).not.toHaveProperty("emailUnproven");
+  });
+
+  it("is to be proved when it is another one", async () => {
+    expect((await clerk.patch(ann, { email: "ann@elsewhere.example" })).status).toBe(200);
+    expect(await stored()).toMatchObject({ email: "ann@elsewhere.example", emailUnproven: true });
+  });
+});
