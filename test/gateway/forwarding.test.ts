@@ -389,7 +389,7 @@ describe("a data service that misbehaves", () => {
     const response = await impatient.call("/api/hangs");
     expect(response.status).toBe(504);
     expect((await readError(response)).error.code).toBe("QUERY_TIMEOUT");
-    expect(Date.now() - started).toBeLessThan(2_000);
+    expect(Date.now() - started).toBeLessThan(10_000);
     await eventually(() => upstream.connections.size === 0);
     expect(await (await impatient.call("/api/slow")).text()).toBe("begun ended");
     await impatient.stop();

@@ -60,7 +60,7 @@ describe("stopping", () => {
     expect(await response.text()).toBe("whole");
     const started = Date.now();
     await stopped;
-    expect(Date.now() - started).toBeLessThan(1_000);
+    expect(Date.now() - started).toBeLessThan(5_000);
   });
 
   it("does not wait for a stream of events that begins only then", async () => {
@@ -99,7 +99,7 @@ describe("stopping", () => {
     expect(await response.text()).toBe("begun ended");
     const started = Date.now();
     await stopped;
-    expect(Date.now() - started).toBeLessThan(1_000);
+    expect(Date.now() - started).toBeLessThan(5_000);
   });
 });
 

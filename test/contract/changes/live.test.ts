@@ -4,6 +4,9 @@ import { type Api, apiOf, asAdmin, search, signIn } from "../../support/api.js";
 import { CHANGES, type EventSource, holdEvents, openEvents } from "../../support/event-source.js";
 import { type Stack, startStack } from "../../support/stack.js";
 
+/** For a machine that does other things as well. */
+const SLACK_MS = 3_000;
+
 let stack: Stack;
 let admin: Api;
 let authorization: string;
@@ -404,7 +407,7 @@ describe("rights", () => {
       await act(admin, token);
       const [end] = await source.first(1, "end");
       expect(end?.data).toEqual({ reason: "signed-out" });
-      expect(performance.now() - began).toBeLessThan(5_000);
+      expect(performance.now() - began).toBeLessThan(5_000 + SLACK_MS);
       await admin.patch(`/svc_user/${user}`, { isActive: true });
     },
     20_000,
@@ -421,7 +424,7 @@ describe("rights", () => {
     const began = performance.now();
     await session.delete(`/auth/api-tokens/${body.data[0].id}`);
     expect((await source.first(1, "end"))[0]?.data).toEqual({ reason: "signed-out" });
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(performance.now() - began).toBeLessThan(5_000 + SLACK_MS);
   }, 20_000);
 });
 

@@ -412,6 +412,6 @@ describe("a filter's size is limited", () => {
       headers: { "Content-Type": "application/json" },
     });
     expect([answer.status, answer.body.message]).toEqual([400, "body: nests deeper than 100 levels"]);
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(performance.now() - started).toBeLessThan(5_000);
   });
 });
