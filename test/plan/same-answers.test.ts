@@ -1,8 +1,7 @@
 // Whatever way the planner takes, the answer is the same: one database, several data services with other thresholds.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Api, signIn } from "../support/api.js";
-import { freePort } from "../support/free-port.js";
-import { ADMIN, type RunningService, type Stack, startService, startStack } from "../support/stack.js";
+import { ADMIN, type RunningService, type Stack, startAnother, startStack } from "../support/stack.js";
 
 /** More parents than FEW_PARENTS, so that the default ranks by grouping. */
 const PARENTS = 260;
@@ -76,15 +75,7 @@ describe("a query answers the same whichever way it is run", () => {
     usual = await signIn(stack.dataUrl, ADMIN);
     await fill(usual);
     for (const [name, env] of Object.entries(WAYS)) {
-      const service = await startService("@portico/data-service/main", {
-        MONGODB_URL: stack.mongodbUrl,
-        DATA_DIR: stack.dataDir,
-        DATA_SERVICE_PORT: String(await freePort()),
-        APP_URL: stack.appUrl,
-        DEMO: "off",
-        NODE_ENV: "test",
-        ...env,
-      });
+      const service = await startAnother(stack, env);
       others.push(service);
       ways.set(name, await signIn(service.url, ADMIN));
     }

@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Db, MongoClient } from "mongodb";
 import { type Api, asAdmin, signIn } from "../support/api.js";
-import { freePort } from "../support/free-port.js";
-import { type Stack, startService, startStack } from "../support/stack.js";
+import { type Stack, startAnother, startStack } from "../support/stack.js";
 
 const RECORDS = 3_000;
 const RARE = 7;
@@ -221,14 +220,7 @@ describe("a column that becomes searchable later", () => {
   test("is indexed to the end by two services of which one is killed, while records change", async () => {
     await db.collection("diary").updateMany({}, { $unset: { _g_body: "" } });
     await stack.dataService.stop("SIGKILL");
-    const other = await startService("@portico/data-service/main", {
-      MONGODB_URL: stack.mongodbUrl,
-      DATA_DIR: stack.dataDir,
-      APP_URL: stack.appUrl,
-      DATA_SERVICE_PORT: String(await freePort()),
-      DEMO: "off",
-      NODE_ENV: "test",
-    });
+    const other = await startAnother(stack);
     const inside = await signIn(other.url, stack.admin);
     const { body } = await inside.get("/diary", { fields: "id", sort: "-createdAt", limit: "40" });
     const writes = body.data.map(({ id }: { id: string }) =>

@@ -111,6 +111,23 @@ function sharedBy({ mongodbUrl, dataDir, appUrl }: Stack, { env }: StackOptions)
   return { mongodbUrl, dataDir, env: { APP_URL: appUrl, ...env } };
 }
 
+/** Another data service of a system: same database and secrets, on a port of its own. */
+export function startAnother(
+  { appUrl, dataDir, mongodbUrl }: Pick<Stack, "appUrl" | "dataDir" | "mongodbUrl">,
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunningService> {
+  return startService("@portico/data-service/main", {
+    APP_URL: appUrl,
+    DATA_DIR: dataDir,
+    MONGODB_URL: mongodbUrl,
+    DATA_SERVICE_PORT: "0",
+    NODE_ENV: "test",
+    DEMO: "off",
+    LOG_LEVEL: "info",
+    ...env,
+  });
+}
+
 /** How a service waits for a connection of its pool that has to share its machine. */
 const PATIENT = "waitQueueTimeoutMS=15000";
 

@@ -13,7 +13,7 @@ let authorization: string;
 const open: EventSource[] = [];
 
 beforeAll(async () => {
-  stack = await startStack({ env: { CHANGES_HEARTBEAT_MS: "200", CHANGES_STALL_MS: "1000" } });
+  stack = await startStack({ env: { CHANGES_HEARTBEAT_MS: "200", CHANGES_STALL_MS: "3000" } });
   admin = await asAdmin(stack);
   authorization = await tokenOf(stack.admin);
   await define({ name: "writers", changes: true, columns: [{ name: "name", type: "string" }] });

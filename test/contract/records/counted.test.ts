@@ -1,8 +1,7 @@
 // Counted relations: the number kept with the parent is always the number of its children, whatever changes them.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, asAdmin, signIn } from "../../support/api.js";
-import { freePort } from "../../support/free-port.js";
-import { type RunningService, type Stack, startService, startStack } from "../../support/stack.js";
+import { type Stack, startAnother, startStack } from "../../support/stack.js";
 import { countedTables, differences, randomWrites } from "./counted-world.js";
 import { atOnce, make, type Row } from "./make.js";
 
@@ -154,7 +153,7 @@ describe("counted relations", () => {
   });
 
   it("stay exact when two data services write at once", async () => {
-    const second = await anotherDataService(stack);
+    const second = await startAnother(stack);
     try {
       const inside = await Promise.all([stack.dataUrl, second.url].map((url) => signIn(url, stack.admin)));
       const shared = await houses(5);
@@ -172,15 +171,4 @@ function atOnceEach<Each, Result>(
   call: (each: Each, at: number) => Promise<Result>,
 ): Promise<Result>[] {
   return list.flatMap((each, of) => Array.from({ length: times }, (_, at) => call(each, of * times + at)));
-}
-
-async function anotherDataService({ mongodbUrl, dataDir, appUrl }: Stack): Promise<RunningService> {
-  return startService("@portico/data-service/main", {
-    APP_URL: appUrl,
-    DATA_SERVICE_PORT: String(await freePort()),
-    DATA_DIR: dataDir,
-    MONGODB_URL: mongodbUrl,
-    NODE_ENV: "test",
-    DEMO: "off",
-  });
 }

@@ -1,7 +1,7 @@
 // Contract 6: a change of a table beside other requests: on two instances, under writers, and two changes at once.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, asAdmin, signIn } from "../../support/api.js";
-import { type RunningService, type Stack, startService, startStack } from "../../support/stack.js";
+import { type RunningService, type Stack, startAnother, startStack } from "../../support/stack.js";
 import { atOnce, make, makeTable, type Row, tally, valuesOf } from "../records/make.js";
 import { columnsWith, patchConfirmed, tableNamed } from "./change.js";
 
@@ -13,15 +13,7 @@ let elsewhere: Api;
 beforeAll(async () => {
   stack = await startStack();
   admin = await asAdmin(stack);
-  second = await startService("@portico/data-service/main", {
-    APP_URL: stack.appUrl,
-    DATA_DIR: stack.dataDir,
-    MONGODB_URL: stack.mongodbUrl,
-    DATA_SERVICE_PORT: "0",
-    NODE_ENV: "test",
-    DEMO: "off",
-    LOG_LEVEL: "info",
-  });
+  second = await startAnother(stack);
   elsewhere = await signIn(second.url, stack.admin);
 });
 
@@ -194,15 +186,7 @@ describe("two changes at once", () => {
 describe("an instance that dies in a change", () => {
   it("is not waited for, and another one ends what it has left", async () => {
     const made = await table(Array.from({ length: 1000 }, (_, at) => ({ a: String(at) })));
-    const third = await startService("@portico/data-service/main", {
-      APP_URL: stack.appUrl,
-      DATA_DIR: stack.dataDir,
-      MONGODB_URL: stack.mongodbUrl,
-      DATA_SERVICE_PORT: "0",
-      NODE_ENV: "test",
-      DEMO: "off",
-      LOG_LEVEL: "info",
-    });
+    const third = await startAnother(stack);
     const doomed = await signIn(third.url, stack.admin);
     const attempt = doomed
       .patch(`/svc_table/${made.id}`, { columns: columnsWith(made, "a", { type: "int" }) })

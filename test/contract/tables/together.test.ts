@@ -1,7 +1,7 @@
 // Contract 6: tables made at the same time, on several instances, and by a process that dies meanwhile.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, asAdmin, signIn } from "../../support/api.js";
-import { type RunningService, type Stack, startService, startStack } from "../../support/stack.js";
+import { type RunningService, type Stack, startAnother, startStack } from "../../support/stack.js";
 import { atOnce, tally } from "../records/make.js";
 
 let stack: Stack;
@@ -12,15 +12,7 @@ let elsewhere: Api;
 beforeAll(async () => {
   stack = await startStack();
   admin = await asAdmin(stack);
-  second = await startService("@portico/data-service/main", {
-    APP_URL: stack.appUrl,
-    DATA_DIR: stack.dataDir,
-    MONGODB_URL: stack.mongodbUrl,
-    DATA_SERVICE_PORT: "0",
-    NODE_ENV: "test",
-    DEMO: "off",
-    LOG_LEVEL: "info",
-  });
+  second = await startAnother(stack);
   elsewhere = await signIn(second.url, stack.admin);
 });
 
