@@ -24,6 +24,7 @@ import { fileRoutes } from "./files/routes.js";
 import { auditRefusals } from "./http/audit-refusals.js";
 import { presentPrincipal } from "./http/authenticate.js";
 import { requireFreeSpace } from "./http/free-space.js";
+import { gatewayOnly } from "./http/gateway-only.js";
 import { methodOverride } from "./http/method-override.js";
 import { requestLimit } from "./http/request-limit.js";
 import { internalRoutes } from "./identity/internal-routes.js";
@@ -56,6 +57,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   if (config.rateLimitPerMinute > 0) app.use(requestLimit(auth.throttle, config.rateLimitPerMinute));
   app.use(methodOverride);
   app.use(internalRoutes(deps.identity));
+  app.use(gatewayOnly(config.appUrl));
   app.use(BARE, takesNoParameters);
   app.use(authRoutes(auth));
   app.use(deps.authenticate);

@@ -27,6 +27,19 @@ beforeAll(async () => {
 
 afterAll(() => stack.stop());
 
+describe("what the gateway answers by itself", () => {
+  it.each([
+    ["POST", "/login"],
+    ["POST", "/logout"],
+    ["GET", "/docs"],
+    ["GET", "/auth/providers"],
+  ])("%s %s is not at the data service, which says where it is", async (method, path) => {
+    const { status, body } = await apiOf(stack.dataUrl).send(method, path);
+    const message = `/api${path} is answered by the gateway: ask ${stack.appUrl}/api${path}.`;
+    expect([status, body.message]).toEqual([404, message]);
+  });
+});
+
 /** Everything section 2 promises of a refusal with this status and code. */
 function expectError(
   answer: Answer,

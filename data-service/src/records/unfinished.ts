@@ -21,14 +21,18 @@ export interface UnfinishedDeps {
   readonly takeBack: (steps: readonly UndoStep[]) => Promise<void>;
 }
 
-/** How long it is asked whether a request has ended whose last answer was lost, and how often. */
+/** How long a request waits for the database to hear that it is whole, and how often this is said. */
 const ASKED_AGAIN_MS = 5_000;
 const LOOK_MS = 100;
+/** How often it is said when nobody waits for it any more. */
+const LATER_MS = 1_000;
 
 export class Unfinished {
   readonly #deps: UnfinishedDeps;
   /** Notes of requests that this process works on, however long they take. */
   readonly #underWay = new Set<string>();
+  /** Notes of requests that are whole, as the database may not have heard. */
+  readonly #unheard = new Set<string>();
 
   constructor(deps: UnfinishedDeps) {
     this.#deps = deps;
@@ -104,7 +108,8 @@ export class Unfinished {
   async repair(isDead: (note: Note) => Promise<boolean>): Promise<number> {
     let undone = 0;
     for (const left of await this.#deps.notes.all()) {
-      if (this.#underWay.has(left.id.toHexString())) continue;
+      const id = left.id.toHexString();
+      if (this.#underWay.has(id) || this.#unheard.has(id)) continue;
       const isUndone = this.#takeOverIf(left, isDead).catch((err: unknown) => {
         // One that can't be taken back now must not keep the others waiting; the next look tries again.
         this.#deps.logger.error({ err, note: left.id }, "an interrupted request is not taken back yet");
@@ -134,10 +139,28 @@ export class Unfinished {
       try {
         return await this.#deps.notes.end(note);
       } catch (error) {
-        if (performance.now() - began > ASKED_AGAIN_MS) throw uncertain(error);
+        if (performance.now() - began > ASKED_AGAIN_MS) {
+          void this.#endLater(note);
+          throw uncertain(error);
+        }
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       }
     }
+  }
+
+  /** What a client sees when it looks must stay: as long as this process lives, it goes on saying that it is whole. */
+  async #endLater(note: Omit<Note, "steps">): Promise<void> {
+    const id = note.id.toHexString();
+    this.#unheard.add(id);
+    for (let isHeard = false; !isHeard; ) {
+      await new Promise((resolve) => setTimeout(resolve, LATER_MS).unref());
+      isHeard = await this.#deps.notes.end(note).then(
+        () => true,
+        () => false,
+      );
+    }
+    this.#forget(note);
+    this.#unheard.delete(id);
   }
 
   /** Nobody waits for it: a note that has ended is nothing but in the way. */
