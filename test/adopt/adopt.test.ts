@@ -587,6 +587,19 @@ describe("a database of ten collections as other programs leave them", () => {
         expect(await data("/by_hand", { fields: "title", limit: "1" })).toEqual([{ title: "theirs" }]);
       });
 
+      it("makes no days of required times where a document has something else in their place", async () => {
+        await documents().updateMany({}, { $set: { at: new Date("2026-05-06T07:08:09Z") } });
+        const at = { name: "at", type: "datetime", required: true };
+        table = (await patch({ columns: [...table.columns, at] })).body.data[0];
+        const change = { columns: columnsWith(table, "at", { type: "date" }) };
+        const parting = { rows: 3, confirmable: true };
+        const cut = { rows: 3, confirmable: true, why: "have a time of day, which would be dropped" };
+        expectDestructive(await patch(change), [parting, cut]);
+        await documents().updateOne({ state: "open" }, { $set: { at: "yesterday" } });
+        const gone = { rows: 3, confirmable: false, why: expect.stringMatching(/is required, so give it/) };
+        expectDestructive(await patch(change), [parting, gone]);
+      });
+
       it("finds its values again when a column is removed and added anew", async () => {
         const [state, title] = table.columns;
         table = await patchConfirmed(admin, table.id, { columns: [state] });

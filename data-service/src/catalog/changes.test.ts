@@ -224,13 +224,25 @@ describe("what is asked of the data", () => {
 
   it.each([
     ["another type", { type: "int" }, "unfit", "lost"],
-    ["another type of a required column", { type: "int", required: true }, "unfit", "impossible"],
     ["tighter rules", { rules: { maxLength: 3 } }, "rules", "kept"],
     ["required", { required: true }, "missing", "kept"],
     ["unique", { unique: true }, "duplicates", "impossible"],
   ])("%s", (_what, change, ask, confirmed) => {
     const [risk] = questions(text, { ...text, ...change });
     expect([risk?.question.ask, risk?.confirmed]).toEqual([ask, confirmed]);
+  });
+
+  it("of a required column's new type also whether values would be gone: only then it is impossible", () => {
+    const required = { ...text, required: true };
+    const asked = (changes: object) =>
+      questions(required, { ...required, ...changes }).map(({ question, confirmed, whenGone }) => [
+        question.ask,
+        confirmed,
+        whenGone?.confirmed,
+      ]);
+    expect(asked({ type: "int" })).toEqual([["unfit", "lost", "impossible"]]);
+    expect(asked({ type: "int", default: 1 })).toEqual([["unfit", "lost", undefined]]);
+    expect(asked({ type: "int", required: false })).toEqual([["unfit", "lost", undefined]]);
   });
 
   it("nothing for rules that let more pass", () => {

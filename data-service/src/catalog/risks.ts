@@ -31,6 +31,8 @@ export interface Risk {
    * as they are, `impossible` means that the data must be put right first, `nonsense` that no confirmation will do.
    */
   readonly confirmed: "lost" | "kept" | "impossible" | "nonsense";
+  /** Said instead where values would be gone altogether, and not only be changed. */
+  readonly whenGone?: Pick<Risk, "why" | "confirmed">;
 }
 
 export type Member = ColumnDefinition | RelationDefinition;
@@ -130,15 +132,16 @@ function outsideOptions(from: ColumnDefinition, to: ColumnDefinition): Risk[] {
 /** Values that are brought into another form. */
 function unfit(from: ColumnDefinition, to: ColumnDefinition): Risk {
   const isCut = from.type === "datetime" && to.type === "date";
-  const impossible = to.required && to.default === undefined;
-  const what = isCut ? "have a time of day, which would be dropped" : "have a value that does not fit";
+  const unfitting = "have a value that does not fit";
+  const risk: Risk = {
+    question: { ask: isCut ? "cut" : "unfit", member: to.id },
+    why: isCut ? "have a time of day, which would be dropped" : unfitting,
+    confirmed: "lost",
+  };
+  if (!to.required || to.default !== undefined) return risk;
   const remedy =
     "; the column is required, so give it a default, make it optional, or change the values first";
-  return {
-    question: { ask: isCut ? "cut" : "unfit", member: to.id },
-    why: impossible ? what + remedy : what,
-    confirmed: impossible ? "impossible" : "lost",
-  };
+  return { ...risk, whenGone: { why: unfitting + remedy, confirmed: "impossible" } };
 }
 
 /**

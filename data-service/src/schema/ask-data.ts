@@ -45,8 +45,9 @@ export async function recordCosts(deps: DataDeps, plan: Plan): Promise<Cost[]> {
   if (before === undefined) return [];
   const costs: Cost[] = [];
   for (const { what, where, risks } of plan.steps) {
-    for (const { question, why, confirmed } of risks) {
-      const { records, examples, ...tallies } = await ask(deps, plan, before, question);
+    for (const risk of risks) {
+      const { records, examples, gone = 0, ...tallies } = await ask(deps, plan, before, risk.question);
+      const { why, confirmed } = (gone > 0 ? risk.whenGone : undefined) ?? risk;
       const ids = examples.map((id) => idText(before, id));
       if (records > 0) costs.push({ what, where, rows: records, why, ...tallies, examples: ids, confirmed });
     }
@@ -93,7 +94,10 @@ function sentence({ what, where, rows, why, tally = "" }: Cost): string {
   return what === "rule.off" ? `${where}: ${why}` : `${where}: ${rows} of the records ${why}${tally}`;
 }
 
-type Answer = Found & Pick<Cost, "tally" | "tallyShown">;
+interface Answer extends Found, Pick<Cost, "tally" | "tallyShown"> {
+  /** How many of the records would be left without their value. */
+  readonly gone?: number;
+}
 
 async function ask(deps: DataDeps, plan: Plan, before: Table, question: Question): Promise<Answer> {
   const { data } = deps;
@@ -113,9 +117,10 @@ async function ask(deps: DataDeps, plan: Plan, before: Table, question: Question
     case "unfit":
     case "cut": {
       const { from, to } = columnPair(plan, question.member);
-      const { isUnfit, tallies } = misfits(deps, from, to);
+      const { isUnfit, goneCount, tallies } = misfits(deps, from, to);
       const found = await data.matching(before, from.field, isUnfit);
-      return question.ask === "cut" ? found : { ...found, ...tallies() };
+      const answer = { ...found, gone: goneCount() };
+      return question.ask === "cut" ? answer : { ...answer, ...tallies() };
     }
     case "rules": {
       const { from, to } = columnPair(plan, question.member);
@@ -177,7 +182,7 @@ function misfits(deps: DataDeps, from: Column, to: Column) {
     const tally = [...loses, ...keeps].join(", ");
     return { tally: ` (${tally})`, tallyShown: ` (${tally}${sample === undefined ? "" : `: ${sample}`})` };
   };
-  return { isUnfit, tallies };
+  return { isUnfit, goneCount: () => gone, tallies };
 }
 
 /** What becomes of a value that the column has no place for. */

@@ -542,13 +542,41 @@ describe("a change that loses data or may fail is refused with what it would cos
   });
 
   it("a required column can't lose values: there is no hash to confirm it with", async () => {
-    const made = await table({ columns: [{ name: "a", type: "string", required: true }] }, texts("1", "x"));
-    const answer = await patch(made.id, { columns: columnsWith(made, "a", { type: "int" }) });
-    const { confirmHash, changes } = expectDestructive(answer, [{ where: "columns.a", rows: 1 }]);
-    expect([confirmHash, changes[0].confirmable]).toEqual([null, false]);
-    expect(changes[0].why).toContain("required");
+    const made = await table({ columns: [{ name: "a", type: "string", required: true }] }, texts("1", "02"));
+    const columns = columnsWith(made, "a", { type: "int" });
+    // A value that would go, and came after the change was shown, is no less in its way.
+    const shown = expectDestructive(await patch(made.id, { columns }), [{ where: "columns.a", rows: 1 }]);
+    await make(admin, made.name, { a: "x" });
+    const answer = await patch(made.id, { columns }, { confirm: shown.confirmHash });
+    const { confirmHash, changes } = expectDestructive(answer, [{ where: "columns.a", rows: 2 }]);
+    expect([confirmHash, changes[0]?.confirmable]).toEqual([null, false]);
+    expect(changes[0]?.why).toBe(
+      "have a value that does not fit; the column is required, so give it a default, make it optional, or " +
+        'change the values first (1 would be left without a value, 1 changes: "02" → 2)',
+    );
     await patchConfirmed(admin, made.id, { columns: columnsWith(made, "a", { type: "int", default: 0 }) });
-    expect(await valuesOf(admin, made.name, "a")).toEqual([0, 1]);
+    expect(await valuesOf(admin, made.name, "a")).toEqual([0, 1, 2]);
+  });
+
+  it.each<[string, string, string, string, unknown, string]>([
+    ["decimal", "float", "1.10", "1.1", 1.1, 'have a value that does not fit (1 changes: "1.10" → 1.1)'],
+    ["string", "int", "07", "7", 7, 'have a value that does not fit (1 changes: "07" → 7)'],
+    [
+      ...(["datetime", "date", "2026-05-06T07:08:09Z", "2026-05-07T00:00:00Z", "2026-05-06"] as const),
+      "have a time of day, which would be dropped",
+    ],
+  ])("a required column of %s becomes one of %s where values would only change, not go", async (...row) => {
+    const [from, to, changed, kept, converted, why] = row;
+    const made = await table({ columns: [{ name: "a", type: from, required: true }] }, texts(changed, kept));
+    const before = await valuesOf(admin, made.name, "a");
+    const columns = columnsWith(made, "a", { type: to });
+    const costs = [{ where: "columns.a", rows: 1, confirmable: true, why }];
+    expectDestructive(await patch(made.id, { columns }), costs);
+    const [column] = (await patchConfirmed(admin, made.id, { columns })).columns;
+    expect(column).toMatchObject({ type: to, required: true });
+    expect(await valuesOf(admin, made.name, "a")).toContainEqual(converted);
+    expect((await admin.post(`/svc_table/${made.id}/undo`)).status).toBe(200);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(before);
   });
 
   it("removing enum values that are in use", async () => {
