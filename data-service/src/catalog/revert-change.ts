@@ -2,12 +2,24 @@
 import { same } from "./canonical.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { renamedKeys } from "./renamed-keys.js";
+import type { Setting } from "./risks.js";
 
 type Member = ColumnDefinition | RelationDefinition;
 
 /**
+ * What stays as it is now: with softDelete switched off deleted records would come alive, and ids and where records lie
+ * in a cluster can't be changed back.
+ */
+const KEPT_SETTINGS: readonly Setting[] = ["softDelete", "idType", "shardKey"];
+
+/** Can a change of this setting not be reverted? @param where as of a step */
+export function isKeptSetting(where: string): where is Setting {
+  return KEPT_SETTINGS.some((each) => each === where);
+}
+
+/**
  * The present definition without one earlier change. What was changed again since stays as it is now; members that the
- * change added stay too, because records may have values in them.
+ * change added stay too, because records may have values in them, but they require none any more.
  * @param change the definition before and after the change
  */
 export function revertChange(
@@ -37,7 +49,6 @@ export function revertChange(
   const all = [...Object.values(now.storage.fields), ...(now.storage.retired ?? [])];
   const retired = [...new Set(all)].filter((field) => !used.has(field)).toSorted();
   return {
-    // softDelete stays as it is now: switched off, deleted records would come alive.
     ...now,
     name: pick(before.name, after.name, now.name),
     description: pick(before.description, after.description, now.description),
@@ -75,10 +86,17 @@ function revertMembers<Kind extends Member>(
   const find = (list: readonly Kind[], id: string) => list.find((each) => each.id === id);
   const kept = now.map((current) => {
     const [then, later] = [find(before, current.id), find(after, current.id)];
-    return (then && reverted(current, then, later)) ?? current;
+    if (then !== undefined) return reverted(current, then, later) ?? current;
+    return needsValues(later) && needsValues(current) ? { ...current, required: false } : current;
   });
   const removed = before.filter(({ id }) => find(after, id) === undefined && find(now, id) === undefined);
   return [...kept, ...removed];
+}
+
+/** Records from before it was added may lack a value. With a default none of them does. */
+function needsValues(added: Member | undefined): boolean {
+  const isFilled = added !== undefined && "default" in added && added.default !== undefined;
+  return added?.required === true && !isFilled;
 }
 
 /**

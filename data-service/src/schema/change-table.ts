@@ -7,7 +7,7 @@ import type { Change } from "../mongo/change-store.js";
 import { type Expected, movedOn } from "../records/version.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { type Plan, planChange, planRemoval } from "./plan-change.js";
-import { planUndo } from "./plan-undo.js";
+import { planUndo, settingsLeftAlone } from "./plan-undo.js";
 import { type Planner, type Started, startChange } from "./run-change.js";
 
 /** How long what a change took away is kept: 30 days. */
@@ -68,11 +68,22 @@ export async function undoChange(deps: ChangeDeps, id: string): Promise<Started>
     const change = await deps.changes.lastUndoable(id, since);
     if (change === undefined) throw await nothingToUndo(deps, id);
     const planner = (definitions: readonly TableDefinition[]) => planUndo(deps, definitions, change);
-    if (planner(await deps.catalogStore.load()).steps.length > 0)
-      return startChange(deps, planner, undefined);
-    // All of it was changed again since, by hand.
+    const definitions = await deps.catalogStore.load();
+    if (planner(definitions).steps.length > 0) return startChange(deps, planner, undefined);
     await deps.changes.pass(change.id);
+    const kept = settingsLeftAlone(change, definitions);
+    if (kept.length > 0) throw leftAlone(kept);
+    // All of it was changed again since, by hand.
   }
+}
+
+/** Going on without a word would bring back what somebody removed before, and does not expect to see again. */
+function leftAlone(settings: readonly string[]): AppError {
+  return new AppError(
+    "CONFLICT",
+    `The last change that was confirmed is one of ${settings.join(", ")}, which undo leaves as it is; set it by ` +
+      "hand. Called again, undo goes on to the change before.",
+  );
 }
 
 async function nothingToUndo(deps: ChangeDeps, id: string): Promise<AppError> {

@@ -9,7 +9,7 @@ import { memberElsewhere } from "../catalog/check-member.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
 import type { Restore } from "../catalog/fills.js";
 import { definitionJson } from "../catalog/merge-definition.js";
-import { revertChange } from "../catalog/revert-change.js";
+import { isKeptSetting, revertChange } from "../catalog/revert-change.js";
 import type { Change } from "../mongo/change-store.js";
 import { checkChanged, completePlan, type Plan, type PlanDeps, requireOwnCollection } from "./plan-change.js";
 
@@ -35,6 +35,18 @@ export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[]
       ? [restoration(after)]
       : diff(existing, after).steps.map((step) => ({ ...step, risks: [] }));
   return completePlan(deps, definitions, { existing, after, steps, fills, undoes: change });
+}
+
+/** The settings that were all a change was about, where undo leaves them and nobody has changed them since. */
+export function settingsLeftAlone(
+  { table, before: [from], after: [to] }: Change,
+  definitions: readonly TableDefinition[],
+): string[] {
+  const now = definitions.find(({ id }) => id === table);
+  if (from === undefined || to === undefined || now === undefined) return [];
+  const places = diff(from, to).steps.map(({ where }) => where);
+  if (!places.every(isKeptSetting)) return [];
+  return places.filter((key) => same(now[key] ?? null, to[key] ?? null));
 }
 
 /** A former table was right by itself: whatever is wrong with it now conflicts with what was changed since. */

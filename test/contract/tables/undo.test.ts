@@ -86,6 +86,50 @@ describe("undo", () => {
     expect(await valuesOf(admin, made.name, "a")).toEqual(["x", "y"]);
   });
 
+  it.each<[string, "columns" | "relations", object, object]>([
+    ["column", "columns", { type: "string" }, { rules: { maxLength: 9 } }],
+    ["relation", "relations", { type: "many-to-one", table: "svc_user" }, { onDelete: "RESTRICT" }],
+  ])(
+    "of a required %s that was added makes it optional, with its values, before it goes on to the change before",
+    async (_kind, list, definition, touch) => {
+      const b = { name: "b", type: "string" };
+      const made = await table({ columns: [...TEXT.columns, b] }, [{ a: "x", b: "secret" }]);
+      const fields = "a,b,added";
+      const read = async () => (await admin.get(`/${made.name}`, { fields, sort: "a" })).body;
+      const { columns } = await patchConfirmed(admin, made.id, { columns: made.columns.slice(0, 1) });
+      const added = { name: "added", required: true, ...definition };
+      const also = { name: "also", type: "int", required: true, default: 1 };
+      const wanted = { columns: [...columns, also], relations: [] };
+      const wasAdded = await patchConfirmed(admin, made.id, { ...wanted, [list]: [...wanted[list], added] });
+      expect((await admin.post(`/${made.name}`, { a: "y" })).status).toBe(400);
+      const { id } = (await admin.get("/me")).body.data[0];
+      const value = list === "columns" ? "written" : id;
+      expect((await admin.post(`/${made.name}`, { a: "z", added: value })).status).toBe(201);
+
+      // Whatever else is done to it, it is what was confirmed last.
+      const touched = wasAdded[list].map(({ id, name }: Row) =>
+        name === "added" ? { id, ...touch } : { id },
+      );
+      expect((await admin.patch(`/svc_table/${made.id}`, { [list]: touched })).status).toBe(200);
+
+      const once = await undone(made.id);
+      expect(once[list].at(-1)).toMatchObject({ name: "added", required: false, ...touch });
+      expect(once.columns.map(({ name }: Row) => name)).not.toContain("b");
+      expect(once.columns).toContainEqual(expect.objectContaining(also));
+      await make(admin, made.name, { a: "y" });
+      expect((await read()).message).toMatch(/"b"/);
+
+      await undone(made.id);
+      const shown = list === "columns" ? value : { id };
+      expect((await read()).data).toEqual([
+        { a: "x", b: "secret", added: null },
+        { a: "y", b: null, added: null },
+        { a: "z", b: null, added: shown },
+      ]);
+      expect((await undo(made.id)).status).toBe(409);
+    },
+  );
+
   it("brings back what permission rules said of it, unless they were changed since", async () => {
     const made = await table({ columns: [...TEXT.columns, { name: "b", type: "string" }] }, [{ a: "x" }]);
     const rule = (parts: object) =>
@@ -370,6 +414,23 @@ describe("undo", () => {
     // What the passed one took away is swept up all the same.
     const passed = { table: made.id, state: "done", undoable: false, "before.columns.type": "string" };
     expect(await client.db().collection("_changes").countDocuments(passed)).toBeGreaterThan(0);
+  });
+
+  it("says of a confirmed change that it leaves as it is what that was, before it goes on to the one before", async () => {
+    const made = await table({ ...TEXT, softDelete: true }, [{ a: "x" }]);
+    await patchConfirmed(admin, made.id, { columns: [] });
+    const living = { role: null, table: made.name, action: "read", filter: { deletedAt: null } };
+    await make(admin, "svc_permission", living);
+    await patchConfirmed(admin, made.id, { softDelete: false });
+    const { status, body } = await undo(made.id);
+    expect([status, body.error.code, body.message]).toEqual([
+      409,
+      "CONFLICT",
+      expect.stringMatching(/softDelete/),
+    ]);
+    expect((await admin.get(`/${made.name}`, { fields: "a" })).status).toBe(400);
+    await undone(made.id);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
   });
 
   it("brings a deleted table back by its id, with its records, links and uniques", async () => {
