@@ -630,6 +630,16 @@ describe("a database of ten collections as other programs leave them", () => {
       });
     });
 
+    it("whose documents miss values can be undone no more than any other new table", async () => {
+      await documents().insertOne({ other: true });
+      const title = { name: "title", type: "string", required: true };
+      const made = await byHand({ description: "theirs", columns: [title], indexes: [["title"]] });
+      const [{ id }] = made.body.data;
+      expect([made.status, (await admin.post(`/svc_table/${id}/undo`)).status]).toEqual([201, 409]);
+      const [now] = await data(`/svc_table/${id}`);
+      expect(now).toMatchObject({ description: "theirs", columns: [title], indexes: [["title"]] });
+    });
+
     it.each<[string, object, number, string]>([
       ["softDelete", { softDelete: true }, 422, "softDelete: "],
       ["a second record of a singleton", { singleton: true }, 422, "singleton: "],

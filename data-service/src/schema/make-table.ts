@@ -37,6 +37,7 @@ export async function makeTable(deps: Deps, body: Json): Promise<string> {
   const { id } = await existingOf(deps, [table], table);
   try {
     await changeToFile(deps, [table], table, { confirmed: true });
+    await passMaking(deps, id);
     return id;
   } catch (error) {
     await takeBack(deps, id).catch((failure: unknown) =>
@@ -44,6 +45,12 @@ export async function makeTable(deps: Deps, body: Json): Promise<string> {
     );
     throw error;
   }
+}
+
+/** Nobody was asked about documents that miss a value, and there was nothing before to go back to. */
+async function passMaking({ changes }: Deps, id: string): Promise<void> {
+  const change = await changes.lastUndoable(id, new Date(0));
+  if (change !== undefined) await changes.pass(change.id);
 }
 
 /** Documents may be against it that were not asked about. The bare table goes without a trace, for it showed nothing. */
