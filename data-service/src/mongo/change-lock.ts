@@ -15,6 +15,10 @@ export interface ChangeLock {
   take(holder: Holder): Promise<boolean>;
   /** Who holds the lock. */
   holder(): Promise<(Holder & { readonly published: boolean }) | undefined>;
+  /** Is it still this holder's? One that was stopped for long may have lost it. */
+  isHeld(holder: Holder): Promise<boolean>;
+  /** To be asked before anything is taken away. @throws AppError when another instance has ended the change */
+  requireHeld(holder: Holder): Promise<void>;
   /** Takes the lock over from an instance that is gone; false when somebody else was faster. */
   takeOver(from: Holder, instance: string): Promise<boolean>;
   /** Asks everybody to leave the records of a table alone. @returns the number by which it is seen */
@@ -34,7 +38,13 @@ export function makeChangeLock(db: Db, systemTablePrefix: string): ChangeLock {
   const collections = catalogCollections(db, systemTablePrefix);
   const { versions } = collections;
   const rules = `${systemTablePrefix}permission`;
+  const isHeld = async (holder: Holder): Promise<boolean> =>
+    (await versions.findOne(heldBy(holder), { projection: { _id: 1 } })) !== null;
   return {
+    isHeld,
+    async requireHeld(holder) {
+      if (!(await isHeld(holder))) throw lockLost();
+    },
     async take({ change, instance }) {
       await settle(collections);
       const free = { _id: "catalog" as const, lock: { $exists: false }, latest: { $exists: false } };
@@ -90,13 +100,18 @@ function heldBy({ change, instance }: Holder) {
   };
 }
 
-/** @throws AppError when the lock was lost, which happens only to an instance that was considered dead */
+/** @throws AppError when the lock was lost */
 async function advanceLocked(
   versions: Collection<VersionDocument>,
   holder: Holder,
   update: UpdateFilter<VersionDocument>,
 ): Promise<number> {
   const state = await versions.findOneAndUpdate(heldBy(holder), update, { returnDocument: "after" });
-  if (state === null) throw new AppError("CONFLICT", "Another instance has ended this change; try again.");
+  if (state === null) throw lockLost();
   return state.version;
+}
+
+/** Happens only to an instance that was considered dead. */
+export function lockLost(): AppError {
+  return new AppError("CONFLICT", "Another instance has ended this change; try again.");
 }

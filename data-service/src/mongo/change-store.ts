@@ -78,7 +78,8 @@ export function makeChangeStore(db: Db): ChangeStore {
     },
     async finish({ id, undoes }) {
       if (undoes !== null) await changes.updateOne(byId(undoes), { $set: { state: "undone" } });
-      await changes.updateOne(byId(id), { $set: { state: "done" } });
+      // Whoever is late here does not bring back what was undone meanwhile.
+      await changes.updateOne({ ...byId(id), state: "preparing" }, { $set: { state: "done" } });
     },
     async forget(id) {
       await changes.deleteOne(byId(id));

@@ -8,6 +8,8 @@ import { shardById } from "./sharding.js";
 
 const NAMESPACE_EXISTS = 48;
 
+type IndexedTable = Pick<Table, "collection" | "isAdopted">;
+
 export async function provisionTable(db: Db, table: Table): Promise<void> {
   await makeCollection(db, table.collection);
   await ensureIndexes(db, table, indexesOf(table));
@@ -46,44 +48,77 @@ function isOurUnique(index: IndexDescriptionInfo): boolean {
 /** How the indexes that we have made in an adopted collection are recognised. */
 const OUR_PREFIX = "portico_";
 
+/** A change of a table that builds indexes. */
+export interface Building {
+  /**
+   * Its id becomes part of their names: an instance that wakes up late drops an index by the name that it has seen, and
+   * never one that was built since.
+   */
+  readonly change: string;
+  /** Those that go once the change is in use; until then each stays beside the one that takes its place. */
+  readonly former: readonly IndexSpec[];
+}
+
 /**
  * Makes the indexes that are missing. An adopted collection has some of its own: those that do the same are used, and
  * those in whose way another is that does not stay too. Ours have names of their own there.
  */
 export async function ensureIndexes(
   db: Db,
-  { collection: name, isAdopted = false }: Pick<Table, "collection" | "isAdopted">,
+  table: IndexedTable,
   specs: readonly IndexSpec[],
+  building?: Building,
 ): Promise<void> {
-  const collection = db.collection(name);
+  const collection = db.collection(table.collection);
   const existing = await collection.indexes();
-  const missing = specs.filter((spec) => !existing.some((index) => serves(index, spec)));
+  const staying = existing.filter((index) => !isOwn(index, table, building?.former ?? []));
+  const missing = specs.filter((spec) => !staying.some((index) => serves(index, spec)));
   const taken = new Set(existing.map(({ name }) => name ?? ""));
   const named = missing.map((spec) => {
     const usual = indexName(spec);
-    const name = isAdopted || taken.has(usual) ? freeField(`${OUR_PREFIX}${usual}`, taken) : usual;
+    const own = `${OUR_PREFIX}${usual}${building === undefined ? "" : builtBy(building.change)}`;
+    const isApart = table.isAdopted === true || building !== undefined || taken.has(usual);
+    const name = isApart ? freeField(own, taken) : usual;
     taken.add(name);
     return { ...driverIndex(spec), ...(name === usual ? {} : { name }) };
   });
   if (named.length > 0) await collection.createIndexes(named);
 }
 
-/**
- * Drops indexes of ours that are there; those that look alike and promise something else are somebody else's, and in an
- * adopted collection also those that promise the same under another name.
- */
-export async function dropOwnIndexes(
+/** How the name of an index ends that a change has built. */
+function builtBy(change: string): string {
+  return `_${change}`;
+}
+
+const BUILT_BY_A_CHANGE = /_[0-9a-f]{24}$/;
+
+/** Was an index of this name built by a change: by that one, or by any? */
+export function isBuilt(name: string, change?: string): boolean {
+  if (!name.startsWith(OUR_PREFIX)) return false;
+  return change === undefined ? BUILT_BY_A_CHANGE.test(name) : name.endsWith(builtBy(change));
+}
+
+/** The names of those indexes of ours that are there. */
+export async function ownIndexNames(
   db: Db,
-  { collection: name, isAdopted = false }: Pick<Table, "collection" | "isAdopted">,
+  table: IndexedTable,
   specs: readonly IndexSpec[],
-): Promise<void> {
-  const collection = db.collection(name);
-  for (const index of await collection.indexes()) {
-    const { name: called } = index;
-    if (called === undefined || (isAdopted && !called.startsWith(OUR_PREFIX))) continue;
-    const isOurs = specs.some((spec) => hasKey(index, spec) && sameOptions(index, spec));
-    if (isOurs) await collection.dropIndex(called);
-  }
+): Promise<string[]> {
+  const existing = await db.collection(table.collection).indexes();
+  return existing.filter((index) => isOwn(index, table, specs)).flatMap(({ name }) => name ?? []);
+}
+
+/**
+ * Is it one of these, and ours? Those that look alike and promise something else are somebody else's, and in an adopted
+ * collection also those that promise the same under another name.
+ */
+function isOwn(
+  index: IndexDescriptionInfo,
+  { isAdopted = false }: IndexedTable,
+  specs: readonly IndexSpec[],
+): boolean {
+  if (isAdopted && index.name?.startsWith(OUR_PREFIX) !== true) return false;
+  return specs.some((spec) => hasKey(index, spec) && sameOptions(index, spec));
 }
 
 /** Does an index that is there find, or refuse, all that the wanted one would? */

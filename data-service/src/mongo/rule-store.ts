@@ -42,8 +42,9 @@ export interface RuleStore {
   /**
    * Lets the rules follow a change of tables that is in use, once however often it is called. A rule that is edited
    * meanwhile is looked at again.
+   * @param ask throws to leave them: before each, after it was read, so that none is written that others have gone on with
    */
-  follow(change: string): Promise<void>;
+  follow(change: string, ask: () => Promise<void>): Promise<void>;
 }
 
 /** A change of tables by its id, the one it undoes, and what becomes of rules with it. */
@@ -116,11 +117,11 @@ export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStore
     },
     enabled: async () => (await enabled({})).flatMap(toRule),
     forget: () => cache.clear(),
-    async follow(id) {
+    async follow(id, ask) {
       const change = await changeOf(id);
       if (change === undefined) return;
       const at = clock.now();
-      for await (const document of rules.find()) await followOne(rules, document, { ...change, at });
+      for await (const document of rules.find()) await followOne(rules, document, { ...change, at, ask });
       cache.clear();
     },
   };
@@ -145,12 +146,13 @@ function toFollow(document: RuleDocument, change: RuleChange): FollowedText | un
 async function followOne(
   rules: Collection<RuleDocument>,
   document: RuleDocument,
-  change: RuleChange & { readonly at: Date },
+  change: RuleChange & { readonly at: Date; readonly ask: () => Promise<void> },
 ): Promise<void> {
   const { _id, updatedAt, isEnabled } = document;
   const wanted = toFollow(document, change);
   if (wanted === undefined) return;
   const former = { ...textOf(document), isEnabled };
+  await change.ask();
   const { modifiedCount } = await rules.updateOne({ _id, updatedAt }, [
     {
       $set: {

@@ -99,7 +99,7 @@ describe("values that are filled in among those of others", () => {
     expect(await records.countDocuments({ a: "x" })).toBe(5);
     await records.updateOne({ _id: 4 }, { $set: { a: "theirs" } });
     await records.updateOne({ _id: 5 }, { $unset: { a: "" } });
-    await data.takeBack("shared", where);
+    await data.takeBack("shared", where, async () => {});
     expect(await records.find().toArray()).toEqual([
       { _id: 1 },
       { _id: 2, a: null },

@@ -11,7 +11,7 @@ import { gramField } from "../catalog/grams.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { Restorer } from "../catalog/restore-value.js";
 import { stillHas } from "../query/as-read.js";
-import { dropOwnIndexes, ensureIndexes, makeCollection } from "./provision.js";
+import { type Building, ensureIndexes, makeCollection, ownIndexNames } from "./provision.js";
 import { listWithout } from "./record-store.js";
 import type { Room } from "./room.js";
 import { shardById } from "./sharding.js";
@@ -23,6 +23,9 @@ export type Rewrite = (value: unknown) => Stored | undefined;
 
 /** Told how many records a batch has brought further. */
 export type Report = (records: number) => Promise<void>;
+
+/** Asked before anything is taken away. Throws to keep it. */
+export type Ask = () => Promise<void>;
 
 /** A field to be filled. */
 export interface Gap {
@@ -41,17 +44,35 @@ export interface TableWrites {
   /** Gives the field a value where it has none. */
   setMissing(table: Table, where: Gap, value: () => Stored, report: Report): Promise<void>;
   /** Takes such values back, unless somebody has written others since, and what was noted of them. */
-  takeBack(collection: string, where: { readonly field: string; readonly mark: string }): Promise<void>;
+  takeBack(
+    collection: string,
+    where: { readonly field: string; readonly mark: string },
+    ask: Ask,
+  ): Promise<void>;
   /** Takes a link away that leads to no record of the target any more. */
-  unlinkLost(table: Table, field: string, list: boolean, target: string): Promise<void>;
+  unlinkLost(
+    table: Table,
+    link: { readonly field: string; readonly list: boolean },
+    target: string,
+    ask: Ask,
+  ): Promise<void>;
   /** Takes fields away, in batches. */
-  unset(collection: string, fields: readonly string[]): Promise<void>;
-  /** Builds indexes. @throws AppError never; a duplicate is told by `false` */
-  build(table: Table, indexes: readonly IndexSpec[]): Promise<boolean>;
+  unset(collection: string, fields: readonly string[], ask?: Ask): Promise<void>;
+  /** Builds indexes for a change. @throws AppError never; a duplicate is told by `false` */
+  build(table: Table, indexes: readonly IndexSpec[], building: Building): Promise<boolean>;
   /** Spreads the records over the shards, where there are any. */
   shard(table: Table): Promise<void>;
-  /** Drops indexes that are there. */
-  dropIndexes(table: Table, indexes: readonly IndexSpec[]): Promise<void>;
+  /**
+   * Drops indexes that are there. None that are built after `ask` has allowed it, however late the drop arrives: see
+   * `Building`.
+   * @param isMeant of an index by its name; without it all are
+   */
+  dropIndexes(
+    table: Table,
+    indexes: readonly IndexSpec[],
+    ask: Ask,
+    isMeant?: (name: string) => boolean,
+  ): Promise<void>;
   /** Drops a collection with all records. */
   dropCollection(collection: string): Promise<void>;
   /** Takes the values of these fields out of what is kept of earlier changes of the records. */
@@ -110,37 +131,40 @@ export function makeTableWrites(db: Db, room: Room | undefined): TableWrites {
         await report(batch.length);
       });
     },
-    async takeBack(collection, { field, mark }) {
+    async takeBack(collection, { field, mark }, ask) {
       const isOurs = { $eq: [`$${field}`, `$${mark}.value`] };
       // Where there was nothing before, this takes the field away.
       const former = { $cond: [isOurs, `$${mark}.former`, `$${field}`] };
       const back = [{ $set: { [field]: former } }, { $unset: mark }];
       await walk(collection, { [mark]: { $exists: true } }, { _id: 1 }, async (batch) => {
+        await ask();
         const which = { _id: { $in: batch.map(({ _id }) => _id) } };
         await db.collection<BsonDocument>(collection).updateMany(which, back);
       });
     },
-    async unlinkLost(table, field, list, target) {
+    async unlinkLost(table, { field, list }, target, ask) {
       const lost = await lostLinks(of(table), field, target);
       for (let at = 0; at < lost.length; at += BATCH) {
+        await ask();
         const some = lost.slice(at, at + BATCH);
         const { having, set } = listWithout(field, some);
         await of(table).updateMany(having, list ? [{ $set: set }] : { $unset: { [field]: "" } });
       }
     },
-    async unset(collection, fields) {
+    async unset(collection, fields, ask) {
       const filter = { $or: fields.map((field) => ({ [field]: { $exists: true } })) };
       if (fields.length === 0) return;
       await walk(collection, filter, { _id: 1 }, async (batch) => {
+        await ask?.();
         const which = { _id: { $in: batch.map(({ _id }) => _id) } };
         const change = { $unset: Object.fromEntries(fields.map((field) => [field, ""])) };
         await db.collection<BsonDocument>(collection).updateMany(which, change);
       });
     },
-    async build(table, indexes) {
+    async build(table, indexes, building) {
       try {
         await makeCollection(db, table.collection);
-        await ensureIndexes(db, table, indexes);
+        await ensureIndexes(db, table, indexes, building);
         return true;
       } catch (error) {
         if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return false;
@@ -148,8 +172,15 @@ export function makeTableWrites(db: Db, room: Room | undefined): TableWrites {
       }
     },
     shard: (table) => shardById(db, table.collection),
-    async dropIndexes(table, indexes) {
-      await dropOwnIndexes(db, table, indexes).catch(unlessMissing);
+    async dropIndexes(table, indexes, ask, isMeant = () => true) {
+      if (indexes.length === 0) return;
+      // First the names, then the question: what is built once somebody else goes on has another name.
+      const names = await ownIndexNames(db, table, indexes).catch(unlessMissing);
+      for (const name of names ?? []) {
+        if (!isMeant(name)) continue;
+        await ask();
+        await of(table).dropIndex(name).catch(unlessMissing);
+      }
     },
     async dropCollection(collection) {
       await db.dropCollection(collection).catch(unlessMissing);

@@ -3,14 +3,16 @@ import { AppError } from "@portico/shared/app-error";
 import type { ChangeProgress } from "../mongo/catalog-documents.js";
 import type { Holder } from "../mongo/change-lock.js";
 import type { Change } from "../mongo/change-store.js";
+import type { Ask } from "../mongo/table-writes.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { indexChanges, type Plan } from "./plan-change.js";
 
 export interface Progress {
   /** To be asked before anything is taken away. @throws AppError when another instance has ended the change */
-  readonly requireOurs: () => Promise<void>;
+  readonly requireOurs: Ask;
   /** So many records or indexes more are ready. @throws AppError when another instance has ended the change */
   readonly add: (count: number) => Promise<void>;
+  /** Says nothing when another instance has ended the change, and so has told it. */
   readonly end: (state: "done" | "failed", problem: string | null) => Promise<void>;
 }
 
@@ -43,11 +45,7 @@ export async function progressOf(
       finishedAt: state === "running" ? null : clock.now(),
     });
   if (total > 0) await report("running", null);
-  const requireOurs = async (): Promise<void> => {
-    const lock = await changeLock.holder();
-    if (lock?.change !== holder.change || lock.instance !== holder.instance)
-      throw new AppError("CONFLICT", "Another instance has ended this change; try again.");
-  };
+  const requireOurs = () => changeLock.requireHeld(holder);
   return {
     requireOurs,
     async add(count) {
@@ -56,6 +54,7 @@ export async function progressOf(
       await report("running", null);
     },
     async end(state, problem) {
+      if (!(await changeLock.isHeld(holder))) return;
       if (state === "done") done = total;
       await report(state, problem);
     },

@@ -2,10 +2,9 @@
 import type { Relation, Table } from "../catalog/catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { markedFills, newlyEncrypted } from "../catalog/fills.js";
-import { type IndexSpec, keyIdentity } from "../catalog/indexes.js";
 import type { Holder } from "../mongo/change-lock.js";
 import type { Change } from "../mongo/change-store.js";
-import type { Report } from "../mongo/table-writes.js";
+import type { Ask, Report } from "../mongo/table-writes.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { formerGrams, newlyDerived } from "./newly-derived.js";
 import { builtTables, indexChanges, type Plan } from "./plan-change.js";
@@ -23,50 +22,44 @@ export async function finish(
   plan: Pick<Plan, "before" | "after">,
   report: Report = async () => {},
 ): Promise<void> {
+  const ask = () => deps.changeLock.requireHeld(holder);
   // Before the rules: then nobody is left who writes one by the former names.
   await deps.presence.everyone(version);
-  await deps.rules.follow(change.id);
+  await deps.rules.follow(change.id, ask);
   await deps.changeLock.followed(holder);
   await deps.changes.finish(change);
   const { before, after } = plan;
   if (after === undefined) return;
-  if (before !== undefined)
-    await deps.data.dropIndexes(after, indexChanges(plan).drop.filter(keepsNoName(plan)));
+  if (before !== undefined) await deps.data.dropIndexes(after, indexChanges(plan).drop, ask);
   // By now nobody writes them, and whoever searches takes records without them for candidates.
-  await deps.data.unset(after.collection, formerGrams(before, after));
+  await deps.data.unset(after.collection, formerGrams(before, after), ask);
   const [from, to] = [change.before[0], change.after[0]];
-  if (from !== undefined && to !== undefined) await tidyValues(deps, from, to);
-  if (change.undoes !== null) await unlinkLost(deps, change, plan);
+  if (from !== undefined && to !== undefined) await tidyValues(deps, { from, to }, ask);
+  if (change.undoes !== null) await unlinkLost(deps, change, plan, ask);
   const derived = newlyDerived(before, after);
-  if (derived !== undefined) await deps.backfillDerived(derived, report);
+  if (derived === undefined) return;
+  await ask();
+  await deps.backfillDerived(derived, report);
+}
+
+/** The definition of a table before a change, and after it. */
+interface Definitions {
+  readonly from: TableDefinition;
+  readonly to: TableDefinition;
 }
 
 /** What a change has noted of its fills, and what is a secret from now on, go from the records. */
-async function tidyValues(
-  { data, changes }: ChangeDeps,
-  from: TableDefinition,
-  to: TableDefinition,
-): Promise<void> {
+async function tidyValues({ data, changes }: ChangeDeps, { from, to }: Definitions, ask: Ask): Promise<void> {
   const marks = markedFills({ before: from, after: to }).map(({ mark }) => mark);
-  await data.unset(to.storage.collection, marks);
+  await data.unset(to.storage.collection, marks, ask);
   const lists = await Promise.all(
     newlyEncrypted({ before: from, after: to }).map((member) => changes.formerFields(to.id, member)),
   );
   const used = new Set(Object.values(to.storage.fields));
   const plain = lists.flat().filter((field) => !used.has(field));
   // In adopted documents the plain text is the value of the others.
-  if (to.storage.adopted !== true) await data.unset(to.storage.collection, plain);
+  if (to.storage.adopted !== true) await data.unset(to.storage.collection, plain, ask);
   await data.forgetValues(to.id, plain);
-}
-
-export function sameKeys(a: IndexSpec, b: IndexSpec): boolean {
-  return keyIdentity(a.key) === keyIdentity(b.key);
-}
-
-/** Not one whose name the new definition uses for another index. */
-function keepsNoName(plan: Pick<Plan, "before" | "after">): (spec: IndexSpec) => boolean {
-  const { build } = indexChanges(plan);
-  return (spec) => !build.some((other) => sameKeys(spec, other));
 }
 
 /** Links that came back may lead to records that were deleted meanwhile. In adopted documents they stay as they are. */
@@ -74,13 +67,14 @@ async function unlinkLost(
   deps: ChangeDeps,
   change: Change,
   { before, after }: Pick<Plan, "before" | "after">,
+  ask: Ask,
 ): Promise<void> {
   const isAdopted = change.after.some(({ id, storage }) => id === after?.id && storage.adopted === true);
   if (after === undefined || isAdopted) return;
   const catalog = await deps.catalogs.refresh();
   for (const { link, target } of relationsBack(before, after)) {
     const collection = catalog.tables.get(target)?.collection;
-    if (collection !== undefined) await deps.data.unlinkLost(after, link.field, link.list, collection);
+    if (collection !== undefined) await deps.data.unlinkLost(after, link, collection, ask);
   }
 }
 
@@ -108,7 +102,7 @@ export async function endInterrupted(
   if (change !== undefined && tables !== undefined && lock.published)
     await finish(deps, change, { holder, version: (await deps.catalogs.refresh()).version }, tables);
   else {
-    if (change !== undefined && tables !== undefined) await giveUp(deps, change, tables);
+    if (change !== undefined && tables !== undefined) await giveUp(deps, change, { holder, plan: tables });
     // It may have been announced, and have said nothing since.
     const end = { finishedAt: deps.clock.now(), problem: INTERRUPTED };
     await deps.catalogStore.reportLost(holder.change, end);
@@ -146,23 +140,29 @@ export function freshFields(from: TableDefinition, to: TableDefinition): string[
 /** Takes away what the change has written into fields that only the new definition reads. */
 export async function emptyFields(
   { data }: Pick<ChangeDeps, "data">,
-  from: TableDefinition,
-  to: TableDefinition,
+  { from, to }: Definitions,
+  ask: Ask,
 ): Promise<void> {
-  await data.unset(to.storage.collection, freshFields(from, to));
+  await data.unset(to.storage.collection, freshFields(from, to), ask);
   for (const each of markedFills({ before: from, after: to }))
-    await data.takeBack(to.storage.collection, each);
+    await data.takeBack(to.storage.collection, each, ask);
 }
 
 /** Takes back what nobody has seen: indexes and values of the new definition. */
-async function giveUp(deps: ChangeDeps, change: Change, plan: Pick<Plan, "before" | "after">): Promise<void> {
+async function giveUp(
+  deps: ChangeDeps,
+  change: Change,
+  { holder, plan }: { readonly holder: Holder; readonly plan: Pick<Plan, "before" | "after"> },
+): Promise<void> {
   const { before, after } = plan;
+  const ask = () => deps.changeLock.requireHeld(holder);
   const [from, to] = [change.before[0], change.after[0]];
   if (before !== undefined && after !== undefined && from !== undefined && to !== undefined) {
     const { build, drop } = indexChanges(plan);
-    await deps.data.dropIndexes(before, build);
-    await deps.data.build(before, drop);
-    await emptyFields(deps, from, to);
+    await deps.data.dropIndexes(before, build, ask);
+    // Earlier versions dropped some of them before the change was in use.
+    await deps.data.build(before, drop, { change: change.id, former: build });
+    await emptyFields(deps, { from, to }, ask);
   }
   await deps.changes.forget(change.id);
 }

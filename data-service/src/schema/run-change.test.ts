@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { unavailable } from "@portico/shared/app-error";
 import { type Db, ObjectId } from "mongodb";
 import type { ColumnDefinition, TableDefinition } from "../catalog/definition.js";
+import type { Json } from "../json.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import type { ChangeDeps } from "./change-deps.js";
-import { changeTable } from "./change-table.js";
+import { changeTable, undoChange } from "./change-table.js";
 import { endInterrupted } from "./end-change.js";
 import { makeInstance } from "./instance-fixture.js";
 
@@ -73,6 +74,39 @@ describe("an instance that wakes up in the middle of a change of a table", () =>
     const [definition] = await other.catalogStore.load();
     expect(definition?.storage.fields).toEqual({ c1: "a_2" });
     expect(await db.collection("things").findOne()).toMatchObject({ a: "1", a_2: 5 });
+  });
+});
+
+describe("an instance that wakes up when its change is in use", () => {
+  /** While the late one sleeps, before it takes away what nobody needs any more, the other ends its change and more. */
+  async function lateInTidying(id: string, body: Json, meanwhile: (other: ChangeDeps) => Promise<void>) {
+    const [late, other] = [makeInstance(database), makeInstance(database)];
+    const finish: ChangeDeps["changes"]["finish"] = async (change) => {
+      await late.changes.finish(change);
+      const holder = { change: change.id, instance: late.presence.id };
+      await other.changeLock.takeOver(holder, other.presence.id);
+      await endInterrupted(other, { ...holder, instance: other.presence.id });
+      await meanwhile(other);
+      await late.changes.finish(change);
+    };
+    await (await changeTable({ ...late, changes: { ...late.changes, finish } }, id, body, undefined)).done;
+  }
+
+  it("keeps what a later change has brought back", async () => {
+    const id = await makeTable(makeInstance(database), "secrets");
+    await db.collection("secrets").insertOne({ a: "plain" });
+    const before = makeInstance(database);
+    const added = { columns: [{ id: "c1" }, { name: "b", type: "string" }] };
+    await (await changeTable(before, id, added, undefined)).done;
+    // A column that is missed makes it one that can be undone.
+    const body = { columns: [{ id: "c1", encrypted: true }] };
+    const late = lateInTidying(id, body, async (other) => {
+      await (await undoChange(other, id)).done;
+    });
+    await late.catch(() => {});
+    const definition = (await before.catalogStore.load()).find((each) => each.id === id);
+    expect(definition?.storage.fields.c1).toBe("a");
+    expect(await db.collection("secrets").findOne()).toMatchObject({ a: "plain" });
   });
 });
 

@@ -7,8 +7,9 @@ import { removesMember, spreadsRecords, switchesWrites } from "../catalog/change
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { ChangeProgress } from "../mongo/catalog-documents.js";
-import type { Holder } from "../mongo/change-lock.js";
+import { type Holder, lockLost } from "../mongo/change-lock.js";
 import type { Change } from "../mongo/change-store.js";
+import { isBuilt } from "../mongo/provision.js";
 import { idText } from "../mongo/record-store.js";
 import { until } from "../until.js";
 import { within } from "../within.js";
@@ -16,7 +17,7 @@ import { type Cost, destructive, fill, leavesGaps, requireAllowed } from "./ask-
 import { costsOf } from "./ask-rules.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { type Progress, progressOf, refusalOf } from "./change-progress.js";
-import { emptyFields, endInterrupted, finish, running, sameKeys } from "./end-change.js";
+import { emptyFields, endInterrupted, finish, running } from "./end-change.js";
 import { newlyDerived } from "./newly-derived.js";
 import { indexChanges, type Plan } from "./plan-change.js";
 
@@ -127,14 +128,24 @@ async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Asked):
   order.accepted();
   const progress = await progressOf(deps, holder, plan, change);
   try {
-    await prepare(deps, plan, progress);
+    await prepare(deps, change.id, plan, progress);
   } catch (error) {
+    if (!(await deps.changeLock.isHeld(holder))) throw await afterLoss(deps, change, plan);
     await progress.end("failed", refusalOf(error).problem);
     throw error;
   }
   const version = await deps.changeLock.publish(holder);
   await finish(deps, change, { holder, version }, plan, progress.add);
   await progress.end("done", null);
+}
+
+/** What was on its way to the database when another instance took the change back may have arrived after that. */
+async function afterLoss({ data }: ChangeDeps, { id }: Change, plan: Plan): Promise<AppError> {
+  const { before, after } = plan;
+  const isOurs = (name: string): boolean => isBuilt(name, id);
+  if (before !== undefined && after !== undefined)
+    await data.dropIndexes(after, indexChanges(plan).build, async () => {}, isOurs);
+  return lockLost();
 }
 
 /** Once more, by the definition of the moment, and where it matters while nobody writes. @throws AppError 409, 422 */
@@ -279,22 +290,23 @@ function targetsOf(plan: Plan, stored: readonly TableDefinition[]): Record<strin
 }
 
 /** Everything that can be there before anybody knows of it. @throws AppError 409 for values that are not unique */
-async function prepare(deps: ChangeDeps, plan: Plan, progress: Progress): Promise<void> {
+async function prepare(deps: ChangeDeps, change: string, plan: Plan, progress: Progress): Promise<void> {
   const { after } = plan;
   const [own] = plan.definitions;
   if (after === undefined) return;
   // We may have been stopped for so long that what lies in these fields is in use by now.
   await progress.requireOurs();
   // An instance that was considered dead may have left something there.
-  if (own?.from !== undefined && own.to !== undefined) await emptyFields(deps, own.from, own.to);
+  if (own?.from !== undefined && own.to !== undefined)
+    await emptyFields(deps, { from: own.from, to: own.to }, progress.requireOurs);
   for (const each of plan.fills) await fill(deps, plan, after, each, progress.add);
-  const { build, drop } = indexChanges(plan);
-  // MongoDB tells indexes apart by their keys: one that becomes unique must make room first.
-  const replaced = drop.filter((spec) => build.some((other) => sameKeys(spec, other)));
+  const { build, drop: former } = indexChanges(plan);
+  // Such indexes too, which it may still drop. Those of a table that comes back are its own.
+  if (plan.before !== undefined) await deps.data.dropIndexes(after, build, progress.requireOurs, isBuilt);
   await progress.requireOurs();
-  await deps.data.dropIndexes(after, replaced);
   for (const spec of build) {
-    if (!(await deps.data.build(after, [spec]))) throw await notUnique(deps, plan, after, spec);
+    if (!(await deps.data.build(after, [spec], { change, former })))
+      throw await notUnique(deps, plan, after, spec);
     await progress.add(1);
   }
   if (plan.steps.some(spreadsRecords)) await deps.data.shard(after);
