@@ -86,29 +86,55 @@ function relationsBack(before: Table | undefined, after: Table): Relation[] {
   return own(after).filter(({ id, link }) => !known.has(`${id} ${link.field}`));
 }
 
+/** What became of a change; nothing is known of one whose making had only begun. */
+interface Ended {
+  readonly change: Change | undefined;
+  /** It is in use. */
+  readonly done: boolean;
+}
+
 /**
  * Ends a change whose maker is gone or has failed: given up when it was not in use yet, tidied up when it was.
  * @param holder who holds the lock now: this instance
- * @returns what became of it
+ * @returns undefined when it is another instance that ends it
  */
-export async function endInterrupted(
-  deps: ChangeDeps,
-  holder: Holder,
-): Promise<{ change: Change; done: boolean } | undefined> {
+export async function endInterrupted(deps: ChangeDeps, holder: Holder): Promise<Ended | undefined> {
+  const ended = await endHeld(deps, holder);
+  if (ended !== undefined) await deps.changeLock.release(holder);
+  return ended;
+}
+
+/** The same, with the lock still on. */
+async function endHeld(deps: ChangeDeps, holder: Holder): Promise<Ended | undefined> {
   const lock = await deps.changeLock.holder();
   if (lock?.change !== holder.change || lock.instance !== holder.instance) return undefined;
-  const change = await deps.changes.find(holder.change);
-  const tables = change && (await tablesOf(deps, change));
-  if (change !== undefined && tables !== undefined && lock.published)
-    await finish(deps, change, { holder, version: (await deps.catalogs.refresh()).version }, tables);
-  else {
-    if (change !== undefined && tables !== undefined) await giveUp(deps, change, { holder, plan: tables });
-    // It may have been announced, and have said nothing since.
-    const end = { finishedAt: deps.clock.now(), problem: INTERRUPTED };
-    await deps.catalogStore.reportLost(holder.change, end);
+  try {
+    const change = await deps.changes.find(holder.change);
+    const plan = change && (await tablesOf(deps, change));
+    if (change !== undefined && plan !== undefined && lock.published)
+      await finishAgain(deps, change, holder, plan);
+    else {
+      if (change !== undefined && plan !== undefined) await giveUp(deps, change, { holder, plan });
+      // It may have been announced, and have said nothing since.
+      const end = { finishedAt: deps.clock.now(), problem: INTERRUPTED };
+      await deps.catalogStore.reportLost(holder.change, end);
+    }
+    return { change, done: lock.published };
+  } catch (error) {
+    if (await deps.changeLock.isHeld(holder)) throw error;
+    return undefined;
   }
-  await deps.changeLock.release(holder);
-  return change && { change, done: lock.published };
+}
+
+async function finishAgain(
+  deps: ChangeDeps,
+  change: Change,
+  holder: Holder,
+  plan: Pick<Plan, "before" | "after">,
+): Promise<void> {
+  const { version } = await deps.catalogs.refresh();
+  await finish(deps, change, { holder, version }, plan);
+  await reportEnd(deps, change, true);
 }
 
 async function tablesOf(
@@ -190,8 +216,11 @@ async function recoverChanges(deps: ChangeDeps): Promise<boolean> {
   deps.logger.warn({ change, instance }, "ending an interrupted change of a table");
   running.add(change);
   try {
-    const ended = await endInterrupted(deps, { change, instance: deps.presence.id });
-    if (ended !== undefined) await reportEnd(deps, ended.change, ended.done);
+    const holder = { change, instance: deps.presence.id };
+    const ended = await endHeld(deps, holder);
+    // While nobody else can change the table: nothing of a later change is to be overwritten.
+    if (ended?.change !== undefined && !ended.done) await reportEnd(deps, ended.change, false);
+    if (ended !== undefined) await deps.changeLock.release(holder);
   } finally {
     running.delete(change);
   }

@@ -100,13 +100,30 @@ describe("an instance that wakes up when its change is in use", () => {
     await (await changeTable(before, id, added, undefined)).done;
     // A column that is missed makes it one that can be undone.
     const body = { columns: [{ id: "c1", encrypted: true }] };
-    const late = lateInTidying(id, body, async (other) => {
+    await lateInTidying(id, body, async (other) => {
       await (await undoChange(other, id)).done;
     });
-    await late.catch(() => {});
     const definition = (await before.catalogStore.load()).find((each) => each.id === id);
     expect(definition?.storage.fields.c1).toBe("a");
     expect(await db.collection("secrets").findOne()).toMatchObject({ a: "plain" });
+  });
+});
+
+describe("a change that fails when it is in use", () => {
+  it("is tidied up again, and is not refused", async () => {
+    const instance = makeInstance(database);
+    const id = await makeTable(instance, "tidied");
+    let failures = 0;
+    const finish: ChangeDeps["changes"]["finish"] = async (change) => {
+      failures += 1;
+      if (failures === 1) throw unavailable("the database is away", 2);
+      await instance.changes.finish(change);
+    };
+    const deps = { ...instance, changes: { ...instance.changes, finish } };
+    await (await changeTable(deps, id, { columns: [{ id: "c1", unique: true }] }, undefined)).done;
+    expect(await instance.changeLock.holder()).toBeUndefined();
+    const shown = await db.collection("svc_table").findOne({ name: "tidied" });
+    expect([shown?.columns[0].unique, shown?.change.state]).toEqual([true, "done"]);
   });
 });
 

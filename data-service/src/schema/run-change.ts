@@ -104,8 +104,10 @@ async function whileLocked(deps: ChangeDeps, holder: Holder, planner: Planner, o
     await deps.changeLock.release(holder);
   } catch (error) {
     // If this fails too, the lock stays, and the next beat of any instance ends what is left.
-    await endInterrupted(deps, holder);
-    throw error;
+    const ended = await endInterrupted(deps, holder);
+    if (ended?.done !== true) throw error;
+    // It is in use, so whoever asked for it is not told otherwise.
+    deps.logger.warn({ err: error, change: holder.change }, "a change of a table has been tidied up again");
   }
 }
 
@@ -135,8 +137,25 @@ async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Asked):
     throw error;
   }
   const version = await deps.changeLock.publish(holder);
-  await finish(deps, change, { holder, version }, plan, progress.add);
+  try {
+    await finish(deps, change, { holder, version }, plan, progress.add);
+  } catch (error) {
+    if (await deps.changeLock.isHeld(holder)) throw error;
+    // It is in use, so that nobody can refuse it any more.
+    await endedByAnother(deps, holder, version);
+  }
   await progress.end("done", null);
+}
+
+/** Until the instance that has taken over a change which is in use has tidied up, or whoever takes over from that. */
+async function endedByAnother(
+  { changeLock, presence }: ChangeDeps,
+  { change }: Holder,
+  version: number,
+): Promise<void> {
+  const isEnded = async () => (await changeLock.holder())?.change !== change;
+  await until(isEnded, { patienceMs: Number.POSITIVE_INFINITY, everyMs: LOOK_MS, tooLate: () => {} });
+  await presence.everyone(version);
 }
 
 /** What was on its way to the database when another instance took the change back may have arrived after that. */

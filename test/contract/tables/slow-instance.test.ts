@@ -82,6 +82,20 @@ const codes = (name: string, unique: boolean): Promise<Row> =>
   makeTable(second, { name, columns: [{ name: "code", type: "string", unique }] });
 
 describe("an instance that wakes up late", () => {
+  it("does not refuse its change when that is in use", async () => {
+    const made = await codes("news", false);
+    const { asleep } = sleepAt((command) => command.includes("isFollowed\u0000\u0001"));
+    const columns = columnsWith(made, "code", { name: "renamed", unique: true });
+    const late = first.patch(`/svc_table/${made.id}`, { columns });
+    await asleep;
+    await ended();
+    wake();
+    const { status, body } = await late;
+    expect([status, body.message]).toEqual([200, "Success"]);
+    expect(body.data[0].columns[0].name).toBe("renamed");
+    expect((await tableNamed(second, "news")).change.state).toBe("done");
+  }, 120_000);
+
   it("drops no index that a later change has built", async () => {
     await codes("lots", true);
     const { asleep } = sleepAt(isNamed("dropIndexes"));
@@ -91,7 +105,7 @@ describe("an instance that wakes up late", () => {
     expect((await setUnique(second, "lots", true)).status).toBe(200);
     await make(second, "lots", { code: "a" });
     wake();
-    await late;
+    expect((await late).status).toBe(200);
     expect((await second.post("/lots", { code: "a" })).status).toBe(409);
     expect(await indexNames("lots", "code")).toHaveLength(1);
   }, 120_000);
@@ -143,7 +157,7 @@ describe("an instance that wakes up late", () => {
     await ended();
     expect((await swap(second)).status).toBe(200);
     wake();
-    await late;
+    expect((await late).status).toBe(200);
     const rule = await db.collection("svc_permission").findOne({ table: "notes" });
     expect(rule?.fields).toBe("title");
     const [shown] = (await apiOf(quick.dataUrl).get("/notes", { fields: "*" })).body.data;
