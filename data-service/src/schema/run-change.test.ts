@@ -109,6 +109,32 @@ describe("an instance that wakes up when its change is in use", () => {
   });
 });
 
+describe("a change that replaces an index", () => {
+  it("leaves the former one where it is until it is in use", async () => {
+    const instance = makeInstance(database);
+    const id = await makeTable(instance, "replaced");
+    await (await changeTable(instance, id, { columns: [{ id: "c1", unique: true }] }, undefined)).done;
+    const uniques = async () =>
+      (await db.collection("replaced").indexes()).filter(({ unique }) => unique === true);
+    const [former] = await uniques();
+    let meanwhile = 0;
+    const publish: ChangeDeps["changeLock"]["publish"] = async () => {
+      meanwhile = (await uniques()).length;
+      throw unavailable("the database is away", 2);
+    };
+    const deps = { ...instance, changeLock: { ...instance.changeLock, publish } };
+    const made = async () => (await changeTable(deps, id, { softDelete: true }, undefined)).done;
+    await expect(made()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    expect([meanwhile, await uniques()]).toEqual([2, [former]]);
+    await (await changeTable(instance, id, { softDelete: true }, undefined)).done;
+    const after = await uniques();
+    expect([after.length, after[0]?.partialFilterExpression]).toEqual([
+      1,
+      { a: { $exists: true }, _deletedAt: { $eq: null } },
+    ]);
+  });
+});
+
 describe("a change that fails when it is in use", () => {
   it("is tidied up again, and is not refused", async () => {
     const instance = makeInstance(database);
