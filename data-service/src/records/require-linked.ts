@@ -1,4 +1,5 @@
 // Records that a write links to: each must be there, visible to the caller, and not about to be deleted.
+import { isDeepStrictEqual } from "node:util";
 import { AppError } from "@portico/shared/app-error";
 import type { Relation, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
@@ -27,7 +28,7 @@ export async function requireLinked(
   { pathOf = alone, isComing = () => false }: LinkedBesides = {},
 ): Promise<void> {
   const unknown: { readonly at: number; readonly problem: string }[] = [];
-  for (const [relation, { target, visible, links }] of linksByRelation(plans)) {
+  for (const { relation, target, visible, links } of questionsOf(plans)) {
     const wanted = links.filter(({ id }) => !isComing(target, id));
     const ids = [...new Map(wanted.map(({ id, text }) => [text, id])).values()];
     const seen = matchStages([visible], new Names());
@@ -45,23 +46,29 @@ export async function requireLinked(
   if (violations.size > 0) throw new AppError("VALIDATION_ERROR", { message: [...violations].slice(0, 100) });
 }
 
-/** What the plans link to through one relation. */
-type Links = Pick<LinkSet, "target" | "visible"> & {
+/** What plans link to through one relation, as far as the same rule says what is there. */
+type Question = Pick<LinkSet, "relation" | "target" | "visible"> & {
   /** `at` says which plan does. */
   readonly links: { readonly at: number; readonly id: Stored; readonly text: string }[];
 };
 
-/** One question a relation, however many plans. */
-function linksByRelation(plans: readonly Pick<WritePlan, "mustExist">[]): ReadonlyMap<Relation, Links> {
-  const byRelation = new Map<Relation, Links>();
+/**
+ * One question a relation, however many plans; and another one where a rule sets the link, whatever the caller may see:
+ * what may be linked to in one record says nothing about the others.
+ */
+function questionsOf(plans: readonly Pick<WritePlan, "mustExist">[]): readonly Question[] {
+  const questions: Question[] = [];
   for (const [at, { mustExist }] of plans.entries()) {
     for (const { relation, target, ids, visible } of mustExist) {
-      const { links }: Links = byRelation.get(relation) ?? { target, visible, links: [] };
-      for (const id of ids) links.push({ at, id, text: idText(target, id) });
-      byRelation.set(relation, { target, visible, links });
+      const isSame = (each: Question) =>
+        each.relation === relation && isDeepStrictEqual(each.visible, visible);
+      const known = questions.find(isSame);
+      const question = known ?? { relation, target, visible, links: [] };
+      if (known === undefined) questions.push(question);
+      for (const id of ids) question.links.push({ at, id, text: idText(target, id) });
     }
   }
-  return byRelation;
+  return questions;
 }
 
 /** Does such a link stand against the delete of what it leads to? */

@@ -1,0 +1,180 @@
+// Links that a caller chooses, and what rules say of them (security rows I9 to I11): on every road to a record, and in every
+// order, a record that may not be seen is not there.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Answer, type Api, asAdmin, signIn } from "../../support/api.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { make, makeTable, type Row, valuesOf } from "../records/make.js";
+import { type Files, filesOf } from "../transfer/files.js";
+
+const ANN = { email: "ann@example.com", password: "ann's password" };
+const NO_ID = "0123456789abcdef01234567";
+
+let stack: Stack;
+let admin: Api;
+let ann: Api;
+let files: Files;
+let role: string;
+
+beforeAll(async () => {
+  stack = await startStack();
+  admin = await asAdmin(stack);
+  role = (await make(admin, "svc_role", { name: "Writer" })).id;
+  await make(admin, "svc_user", { ...ANN, role });
+  const title = { name: "title", type: "string" };
+  const open = { name: "open", type: "boolean" };
+  // What is deleted is kept in one of them: what may be seen of it is a rule of its own each time that it is asked.
+  for (const [name, softDelete] of [
+    ["projects", false],
+    ["drawers", true],
+  ])
+    await makeTable(admin, { name, softDelete, columns: [title, open] });
+  await makeTable(admin, {
+    name: "tickets",
+    columns: [title, { name: "urgent", type: "boolean" }],
+    relations: [
+      { name: "project", type: "many-to-one", table: "projects", inverse: "tickets" },
+      { name: "drawer", type: "many-to-one", table: "drawers", inverse: "tickets" },
+    ],
+  });
+  ann = await signIn(`${stack.appUrl}/api`, ANN);
+  files = await filesOf(stack, ANN);
+});
+
+afterAll(() => stack.stop());
+
+beforeEach(async () => {
+  for (const table of ["svc_permission", "tickets", "projects", "drawers"])
+    await admin.send("DELETE", `/${table}?filter=${encodeURIComponent('{"id":{"_is_not_null":true}}')}`);
+});
+
+const rule = (parts: Row): Promise<Row> => make(admin, "svc_permission", { role, action: "read", ...parts });
+const unknown = (relation: string, target: string, id: string) =>
+  `${relation}: there is no "${target}" record with the id ${id}`;
+
+/** A file of records, all with the same members. */
+const csvOf = (records: readonly Row[]): string => {
+  const names = Object.keys(records[0]);
+  const lines = records.map((each) => names.map((name) => each[name] ?? "").join(","));
+  return [names.join(","), ...lines, ""].join("\n");
+};
+const ndjsonOf = (records: readonly Row[]): string =>
+  records.map((each) => `${JSON.stringify(each)}\n`).join("");
+
+describe.each([
+  ["project", "projects"],
+  ["drawer", "drawers"],
+])("a list of records, some with a %s that a rule sets", (relation, target) => {
+  let inbox: string;
+  let shown: string;
+  let hidden: string;
+
+  beforeEach(async () => {
+    const one = async (open: boolean) => (await make(admin, target, { title: "x", open })).id;
+    [inbox, shown, hidden] = [await one(false), await one(true), await one(false)];
+    await rule({ table: target, filter: { open: true } });
+    const create = { table: "tickets", action: "create" };
+    const unurgent = { urgent: { _is_null: true } };
+    await rule({ ...create, fields: `title,urgent`, presets: { [relation]: inbox }, check: unurgent });
+    await rule({ ...create, fields: `title,urgent,${relation}` });
+  });
+
+  type Kind = "set" | "shown" | "hidden" | "missing";
+  const linkOf = (kind: Kind) => ({ set: null, shown, hidden, missing: NO_ID })[kind];
+  const recordOf = (kind: Kind): Row => ({
+    title: kind,
+    urgent: kind === "set" ? null : true,
+    [relation]: linkOf(kind),
+  });
+  /** What is wrong with it alone. */
+  const problemOf = (kind: Kind): string | undefined =>
+    kind === "hidden" || kind === "missing" ? unknown(relation, target, linkOf(kind) ?? "") : undefined;
+  /** Each with what is wrong with it, at its place. */
+  const problems = (kinds: readonly Kind[], placed: (at: number, problem: string) => string): string[] =>
+    kinds.flatMap((kind, at) => {
+      const problem = problemOf(kind);
+      return problem === undefined ? [] : [placed(at, problem)];
+    });
+
+  it("judges each as if it came alone, in any order", async () => {
+    const kinds: readonly Kind[] = ["set", "shown", "hidden", "missing"];
+    for (const kind of kinds) {
+      const { status, body } = await ann.post("/tickets", recordOf(kind));
+      const problem = problemOf(kind);
+      expect([kind, status]).toEqual([kind, problem === undefined ? 201 : 400]);
+      if (problem !== undefined) expect(body.message).toEqual([problem]);
+    }
+    for (const pair of kinds.flatMap((first) => kinds.map((second) => [first, second]))) {
+      const wrong = problems(pair, (at, problem) => `[${at}].${problem}`);
+      const { status, body } = await ann.post("/tickets", pair.map(recordOf));
+      expect([pair, status]).toEqual([pair, wrong.length === 0 ? 201 : 400]);
+      if (wrong.length > 0) expect(body.message).toEqual(wrong);
+    }
+    const stored = await admin.get("/tickets", { fields: `title,${relation}`, limit: "0" });
+    for (const each of stored.body.data)
+      expect([each.title, each[relation].id]).toEqual([each.title, each.title === "set" ? inbox : shown]);
+  });
+
+  it.each([
+    ["CSV", (records: Row[], dryRun: string) => files.csv("tickets", csvOf(records), { dryRun })],
+    ["NDJSON", (records: Row[], dryRun: string) => files.ndjson("tickets", ndjsonOf(records), { dryRun })],
+  ] as [string, (records: Row[], dryRun: string) => Promise<Answer>][])(
+    "does so in a file of %s, and in a dry run",
+    async (name, send) => {
+      const firstLine = name === "CSV" ? 2 : 1;
+      for (const kinds of [
+        ["hidden", "set"],
+        ["set", "hidden"],
+        ["shown", "set", "missing", "shown"],
+      ] satisfies Kind[][]) {
+        const wrong = problems(kinds, (at, problem) => `line ${at + firstLine}: ${problem}`);
+        for (const dryRun of ["true", "false"]) {
+          const { status, body } = await send(kinds.map(recordOf), dryRun);
+          expect([kinds, dryRun, status, body.message]).toEqual([kinds, dryRun, 400, wrong]);
+        }
+      }
+      expect((await admin.get("/tickets")).body.data).toEqual([]);
+      for (const kinds of [
+        ["shown", "set"],
+        ["set", "shown"],
+      ] satisfies Kind[][])
+        for (const dryRun of ["true", "false"])
+          expect((await send(kinds.map(recordOf), dryRun)).status).toBe(200);
+      expect(await valuesOf(admin, "tickets", "title")).toEqual(["set", "set", "shown", "shown"]);
+    },
+  );
+});
+
+describe("a list of users, one by the rule for signing up", () => {
+  it("gives nobody a role that its maker may not see", async () => {
+    const roles = await admin.post(
+      "/svc_role",
+      ["member", "clerk", "boss"].map((name) => ({ name })),
+    );
+    const [memberId, clerkId, bossId] = roles.body.data.map(({ id }: Row) => id);
+    const create = { table: "svc_user", action: "create" };
+    await rule({ ...create, role: null, fields: "email,password", presets: { role: memberId } });
+    await rule({ ...create, fields: "email,password,name,role" });
+    await rule({ table: "svc_role", filter: { name: "clerk" } });
+    const user = (name: string, more: object = {}) => ({
+      email: `${name}@example.com`,
+      password: `${name}'s password`,
+      ...more,
+    });
+    const newcomer = user("newcomer");
+    const given = (id: string) => user("eve", { name: "Eve", role: id });
+    for (const list of [
+      [given(bossId), newcomer],
+      [newcomer, given(bossId)],
+    ])
+      expect((await ann.post("/svc_user", list)).body.message).toEqual([
+        `[${list.indexOf(newcomer) === 0 ? 1 : 0}].${unknown("role", "svc_role", bossId)}`,
+      ]);
+    expect((await ann.post("/svc_user", [given(clerkId), newcomer])).status).toBe(201);
+    const { body } = await admin.get("/svc_user", {
+      fields: "email,role.name",
+      sort: "-createdAt,email",
+      limit: "2",
+    });
+    expect(body.data.map(({ role: of }: Row) => of.name).sort()).toEqual(["clerk", "member"]);
+  });
+});
