@@ -10,6 +10,7 @@ import { type Document, Names } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
+import { planWithUnseen } from "./former-links.js";
 import { newIds } from "./ids.js";
 import type { WritePlan } from "./write-plan.js";
 
@@ -105,19 +106,22 @@ export async function chooseUpdate(
     const record = await readMatching(deps, table, id, rows);
     if (record === undefined) continue;
     matched = true;
-    const unset = new Set(plan.own.unset);
-    const kept = Object.entries(record).filter(([field]) => !unset.has(field));
-    const result = {
-      ...Object.fromEntries(kept),
-      ...Object.fromEntries(plan.own.set),
-      [table.updatedAt.field]: now,
-    };
-    if ((await satisfying(deps, table, [result as Document], check)).has(0)) {
-      return { plan, guard: unchanged(record, [...fieldsOf(rows), ...fieldsOf(check)]) };
+    const whole = await planWithUnseen(deps, record, plan);
+    const result = changed(record, whole.plan, { [table.updatedAt.field]: now });
+    if ((await satisfying(deps, table, [result], check)).has(0)) {
+      const judged = unchanged(record, [...fieldsOf(rows), ...fieldsOf(check)]);
+      return { plan: whole.plan, guard: { ...judged, ...whole.guard } };
     }
   }
   if (matched) throw checkFailed(table, "update");
   return undefined;
+}
+
+/** A record as its plan and these times will leave it. */
+function changed(record: StoredRecord, { own }: WritePlan, times: Document): Document {
+  const unset = new Set(own.unset);
+  const kept = Object.entries(record).filter(([field]) => !unset.has(field));
+  return { ...Object.fromEntries(kept), ...Object.fromEntries(own.set), ...times } as Document;
 }
 
 /** The condition under which a record stays among these rows. @returns undefined when it is not among them */

@@ -6,9 +6,11 @@ import type { Stored } from "../catalog/column-types.js";
 import { idsOf, idText } from "../mongo/record-store.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
 import type { LinkSet } from "./check-body.js";
 import type { FieldChange } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
+import type { WritePlan } from "./write-plan.js";
 
 /** The condition for documents that link to a record and are not in its new set, as far as the caller sees them. */
 export async function formerLinks(
@@ -34,20 +36,61 @@ export interface WholeChange {
 
 /** The same for lists of links in the record itself: the change, with what the caller does not see of each list. */
 export async function withUnseen(
-  { store }: Pick<RecordDeps, "store">,
+  deps: Pick<RecordDeps, "store">,
   table: Table,
   id: Stored,
   lists: readonly LinkSet[],
   change: FieldChange,
 ): Promise<WholeChange> {
-  const partial = lists.filter(({ visible }) => visible.kind !== "always");
+  const partial = lists.filter(isPartial);
   if (partial.length === 0) return { change };
   const fields = partial.map(({ relation }) => relation.link.field);
   const project = { _id: 1, ...Object.fromEntries(fields.map((field) => [field, 1])) };
-  const [before] = await store.read(table, [{ $match: { _id: id } }, { $project: project }]);
-  const set = { ...change.set };
+  const [before] = await deps.store.read(table, [{ $match: { _id: id } }, { $project: project }]);
+  const { whole, guard } = await wholeLists(deps, before, partial);
+  const set = { ...change.set, ...Object.fromEntries(whole) };
+  return { change: { set, unset: change.unset.filter((field) => !whole.has(field)) }, guard };
+}
+
+/** A plan whose lists of links are whole, and the condition under which they are. */
+export interface WholePlan {
+  readonly plan: WritePlan;
+  readonly guard: Document;
+}
+
+/** The same for a plan, of a record that has been read: what is judged is what will be written. */
+export async function planWithUnseen(
+  deps: Pick<RecordDeps, "store">,
+  before: StoredRecord,
+  plan: WritePlan,
+): Promise<WholePlan> {
+  const { own, ownLists } = plan;
+  const { whole, guard } = await wholeLists(deps, before, ownLists.filter(isPartial));
+  const set = new Map([...own.set, ...whole]);
+  const unset = own.unset.filter((field) => !whole.has(field));
+  return { plan: { ...plan, own: { ...own, set, unset }, ownLists: [] }, guard };
+}
+
+/** Some links of such a list may be there unseen. */
+function isPartial({ visible }: LinkSet): boolean {
+  return visible.kind !== "always";
+}
+
+/** Lists of links as they will be, by their fields: those in which something unseen stays. */
+interface WholeLists {
+  readonly whole: ReadonlyMap<string, Stored>;
+  /** Holds as long as the record has no other links than it was asked about. */
+  readonly guard: Document;
+}
+
+async function wholeLists(
+  { store }: Pick<RecordDeps, "store">,
+  before: StoredRecord | undefined,
+  lists: readonly LinkSet[],
+): Promise<WholeLists> {
+  const whole = new Map<string, Stored>();
   const guard: Document = {};
-  for (const { relation, target, ids, visible } of partial) {
+  for (const { relation, target, ids, visible } of lists) {
     const { field } = relation.link;
     // What was just read goes back as it was; other programs may have put a single id in the place of a list.
     const stored = (before?.[field] ?? null) as Stored | Stored[] | null;
@@ -60,7 +103,7 @@ export async function withUnseen(
       const text = idText(target, each);
       return !seen.has(text) && !chosen.has(text);
     });
-    if (unseen.length > 0) set[field] = [...ids, ...unseen];
+    if (unseen.length > 0) whole.set(field, [...ids, ...unseen]);
   }
-  return { change: { set, unset: change.unset.filter((field) => set[field] === undefined) }, guard };
+  return { whole, guard };
 }

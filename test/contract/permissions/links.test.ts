@@ -36,6 +36,12 @@ beforeAll(async () => {
       { name: "drawer", type: "many-to-one", table: "drawers", inverse: "tickets" },
     ],
   });
+  await makeTable(admin, { name: "labels", columns: [title, { name: "internal", type: "boolean" }] });
+  await makeTable(admin, {
+    name: "arts",
+    columns: [title],
+    relations: [{ name: "labels", type: "many-to-many", table: "labels", inverse: "arts" }],
+  });
   ann = await signIn(`${stack.appUrl}/api`, ANN);
   files = await filesOf(stack, ANN);
 });
@@ -43,7 +49,7 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 beforeEach(async () => {
-  for (const table of ["svc_permission", "tickets", "projects", "drawers"])
+  for (const table of ["svc_permission", "tickets", "projects", "drawers", "arts", "labels"])
     await admin.send("DELETE", `/${table}?filter=${encodeURIComponent('{"id":{"_is_not_null":true}}')}`);
 });
 
@@ -176,5 +182,80 @@ describe("a list of users, one by the rule for signing up", () => {
       limit: "2",
     });
     expect(body.data.map(({ role: of }: Row) => of.name).sort()).toEqual(["clerk", "member"]);
+  });
+});
+
+describe("a check of a list of links", () => {
+  let labels: Row;
+
+  beforeEach(async () => {
+    const { body } = await admin.post("/labels", [
+      { title: "open", internal: false },
+      { title: "embargo", internal: true },
+      { title: "approved", internal: true },
+    ]);
+    labels = Object.fromEntries(body.data.map(({ title, id }: Row) => [title, id]));
+    await rule({ table: "labels", filter: { internal: false } });
+    await rule({ table: "arts" });
+  });
+
+  const art = async (...titles: string[]): Promise<string> =>
+    (await make(admin, "arts", { title: "old", labels: titles.map((title) => labels[title]) })).id;
+  const stored = async (id: string): Promise<string[]> => {
+    const { body } = await admin.get(`/arts/${id}`, {
+      fields: "title",
+      deep: { labels: { fields: "title" } },
+    });
+    const [{ title, labels: of }] = body.data;
+    return [title, ...of.map((each: Row) => each.title).sort()];
+  };
+  /** The same change by both ways. */
+  const statuses = async (id: string, change: Row): Promise<number[]> => [
+    (await ann.patch(`/arts/${id}`, change)).status,
+    (await ann.patch("/arts", change, { filter: { id } })).status,
+  ];
+
+  it("sees the links that stay because the caller does not see them: what they forbid, no list gets around", async () => {
+    await rule({ table: "arts", action: "update", check: { _not: { labels: { title: "embargo" } } } });
+    const id = await art("embargo");
+    for (const change of [
+      { title: "x" },
+      { title: "x", labels: [] },
+      { title: "x", labels: [labels.open] },
+      { labels: [] },
+    ])
+      expect([change, await statuses(id, change)]).toEqual([change, [403, 403]]);
+    expect(await stored(id)).toEqual(["old", "embargo"]);
+    expect(await statuses(await art("approved"), { labels: [labels.open] })).toEqual([200, 200]);
+  });
+
+  it("sees the links that stay because the caller does not see them: what they allow, no list forbids", async () => {
+    await rule({ table: "arts", action: "update", check: { labels: { title: "approved" } } });
+    const id = await art("open", "approved");
+    for (const [change, after] of [
+      [{ title: "x" }, ["x", "approved", "open"]],
+      [{ labels: [] }, ["x", "approved"]],
+      [{ labels: [labels.open] }, ["x", "approved", "open"]],
+    ] as const) {
+      expect([change, await statuses(id, change)]).toEqual([change, [200, 200]]);
+      expect(await stored(id)).toEqual(after);
+    }
+    expect(await statuses(await art("open", "embargo"), { labels: [labels.open] })).toEqual([403, 403]);
+  });
+
+  it("is of the list that is written, whatever is linked meanwhile", async () => {
+    await rule({ table: "arts", action: "update", check: { _not: { labels: { title: "embargo" } } } });
+    for (let round = 0; round < 8; round += 1) {
+      const id = await art();
+      const [, embargoed] = await Promise.all([
+        ann.patch(`/arts/${id}`, { title: "new", labels: [labels.open] }),
+        admin.patch(`/arts/${id}`, { labels: [labels.embargo] }),
+      ]);
+      expect(embargoed.status).toBe(200);
+      expect([
+        ["old", "embargo"],
+        ["new", "embargo"],
+      ]).toContainEqual(await stored(id));
+    }
   });
 });
