@@ -8,7 +8,7 @@ import type { CheckedBody } from "./check-body.js";
  */
 export function authorizeLinks(body: CheckedBody, view: ReadView, preset: ReadonlySet<string>): CheckedBody {
   const links = body.links.map((set) =>
-    preset.has(set.relation.name) ? set : { ...set, visible: view.rows(set.target) },
+    preset.has(set.relation.name) ? { ...set, isPreset: true } : { ...set, visible: view.rows(set.target) },
   );
   return { ...body, links };
 }

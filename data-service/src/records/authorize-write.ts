@@ -8,11 +8,13 @@ import type { AuthorizedPredicate } from "../query/ast.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
+import type { LinkSet } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { planWithUnseen } from "./former-links.js";
 import { newIds } from "./ids.js";
-import type { WritePlan } from "./write-plan.js";
+import { type LinkedBesides, requireLinked } from "./require-linked.js";
+import { chosenLinks, presetLinks, type WritePlan } from "./write-plan.js";
 
 /** One way in which the rules allow a body: with these values, for these rows, if the result satisfies the check. */
 export interface Alternative {
@@ -23,14 +25,16 @@ export interface Alternative {
 
 /**
  * For each new record the first of its alternatives whose check it satisfies. One question a rule, however many records.
+ * What they link to is there.
  * @param now what `$now` stands for: a record is judged as one that is written at this moment
- * @throws AppError 403 when one satisfies none
+ * @throws AppError VALIDATION_ERROR naming each link to an unknown record, 403 when one satisfies none
  */
 export async function chooseCreates(
   deps: Pick<RecordDeps, "store">,
   table: Table,
   bodies: readonly (readonly Alternative[])[],
   now: Date,
+  besides: LinkedBesides,
 ): Promise<WritePlan[]> {
   const records = await withIds(deps, table, bodies);
   const times = { [table.createdAt.field]: now, [table.updatedAt.field]: now };
@@ -41,22 +45,50 @@ export async function chooseCreates(
       const alternative = alternatives[turn];
       return alternative === undefined || chosen.has(at) ? [] : [{ at, ...alternative }];
     });
-    // Rules are the same for all records of a request, so few different checks come in a turn.
-    for (const [check, group] of byCheck(open)) {
-      const documents = group.map(({ plan }) => ({
-        ...idOf(plan),
-        ...Object.fromEntries(plan.own.set),
-        ...times,
-      }));
-      const passing = await satisfying(deps, table, documents, check);
-      for (const [index, { at, plan }] of group.entries()) if (passing.has(index)) chosen.set(at, plan);
-    }
+    // Before the checks, which would tell what hidden records hold.
+    const links = records.map((each, at) => asked(chosen.has(at) ? [] : newLinks(each, turn)));
+    await requireLinked(deps, links, besides);
+    for (const { at, plan } of await passing(deps, table, open, times)) chosen.set(at, plan);
   }
-  return records.map((_, at) => {
+  const plans = records.map((_, at) => {
     const plan = chosen.get(at);
     if (plan === undefined) throw checkFailed(table, "create");
     return plan;
   });
+  await requireLinked(deps, plans.map(presetLinks).map(asked), besides);
+  return plans;
+}
+
+/** Links that the body chose, of the alternative whose turn it is; those of earlier ones are known to be there. */
+function newLinks(alternatives: readonly Alternative[], turn: number): readonly LinkSet[] {
+  const known = alternatives.slice(0, turn).flatMap(({ plan }) => chosenLinks(plan));
+  const links = alternatives.slice(turn, turn + 1).flatMap(({ plan }) => chosenLinks(plan));
+  return links.filter(({ relation }) => !known.some((each) => each.relation === relation));
+}
+
+function asked(mustExist: readonly LinkSet[]): Pick<WritePlan, "mustExist"> {
+  return { mustExist };
+}
+
+/** Those of the new records that satisfy their checks. @param times when they are written */
+async function passing<Each extends Alternative>(
+  deps: Pick<RecordDeps, "store">,
+  table: Table,
+  open: readonly Each[],
+  times: Document,
+): Promise<Each[]> {
+  const found: Each[] = [];
+  // Rules are the same for all records of a request, so few different checks come in a turn.
+  for (const [check, group] of byCheck(open)) {
+    const documents = group.map(({ plan }) => ({
+      ...idOf(plan),
+      ...Object.fromEntries(plan.own.set),
+      ...times,
+    }));
+    const positions = await satisfying(deps, table, documents, check);
+    found.push(...group.filter((_, at) => positions.has(at)));
+  }
+  return found;
 }
 
 /** Where a check speaks of the id, a new record has its id before it is judged. */
@@ -85,13 +117,16 @@ export interface JudgedUpdate {
   readonly plan: WritePlan;
   /** The update is allowed as long as the record still satisfies this. */
   readonly guard: Document;
+  /** Links of which it is not known yet whether they lead to anything. */
+  readonly unasked: readonly LinkSet[];
 }
 
 /**
  * The first alternative that this record and what becomes of it satisfy.
  * @param now what `$now` stands for: the change is judged as one that is made at this moment
  * @returns undefined when no rule matches the record
- * @throws AppError 403 when one does, and the result would not satisfy its check
+ * @throws AppError VALIDATION_ERROR naming a link to an unknown record; 403 when a rule does, and the result would not
+ * satisfy its check
  */
 export async function chooseUpdate(
   deps: Pick<RecordDeps, "store">,
@@ -102,15 +137,20 @@ export async function chooseUpdate(
 ): Promise<JudgedUpdate | undefined> {
   let matched = false;
   for (const { plan, rows, check } of alternatives) {
-    if (rows.kind === "always" && check.kind === "always") return { plan, guard: {} };
+    if (rows.kind === "always" && check.kind === "always")
+      return { plan, guard: {}, unasked: plan.mustExist };
     const record = await readMatching(deps, table, id, rows);
     if (record === undefined) continue;
     matched = true;
+    // As for new records. Where there is no check there is nothing to be told.
+    const isChecked = check.kind !== "always";
+    if (isChecked) await requireLinked(deps, [asked(chosenLinks(plan))]);
     const whole = await planWithUnseen(deps, record, plan);
     const result = changed(record, whole.plan, { [table.updatedAt.field]: now });
     if ((await satisfying(deps, table, [result], check)).has(0)) {
       const judged = unchanged(record, [...fieldsOf(rows), ...fieldsOf(check)]);
-      return { plan: whole.plan, guard: { ...judged, ...whole.guard } };
+      const unasked = isChecked ? presetLinks(plan) : plan.mustExist;
+      return { plan: whole.plan, guard: { ...judged, ...whole.guard }, unasked };
     }
   }
   if (matched) throw checkFailed(table, "update");

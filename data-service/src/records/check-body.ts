@@ -27,6 +27,8 @@ export interface LinkSet {
   readonly ids: readonly Stored[];
   /** Only these records can be linked to: what the caller may not see is not there. */
   readonly visible: AuthorizedPredicate;
+  /** A rule sets it, whatever the body says. */
+  readonly isPreset?: boolean;
 }
 
 /** A body that satisfies the table's definition. */

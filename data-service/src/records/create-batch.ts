@@ -8,7 +8,6 @@ import type { RecordDeps } from "./deps.js";
 import { bindCreates, type GivenCreates, judgeCreates } from "./judge-creates.js";
 import type { RecordShape } from "./read-one.js";
 import type { TableCall } from "./request.js";
-import { requireLinked } from "./require-linked.js";
 import { runCreate } from "./run-create.js";
 import { mayName } from "./tell-taken.js";
 import { pathIn } from "./violations.js";
@@ -27,12 +26,13 @@ export async function createBatch(
 ): Promise<void> {
   await writing(given, call.principal, async (deps, rights) => {
     const bound = await bindCreates(deps, rights, importOf(call, bodies));
-    const plans = await judgeCreates(deps, bound);
+    const pathOf = pathIn(bodies);
+    const plans = await judgeCreates(deps, bound, { pathOf });
     // Which of them were written could not be told from other records with their ids after a crash, and need not be:
     // the import goes on where it was cut off.
     const bringsIds = plans.some(({ own }) => own.set.has("_id"));
     await allOrNone(deps, undefined, bringsIds, (noted, log) =>
-      runCreate(noted, bound.table, plans, log, pathIn(bodies)),
+      runCreate(noted, bound.table, plans, log, pathOf),
     );
     deps.ruleHooks.afterChange(bound.table);
   });
@@ -60,8 +60,7 @@ export async function tryBatch(
 ): Promise<JudgedCreates> {
   return writing(given, call.principal, async (deps, rights) => {
     const bound = await bindCreates(deps, rights, importOf(call, bodies));
-    const plans = await judgeCreates(deps, bound);
-    await requireLinked(deps, plans, {
+    const plans = await judgeCreates(deps, bound, {
       pathOf: pathIn(bodies),
       isComing: (target, id) => rights.isRoot && target.id === bound.table.id && isComing(id),
     });

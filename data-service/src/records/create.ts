@@ -49,8 +49,9 @@ async function createFlat(deps: RecordDeps, rights: Rights, request: CreateReque
   const { body, key } = request;
   const bound = await bindCreates(deps, rights, request);
   const { table, shape } = bound;
+  const pathOf = pathIn(body);
   const made = await allOrNone(deps, key, isOneWrite(bound), async (noted, log) =>
-    runCreate(noted, table, await judgeCreates(deps, bound), log, pathIn(body)),
+    runCreate(noted, table, await judgeCreates(deps, bound, { pathOf }), log, pathOf),
   );
   const { ids, documents, isRepeat } = made;
   deps.ruleHooks.afterChange(table);

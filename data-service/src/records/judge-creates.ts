@@ -1,5 +1,8 @@
 // Bodies of new records -> what is to be written, if the rules allow it. Writes nothing.
+import type { Table } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
 import { isArray, type Json } from "../json.js";
+import { idText } from "../mongo/record-store.js";
 import type { Rights } from "../permission/rights.js";
 import type { Parameters } from "../query/parameters.js";
 import { authorizeForeign } from "./authorize-foreign.js";
@@ -7,8 +10,9 @@ import { type Alternative, chooseCreates } from "./authorize-write.js";
 import { alternativesFor, type BodyContext, checkBulk, openWrite } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable } from "./find-table.js";
-import type { PathOf } from "./violations.js";
-import type { Stamp, WritePlan } from "./write-plan.js";
+import type { LinkedBesides } from "./require-linked.js";
+import { alone, type PathOf } from "./violations.js";
+import { broughtId, type Stamp, type WritePlan } from "./write-plan.js";
 
 /** Bodies of new records that are right as far as can be told without asking the database. */
 export interface BoundCreates extends BodyContext {
@@ -44,13 +48,29 @@ export async function bindCreates(
   });
 }
 
-/** Asks the rules about new records. @returns in the order of the bodies, what is to be written */
+/**
+ * Asks the rules about new records, and whether what they link to is there.
+ * @returns in the order of the bodies, what is to be written
+ */
 export async function judgeCreates(
   deps: RecordDeps,
   { rights, table, catalog, given, bodies }: BoundCreates,
+  { pathOf = alone, isComing = () => false }: LinkedBesides,
 ): Promise<readonly WritePlan[]> {
   await deps.ruleHooks.beforeCreate(table, catalog, given);
-  const plans = await chooseCreates(deps, table, bodies, rights.now);
+  // They may link to each other; whether they may be linked to is seen once they are written.
+  const isAmong = among(table, bodies.flat());
+  const plans = await chooseCreates(deps, table, bodies, rights.now, {
+    pathOf,
+    isComing: (target, id) => isAmong(target, id) || isComing(target, id),
+  });
   await authorizeForeign(deps, rights, catalog, plans);
   return plans;
+}
+
+/** Whether a record is one of those that bring an id of their own. */
+function among(table: Table, alternatives: readonly Alternative[]): (target: Table, id: Stored) => boolean {
+  const brought = alternatives.map(({ plan }) => broughtId(plan)).filter((id) => id !== undefined);
+  const texts = new Set(brought.map((id) => idText(table, id)));
+  return (target, id) => target.id === table.id && texts.has(idText(table, id));
 }

@@ -12,7 +12,9 @@ import type { RecordDeps } from "./deps.js";
 import { alone, type PathOf } from "./violations.js";
 import type { WritePlan } from "./write-plan.js";
 
-interface LinkedBesides {
+/** How records are linked to besides. */
+export interface LinkedBesides {
+  /** Where in the request each plan stands. */
   readonly pathOf?: PathOf;
   /** Records that need not be there yet. */
   readonly isComing?: (target: Table, id: Stored) => boolean;

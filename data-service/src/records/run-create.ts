@@ -5,7 +5,6 @@ import type { Stored } from "../catalog/column-types.js";
 import { emptyGrams } from "../catalog/grams.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
 import { insertedBefore } from "../mongo/driver-errors.js";
-import { idText } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import type { RecordDeps } from "./deps.js";
@@ -15,7 +14,7 @@ import { requireLinked } from "./require-linked.js";
 import { storedFields } from "./stored-fields.js";
 import type { Made as MadeStep, UndoLog } from "./undo.js";
 import { alone, type PathOf } from "./violations.js";
-import type { WritePlan } from "./write-plan.js";
+import { broughtId, type WritePlan } from "./write-plan.js";
 
 /** Records that were made. */
 export interface Made {
@@ -26,6 +25,7 @@ export interface Made {
 
 /**
  * Creates records.
+ * @param plans what they link to is there, as far as it was to be seen before
  * @param log what takes them back where it is all or none
  * @param pathOf where in the request each plan stands
  */
@@ -36,8 +36,6 @@ export async function runCreate(
   log: UndoLog,
   pathOf: PathOf = alone,
 ): Promise<Made> {
-  // They may link to each other; whether they may be linked to is seen once they are written.
-  await requireLinked(deps, plans, { pathOf, isComing: among(table, plans) });
   const documents = await documentsOf(deps, table, plans);
   const ids = documents.map(({ _id }) => _id);
   await insertNoted(deps, table, plans, documents, log);
@@ -47,13 +45,6 @@ export async function runCreate(
   await requireLinked(deps, plans, { pathOf });
   const isAll = plans.every(({ foreign }) => foreign.length === 0);
   return { ids, documents: isAll ? documents : undefined };
-}
-
-/** Whether a record is one of those that bring an id of their own. */
-function among(table: Table, plans: readonly WritePlan[]): (target: Table, id: Stored) => boolean {
-  const brought = plans.map(broughtId).filter((id) => id !== undefined);
-  const texts = new Set(brought.map((id) => idText(table, id)));
-  return (target, id) => target.id === table.id && texts.has(idText(table, id));
 }
 
 type NewDocument = Document & { readonly _id: Stored };
@@ -118,10 +109,6 @@ async function idsFor(deps: RecordDeps, table: Table, plans: readonly WritePlan[
   const lacking = known.filter((id) => id === undefined).length;
   const made = lacking === 0 ? [] : await newIds(table, lacking, deps.store);
   return known.map((id) => id ?? made.shift()).filter((id) => id !== undefined);
-}
-
-function broughtId({ own }: WritePlan): Stored | undefined {
-  return own.set.get("_id");
 }
 
 /**

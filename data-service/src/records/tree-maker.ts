@@ -49,7 +49,8 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
         parameters: PLAIN,
         pathOf,
       });
-      const { ids } = await runCreate(deps, table, await judgeCreates(deps, bound), log, pathOf);
+      const plans = await judgeCreates(deps, bound, { pathOf });
+      const { ids } = await runCreate(deps, table, plans, log, pathOf);
       deps.ruleHooks.afterChange(table);
       return ids.map((id) => COLUMN_TYPES[table.idColumn.type].toJson(id));
     },

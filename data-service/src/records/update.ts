@@ -13,6 +13,7 @@ import { findTable, parseId } from "./find-table.js";
 import { heldBy } from "./leaving.js";
 import { shownFields } from "./read-one.js";
 import type { RecordRequest, TableCall } from "./request.js";
+import { requireLinked } from "./require-linked.js";
 import { runUpdate } from "./run-update.js";
 import { treeOf } from "./tree-maker.js";
 import type { UndoLog } from "./undo.js";
@@ -82,6 +83,8 @@ async function updateOne(
     if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
     await authorizeForeign(deps, rights, catalog, [judged.plan], id);
     await requireVersion(deps, shape, id, expected);
+    // Before a folder's way up is looked at, which may lead through it.
+    await requireLinked(deps, [{ mustExist: judged.unasked }]);
     const unmoved = [judged.guard, atVersion(expected), (await guard?.(id)) ?? {}];
     const done = await deps.fileHooks.updating(table, id, judged.plan, (besides) => {
       const held = { condition: all([...unmoved, besides]), held: heldBy(catalog, table) };

@@ -46,6 +46,21 @@ export interface WritePlan {
   readonly ownLists: readonly LinkSet[];
 }
 
+/** The id that a new record brings along. */
+export function broughtId({ own }: WritePlan): Stored | undefined {
+  return own.set.get("_id");
+}
+
+/** Links that the body chose: whether they are there is known before a check is asked, which would tell what they lead to. */
+export function chosenLinks({ mustExist }: WritePlan): LinkSet[] {
+  return mustExist.filter(({ isPreset }) => isPreset !== true);
+}
+
+/** Links that a rule sets. */
+export function presetLinks({ mustExist }: WritePlan): LinkSet[] {
+  return mustExist.filter(({ isPreset }) => isPreset === true);
+}
+
 /** Orders a write: check links, write the record, then the links that lie elsewhere. */
 export function planWrite({ values, links }: CheckedBody): WritePlan {
   const own = links.filter(({ relation }) => relation.link.on === "self");

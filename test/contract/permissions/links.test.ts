@@ -259,3 +259,72 @@ describe("a check of a list of links", () => {
     }
   });
 });
+
+describe.each([
+  ["project", "projects"],
+  ["drawer", "drawers"],
+])("a check through a %s", (relation, target) => {
+  let ids: Record<"open" | "closed" | "hidden open" | "hidden closed" | "missing", string>;
+  let ticket: string;
+
+  beforeEach(async () => {
+    const one = async (title: string, open: boolean) => (await make(admin, target, { title, open })).id;
+    ids = {
+      open: await one("ours", true),
+      closed: await one("ours", false),
+      "hidden open": await one("theirs", true),
+      "hidden closed": await one("theirs", false),
+      missing: NO_ID,
+    };
+    await rule({ table: target, filter: { title: "ours" } });
+    await rule({ table: "tickets", filter: { title: { _neq: "unseen" } } });
+    const check = { [relation]: { open: true } };
+    await rule({ table: "tickets", action: "create", check });
+    await rule({ table: "tickets", action: "update", filter: { title: "mine" }, check });
+    ticket = (await make(admin, "tickets", { title: "mine" })).id;
+  });
+
+  const linked = (id: string, title = "mine"): Row => ({ title, [relation]: id });
+  const ways: readonly [string, (id: string) => Promise<Answer>][] = [
+    ["a POST", (id) => ann.post("/tickets", linked(id))],
+    ["a POST of a list", (id) => ann.post("/tickets", [linked(ids.open), linked(id)])],
+    ["a PATCH", (id) => ann.patch(`/tickets/${ticket}`, linked(id))],
+    ["a PATCH by a filter", (id) => ann.patch("/tickets", linked(id), { filter: { id: ticket } })],
+    ["an import", (id) => files.csv("tickets", csvOf([linked(ids.open), linked(id)]))],
+    ["a dry run", (id) => files.ndjson("tickets", ndjsonOf([linked(id)]), { dryRun: "true" })],
+  ];
+
+  it.each(ways)("of %s tells nothing of a record that may not be seen", async (name, send) => {
+    const said = async (id: string) => {
+      const { status, body } = await send(id);
+      return [status, String(body.message).replaceAll(id, "…")];
+    };
+    const missing = await said(ids.missing);
+    expect(missing).toEqual([400, expect.stringContaining(unknown(relation, target, "…"))]);
+    expect(await said(ids["hidden open"])).toEqual(missing);
+    expect(await said(ids["hidden closed"])).toEqual(missing);
+    const isImport = name === "an import" || name === "a dry run";
+    expect((await said(ids.closed))[0]).toBe(isImport ? 400 : 403);
+    expect([200, 201]).toContain((await said(ids.open))[0]);
+  });
+
+  it("is asked of records that the caller may change, and of no others", async () => {
+    const theirs = (await make(admin, "tickets", { title: "theirs" })).id;
+    const unseen = (await make(admin, "tickets", { title: "unseen" })).id;
+    for (const id of Object.values(ids)) {
+      expect((await ann.patch(`/tickets/${theirs}`, linked(id))).status).toBe(403);
+      expect((await ann.patch(`/tickets/${unseen}`, linked(id))).status).toBe(404);
+    }
+  });
+
+  it("does not make way for a rule that would set the link instead", async () => {
+    const presets = { [relation]: ids.open };
+    await rule({ table: "tickets", action: "create", fields: "title", presets });
+    for (const kind of ["hidden open", "hidden closed", "missing"] as const)
+      expect((await ann.post("/tickets", linked(ids[kind]))).body.message).toEqual([
+        unknown(relation, target, ids[kind]),
+      ]);
+    const [made] = (await ann.post("/tickets", linked(ids.closed))).body.data;
+    expect((await admin.get(`/tickets/${made.id}`)).body.data[0][relation]).toEqual({ id: ids.open });
+  });
+});
