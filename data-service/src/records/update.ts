@@ -83,7 +83,7 @@ async function updateOne(
     if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
     await authorizeForeign(deps, rights, catalog, [judged.plan], id);
     await requireVersion(deps, shape, id, expected);
-    // Before a folder's way up is looked at, which may lead through it.
+    // Before a folder's way up is looked at, which would tell that an unseen one lies in it.
     await requireLinked(deps, [{ mustExist: judged.unasked }]);
     const unmoved = [judged.guard, atVersion(expected), (await guard?.(id)) ?? {}];
     const done = await deps.fileHooks.updating(table, id, judged.plan, (besides) => {

@@ -93,6 +93,28 @@ describe("a folder", () => {
     expect((await admin.patch(`/svc_folder/${low}`, { parent: null })).status).toBe(200);
   });
 
+  test("tells nobody by its moves what lies in it unseen", async () => {
+    const { id: role } = (await admin.post("/svc_role", { name: "mover" })).body.data[0];
+    const filter = { name: { _starts_with: "Open" } };
+    for (const action of ["read", "update"])
+      await admin.post("/svc_permission", { role, table: "svc_folder", action, filter });
+    const bob = { email: "bob@example.com", password: "bob's password" };
+    await admin.post("/svc_user", { ...bob, role });
+    const mover = await signIn(`${cluster.gateways[0]?.url}/api`, bob);
+    const top = await folder("Open top");
+    const inside = await folder("Secret inside", top);
+    const outside = await folder("Secret outside");
+    const move = async (parent: string) => {
+      const { status, body } = await mover.patch(`/svc_folder/${top}`, { parent });
+      return [status, String(body.message).replace(parent, "…")];
+    };
+    const unknown = await move("0123456789abcdef01234567");
+    expect(unknown).toEqual([400, 'parent: there is no "svc_folder" record with the id …']);
+    expect(await move(inside)).toEqual(unknown);
+    expect(await move(outside)).toEqual(unknown);
+    expect((await move(top))[0]).toBe(409);
+  });
+
   test("two that are moved into each other at once, at two instances: one moves", async () => {
     for (let round = 0; round < 10; round += 1) {
       const [a, b] = [await folder(`Left ${round}`), await folder(`Right ${round}`)];
