@@ -80,7 +80,7 @@ async function createTrees(
     return tree;
   });
   const { ids, isRepeat } = await allOrNone(deps, key, false, async (_noted, log) => {
-    const made = await makeTrees(maker, table, bodies, log, pathIn(body));
+    const made = await makeTrees(maker, table, bodies, log, { pathOf: pathIn(body) });
     return { ids: made.map((id) => parseId(table, String(id))), documents: undefined };
   });
   const records = await answerOf(deps, context.shape, ids, { isRepeat });

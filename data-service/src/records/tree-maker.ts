@@ -9,6 +9,7 @@ import type { RecordDeps } from "./deps.js";
 import { findTable } from "./find-table.js";
 import { bindCreates, judgeCreates } from "./judge-creates.js";
 import { runCreate } from "./run-create.js";
+import { withoutLink } from "./write-plan.js";
 import { bringsRecords, type TreeMaker } from "./write-tree.js";
 
 /** A request whose bodies bring records along. */
@@ -42,14 +43,15 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
       requireCommonCreate(table);
       alternativesFor(context, body);
     },
-    async make(table, bodies, log, pathOf) {
+    async make(table, bodies, log, { pathOf, laterOf }) {
       const bound = await bindCreates(deps, rights, {
         table: table.name,
         body: bodies,
         parameters: PLAIN,
         pathOf,
       });
-      const plans = await judgeCreates(deps, bound, { pathOf });
+      const judged = await judgeCreates(deps, bound, { pathOf });
+      const plans = judged.map((plan, at) => withoutLink(plan, laterOf?.(at)));
       const { ids } = await runCreate(deps, table, plans, log, pathOf);
       deps.ruleHooks.afterChange(table);
       return ids.map((id) => COLUMN_TYPES[table.idColumn.type].toJson(id));

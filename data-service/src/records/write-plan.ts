@@ -61,6 +61,15 @@ export function presetLinks({ mustExist }: WritePlan): LinkSet[] {
   return mustExist.filter(({ isPreset }) => isPreset === true);
 }
 
+/** The plan without a link of the record itself that the body chose; one that a rule sets stays. */
+export function withoutLink(plan: WritePlan, relation: Relation | undefined): WritePlan {
+  const isIt = (set: LinkSet): boolean => set.relation === relation;
+  if (relation === undefined || !chosenLinks(plan).some(isIt)) return plan;
+  const set = new Map([...plan.own.set].filter(([field]) => field !== relation.link.field));
+  const mustExist = plan.mustExist.filter((each) => !isIt(each));
+  return { ...plan, own: { ...plan.own, set }, mustExist };
+}
+
 /** Orders a write: check links, write the record, then the links that lie elsewhere. */
 export function planWrite({ values, links }: CheckedBody): WritePlan {
   const own = links.filter(({ relation }) => relation.link.on === "self");

@@ -11,6 +11,14 @@ import { type PathOf, Violations } from "./violations.js";
 /** Nested records of one body. */
 const MOST = 1_000;
 
+/** What there is to say of bodies, by their positions. */
+export interface Places {
+  /** Where in the request each stands. */
+  readonly pathOf: PathOf;
+  /** A link in it that another write sets: the record is judged with it and made without. */
+  readonly laterOf?: (at: number) => Relation | undefined;
+}
+
 /** What a tree of records is made with; ids are JSON. */
 export interface TreeMaker {
   readonly catalog: Catalog;
@@ -23,7 +31,7 @@ export interface TreeMaker {
   /** Refuses bodies with nested records taken out of them, before anything is written. @throws AppError */
   check(table: Table, body: JsonObject): void;
   /** Creates records, all or none, and notes how to take them back. @returns their ids in JSON */
-  make(table: Table, bodies: readonly JsonObject[], log: UndoLog, pathOf: PathOf): Promise<readonly Json[]>;
+  make(table: Table, bodies: readonly JsonObject[], log: UndoLog, places: Places): Promise<readonly Json[]>;
 }
 
 /** True when some record brings others along. */
@@ -108,6 +116,8 @@ function linked(body: JsonObject, { relation, target }: Nested, id: Json): JsonO
 /** A nested record, and what violations in it begin with. */
 interface Placed extends Nested {
   readonly prefix: string;
+  /** See Places. */
+  readonly later?: Relation | undefined;
 }
 
 function placed(nested: readonly Nested[], prefix: string): Placed[] {
@@ -116,7 +126,6 @@ function placed(nested: readonly Nested[], prefix: string): Placed[] {
 
 /**
  * Creates records with all that they bring along, level by level.
- * @param pathOf where in the request each body stands
  * @returns their ids, in the order of the bodies
  */
 export async function makeTrees(
@@ -124,15 +133,15 @@ export async function makeTrees(
   table: Table,
   bodies: readonly JsonObject[],
   log: UndoLog,
-  pathOf: PathOf,
+  places: Places,
 ): Promise<readonly Json[]> {
   const trees = bodies.map((body, at) => {
-    return { body, nested: placed(knownIn(body, table, maker), pathOf(at)) };
+    return { body, nested: placed(knownIn(body, table, maker), places.pathOf(at)) };
   });
   const first = trees.flatMap(({ nested }) => nested.filter(comesFirst));
   const made = await makeNested(maker, first, log);
   const prepared = trees.map(({ body, nested }) => withIds(body, nested, idsByPath(nested, made)));
-  const ids = await maker.make(table, prepared, log, pathOf);
+  const ids = await maker.make(table, prepared, log, places);
   const after = trees.flatMap(({ nested }, at) => {
     const around = ids[at] ?? null;
     const later = nested.filter((each) => !comesFirst(each));
@@ -154,7 +163,10 @@ async function makeNested(
     for (let at = 0; at < ofTarget.length; at += maker.mostAtOnce) {
       const some = ofTarget.slice(at, at + maker.mostAtOnce);
       const bodies = some.map(({ body }) => body);
-      const made = await makeTrees(maker, target, bodies, log, (index) => some[index]?.prefix ?? "");
+      const made = await makeTrees(maker, target, bodies, log, {
+        pathOf: (index) => some[index]?.prefix ?? "",
+        laterOf: (index) => some[index]?.later,
+      });
       for (const [index, each] of some.entries()) ids.set(each, made[index] ?? null);
     }
   }
@@ -184,9 +196,15 @@ export async function makeForChange(
   const nested = placed(knownIn(body, table, maker), "");
   // A one-to-one link can only be set once the former one is let go, which the change itself does; one that is required
   // is never let go.
-  const waits = (each: Nested) => each.relation.exclusive && owningRelation(each)?.required !== true;
-  const bodyOf = (each: Placed) => (waits(each) ? each.body : linked(each.body, each, id));
-  const linkedTo = nested.map((each) => ({ ...each, body: bodyOf(each) }));
+  const laterOf = (each: Nested): Relation | undefined => {
+    const owning = comesFirst(each) ? undefined : owningRelation(each);
+    return each.relation.exclusive && owning?.required !== true ? owning : undefined;
+  };
+  const linkedTo = nested.map((each) => ({
+    ...each,
+    body: linked(each.body, each, id),
+    later: laterOf(each),
+  }));
   const made = await makeNested(maker, linkedTo, log);
   return withIds(body, nested, idsByPath(linkedTo, made));
 }

@@ -254,6 +254,26 @@ describe("a change with records inside", () => {
     ]);
   });
 
+  it("is judged with the link of a one-to-one that it sets later", async () => {
+    const rule = (parts: Row) => make(admin, "svc_permission", { role, ...parts });
+    await rule({ table: "authors", action: "read", filter: { name: { _neq: "Unseen" } } });
+    await rule({ table: "authors", action: "update" });
+    for (const action of ["read", "update"]) await rule({ table: "stars", action });
+    await rule({ table: "stars", action: "create", check: { author: { name: "Ann" } } });
+    const put = async (name: string) => {
+      const { id } = await make(admin, "authors", { name, star: { size: 1 } });
+      const { status, body } = await ann.patch(`/authors/${id}`, { star: { size: 2 } });
+      const { body: after } = await admin.get("/stars", { filter: { author: id }, fields: "size" });
+      return [status, String(body.message).replace(id, "…"), after.data[0].size];
+    };
+    expect(await put("Ann")).toEqual([200, "Success", 2]);
+    const refused = 'No rule lets you create a "stars" record with these values.';
+    expect(await put("Bob")).toEqual([403, refused, 1]);
+    const unseen = 'star.author: there is no "authors" record with the id …';
+    expect(await put("Unseen")).toEqual([400, unseen, 1]);
+    expect((await admin.get("/stars")).body.data).toHaveLength(4);
+  });
+
   it("makes the record of a one-to-one that must have its other end, and never lets a former one go", async () => {
     const author = await make(admin, "authors", { name: "Ann" });
     const put = (motto: string) => admin.patch(`/authors/${author.id}`, { profile: { motto } });
