@@ -10,14 +10,21 @@ import type {
   Query,
   ReadNode,
 } from "./ast.js";
+import type { State } from "./living.js";
 
 /**
  * Everything lowering needs to know of rights. The only maker of the brand.
  * @param rule of the records that are asked for, where it is another than that of the living
+ * @param linked see `authorizeNode`
  */
-export function authorizeRead(query: Query, view: ReadView, rule?: AuthorizedPredicate): AuthorizedQuery {
+export function authorizeRead(
+  query: Query,
+  view: ReadView,
+  rule?: AuthorizedPredicate,
+  linked?: State,
+): AuthorizedQuery {
   const parts = {
-    root: authorizeNode(query.root, view, rule),
+    root: authorizeNode(query.root, view, rule, linked),
     meta: query.meta,
     aggregate: query.aggregate,
     rules: view.rows.bind(view),
@@ -25,17 +32,26 @@ export function authorizeRead(query: Query, view: ReadView, rule?: AuthorizedPre
   return brand(parts);
 }
 
-/** The same for the shape of one record. */
+/**
+ * The same for the shape of one record.
+ * @param linked the state of related records where the record itself holds the link. Where they hold it they are living
+ * ones: beside the one of a one-to-one relation, any number of deleted ones may link to the same record.
+ */
 export function authorizeNode(
   node: ReadNode<Predicate, null>,
   view: ReadView,
   rule: AuthorizedPredicate = view.rows(node.table),
+  linked: State = "living",
 ): AuthorizedNode {
   return {
     ...node,
     rule,
     filter: authorizePredicate(node.filter, view),
-    children: node.children.map((child) => ({ ...child, node: authorizeNode(child.node, view) })),
+    children: node.children.map((child) => {
+      const state = child.relation.link.on === "self" ? linked : "living";
+      const rows = view.rows(child.node.table, state);
+      return { ...child, node: authorizeNode(child.node, view, rows, linked) };
+    }),
     masks: view.masks(node.table, [...node.columns, ...node.children.map(({ relation }) => relation)]),
   };
 }

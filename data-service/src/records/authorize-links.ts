@@ -1,4 +1,5 @@
 // Links of a checked body -> the same, with what the caller may see at their other end. Pure.
+import type { Table } from "../catalog/catalog.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { CheckedBody } from "./check-body.js";
 
@@ -10,5 +11,20 @@ export function authorizeLinks(body: CheckedBody, view: ReadView, preset: Readon
   const links = body.links.map((set) =>
     preset.has(set.relation.name) ? { ...set, isPreset: true } : { ...set, visible: view.rows(set.target) },
   );
+  return { ...body, links };
+}
+
+/**
+ * The same for a record that root moves here from elsewhere: what it links to may be deleted, as it was there. Only what a
+ * living record can't do without has to live.
+ */
+export function movedLinks(body: CheckedBody, { deletedAt }: Table, view: ReadView): CheckedBody {
+  const isDeleted = deletedAt !== undefined && (body.values.get(deletedAt) ?? null) !== null;
+  const links = body.links.map((set) => {
+    const { link, required } = set.relation;
+    const isNeeded = required && !isDeleted;
+    if (isNeeded || link.on !== "self") return set;
+    return { ...set, visible: view.rows(set.target, "all") };
+  });
   return { ...body, links };
 }

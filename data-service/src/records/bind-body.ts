@@ -7,7 +7,7 @@ import type { ReadView } from "../permission/read-view.js";
 import type { Rights } from "../permission/rights.js";
 import type { Parameters } from "../query/parameters.js";
 import { requireSettled } from "../schema/write-gate.js";
-import { authorizeLinks } from "./authorize-links.js";
+import { authorizeLinks, movedLinks } from "./authorize-links.js";
 import type { Alternative } from "./authorize-write.js";
 import { checkBody, notWritable } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
@@ -38,7 +38,8 @@ export interface BodyContext extends Omit<WantedWrite, "parameters"> {
   readonly deps: RecordDeps;
   readonly shape: RecordShape;
   readonly grants: readonly WriteGrant[];
-  readonly keepsGenerated?: boolean;
+  /** The bodies are lines of a file. Root's bring ids and times: see WriteView. */
+  readonly isImport?: boolean;
   readonly stamp?: Stamp | undefined;
 }
 
@@ -79,16 +80,19 @@ function alternativeFor(context: BodyContext, body: Json, grant: WriteGrant): Al
   const { deps, table, catalog, shape, mode } = context;
   const preset = new Set(Object.keys(grant.presets));
   const filled = isObject(body) ? { ...body, ...grant.presets } : body;
-  const { stamp = {}, keepsGenerated = false } = context;
+  const { stamp = {}, isImport = false } = context;
   const prepared = deps.fileHooks.prepare(table, deps.userHooks.prepare(table, filled), mode);
   const view = {
     mayWrite: writableBy(grant, table, shape.view),
     mayRead: (member: Column | Relation) => shape.view.shows(table, member),
-    keepsGenerated,
+    isImport,
+    keepsGenerated: isImport && context.rights.isRoot,
     stamped: Object.keys(stamp),
   };
   const checked = checkBody(prepared, table, catalog, view, mode);
-  const plan = stamped(planWrite(authorizeLinks(checked, shape.view, preset)), table, stamp);
+  const seen = authorizeLinks(checked, shape.view, preset);
+  const linked = view.keepsGenerated ? movedLinks(seen, table, shape.view) : seen;
+  const plan = stamped(planWrite(linked), table, stamp);
   const marked = context.rights.isRoot ? plan : deps.userHooks.markUnproven(table, plan);
   return { rows: grant.rows, check: grant.check, plan: marked };
 }

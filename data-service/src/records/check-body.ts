@@ -15,6 +15,8 @@ export interface WriteView {
   readonly mayRead?: (member: Column | Relation) => boolean;
   /** `id`, `createdAt`, `updatedAt` and `deletedAt` of the body are taken over instead of ignored: root moves records. */
   readonly keepsGenerated?: boolean;
+  /** The body is a line of a file. */
+  readonly isImport?: boolean;
   /** Names of what the service writes beside the body, and so does not miss in it. */
   readonly stamped?: readonly string[];
 }
@@ -86,6 +88,8 @@ function checkMembers(
     return { values, links };
   }
   const given = new Set(Object.keys(body));
+  const comesDeleted = isDeletedCopy(body, table, view);
+  const taking: Taking = { report, mayLack: comesDeleted };
   let unknown = 0;
   for (const [name, json] of Object.entries(body)) {
     const column = table.columns.get(name);
@@ -93,11 +97,12 @@ function checkMembers(
     if (column?.generated) {
       const kept = view.keepsGenerated ? checkGenerated(column, json, table, report) : undefined;
       if (kept !== undefined) values.set(column, kept);
+      else if (wouldLive(column, json, table, view)) report(name, ROOT_ALONE);
     } else if (column !== undefined && view.mayWrite(column)) {
       const value = checkValue(column, json, report);
       if (value !== undefined) values.set(column, value);
     } else if (relation !== undefined && view.mayWrite(relation)) {
-      const set = checkLinks(relation, targetOf(catalog, relation), json, report);
+      const set = checkLinks(relation, targetOf(catalog, relation), json, taking);
       if (set !== undefined) links.push(set);
     } else if (isReadable(name, table, view)) {
       report(name, NOT_WRITABLE);
@@ -106,9 +111,28 @@ function checkMembers(
       report(name, unknown > MOST_SUGGESTIONS ? UNKNOWN : unknownMember(name, table, view));
     }
   }
-  if (mode === "create") fillIn(table, view, new Set([...given, ...(view.stamped ?? [])]), values, report);
+  if (mode === "create") {
+    const there = new Set([
+      ...given,
+      ...(view.stamped ?? []),
+      ...(comesDeleted ? table.relations.keys() : []),
+    ]);
+    fillIn(table, view, there, values, report);
+  }
   return { values, links };
 }
+
+/** Is this a deleted record that root moves here? What it had to link to may have been removed for good. */
+function isDeletedCopy(body: JsonObject, { deletedAt }: Table, { keepsGenerated }: WriteView): boolean {
+  return keepsGenerated === true && deletedAt !== undefined && (body[deletedAt.name] ?? null) !== null;
+}
+
+/** Whether a deleted record would come back to life by an import, because its mark is ignored. */
+function wouldLive(column: Column, json: Json, { deletedAt }: Table, view: WriteView): boolean {
+  return view.isImport === true && !view.keepsGenerated && column === deletedAt && json !== null;
+}
+
+const ROOT_ALONE = "deleted records are imported by root admins only; leave this one out";
 
 /** @throws AppError VALIDATION_ERROR */
 export function requireObject(body: Json): JsonObject {
@@ -174,28 +198,37 @@ function describe(json: Json): string {
   return short || typeof json === "number" ? JSON.stringify(json) : kindOf(json);
 }
 
+/** How the links of a body are taken. */
+interface Taking {
+  readonly report: Report;
+  /** A required link may be null. */
+  readonly mayLack: boolean;
+}
+
 /** To-one takes an id, `{"id":…}` or null; to-many a list of these: the full new set. */
-function checkLinks(relation: Relation, target: Table, json: Json, report: Report): LinkSet | undefined {
+function checkLinks(relation: Relation, target: Table, json: Json, taking: Taking): LinkSet | undefined {
   const { name } = relation;
+  const { report, mayLack } = taking;
   if (relation.readOnly) return report(name, "is read-only");
   const visible = inState(target, ALWAYS, "living");
   if (!relation.many) {
-    if (json === null)
-      return relation.required ? report(name, "must not be null") : { relation, target, ids: [], visible };
-    const id = linkId(target, json, name, report);
+    if (json === null && relation.required && !mayLack) return report(name, "must not be null");
+    if (json === null) return { relation, target, ids: [], visible };
+    const id = linkId(target, json, name, taking);
     return id === undefined ? undefined : { relation, target, ids: [id], visible };
   }
   if (!isArray(json)) return report(name, `must be a list of ids, not ${kindOf(json)}`);
   if (json.length > MAX_LINKS) return report(name, `must not have more than ${MAX_LINKS} members`);
-  const ids = json.map((each, at) => linkId(target, each, `${name}[${at}]`, report));
+  const ids = json.map((each, at) => linkId(target, each, `${name}[${at}]`, taking));
   const found = ids.filter((id) => id !== undefined);
   return found.length < ids.length ? undefined : { relation, target, ids: distinct(target, found), visible };
 }
 
-function linkId(target: Table, json: Json, path: string, report: Report): Stored | undefined {
+function linkId(target: Table, json: Json, path: string, taking: Taking): Stored | undefined {
+  const { report } = taking;
   const row = COLUMN_TYPES[target.idColumn.type];
   if (isObject(json) && Object.keys(json).length === 1 && json.id !== undefined) {
-    return linkId(target, json.id, `${path}.id`, report);
+    return linkId(target, json.id, `${path}.id`, taking);
   }
   if (isObject(json)) {
     return report(path, `must be the id of a "${target.name}" record or {"id":…} and nothing more`);

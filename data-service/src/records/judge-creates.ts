@@ -26,7 +26,6 @@ export interface GivenCreates {
   readonly table: string;
   readonly body: Json;
   readonly parameters: Parameters;
-  /** Root brings ids and times: see WriteView. */
   readonly isImport?: boolean;
   readonly stamp?: Stamp | undefined;
   /** Where in the request each of a list stands. */
@@ -42,7 +41,7 @@ export async function bindCreates(
   return deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName);
     const opened = openWrite(deps, { rights, catalog, table, mode: "create", parameters });
-    const context = { ...opened, stamp, keepsGenerated: isImport && rights.isRoot };
+    const context = { ...opened, stamp, isImport };
     const bodies = checkBulk(body, (each) => alternativesFor(context, each), pathOf);
     return { ...context, given: isArray(body) ? body : [body], bodies };
   });

@@ -53,6 +53,18 @@ export async function beginAct(
   return record === undefined ? undefined : { id: actOf(record) ?? new ObjectId(), at };
 }
 
+/**
+ * The act of a record that root moves here deleted, as a field. A file says when it went and not with which others: those
+ * of the same moment count as one act. No `ObjectId` that is made here begins so early.
+ */
+export function actOfMoved(fields: Document): Document {
+  const at = fields[DELETED_FIELD];
+  if (!(at instanceof Date)) return {};
+  const id = Buffer.alloc(12);
+  id.writeBigInt64BE(BigInt(at.getTime()));
+  return { [DELETION_FIELD]: new ObjectId(id) };
+}
+
 /** The act that a record names. */
 export function actOf(record: Readonly<Record<string, unknown>>): ObjectId | undefined {
   const act = record[DELETION_FIELD];

@@ -9,6 +9,7 @@ import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import type { RecordDeps } from "./deps.js";
 import { newIds } from "./ids.js";
+import { actOfMoved } from "./kept.js";
 import { linkForeign } from "./link-foreign.js";
 import { requireLinked } from "./require-linked.js";
 import { storedFields } from "./stored-fields.js";
@@ -64,7 +65,7 @@ async function documentsOf(
   const times = { [table.createdAt.field]: now, [table.updatedAt.field]: now };
   const before = { ...emptyGrams(table.columns.values()), ...times };
   // An import by root brings times of its own, among the fields.
-  return ids.map((_id, at) => ({ ...before, ...fields[at], ...mark, _id }));
+  return ids.map((_id, at) => ({ ...before, ...fields[at], ...actOfMoved(fields[at] ?? {}), ...mark, _id }));
 }
 
 /** Inserts documents. What takes them back is noted before, where nobody but this request can have made them. */

@@ -4,6 +4,7 @@ import { EJSON } from "bson";
 import { type Column, memberIn, type Relation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { indexesOf, SINGLETON_FIELD } from "../catalog/indexes.js";
+import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import { takenText } from "../mongo/driver-errors.js";
 import type { RecordDeps } from "../records/deps.js";
 import { stateCondition } from "../records/kept.js";
@@ -69,9 +70,10 @@ function uniqueFields(table: Table): string[][] {
   return [ID, ...fields.filter(([first]) => first !== SINGLETON_FIELD)];
 }
 
-/** Null is no value and collides with nothing. */
+/** Null is no value and collides with nothing; of deleted records only the ids do. */
 function candidatesOf(fields: readonly string[], plans: readonly WritePlan[]): Candidate[] {
   return plans.flatMap(({ own }, at) => {
+    if (fields !== ID && own.set.has(DELETED_FIELD)) return [];
     const values = fields.map((field) => own.set.get(field)).filter((value) => value !== undefined);
     return values.length < fields.length ? [] : [{ at, values, key: keyOf(fields, values) }];
   });

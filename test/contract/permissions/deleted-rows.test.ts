@@ -54,8 +54,12 @@ async function makeTables(): Promise<void> {
 
 const said = ({ status, body }: Answer): string => JSON.stringify([status, body.message]);
 
+/** An import by root moves records with their links, whatever state their ends have. */
+const isMove = (name: string, road: string): boolean =>
+  name === "a root admin" && road === "a link in a line of an import";
+
 describe.each(["a visitor", "a user", "a root admin"])("%s", (name) => {
-  it.each(ROW_ROADS.map((road) => [road.name, road] as const))(
+  it.each(ROW_ROADS.filter((road) => !isMove(name, road.name)).map((road) => [road.name, road] as const))(
     "%s: as if it were not there",
     async (_, road) => {
       const ask = (id: string) => road.ask(callers[name] ?? admin, id, world);
@@ -66,4 +70,16 @@ describe.each(["a visitor", "a user", "a root admin"])("%s", (name) => {
       expect(kept.body.data).toEqual([{ title: "unseen", team: { id: world.blue } }]);
     },
   );
+});
+
+it("a root admin: a link in a line of an import is taken, and is none as long as the record is deleted", async () => {
+  const road = ROW_ROADS.find((each) => isMove("a root admin", each.name));
+  expect((await road?.ask(admin, world.unseen, world))?.status).toBe(200);
+  const body = JSON.stringify({ text: "moved", note: world.unseen });
+  const headers = { "Content-Type": "application/x-ndjson" };
+  expect((await admin.send("POST", "/remarks/import", { body, headers })).status).toBe(200);
+  const moved = await admin.get("/remarks", { filter: { text: "moved" } });
+  expect(moved.body.data).toMatchObject([{ text: "moved", note: null }]);
+  const linked = await admin.get("/remarks", { filter: { note: { id: world.unseen } } });
+  expect(linked.body.data).toEqual([]);
 });
