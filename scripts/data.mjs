@@ -11,8 +11,9 @@ import { runScript, SetupError } from "./setup.mjs";
 const USAGE = `usage: npm run data -- <command>
   import [table] <file> [--dry-run] [--from=LINE]
                         makes records of a .csv or .ndjson file; the table is the name of the file unless it is named
-  export <table> [file] [--format=csv|ndjson] [--fields=F] [--filter=JSON] [--sort=-S] [--limit=N]
-                        writes records into a file, or to standard output
+  export <table> [file] [--format=csv|ndjson] [--fields=F] [--filter=JSON] [--sort=-S] [--limit=N] [--deleted]
+                        writes records into a file, or to standard output; with --deleted those that are deleted and
+                        kept (softDelete) as well
 The service is APP_URL (http://localhost:3000). Who you are: PORTICO_TOKEN, an API token, or PORTICO_EMAIL and
 PORTICO_PASSWORD; else ADMIN_EMAIL and ADMIN_PASSWORD. All of these may stand in .env.
 Exit code: 0 when every line was taken, 1 when some were refused or something failed, 2 for a wrong call.`;
@@ -34,7 +35,7 @@ await runScript(async () => {
 
 /** The words of the command line; undefined when they make no sense. */
 function readCall(words) {
-  const options = { "dry-run": { type: "boolean" } };
+  const options = { "dry-run": { type: "boolean" }, deleted: { type: "boolean" } };
   for (const name of ["from", "format", "fields", "filter", "sort", "limit"])
     options[name] = { type: "string" };
   let parsed;
@@ -58,10 +59,15 @@ function importCall(names, { "dry-run": dryRun, from, ...others }) {
   return { command: "import", table, file, format, query: { dryRun: dryRun ? "true" : undefined, from } };
 }
 
-function exportCall([table, file], { "dry-run": dryRun, from, format: named, ...query }) {
+function exportCall([table, file], { "dry-run": dryRun, from, format: named, deleted, ...query }) {
   const format = named ?? (file === undefined ? "csv" : formatOf(file));
   if (!(format in TYPES) || dryRun !== undefined || from !== undefined) return undefined;
-  return { command: "export", table, file, query: { ...query, format } };
+  return {
+    command: "export",
+    table,
+    file,
+    query: { ...query, format, deleted: deleted ? "with" : undefined },
+  };
 }
 
 /** By the ending of the file; undefined for any other. */

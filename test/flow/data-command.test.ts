@@ -148,4 +148,25 @@ describe("export", () => {
     const [of, copy] = await Promise.all([admin.get(`/${table}`), admin.get(`/${table}_copy`)]);
     expect(copy.body.data).toEqual(of.body.data);
   });
+
+  it("takes deleted records along when it is told to, so that a copy has them as well", async () => {
+    const [name, copy] = [`${table}_kept`, `${table}_kept_copy`];
+    const columns = [{ name: "title", type: "string" }];
+    for (const each of [name, copy])
+      await admin.post("/svc_table", { name: each, idType: "int", softDelete: true, columns });
+    await admin.post(`/${name}`, [{ title: "a" }, { title: "b" }]);
+    await admin.delete(`/${name}/1`);
+    const living = await data(["export", name, "--fields", "title"]);
+    expect([living.code, living.output]).toEqual([0, "title\r\nb\r\n"]);
+    const file = `${name}.ndjson`;
+    expect((await data(["export", name, file, "--deleted"])).code).toBe(0);
+    expect((await data(["import", copy, file])).code).toBe(0);
+    const all = { deleted: "with" };
+    const [of, others] = await Promise.all([admin.get(`/${name}`, all), admin.get(`/${copy}`, all)]);
+    expect(others.body.data).toHaveLength(2);
+    expect(others.body.data).toEqual(of.body.data);
+    const refused = await data(["export", table, "--deleted"]);
+    expect([refused.code, refused.errors]).toEqual([1, expect.stringContaining("keeps no deleted records")]);
+    expect((await data(["import", file, "--deleted"])).code).toBe(2);
+  });
 });
