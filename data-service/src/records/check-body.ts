@@ -89,7 +89,7 @@ function checkMembers(
   }
   const given = new Set(Object.keys(body));
   const comesDeleted = isDeletedCopy(body, table, view);
-  const taking: Taking = { report, mayLack: comesDeleted };
+  const taking: Taking = { report, isImport: view.isImport === true, mayLack: comesDeleted };
   let unknown = 0;
   for (const [name, json] of Object.entries(body)) {
     const column = table.columns.get(name);
@@ -201,6 +201,7 @@ function describe(json: Json): string {
 /** How the links of a body are taken. */
 interface Taking {
   readonly report: Report;
+  readonly isImport: boolean;
   /** A required link may be null. */
   readonly mayLack: boolean;
 }
@@ -225,13 +226,15 @@ function checkLinks(relation: Relation, target: Table, json: Json, taking: Takin
 }
 
 function linkId(target: Table, json: Json, path: string, taking: Taking): Stored | undefined {
-  const { report } = taking;
+  const { report, isImport } = taking;
   const row = COLUMN_TYPES[target.idColumn.type];
   if (isObject(json) && Object.keys(json).length === 1 && json.id !== undefined) {
     return linkId(target, json.id, `${path}.id`, taking);
   }
   if (isObject(json)) {
-    return report(path, `must be the id of a "${target.name}" record or {"id":…} and nothing more`);
+    const problem = `must be the id of a "${target.name}" record or {"id":…} and nothing more`;
+    const remedy = `; an import takes links only, import records of "${target.name}" by themselves`;
+    return report(path, isImport ? problem + remedy : problem);
   }
   return (
     row.parse(json, []) ??

@@ -257,6 +257,19 @@ describe("an import of NDJSON", () => {
   });
 });
 
+it("takes no records inside records, and says where they go", async () => {
+  const why = 'must be the id of a "owners" record or {"id":…} and nothing more';
+  const remedy = 'an import takes links only, import records of "owners" by themselves';
+  const owner = { name: "Eve" };
+  const ndjson = await root.ndjson(items, JSON.stringify({ name: "a", owner, friends: [1, owner] }));
+  expect([ndjson.status, ndjson.body.message]).toEqual([
+    400,
+    [`line 1: owner: ${why}; ${remedy}`, `line 1: friends[1]: ${why}; ${remedy}`],
+  ]);
+  const csv = await root.csv(items, 'name,friends\na,"[{""id"":1,""name"":""Ann""}]"\n');
+  expect([csv.status, csv.body.message]).toEqual([400, [`line 2: friends[0]: ${why}; ${remedy}`]]);
+});
+
 describe("batches", () => {
   it("stop at the first one with a bad line, keep those before it, and go on from the line they name", async () => {
     const bad = `name,count\n${many(1_200, (at) => `n${at},${at === 1_100 ? "x" : at}\n`)}`;
