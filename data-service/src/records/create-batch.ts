@@ -48,6 +48,13 @@ export interface JudgedCreates {
   readonly mayName: (member: Column | Relation) => boolean;
 }
 
+/** Refuses what is wrong with the values of bodies, whatever the rules and the database say of them. Writes nothing. */
+export async function checkBatch(given: RecordDeps, call: TableCall, bodies: readonly Json[]): Promise<void> {
+  await writing(given, call.principal, async (deps, rights) => {
+    await bindCreates(deps, rights, importOf(call, bodies));
+  });
+}
+
 /**
  * What `createBatch` would refuse of a batch, except for values that are taken. Writes nothing.
  * @param isComing ids of other records that will be there by then, where root brings ids

@@ -41,6 +41,8 @@ export interface ImportColumn {
   readonly isRequired: boolean;
   /** @returns undefined for text that should be JSON and is not */
   readonly value: (cell: Cell) => Json | undefined;
+  /** What such text should be. */
+  readonly json: string;
 }
 
 /**
@@ -58,7 +60,14 @@ export function importColumn(header: string, table: Table, catalog: Catalog): Im
 }
 
 function ofColumn(column: Column): ImportColumn {
-  return { name: column.name, isRequired: column.required, value: (cell) => columnValue(column, cell) };
+  const [first = "a"] = column.values;
+  const list = JSON.stringify([first]);
+  return {
+    name: column.name,
+    isRequired: column.required,
+    value: (cell) => columnValue(column, cell),
+    json: column.type === "enumList" ? `a list of values, such as ${list}` : 'JSON, such as {"a":1} or ["a"]',
+  };
 }
 
 function ofRelation(relation: Relation, target: Table): ImportColumn {
@@ -66,5 +75,6 @@ function ofRelation(relation: Relation, target: Table): ImportColumn {
     name: relation.name,
     isRequired: relation.required,
     value: (cell) => relationValue(relation, target, cell),
+    json: `a list of ids, such as ${target.idColumn.type === "int" ? "[1,2]" : '["…"]'}`,
   };
 }

@@ -3,7 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { isObject, type Json } from "../json.js";
 import type { Principal } from "../principal.js";
-import { type JudgedCreates, tryBatch } from "../records/create-batch.js";
+import { checkBatch, type JudgedCreates, tryBatch } from "../records/create-batch.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
 import { findTaken, idKey, mayHaveSeen, type SeenValues } from "./find-taken.js";
@@ -38,8 +38,34 @@ export async function examine(
   rows: readonly Row[],
   seen: SeenValues,
 ): Promise<Rejected[]> {
+  const isReadable = ({ problems }: Row): boolean => problems.length === 0;
+  const [readable, others] = [rows.filter(isReadable), rows.filter((row) => !isReadable(row))];
   const ids = new Set(await idsOf(deps, target, rows));
   const isComing: IsComing = (id) => ids.has(idKey(id)) || mayHaveSeen(seen, id);
+  const unread = await examineUnread(deps, target, others);
+  return inOrder([...unread, ...(await examineReadable(deps, target, readable, seen, isComing))]);
+}
+
+/** What can be read of such a row is checked by itself: rules, links and uniques could depend on the rest. */
+async function examineUnread(deps: RecordDeps, target: Target, rows: readonly Row[]): Promise<Rejected[]> {
+  const partly = rows.filter(({ body }) => body !== undefined);
+  const refusal = partly.length > 0 && (await orRefusal(checkBatch(deps, target, partly.map(bodyOf))));
+  const found = refusal instanceof AppError ? byPosition(refusal) : undefined;
+  return rows.map((row) => {
+    const { line, problems, unread = [] } = row;
+    const isKnown = (message: string): boolean => unread.some((name) => message.startsWith(`${name}: `));
+    const more = (found?.get(partly.indexOf(row)) ?? []).filter((message) => !isKnown(message));
+    return { line, messages: [...problems, ...more] };
+  });
+}
+
+async function examineReadable(
+  deps: RecordDeps,
+  target: Target,
+  rows: readonly Row[],
+  seen: SeenValues,
+  isComing: IsComing,
+): Promise<Rejected[]> {
   const { rejected, good, of } = await judgeAll(deps, target, rows, isComing);
   if (of === undefined) return inOrder(rejected);
   const sorted = good.toSorted((a, b) => a.row.line - b.row.line);
@@ -52,7 +78,7 @@ export async function examine(
   ]);
 }
 
-export function inOrder(rejected: readonly Rejected[]): Rejected[] {
+function inOrder(rejected: readonly Rejected[]): Rejected[] {
   return rejected.toSorted((a, b) => a.line - b.line);
 }
 
@@ -79,7 +105,7 @@ async function judgeAll(
   const open: (readonly Row[])[] = [rows];
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     if (part.length === 0) continue;
-    const outcome = await judge(deps, target, part, isComing);
+    const outcome = await orRefusal(tryBatch(deps, target, part.map(bodyOf), isComing));
     if (outcome instanceof AppError) open.push(...assign(outcome, part, judged));
     else {
       judged.of = outcome;
@@ -109,14 +135,10 @@ function assign(refusal: AppError, part: readonly Row[], judged: Judged): (reado
   return [];
 }
 
-async function judge(
-  deps: RecordDeps,
-  target: Target,
-  rows: readonly Row[],
-  isComing: IsComing,
-): Promise<JudgedCreates | AppError> {
+/** @throws what is not about the records */
+async function orRefusal<Result>(work: Promise<Result>): Promise<Result | AppError> {
   try {
-    return await tryBatch(deps, target, rows.map(bodyOf), isComing);
+    return await work;
   } catch (error) {
     if (isAboutRecords(error)) return error;
     throw error;

@@ -9,15 +9,7 @@ import { createBatch } from "../records/create-batch.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
 import { bindHeader } from "./bind-header.js";
-import {
-  bodyOf,
-  examine,
-  inOrder,
-  isAboutRecords,
-  messagesOf,
-  type Rejected,
-  type Target,
-} from "./examine.js";
+import { bodyOf, examine, isAboutRecords, messagesOf, type Rejected, type Target } from "./examine.js";
 import type { SeenValues } from "./find-taken.js";
 import { csvRows } from "./read-csv.js";
 import { ndjsonRows } from "./read-ndjson.js";
@@ -139,12 +131,7 @@ async function takeBatch(
     // It was refused and nothing is wrong with it now: somebody else was in the way, and has gone.
     if (progress.rejected.length === 0) progress.rejected.push(someLineOf(batch, refusal));
   } else {
-    const bad = batch.filter(({ problems }) => problems.length > 0);
-    const readable = batch.filter(({ problems }) => problems.length === 0);
-    const seen = dryRun ? progress.seen : new Map();
-    const rejected = await examine(deps, target, readable, seen);
-    const unread = bad.map(({ line, problems }) => ({ line, messages: problems }));
-    progress.rejected.push(...inOrder([...unread, ...rejected]));
+    progress.rejected.push(...(await examine(deps, target, batch, dryRun ? progress.seen : new Map())));
   }
 }
 

@@ -46,16 +46,21 @@ function rowOf({ number: line, cells }: Line, columns: readonly ImportColumn[]):
     const problem = `has ${cells.length} cells, and the first line names ${columns.length} columns`;
     return { ...row, body: undefined, problems: [problem] };
   }
-  const problems: string[] = [];
-  const members = columns.flatMap(({ name, isRequired, value }, at): [string, Json][] => {
+  const unread: ImportColumn[] = [];
+  const members = columns.flatMap((column, at): [string, Json][] => {
     const cell = cells[at] ?? null;
-    if (cell === null && isRequired) return [];
-    const json = value(cell);
-    if (json !== undefined) return [[name, json]];
-    problems.push(`${name}: must be JSON, such as {"a":1} or ["a"]`);
+    if (cell === null && column.isRequired) return [];
+    const json = column.value(cell);
+    if (json !== undefined) return [[column.name, json]];
+    unread.push(column);
     return [];
   });
-  return { ...row, body: problems.length > 0 ? undefined : Object.fromEntries(members), problems };
+  return {
+    ...row,
+    body: Object.fromEntries(members),
+    problems: unread.map(({ name, json }) => `${name}: must be ${json}`),
+    unread: unread.map(({ name }) => name),
+  };
 }
 
 /**

@@ -8,8 +8,10 @@ export interface Row {
   readonly size: number;
   /** The body as a POST would take it; undefined when the row can't be read. */
   readonly body: Json | undefined;
-  /** Why it can't be read. */
+  /** Why it can't be read, or not all of it. */
   readonly problems: readonly string[];
+  /** Members that can't be read, and are missing in the body. */
+  readonly unread?: readonly string[];
   /** Nothing after it can be read either. */
   readonly isLast?: boolean;
 }

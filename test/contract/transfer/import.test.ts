@@ -225,6 +225,58 @@ describe("an import of CSV", () => {
   });
 });
 
+describe("a line with a cell that is no JSON", () => {
+  const extra = 'extra: must be JSON, such as {"a":1} or ["a"]';
+  const friends = "friends: must be a list of ids, such as [1,2]";
+
+  it("is told what else is wrong in it, in an import and in a dry run", async () => {
+    const file = "name,count,extra,friends\na,x,{y},2\nb,1,,1;2\n,1,{z},[1]\n";
+    for (const query of [{}, { dryRun: true }]) {
+      const answer = await root.csv(items, file, query);
+      expect(answer.status).toBe(400);
+      expect(details(answer).rejected).toEqual([
+        {
+          line: 2,
+          messages: [
+            extra,
+            'count: must be a whole number, not "x"',
+            "friends: must be a list of ids, not a number",
+          ],
+        },
+        { line: 3, messages: [friends] },
+        { line: 4, messages: [extra, "name: is required"] },
+      ]);
+    }
+    expect(await names()).toEqual([]);
+  });
+
+  it("is one that others of the file can lead to, once it is right", async () => {
+    const people = `folk${tables}`;
+    const relations = [{ name: "boss", type: "many-to-one", table: people, inverse: "staff" }];
+    await makeTable(admin, {
+      name: people,
+      idType: "int",
+      columns: [{ name: "data", type: "json" }],
+      relations,
+    });
+    const { body } = await root.csv(people, "id,boss,data\n1,,{x\n2,1,\n");
+    expect(body.message).toEqual(['line 2: data: must be JSON, such as {"a":1} or ["a"]']);
+  });
+
+  it("is not told that it lacks what stands in that cell", async () => {
+    const table = `needing${tables}`;
+    const tags = { name: "tags", type: "enumList", required: true, options: { values: ["red", "blue"] } };
+    const json = { name: "data", type: "json", required: true };
+    await makeTable(admin, { name: table, columns: [{ name: "count", type: "int" }, json, tags] });
+    const { body } = await root.csv(table, "count,data,tags\nx,y,red\n");
+    expect(body.message).toEqual([
+      'line 2: data: must be JSON, such as {"a":1} or ["a"]',
+      'line 2: tags: must be a list of values, such as ["red"]',
+      'line 2: count: must be a whole number, not "x"',
+    ]);
+  });
+});
+
 describe("an import of NDJSON", () => {
   it("makes records of lines, as a POST takes them", async () => {
     const answer = await root.ndjson(items, '{"name":"a","owner":{"id":1}}\r\n\n{"name":"b","friends":[2]}');
