@@ -51,7 +51,16 @@ function readHeader(headers: readonly string[], writable: Writable): Header {
     else columns.set(member, column);
     if (problems.length === MOST_MESSAGES) break;
   }
-  return problems.length > 0 ? { problems } : { columns: [...columns.values()] };
+  if (problems.length === 0) return { columns: [...columns.values()] };
+  const separator = separatorIn(headers);
+  return { problems: separator === undefined ? problems : [separator] };
+}
+
+/** Programs of some countries separate by semicolons, and then the whole header is one cell. No name has such signs. */
+function separatorIn([header = "", ...others]: readonly string[]): string | undefined {
+  if (others.length > 0 || !/[;\t]/.test(header)) return undefined;
+  const given = header.includes(";") ? "semicolons" : "tabs";
+  return `cells are separated by commas, not by ${given}`;
 }
 
 /** In the words for a header that stands for nothing, whatever it would stand for with other rights. */

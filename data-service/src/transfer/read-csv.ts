@@ -121,7 +121,8 @@ function breaksIn(cell: Cell): number {
 const CSV_PROBLEMS: Readonly<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: "begins a quoted cell that never ends",
   INVALID_OPENING_QUOTE: 'has a quote inside a cell that is not quoted; write "say ""hello"""',
-  CSV_INVALID_CLOSING_QUOTE: 'has text after a closing quote; quotes inside a quoted cell are doubled, ""',
+  CSV_INVALID_CLOSING_QUOTE:
+    'has text after a closing quote; cells are separated by commas, and quotes inside a quoted cell are doubled, ""',
 };
 
 /** @throws what is not about the file */

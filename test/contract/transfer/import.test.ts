@@ -157,6 +157,9 @@ describe("an import of CSV", () => {
       'owner.name: of a linked record only the id can be imported, as "owner"; leave this column out',
     ],
     ["name,__proto__\na,b\n", "__proto__: unknown field"],
+    ["name;count\na;1\n", "cells are separated by commas, not by semicolons"],
+    ["name\tcount\na\t1\n", "cells are separated by commas, not by tabs"],
+    ["name;,count\na,1\n", 'name;: unknown field; did you mean "name"?'],
     ["name,co\0unt\na,b\n", 'co\0unt: unknown field; did you mean "count"?'],
   ])("refuses the header of %j", async (file, message) => {
     const answer = await root.csv(items, file);
@@ -194,7 +197,7 @@ describe("an import of CSV", () => {
     [
       'name,count\na,"1"2\n',
       2,
-      'has text after a closing quote; quotes inside a quoted cell are doubled, ""',
+      'has text after a closing quote; cells are separated by commas, and quotes inside a quoted cell are doubled, ""',
     ],
     [Buffer.from("name\na\nb\n\xe4\nc\n", "latin1"), 4, "is not UTF-8"],
     [`name\na\n${"x".repeat(10_000_000)}\n`, 3, TOO_LONG],
