@@ -216,10 +216,16 @@ export function bindOperator(column: Column, name: string, operand: Json, path: 
   const comparesValues = operator.families.some(
     (each) => each !== "null" && familiesOf(column).includes(each),
   );
-  if (!comparesValues && operator.families.includes("equality") && operand !== null) {
-    throw refuse(path, `a ${column.type} column can only be compared with null`);
-  }
+  if (!comparesValues && operator.families.includes("equality") && operand !== null)
+    throw refuse(path, onlyNull(column.type));
   return operator.bind(column, operand, path);
+}
+
+/** What a column without equality takes instead. */
+function onlyNull(type: ColumnType): string {
+  return COLUMN_TYPES[type].families.includes("membership")
+    ? "an enum list takes _contains with one of its values, and _eq and _neq only with null"
+    : `a ${type} column can only be compared with null`;
 }
 
 /**

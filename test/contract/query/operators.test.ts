@@ -171,10 +171,10 @@ describe("an enum list column", () => {
     }
   });
 
-  it("knows no equality", async () => {
-    expect(await refusalOf({ the_enumList: { _eq: ["red"] } })).toBe(
-      "filter.the_enumList._eq: a enumList column can only be compared with null",
-    );
+  it("knows no equality, and says what it takes instead", async () => {
+    const why = "an enum list takes _contains with one of its values, and _eq and _neq only with null";
+    expect(await refusalOf({ the_enumList: { _eq: ["red"] } })).toBe(`filter.the_enumList._eq: ${why}`);
+    expect(await refusalOf({ the_enumList: "red" })).toBe(`filter.the_enumList: ${why}`);
   });
 });
 
