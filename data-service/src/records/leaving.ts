@@ -42,10 +42,15 @@ export async function unmark(
   { table, ids }: DeleteStep,
   group: ObjectId,
 ): Promise<void> {
-  const which = { _id: { $in: [...ids] }, [markOf(group)]: true };
+  const which = { _id: { $in: [...ids] }, ...markedFor(group) };
   const others = { $unsetField: { field: group.toHexString(), input: `$${LEAVING_FIELD}` } };
   const left = { $cond: [{ $eq: [others, {}] }, "$$REMOVE", others] };
   await store.updateMany(table, which, [{ $set: { [LEAVING_FIELD]: left } }]);
+}
+
+/** Records that bear the mark of this delete. Once somebody has taken it off, others may change them, and link to them. */
+export function markedFor(group: ObjectId): Document {
+  return { [markOf(group)]: true };
 }
 
 function markOf(group: ObjectId): string {

@@ -8,10 +8,15 @@ import type { Document } from "../query/lower/document.js";
 import { stillLeaving } from "./await-leaving.js";
 import { canBeHeld, type DeleteStep, type Follow } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
-import { claim, mark, unmark } from "./leaving.js";
+import { claim, mark, markedFor, unmark } from "./leaving.js";
 
 /** Ids in one note; a document holds 16 MB. */
 const MOST_IDS = 100_000;
+
+/** What goes, and what it must satisfy to the last: that it still bears the mark of this delete, where it was given one. */
+export interface HeldStep extends DeleteStep {
+  readonly marked: Document;
+}
 
 /** What to delete under a note. */
 export interface WantedDelete {
@@ -22,7 +27,7 @@ export interface WantedDelete {
   /** Looks what goes with them, parents before children. @throws AppError 409 when something stands against it */
   readonly collect: () => Promise<readonly DeleteStep[]>;
   /** Deletes it, or says that it is not to be deleted after all. What goes alone is still to be judged by the guard. */
-  readonly act: (steps: readonly DeleteStep[]) => Promise<boolean>;
+  readonly act: (steps: readonly HeldStep[]) => Promise<boolean>;
   readonly follows?: Follow | undefined;
 }
 
@@ -87,7 +92,7 @@ class DeleteNote {
    * new, look again.
    * @returns all that goes; undefined when the guard does not hold
    */
-  async hold(found: readonly DeleteStep[]): Promise<readonly DeleteStep[] | undefined> {
+  async hold(found: readonly DeleteStep[]): Promise<readonly HeldStep[] | undefined> {
     try {
       let steps = found;
       for (let fresh = this.#unnoted(steps); fresh.length > 0; fresh = this.#unnoted(steps)) {
@@ -101,7 +106,7 @@ class DeleteNote {
         if (toMark.length === 0) break;
         steps = await this.#wanted.collect();
       }
-      return steps;
+      return steps.map((step, at) => ({ ...step, marked: this.#marksOf(step, at === 0) }));
     } catch (error) {
       await this.withdraw();
       throw error;
@@ -144,6 +149,13 @@ class DeleteNote {
   async #mark(step: DeleteStep): Promise<void> {
     this.#marked.push(step);
     await mark(this.#deps, step, this.#group);
+  }
+
+  /** Whoever takes this process for dead takes the marks off before anything else may happen to the records. */
+  #marksOf({ table }: DeleteStep, isFirst: boolean): Document {
+    const { guard, follows } = this.#wanted;
+    const isClaimed = isFirst && this.#isJudged && Object.keys(guard).length > 0;
+    return isClaimed || canBeHeld(this.#catalog, table, follows) ? markedFor(this.#group) : {};
   }
 
   /** What of the steps is not noted yet; it is from here on. */

@@ -18,21 +18,8 @@ import {
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { beginAct, type DeletionAct, markDeleted, stateCondition } from "./kept.js";
-import { deleteNoted } from "./noted-delete.js";
+import { deleteNoted, type HeldStep } from "./noted-delete.js";
 import { all } from "./write-guard.js";
-
-/** What decides, in the moment of a delete, whether the record that it begins with goes. */
-type Verdict =
-  | { readonly by: "nothing" }
-  /** It was judged when it was marked, and nobody has changed it since; but another delete may have been faster. */
-  | { readonly by: "mark" }
-  /** It takes nothing along: to judge and to delete it are one write. */
-  | { readonly by: "write"; readonly guard: Document };
-
-function verdictOn(steps: readonly DeleteStep[], guard: Document): Verdict {
-  if (Object.keys(guard).length === 0) return { by: "nothing" };
-  return steps.length === 1 ? { by: "write", guard } : { by: "mark" };
-}
 
 /** Deletes with one reach, among the tables of one catalog. */
 export class Deleter {
@@ -74,9 +61,9 @@ export class Deleter {
     first: DeleteStep,
     { act, guard = {} }: { readonly act?: DeletionAct; readonly guard?: Document } = {},
   ): Promise<boolean> {
-    const go = async (steps: readonly DeleteStep[]): Promise<boolean> => {
-      const begun = act ?? (await this.#begin(first, guard));
-      return begun !== undefined && this.#deleteSteps(steps, begun, verdictOn(steps, guard));
+    const go = async (steps: readonly HeldStep[]): Promise<boolean> => {
+      const begun = act ?? (await this.#begin(first, all([guard, steps[0]?.marked ?? {}])));
+      return begun !== undefined && this.#deleteSteps(steps, begun, guard);
     };
     const collect = () => this.#collect(first);
     const { follows } = this.#reach;
@@ -163,21 +150,28 @@ export class Deleter {
   }
 
   /**
-   * Deletes the deepest records first, so that at no moment a link points nowhere, then looks once more for links that
-   * were made meanwhile: whoever links later than that finds the record gone (see runCreate).
+   * Deletes the deepest records first, then looks once more for links that were made meanwhile: whoever links later than
+   * that finds the record gone (see runCreate).
+   * @param guard what goes alone is judged by it in the moment that it goes; what takes others along, when it was marked
    * @returns false when the first one does not go after all
    */
-  async #deleteSteps(steps: readonly DeleteStep[], act: DeletionAct, verdict: Verdict): Promise<boolean> {
-    const guard = verdict.by === "write" ? verdict.guard : {};
+  async #deleteSteps(steps: readonly HeldStep[], act: DeletionAct, guard: Document): Promise<boolean> {
+    const judged = steps.length === 1 ? guard : {};
     for (const [at, step] of [...steps.entries()].toReversed()) {
-      // The links to one that the write judges are let go by the look that follows: had it to stay, they could not
-      // come back.
-      if (verdict.by !== "write" && !isKept(step.table, this.#reach)) await this.#unlink(step);
-      const went = await this.#deleteStep(step, act, guard);
-      if (verdict.by !== "nothing" && at === 0 && went === 0) return false;
+      // The links to the first are let go by the look that follows: had it to stay, they could not come back.
+      if (at > 0 && !isKept(step.table, this.#reach)) await this.#unlink(step);
+      const went = await this.#deleteStep(step, act, all([judged, step.marked]));
+      if (at === 0 && went === 0 && (await this.#isRefused(step, guard))) return false;
     }
     for (const step of steps) await this.lookAgain(step, act);
     return true;
+  }
+
+  /** Nothing went: whoever asked without a condition has what was wanted where another delete was faster. */
+  async #isRefused({ table, ids }: DeleteStep, guard: Document): Promise<boolean> {
+    if (Object.keys(guard).length > 0) return true;
+    const state = isKept(table, this.#reach) ? "living" : "all";
+    return (await this.#deps.store.existing(table, ids, [{ $match: stateCondition(table, state) }])).size > 0;
   }
 
   /** Deletes records by themselves: the condition and the deed are one. @returns how many went */

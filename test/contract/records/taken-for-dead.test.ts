@@ -1,0 +1,123 @@
+// What an instance has under way when it is killed, or stands still for so long that another one takes it for dead: the
+// other one ends it or takes it back, and undoes nothing that was answered since, and the first one notices.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Db, MongoClient } from "mongodb";
+import { type Api, asAdmin } from "../../support/api.js";
+import { type CommandProxy, type Fate, startCommandProxy } from "../../support/command-proxy.js";
+import { until } from "../../support/process-facts.js";
+import { freshDatabase, type Stack, startStack } from "../../support/stack.js";
+import { make, makeTable, read } from "./make.js";
+
+/** Ten seconds until an instance is taken for dead, as many between two looks, and something for a busy machine. */
+const PATIENCE_MS = 60_000;
+const LONG = 180_000;
+
+let quick: Stack;
+let second: Api;
+let client: MongoClient;
+let db: Db;
+let mongodbUrl: string;
+/** An instance whose commands to the database can be held up. */
+let slow: Stack;
+let first: Api;
+let proxy: CommandProxy;
+
+beforeAll(async () => {
+  mongodbUrl = freshDatabase();
+  quick = await startStack({ mongodbUrl });
+  second = await asAdmin(quick);
+  client = await MongoClient.connect(mongodbUrl);
+  db = client.db();
+  const columns = [{ name: "name", type: "string" }];
+  const of = (table: string, onDelete: string, more: object = {}) => [
+    { name: "of", type: "many-to-one", table, onDelete, ...more },
+  ];
+  await makeTable(second, { name: "parents", columns });
+  await makeTable(second, {
+    name: "kids",
+    columns,
+    relations: of("parents", "RESTRICT", { required: true }),
+  });
+}, LONG);
+
+beforeEach(async () => {
+  proxy = await startCommandProxy(mongodbUrl);
+  slow = await startStack({ twinOf: quick, env: { MONGODB_URL: proxy.mongodbUrl } });
+  first = await asAdmin(slow);
+}, LONG);
+
+afterEach(async () => {
+  proxy?.decide(() => "pass");
+  await slow?.stop();
+  await proxy?.close();
+});
+
+afterAll(async () => {
+  await client?.close();
+  await quick?.stop();
+});
+
+/** Something that waits until it is opened. */
+function gate<Value>(value: Value): { readonly passed: Promise<Value>; readonly open: () => void } {
+  let open = (): void => undefined;
+  const passed = new Promise<Value>((resolve) => {
+    open = () => resolve(value);
+  });
+  return { passed, open };
+}
+
+/** A command by its first words, as they stand in its document. */
+const does = (what: "insert" | "update" | "delete", collection: string) => {
+  const length = String.fromCharCode(collection.length + 1);
+  return (command: string) =>
+    command.includes(`\u0002${what}\u0000${length}\u0000\u0000\u0000${collection}\0`);
+};
+
+/** Resolves when no note of this kind is left to be worked off. */
+async function workedOff(notes: "_deletes" | "_unfinished"): Promise<void> {
+  const left = () => db.collection(notes).countDocuments({ done: { $ne: true } });
+  expect(await until(left, (count) => count === 0, PATIENCE_MS)).toBe(0);
+}
+
+describe("a delete of an instance that stood still", () => {
+  it(
+    "is refused when somebody has linked to the record after it was let go",
+    async () => {
+      const { id } = await make(second, "parents", { name: "P" });
+      const [insert, others] = [gate<Fate>("pass"), gate<Fate>("pass")];
+      const [inserting, deleting, looking] = [gate(undefined), gate(undefined), gate(undefined)];
+      const [isInsert, isDelete] = [does("insert", "kids"), does("delete", "parents")];
+      const isAnnounced = does("update", "_instances");
+      let [isLinked, stands] = [false, false];
+      proxy.decide((command) => {
+        if (isInsert(command) && !isLinked) {
+          inserting.open();
+          return insert.passed;
+        }
+        const isLook = isLinked && command.includes("parents") && command.includes("_leaving_for");
+        if (isLook) looking.open();
+        if (isDelete(command)) {
+          stands = true;
+          deleting.open();
+        }
+        return stands && (isLook || isDelete(command) || isAnnounced(command)) ? others.passed : "pass";
+      });
+      // It has looked whether the record is there, and its link is not written yet.
+      const linked = first.post("/kids", { name: "K", of: id });
+      await inserting.passed;
+      // Marked, and nothing found that stands against it.
+      const gone = first.delete(`/parents/${id}`);
+      await deleting.passed;
+      isLinked = true;
+      insert.open();
+      // About to look whether the record is still there.
+      await looking.passed;
+      await workedOff("_deletes");
+      proxy.decide(() => "pass");
+      others.open();
+      expect([(await linked).status, (await gone).status]).toEqual([201, 409]);
+      expect((await read(second, "kids", (await linked).body.data[0].id, "of")).of).toEqual({ id });
+    },
+    LONG,
+  );
+});
