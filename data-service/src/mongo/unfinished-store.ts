@@ -38,6 +38,12 @@ export interface Delete extends Going {
   readonly at: Date;
   /** It is known that it may go; until then nobody else ends what the request has begun. */
   readonly judged: boolean;
+  /** The records that it begins with; with the others ends whoever ends it with these. */
+  readonly first: boolean;
+  /** It removes for good what its table would keep. */
+  readonly permanent: boolean;
+  /** The act that the first record names while it goes, where it is not the request's own. */
+  readonly act?: ObjectId;
   /** All of it has gone. */
   readonly done: boolean;
 }
@@ -132,6 +138,11 @@ export class UnfinishedStore {
   ): Promise<number> {
     const { matchedCount } = await this.#deletes.updateMany({ group, instance }, { $set: { judged } });
     return matchedCount;
+  }
+
+  /** An earlier delete of the record was not ended: this one goes on with its act. */
+  async nameAct(group: ObjectId, act: ObjectId): Promise<void> {
+    await this.#deletes.updateMany({ group }, { $set: { act } });
   }
 
   async deleted(group: ObjectId, at: Date): Promise<void> {

@@ -37,6 +37,7 @@ export function markDeleted(
  * Notes with a living record that an act deletes it and others, before anything goes: whoever asks again after a crash
  * goes on with the same act, so that all that went in it comes back together. No change of the record, and so not in
  * its history.
+ * @param fresh the act, unless the record names one already
  * @returns the act; undefined when the record does not satisfy the guard
  */
 export async function beginAct(
@@ -44,13 +45,13 @@ export async function beginAct(
   table: Table,
   id: Stored,
   guard: Document,
-  at: Date,
+  fresh: DeletionAct,
 ): Promise<DeletionAct | undefined> {
   const conditions = [{ _id: id }, stateCondition(table, "living"), guard];
   const which = { $and: conditions.filter((each) => Object.keys(each).length > 0) };
-  const begun = { $ifNull: [`$${DELETION_FIELD}`, new ObjectId()] };
+  const begun = { $ifNull: [`$${DELETION_FIELD}`, fresh.id] };
   const record = await store.updateAndGet(table, which, [{ $set: { [DELETION_FIELD]: begun } }]);
-  return record === undefined ? undefined : { id: actOf(record) ?? new ObjectId(), at };
+  return record && { id: actOf(record) ?? fresh.id, at: fresh.at };
 }
 
 /**

@@ -1,12 +1,12 @@
 // Deletes under a note: what goes is written down before it goes, and marked where a link could stand against it. So links
 // that are made in that moment are waited for or refused, and those that a crash keeps from being looked for are found.
 import { ObjectId } from "bson";
-import { type Catalog, incomingLinks } from "../catalog/catalog.js";
+import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
 import { idText } from "../mongo/record-store.js";
 import type { Delete, Going } from "../mongo/unfinished-store.js";
 import type { Document } from "../query/lower/document.js";
 import { stillLeaving } from "./await-leaving.js";
-import { canBeHeld, type DeleteStep, type Follow } from "./delete-effects.js";
+import { canBeHeld, type DeleteStep, type Reach } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { claim, mark, markedFor, unmark } from "./leaving.js";
 
@@ -27,8 +27,10 @@ export interface WantedDelete {
   /** Looks what goes with them, parents before children. @throws AppError 409 when something stands against it */
   readonly collect: () => Promise<readonly DeleteStep[]>;
   /** Deletes it, or says that it is not to be deleted after all. What goes alone is still to be judged by the guard. */
-  readonly act: (steps: readonly HeldStep[]) => Promise<boolean>;
-  readonly follows?: Follow | undefined;
+  readonly act: (steps: readonly HeldStep[], group: ObjectId) => Promise<boolean>;
+  /** The record that it begins with names it before anything goes (see beginAct). */
+  readonly isNamed: boolean;
+  readonly reach: Reach;
 }
 
 /** Deletes records under a note. @returns what `act` says; false as well when the guard does not hold */
@@ -42,7 +44,7 @@ export async function deleteNoted(
   const note = new DeleteNote(deps, catalog, wanted, group);
   return whileUnderWay(deps, group, async () => {
     const steps = await note.hold(found);
-    if (steps === undefined || !(await wanted.act(steps))) {
+    if (steps === undefined || !(await wanted.act(steps, group))) {
       await note.withdraw();
       return false;
     }
@@ -75,6 +77,7 @@ class DeleteNote {
   /** What is noted, by table. */
   readonly #noted = new Map<string, Set<string>>();
   readonly #marked: DeleteStep[] = [];
+  #isSigned = false;
   /** How many notes were begun. */
   #notes = 0;
   #isJudged: boolean;
@@ -99,9 +102,9 @@ class DeleteNote {
         const notes = this.#notesOf(fresh);
         await this.#deps.deletes.notes.beginDelete(notes);
         this.#notes += notes.length;
-        const toMark = fresh.filter(({ table }) => canBeHeld(this.#catalog, table, this.#wanted.follows));
+        const toMark = fresh.filter(({ table }) => this.#canBeHeld(table));
         const goesAlone = steps.length === 1 && toMark.length === 0;
-        if (!goesAlone && !(await this.#judge())) return undefined;
+        if (!goesAlone && !(await this.#sign())) return undefined;
         for (const step of toMark) await this.#mark(step);
         if (toMark.length === 0) break;
         steps = await this.#wanted.collect();
@@ -132,10 +135,18 @@ class DeleteNote {
     deletes.notes.deleted(this.#group, clock.now()).catch(() => undefined);
   }
 
-  /** Asks the guard, once. From here on others wait for the delete, or go before it. */
-  async #judge(): Promise<boolean> {
-    if (this.#isJudged) return true;
-    const { first, guard } = this.#wanted;
+  /**
+   * Asks the guard, once. From here on others wait for the delete, or go before it, and it can be seen of the first
+   * records that it wants them: what is restored, or made anew, no longer says so.
+   */
+  async #sign(): Promise<boolean> {
+    if (this.#isSigned) return true;
+    this.#isSigned = true;
+    const { first, guard, isNamed } = this.#wanted;
+    if (this.#isJudged) {
+      if (!isNamed && !this.#canBeHeld(first.table)) await this.#mark(first);
+      return true;
+    }
     this.#marked.push(first);
     this.#isJudged = await claim(this.#deps, first, this.#group, guard);
     if (!this.#isJudged) return false;
@@ -153,9 +164,12 @@ class DeleteNote {
 
   /** Whoever takes this process for dead takes the marks off before anything else may happen to the records. */
   #marksOf({ table }: DeleteStep, isFirst: boolean): Document {
-    const { guard, follows } = this.#wanted;
-    const isClaimed = isFirst && this.#isJudged && Object.keys(guard).length > 0;
-    return isClaimed || canBeHeld(this.#catalog, table, follows) ? markedFor(this.#group) : {};
+    const isSigned = isFirst && this.#marked.includes(this.#wanted.first);
+    return isSigned || this.#canBeHeld(table) ? markedFor(this.#group) : {};
+  }
+
+  #canBeHeld(table: Table): boolean {
+    return canBeHeld(this.#catalog, table, this.#wanted.reach.follows);
   }
 
   /** What of the steps is not noted yet; it is from here on. */
@@ -171,13 +185,16 @@ class DeleteNote {
 
   #notesOf(steps: readonly DeleteStep[]): Delete[] {
     const { deletes, clock } = this.#deps;
+    const isFirst = this.#notes === 0;
     const going = steps
+      .map(({ table, ids }, at) => ({ table, ids, first: isFirst && at === 0 }))
       .filter(({ table }) => incomingLinks(this.#catalog, table).length > 0)
-      .flatMap(({ table, ids }): Going[] => {
+      .flatMap(({ table, ids, first }): (Going & { readonly first: boolean })[] => {
         const count = Math.ceil(ids.length / MOST_IDS);
         return Array.from({ length: count }, (_, at) => ({
           table: table.id,
           ids: ids.slice(at * MOST_IDS, (at + 1) * MOST_IDS),
+          first,
         }));
       });
     return going.map((each) => ({
@@ -186,6 +203,8 @@ class DeleteNote {
       ids: each.ids,
       group: this.#group,
       judged: this.#isJudged,
+      first: each.first,
+      permanent: this.#wanted.reach.permanent,
       instance: deletes.instance,
       at: clock.now(),
       done: false,

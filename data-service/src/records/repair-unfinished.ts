@@ -3,17 +3,20 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import { type Catalog, type Table, tableById } from "../catalog/catalog.js";
+import { DELETION_FIELD } from "../catalog/soft-delete.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
 import { idText } from "../mongo/record-store.js";
 import type { Delete } from "../mongo/unfinished-store.js";
+import type { Document } from "../query/lower/document.js";
 import { isDead, type Noted } from "../schema/dead-instances.js";
 import { OWN_REACH } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { stateCondition } from "./kept.js";
-import { unmark } from "./leaving.js";
+import { markedFor, unmark } from "./leaving.js";
 import { whileUnderWay } from "./noted-delete.js";
 import { Deleter } from "./run-delete.js";
 import { tablesTakenBackIn } from "./take-back.js";
+import { all } from "./write-guard.js";
 import { tablesDeletedFrom } from "./write-plan.js";
 
 export type RepairDeps = RecordDeps & {
@@ -74,8 +77,8 @@ async function endDelete(deps: RepairDeps, left: Delete): Promise<void> {
   const { notes, instance } = deps.deletes;
   if (!(await notes.takeDelete(left, instance, deps.clock.now()))) return;
   if (table !== undefined) {
-    // Of one that nobody knows to be allowed, nothing goes that is still there.
-    if (left.judged && !left.done) await removeRest(deps, catalog, table, left);
+    // Of one that nobody knows to be allowed, nothing goes that is still there. The others have gone before the first.
+    if (left.judged && left.first && !left.done) await removeRest(deps, catalog, table, left);
     if (!left.done) await unmark(deps, { table, ids: left.ids }, left.group);
     const there = await deps.store.existing(table, left.ids);
     const gone = left.ids.filter((id) => !there.has(idText(table, id)));
@@ -87,16 +90,24 @@ async function endDelete(deps: RepairDeps, left: Delete): Promise<void> {
 }
 
 /** Whatever forbids the delete by now saves the records that are still there. */
-async function removeRest(deps: RepairDeps, catalog: Catalog, table: Table, { ids }: Delete): Promise<void> {
-  const living = await deps.store.existing(table, ids, [{ $match: stateCondition(table, "living") }]);
-  const rest = ids.filter((id) => living.has(idText(table, id)));
-  // One that is kept names the act that it was to go in, so that each is asked for by itself.
-  const acts = table.deletedAt === undefined ? [rest] : rest.map((id) => [id]);
-  for (const each of acts) {
+async function removeRest(deps: RepairDeps, catalog: Catalog, table: Table, left: Delete): Promise<void> {
+  const guard = stillWanted(table, left);
+  const wanted = await deps.store.existing(table, left.ids, [{ $match: guard }]);
+  const deleter = new Deleter(deps, catalog, { ...OWN_REACH, permanent: left.permanent });
+  for (const id of left.ids.filter((each) => wanted.has(idText(table, each)))) {
     try {
-      if (each.length > 0) await new Deleter(deps, catalog).takeAway({ table, ids: each });
+      await deleter.takeAway({ table, ids: [id] }, { guard });
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "CONFLICT") throw error;
     }
   }
+}
+
+/**
+ * The delete has begun with those that satisfy it, and is not through. A record that was restored satisfies it no more, and
+ * one that was made anew with the id of one that went never did.
+ */
+function stillWanted(table: Table, { group, act = group, permanent }: Delete): Document {
+  const begun = { $or: [markedFor(group), { [DELETION_FIELD]: act }] };
+  return all([begun, stateCondition(table, permanent ? "all" : "living")]);
 }

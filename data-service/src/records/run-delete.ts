@@ -61,13 +61,13 @@ export class Deleter {
     first: DeleteStep,
     { act, guard = {} }: { readonly act?: DeletionAct; readonly guard?: Document } = {},
   ): Promise<boolean> {
-    const go = async (steps: readonly HeldStep[]): Promise<boolean> => {
-      const begun = act ?? (await this.#begin(first, all([guard, steps[0]?.marked ?? {}])));
+    const go = async (steps: readonly HeldStep[], group: ObjectId): Promise<boolean> => {
+      const begun = act ?? (await this.#begin(first, all([guard, steps[0]?.marked ?? {}]), group));
       return begun !== undefined && this.#deleteSteps(steps, begun, guard);
     };
     const collect = () => this.#collect(first);
-    const { follows } = this.#reach;
-    return deleteNoted(this.#deps, this.#catalog, { first, guard, collect, act: go, follows });
+    const [reach, isNamed] = [this.#reach, act === undefined && isKept(first.table, this.#reach)];
+    return deleteNoted(this.#deps, this.#catalog, { first, guard, collect, act: go, isNamed, reach });
   }
 
   /** Links that were made to records while these went. Those to records that are kept lead nowhere by themselves. */
@@ -90,9 +90,17 @@ export class Deleter {
   }
 
   /** @returns the act in which all goes; undefined when the record does not satisfy the guard */
-  async #begin({ table, ids: [id] }: DeleteStep, guard: Document): Promise<DeletionAct | undefined> {
-    if (id === undefined || !isKept(table, this.#reach)) return this.#newAct();
-    return beginAct(this.#deps, table, id, guard, this.#deps.clock.now());
+  async #begin(
+    { table, ids: [id] }: DeleteStep,
+    guard: Document,
+    group: ObjectId,
+  ): Promise<DeletionAct | undefined> {
+    const fresh = { id: group, at: this.#deps.clock.now() };
+    if (id === undefined || !isKept(table, this.#reach)) return fresh;
+    const begun = await beginAct(this.#deps, table, id, guard, fresh);
+    if (begun !== undefined && !begun.id.equals(group))
+      await this.#deps.deletes.notes.nameAct(group, begun.id);
+    return begun;
   }
 
   /** What goes, as far as the caller may take it along. @throws AppError what stands against it */

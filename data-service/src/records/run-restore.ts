@@ -12,6 +12,7 @@ import type { DeleteStep, MayKnow } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { actOf, stateCondition } from "./kept.js";
+import { LEAVING_FIELD } from "./leaving.js";
 import { noteFields } from "./note-fields.js";
 import type { UndoLog } from "./undo.js";
 
@@ -66,13 +67,15 @@ async function bringBack(
   const set = { [table.updatedAt.field]: deps.clock.now() };
   for (const id of ids) await noteFields(deps, table, id, { set, unset: marks }, log);
   const deleted = { $and: [which, stateCondition(table, "deleted")] };
-  await deps.writes.updateMany(table, deleted, { set, unset: isWhole ? marks : [DELETED_FIELD] });
+  const gone = isWhole ? marks : [DELETED_FIELD];
+  // No delete that has begun before wants it any more: it is judged again, or was left by a process that is dead.
+  await deps.writes.updateMany(table, deleted, { set, unset: [...gone, LEAVING_FIELD] });
 }
 
 /** The act is undone in full: the record forgets it. @throws AppError 409 when the record is deleted again by now */
 async function end({ store }: RecordDeps, table: Table, id: Stored): Promise<void> {
   const living = { _id: id, ...stateCondition(table, "living") };
-  if (await store.update(table, living, { $unset: { [DELETION_FIELD]: "" } })) return;
+  if (await store.update(table, living, { $unset: { [DELETION_FIELD]: "", [LEAVING_FIELD]: "" } })) return;
   throw new AppError("CONFLICT", `Another request has deleted this "${table.name}" record again.`);
 }
 

@@ -38,6 +38,11 @@ beforeAll(async () => {
     columns,
     relations: of("parents", "RESTRICT", { required: true }),
   });
+  await makeTable(second, { name: "ships", columns, softDelete: true });
+  await makeTable(second, { name: "sailors", columns, softDelete: true, relations: of("ships", "CASCADE") });
+  await makeTable(second, { name: "boxes", columns, idType: "int" });
+  await makeTable(second, { name: "labels", columns, relations: of("boxes", "SET NULL") });
+  await makeTable(second, { name: "things", columns, relations: of("boxes", "CASCADE") });
 }, LONG);
 
 beforeEach(async () => {
@@ -117,6 +122,37 @@ describe("a delete of an instance that stood still", () => {
       others.open();
       expect([(await linked).status, (await gone).status]).toEqual([201, 409]);
       expect((await read(second, "kids", (await linked).body.data[0].id, "of")).of).toEqual({ id });
+    },
+    LONG,
+  );
+});
+
+describe("a delete that was answered, and whose instance was killed before it noted that", () => {
+  it(
+    "takes away nothing that was restored or made anew since",
+    async () => {
+      const ship = await make(second, "ships", { name: "Hope" });
+      const sailor = await make(second, "sailors", { name: "Ann", of: ship.id });
+      const [alone, full] = [await make(second, "boxes", {}), await make(second, "boxes", {})];
+      await make(second, "things", { of: full.id });
+      const paths = [`/ships/${ship.id}`, `/boxes/${alone.id}`, `/boxes/${full.id}`];
+      const isUpdate = does("update", "_deletes");
+      const never = new Promise<Fate>(() => undefined);
+      proxy.decide((command) => (isUpdate(command) && command.includes("\bdone\0\u0001") ? never : "pass"));
+      for (const path of paths) expect((await first.delete(path)).status).toBe(200);
+      slow.dataService.process.kill("SIGKILL");
+      expect(await db.collection("_deletes").countDocuments({ done: false })).toBeGreaterThanOrEqual(3);
+      expect((await second.post(`/ships/${ship.id}/restore`)).status).toBe(200);
+      const lines = [alone, full].map(({ id }) => JSON.stringify({ id, name: "again" }));
+      const imported = await second.send("POST", "/boxes/import", {
+        headers: { "Content-Type": "application/x-ndjson" },
+        body: lines.join("\n"),
+      });
+      expect(imported.status).toBe(200);
+      await workedOff("_deletes");
+      const found = await Promise.all([...paths, `/sailors/${sailor.id}`].map((path) => second.get(path)));
+      expect(found.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      expect((await read(second, "sailors", sailor.id, "of")).of).toEqual({ id: ship.id });
     },
     LONG,
   );

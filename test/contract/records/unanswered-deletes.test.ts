@@ -24,6 +24,9 @@ beforeAll(async () => {
   const of = (onDelete: string) => [{ name: "of", type: "many-to-one", table: "ships", onDelete }];
   await makeTable(admin, { name: "ships", columns });
   await makeTable(admin, { name: "sailors", columns, relations: of("CASCADE") });
+  await makeTable(admin, { name: "boats", columns, softDelete: true });
+  const inBoat = [{ name: "of", type: "many-to-one", table: "boats", onDelete: "CASCADE" }];
+  await makeTable(admin, { name: "oars", columns, softDelete: true, relations: inBoat });
 });
 
 afterAll(async () => {
@@ -159,4 +162,66 @@ describe("a delete that was judged and interrupted after that", () => {
     expect((await admin.get(hope.path)).status).toBe(404);
     expect((await admin.get("/sailors", { filter: { of: hope.id } })).body.data).toHaveLength(0);
   }, 120_000);
+});
+
+const isDeleteOf =
+  (collection: string) =>
+  (command: string): boolean => {
+    const length = String.fromCharCode(collection.length + 1);
+    const named = `${length}\0\0\0${collection}\0`;
+    const isMarked = command.includes(`\u0002update\0${named}`) && command.includes("_deletedAt");
+    return command.includes(`\u0002delete\0${named}`) || (isMarked && command.includes("updatedAt"));
+  };
+
+describe.each([
+  ["ships", "sailors"],
+  ["boats", "oars"],
+])("a delete of %s without a condition", (parents, children) => {
+  async function laden(): Promise<string> {
+    const { id } = await make(admin, parents, { name: "Hope" });
+    await make(admin, children, { name: "Ann", of: id });
+    return id;
+  }
+
+  async function interrupted(path: string, fate: Fate): Promise<void> {
+    breakAt(fate, isDeleteOf(parents));
+    expect((await admin.delete(path)).status).toBe(503);
+    proxy.decide(() => "pass");
+    await until(
+      () => admin.get(path),
+      ({ status }) => status !== 503,
+      30_000,
+    );
+  }
+
+  it("is ended when what goes along has gone, and it has not", async () => {
+    const id = await laden();
+    await interrupted(`/${parents}/${id}`, "lost");
+    expect((await admin.get(`/${parents}/${id}`)).status).toBe(200);
+    expect((await admin.get(`/${children}`, { filter: { of: id } })).body.data).toHaveLength(0);
+    await repaired();
+    expect((await admin.get(`/${parents}/${id}`)).status).toBe(404);
+  }, 120_000);
+});
+
+describe("a delete that was interrupted", () => {
+  it.each<[string, Fate]>([
+    ["before", "lost"],
+    ["after", "answer lost"],
+  ])(
+    "%s the record went takes nothing away again that was restored since",
+    async (_when, fate) => {
+      const { id } = await make(admin, "boats", { name: "Hope" });
+      const oar = await make(admin, "oars", { name: "left", of: id });
+      breakAt(fate, isDeleteOf("boats"));
+      expect((await admin.delete(`/boats/${id}`)).status).toBe(503);
+      proxy.decide(() => "pass");
+      const restored = () => admin.post(`/boats/${id}/restore`);
+      expect((await until(restored, ({ status }) => status !== 503, 30_000)).status).toBe(200);
+      await repaired();
+      expect((await admin.get(`/boats/${id}`)).status).toBe(200);
+      expect((await read(admin, "oars", oar.id, "of")).of).toEqual({ id });
+    },
+    120_000,
+  );
 });
