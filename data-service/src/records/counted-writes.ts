@@ -1,5 +1,6 @@
 // The writes that can change how many children a record has: each keeps the numbers of counted relations exact.
 // Tables without such relations are written straight away.
+import type { ObjectId } from "bson";
 import { type Counter, ownCounters, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Counted, CountStore, Delta } from "../mongo/count-store.js";
@@ -21,6 +22,15 @@ export interface Guard {
   readonly condition: Document;
   /** While it does not have this field, which has an object where it is (see leaving). */
   readonly held?: string | undefined;
+}
+
+/**
+ * Names the request that has set the link in `field`, or taken it away, from its other side: so the request knows its own
+ * deed again where it has to be taken back. Whoever else writes the link takes the name off. No member's field begins with
+ * an underscore.
+ */
+export function movedField(field: string): string {
+  return `_moved_${field}`;
 }
 
 /** A changed link is a changed record. */
@@ -63,7 +73,7 @@ export class CountedWrites {
     { condition, held }: Guard,
     fields: Document = { _id: 1 },
   ): Promise<Updated | undefined> {
-    const change = changeOf({ set, unset });
+    const change = changeOf({ set, unset: [...unset, ...movesIn(table, { set, unset })] });
     const guard = held === undefined ? condition : guarded({ [held]: { $exists: false } }, condition);
     const touched = ownCounters(table).filter(
       ({ children: { field } }) => field in set || unset.includes(field),
@@ -97,12 +107,23 @@ export class CountedWrites {
     return this.#store.updateMany(table, which, changeOf({ set, unset }));
   }
 
-  /** Makes the chosen records link to `id`, or to nothing, whatever they linked to before. */
-  async moveLink(table: Table, field: string, which: Document, id: Stored | null): Promise<void> {
-    const link = id === null ? { $unset: { [field]: "" } } : { $set: { [field]: id } };
-    const change = { ...link, ...NEXT_VERSION };
+  /**
+   * Makes the chosen records link to `id`, or to nothing, whatever they linked to before.
+   * @param by names the request in those that did not (see movedField)
+   */
+  async moveLink(
+    table: Table,
+    field: string,
+    which: Document,
+    id: Stored | null,
+    by: ObjectId | null = null,
+  ): Promise<void> {
+    const change = changeOf(fieldChange({ [field]: id, [movedField(field)]: by }));
     const counter = ownCounter(table, field);
-    if (counter === undefined) return void (await this.#store.updateMany(table, which, change));
+    if (counter === undefined) {
+      const elsewhere = { $and: [which, { [field]: { $ne: id } }] };
+      return void (await this.#store.updateMany(table, elsewhere, change));
+    }
     await untilUnchanged(table, async () => {
       const formers = await this.#linkedElsewhere(table, field, which, id);
       for (const former of formers) {
@@ -213,6 +234,23 @@ export class CountedWrites {
 /** @param act gives false as long as links are not what they were read as. @throws AppError 503 */
 function untilUnchanged<Result>({ name }: Table, act: () => Promise<Result | false>): Promise<Result> {
   return untilStill(act, { attempts: ATTEMPTS, gaveUp: keepChanging(name) });
+}
+
+/** Null stands for no value. */
+function fieldChange(values: Readonly<Record<string, Stored | null>>): FieldChange {
+  const entries = Object.entries(values);
+  const unset = entries.flatMap(([field, value]) => (value === null ? [field] : []));
+  return { set: Object.fromEntries(entries.filter(([field]) => !unset.includes(field))), unset };
+}
+
+/** What says of the links that are changed who has set them from their other side. */
+function movesIn({ relations }: Table, { set, unset }: FieldChange): string[] {
+  const links = [...relations.values()]
+    .map(({ link }) => link)
+    .filter(({ on, list }) => on === "self" && !list);
+  return links
+    .filter(({ field }) => field in set || unset.includes(field))
+    .map(({ field }) => movedField(field));
 }
 
 function changeOf({ set, unset }: FieldChange) {

@@ -1,13 +1,15 @@
 // Links that lie in the records of other tables: sets those of one record, and says what can't be let go.
 import { AppError } from "@portico/shared/app-error";
-import { owningRelation, type Table } from "../catalog/catalog.js";
+import { ObjectId } from "bson";
+import { owningRelation, type Relation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { asStored } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
 import type { LinkSet } from "./check-body.js";
+import { movedField } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
 import { formerLinks } from "./former-links.js";
-import type { UndoLog } from "./undo.js";
+import type { Moved, UndoLog } from "./undo.js";
 
 /**
  * Sets them: first the new ones are set, then the former ones let go. A second writer of the
@@ -29,27 +31,25 @@ export async function linkForeign(
     const former = isRequired ? NOBODY : await formerLinks({ store }, id, linkSet);
     const chosen = { _id: { $in: [...ids] } };
     const gaining = { $and: [chosen, { [field]: { $ne: id } }] };
-    const [gained, lost] = [
-      await linksOf(store, target, field, gaining),
-      await linksOf(store, target, field, former),
-    ];
+    const by = new ObjectId();
     await log.note({
       kind: "linked",
       table: target.id,
       field,
       list,
       to: { table: table.id, id },
-      gained: list ? gained.map((each) => ({ ...each, before: null })) : gained,
-      lost: lost.map((each) => each.id),
+      by,
+      gained: await linksOf(store, target, relation, gaining),
+      lost: await linksOf(store, target, relation, former),
     });
     if (list) {
       await writes.addToList(target, field, chosen, id);
       await writes.takeFromList(target, field, former, [id]);
       await writes.addToList(target, field, chosen, id);
     } else {
-      if (!relation.exclusive) await writes.moveLink(target, field, chosen, id);
-      await writes.moveLink(target, field, former, null);
-      await writes.moveLink(target, field, chosen, id);
+      if (!relation.exclusive) await writes.moveLink(target, field, chosen, id, by);
+      await writes.moveLink(target, field, former, null, by);
+      await writes.moveLink(target, field, chosen, id, by);
     }
   }
 }
@@ -60,13 +60,21 @@ const NOBODY: Document = { _id: { $in: [] } };
 async function linksOf(
   store: Pick<RecordDeps["store"], "read">,
   table: Table,
-  field: string,
+  { link: { field, list } }: Pick<Relation, "link">,
   which: Document,
-): Promise<{ readonly id: Stored; readonly before: Stored | null }[]> {
-  const found = await store.read(table, [{ $match: which }, { $project: { _id: 1, [field]: 1 } }]);
+): Promise<Moved[]> {
+  const moved = movedField(field);
+  const found = await store.read(table, [
+    { $match: which },
+    { $project: { _id: 1, [field]: 1, [moved]: 1 } },
+  ]);
   return found.map((each) => {
-    const before = each[field] ?? null;
-    return { id: asStored(each._id), before: before === null ? null : asStored(before) };
+    const [before, by] = [each[field] ?? null, each[moved]];
+    return {
+      id: asStored(each._id),
+      before: before === null || list ? null : asStored(before),
+      by: by instanceof ObjectId ? by : null,
+    };
   });
 }
 

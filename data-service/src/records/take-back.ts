@@ -8,10 +8,11 @@ import { indexesOf } from "../catalog/indexes.js";
 import { idText, VERSION_FIELD } from "../mongo/record-store.js";
 import { asStored } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
+import { movedField } from "./counted-writes.js";
 import { OWN_REACH } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { Deleter } from "./run-delete.js";
-import type { Changed, Linked, Made, UndoStep } from "./undo.js";
+import type { Changed, Linked, Made, Moved, UndoStep } from "./undo.js";
 import { tablesDeletedFrom, tablesWritten } from "./write-plan.js";
 
 type Deps = RecordDeps & { readonly logger: Logger };
@@ -119,18 +120,21 @@ async function linkBack(
   { store, writes }: Deps,
   table: Table,
   owner: Table | undefined,
-  { field, list, to, gained, lost }: Linked,
+  { field, list, to, by, gained, lost }: Linked,
 ): Promise<void> {
-  const idsOf = (those: readonly { readonly id: Stored }[]): Stored[] => those.map(({ id }) => id);
   if (list) {
     await writes.takeFromList(table, field, { _id: { $in: idsOf(gained) } }, [to.id]);
-    await writes.addToList(table, field, { _id: { $in: [...lost] } }, to.id);
+    await writes.addToList(table, field, { _id: { $in: idsOf(lost) } }, to.id);
   } else {
-    for (const alike of groupedByBefore(gained)) {
-      const which = { _id: { $in: idsOf(alike) }, [field]: to.id };
-      await writes.moveLink(table, field, which, alike[0]?.before ?? null);
-    }
-    await writes.moveLink(table, field, { _id: { $in: [...lost] }, [field]: null }, to.id);
+    const back = async (moved: readonly Moved[], link: Stored | null): Promise<void> => {
+      for (const { alike, before, by: former } of groupedByBefore(moved)) {
+        // Only where it was we: somebody else may have set the very same.
+        const ours = { _id: { $in: idsOf(alike) }, [field]: link, [movedField(field)]: by };
+        await writes.moveLink(table, field, ours, before, former);
+      }
+    };
+    await back(gained, to.id);
+    await back(lost, null);
   }
   if (owner === undefined) return;
   const links = [to.id, ...gained.flatMap(({ before }) => (before === null ? [] : [before]))];
@@ -140,11 +144,21 @@ async function linkBack(
   }
 }
 
-function groupedByBefore(gained: Linked["gained"]): Linked["gained"][] {
-  const groups = new Map<string, Linked["gained"][number][]>();
-  for (const each of gained) {
-    const key = String(each.before);
-    groups.set(key, [...(groups.get(key) ?? []), each]);
+function idsOf(moved: readonly Moved[]): Stored[] {
+  return moved.map(({ id }) => id);
+}
+
+/** Records whose links were the same. */
+interface Alike extends Pick<Moved, "before" | "by"> {
+  readonly alike: readonly Moved[];
+}
+
+function groupedByBefore(moved: readonly Moved[]): Alike[] {
+  const groups = new Map<string, Alike>();
+  for (const each of moved) {
+    const { before, by } = each;
+    const key = `${String(before)} ${String(by)}`;
+    groups.set(key, { before, by, alike: [...(groups.get(key)?.alike ?? []), each] });
   }
   return [...groups.values()];
 }

@@ -1,5 +1,6 @@
 // What a request notes before each of its writes, so that it can be taken back: by the request itself when it is refused
 // half-way, or by another process when this one dies. Data only; take-back does it.
+import type { ObjectId } from "bson";
 import type { Stored } from "../catalog/column-types.js";
 import type { Document } from "../query/lower/document.js";
 
@@ -36,10 +37,21 @@ export interface Linked {
   readonly list: boolean;
   /** The record they link to. */
   readonly to: { readonly table: string; readonly id: Stored };
-  /** Records that did not link to it, with what they linked to instead; null = nothing. Of a list that is not asked. */
-  readonly gained: readonly { readonly id: Stored; readonly before: Stored | null }[];
+  /** Names this in the records whose links it moves (see movedField); lists don't have it. */
+  readonly by: ObjectId;
+  /** Records that did not link to it. */
+  readonly gained: readonly Moved[];
   /** Records that linked to it. */
-  readonly lost: readonly Stored[];
+  readonly lost: readonly Moved[];
+}
+
+/** A record whose link is going to be another one. Of a list nothing but its id is asked. */
+export interface Moved {
+  readonly id: Stored;
+  /** What it linked to; null = nothing. */
+  readonly before: Stored | null;
+  /** What was said of that; null = nothing. */
+  readonly by: ObjectId | null;
 }
 
 export type UndoStep = Made | Changed | Linked;

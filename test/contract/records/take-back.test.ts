@@ -152,6 +152,8 @@ describe("what a dead process has left", () => {
     const shelf = (await make(api, "shelves", { name: "left by it" })).id;
     const holder = (await make(api, "shelves", { name: "wanted" })).id;
     const { id } = await make(api, "items", { title: "lost the box" });
+    const by = new ObjectId();
+    await db.collection("items").updateOne({ _id: new ObjectId(id) }, { $set: { _moved_boxId: by } });
     await make(api, "items", { title: "has the box", box: holder });
     await leave(
       { kind: "made", table: await tableId("shelves"), ids: [new ObjectId(shelf)] },
@@ -161,8 +163,9 @@ describe("what a dead process has left", () => {
         field: "boxId",
         list: false,
         to: { table: await tableId("shelves"), id: new ObjectId(holder) },
+        by,
         gained: [],
-        lost: [new ObjectId(id)],
+        lost: [{ id: new ObjectId(id), before: new ObjectId(holder), by: null }],
       },
     );
     await settled(0);

@@ -43,6 +43,9 @@ beforeAll(async () => {
   await makeTable(second, { name: "boxes", columns, idType: "int" });
   await makeTable(second, { name: "labels", columns, relations: of("boxes", "SET NULL") });
   await makeTable(second, { name: "things", columns, relations: of("boxes", "CASCADE") });
+  await makeTable(second, { name: "owners", columns });
+  const kept = of("owners", "SET NULL", { inverse: "pets" });
+  await makeTable(second, { name: "pets", columns, relations: kept });
 }, LONG);
 
 beforeEach(async () => {
@@ -153,6 +156,71 @@ describe("a delete that was answered, and whose instance was killed before it no
       const found = await Promise.all([...paths, `/sailors/${sailor.id}`].map((path) => second.get(path)));
       expect(found.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
       expect((await read(second, "sailors", sailor.id, "of")).of).toEqual({ id: ship.id });
+    },
+    LONG,
+  );
+});
+
+describe("a set of links of an instance that was killed", () => {
+  /** Sets an owner's pets, and is killed before a command of which `when` says so. */
+  async function interrupted(
+    owner: string,
+    pets: unknown[],
+    when: (command: string) => boolean,
+  ): Promise<void> {
+    const reached = gate(undefined);
+    proxy.decide((command) => {
+      if (!when(command)) return "pass";
+      reached.open();
+      return new Promise<Fate>(() => undefined);
+    });
+    const never = first.patch(`/owners/${owner}`, { pets }).catch(() => undefined);
+    await reached.passed;
+    slow.dataService.process.kill("SIGKILL");
+    await never;
+  }
+
+  async function ownersAndPets() {
+    const [ann, ben] = [await make(second, "owners", {}), await make(second, "owners", {})];
+    const former = await make(second, "pets", { of: ann.id });
+    const wanted = await make(second, "pets", { of: ben.id });
+    return { ann, ben, former, wanted };
+  }
+
+  const ownerOf = async (pet: string) => (await read(second, "pets", pet, "of")).of;
+
+  it(
+    "before it wrote any leaves one that somebody else has let go or made since as it is",
+    async () => {
+      const { ann, former, wanted } = await ownersAndPets();
+      await interrupted(ann.id, [wanted.id, { name: "new" }], does("update", "pets"));
+      expect((await second.patch(`/pets/${former.id}`, { of: null })).status).toBe(200);
+      expect((await second.patch(`/pets/${wanted.id}`, { of: ann.id })).status).toBe(200);
+      await workedOff("_unfinished");
+      expect([await ownerOf(former.id), await ownerOf(wanted.id)]).toEqual([null, { id: ann.id }]);
+    },
+    LONG,
+  );
+
+  it(
+    "after it wrote them takes them back, but for those that somebody else has set to the same since",
+    async () => {
+      const { ann, ben, former, wanted } = await ownersAndPets();
+      const [left, chosen] = [
+        await make(second, "pets", { of: ann.id }),
+        await make(second, "pets", { of: ben.id }),
+      ];
+      const isUpdate = does("update", "_unfinished");
+      const isEnd = (command: string) => isUpdate(command) && command.includes("\bdone\0\u0001");
+      await interrupted(ann.id, [wanted.id, chosen.id, { name: "new" }], isEnd);
+      expect([await ownerOf(former.id), await ownerOf(wanted.id)]).toEqual([null, { id: ann.id }]);
+      for (const pet of [former, wanted])
+        expect((await second.patch(`/pets/${pet.id}`, { name: "changed" })).status).toBe(200);
+      expect((await second.patch(`/pets/${left.id}`, { of: null })).status).toBe(200);
+      expect((await second.patch(`/pets/${chosen.id}`, { of: ann.id })).status).toBe(200);
+      await workedOff("_unfinished");
+      expect([await ownerOf(former.id), await ownerOf(wanted.id)]).toEqual([{ id: ann.id }, { id: ben.id }]);
+      expect([await ownerOf(left.id), await ownerOf(chosen.id)]).toEqual([null, { id: ann.id }]);
     },
     LONG,
   );
