@@ -53,7 +53,12 @@ describe("a visitor of the demo", () => {
     const { body } = await admin.get("/posts", { filter: { status: "draft" }, fields: "id", limit: "1" });
     const [{ id: draft }] = body.data;
     const comment = { text: "Too early", authorName: "A visitor" };
-    expect((await visitor.post("/comments", { ...comment, post: draft })).status).toBe(403);
+    const { status, body: refusal } = await visitor.post("/comments", { ...comment, post: draft });
+    // As of a post that is not there: a visitor is not told that it is.
+    expect([status, refusal.message]).toEqual([
+      400,
+      [`post: there is no "posts" record with the id ${draft}`],
+    ]);
     expect((await visitor.send("DELETE", `/posts/${draft}`)).status).toBe(401);
   });
 });
