@@ -81,6 +81,12 @@ describe("a duplicate", () => {
     expect(told(duplicate({ message }))).toMatchObject({ details: { fields: ["rack", "place"] } });
   });
 
+  it("is named also by an index that a change of the table has built", () => {
+    const index = "portico_shelf_1_place_1_0123456789abcdef01234567";
+    const message = `E11000 duplicate key error collection: db.items index: ${index} dup key: { … }`;
+    expect(told(duplicate({ message }))).toMatchObject({ details: { fields: ["rack", "place"] } });
+  });
+
   it("is named by members and not by where they are stored", () => {
     const keyPattern = { ownerId: 1, place: 1 };
     expect(told(duplicate({ keyPattern }))).toMatchObject({ details: { fields: ["owner", "place"] } });

@@ -10,6 +10,7 @@ import {
 } from "mongodb";
 import { type Column, memberIn, type Relation, type Table } from "../catalog/catalog.js";
 import { type IndexSpec, indexesOf } from "../catalog/indexes.js";
+import { keyName } from "./index-names.js";
 
 const DUPLICATE_KEY = 11_000;
 const TIME_LIMIT = 50;
@@ -204,7 +205,8 @@ function duplicateFields(error: MongoServerError, table: Table): string[] {
   const field = / dup key: \{ (.+?): /.exec(error.message)?.[1];
   // Where an index of that name was there already, ours says whose it is; and two may have the same name by their keys.
   const nameOf = ({ key }: IndexSpec): string => key.flat().join("_");
-  const named = indexesOf(table).filter((spec) => nameOf(spec) === name?.replace(/^portico_/, ""));
+  const byKeys = name === undefined ? undefined : keyName(name);
+  const named = indexesOf(table).filter((spec) => nameOf(spec) === byKeys);
   const index = named.find(({ key }) => key[0]?.[0] === field) ?? named[0];
   if (index !== undefined) return index.key.map(([each]) => each);
   // An index that was there before the table goes by whatever name; its first field stands before its first value.

@@ -4,6 +4,7 @@ import type { Table } from "../catalog/catalog.js";
 import { freeField } from "../catalog/fields.js";
 import { type IndexSpec, indexesOf, keyIdentity, SINGLETON_FIELD } from "../catalog/indexes.js";
 import { DELETED_FIELD } from "../catalog/soft-delete.js";
+import { builtBy, OUR_PREFIX } from "./index-names.js";
 import { shardById } from "./sharding.js";
 
 const NAMESPACE_EXISTS = 48;
@@ -45,9 +46,6 @@ function isOurUnique(index: IndexDescriptionInfo): boolean {
   return isMade && (index.name === indexName(plain) || index.name?.startsWith(OUR_PREFIX) === true);
 }
 
-/** How the indexes that we have made in an adopted collection are recognised. */
-const OUR_PREFIX = "portico_";
-
 /** A change of a table that builds indexes. */
 export interface Building {
   /**
@@ -83,19 +81,6 @@ export async function ensureIndexes(
     return { ...driverIndex(spec), ...(name === usual ? {} : { name }) };
   });
   if (named.length > 0) await collection.createIndexes(named);
-}
-
-/** How the name of an index ends that a change has built. */
-function builtBy(change: string): string {
-  return `_${change}`;
-}
-
-const BUILT_BY_A_CHANGE = /_[0-9a-f]{24}$/;
-
-/** Was an index of this name built by a change: by that one, or by any? */
-export function isBuilt(name: string, change?: string): boolean {
-  if (!name.startsWith(OUR_PREFIX)) return false;
-  return change === undefined ? BUILT_BY_A_CHANGE.test(name) : name.endsWith(builtBy(change));
 }
 
 /** The names of those indexes of ours that are there. */

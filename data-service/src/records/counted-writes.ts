@@ -244,13 +244,17 @@ function fieldChange(values: Readonly<Record<string, Stored | null>>): FieldChan
 }
 
 /** What says of the links that are changed who has set them from their other side. */
-function movesIn({ relations }: Table, { set, unset }: FieldChange): string[] {
+export function movesIn({ relations }: Table, { set, unset }: FieldChange): string[] {
   const links = [...relations.values()]
     .map(({ link }) => link)
     .filter(({ on, list }) => on === "self" && !list);
-  return links
-    .filter(({ field }) => field in set || unset.includes(field))
-    .map(({ field }) => movedField(field));
+  return (
+    links
+      .filter(({ field }) => field in set || unset.includes(field))
+      .map(({ field }) => movedField(field))
+      // A change that is taken back says itself who it was.
+      .filter((moved) => !(moved in set) && !unset.includes(moved))
+  );
 }
 
 function changeOf({ set, unset }: FieldChange) {

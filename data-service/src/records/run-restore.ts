@@ -72,10 +72,13 @@ async function bringBack(
   await deps.writes.updateMany(table, deleted, { set, unset: [...gone, LEAVING_FIELD] });
 }
 
-/** The act is undone in full: the record forgets it. @throws AppError 409 when the record is deleted again by now */
+/**
+ * The act is undone in full: the record forgets it. Not while another delete wants it, whose records go in that act.
+ * @throws AppError 409 when the record is deleted again by now, or about to be
+ */
 async function end({ store }: RecordDeps, table: Table, id: Stored): Promise<void> {
-  const living = { _id: id, ...stateCondition(table, "living") };
-  if (await store.update(table, living, { $unset: { [DELETION_FIELD]: "", [LEAVING_FIELD]: "" } })) return;
+  const free = { _id: id, ...stateCondition(table, "living"), [LEAVING_FIELD]: { $exists: false } };
+  if (await store.update(table, free, { $unset: { [DELETION_FIELD]: "" } })) return;
   throw new AppError("CONFLICT", `Another request has deleted this "${table.name}" record again.`);
 }
 

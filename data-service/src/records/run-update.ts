@@ -7,7 +7,7 @@ import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import { linkable } from "./await-leaving.js";
 import type { LinkSet } from "./check-body.js";
-import type { Guard } from "./counted-writes.js";
+import { type Guard, movesIn } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { type WholeChange, withUnseen } from "./former-links.js";
@@ -126,7 +126,8 @@ async function writeNoted(
   log: UndoLog,
 ): Promise<Updated | undefined> {
   const isNoted = plan.foreign.length > 0 || ownLinks(plan).length > 0;
-  const noted = isNoted ? await noteFields(deps, table, id, change, log) : undefined;
+  const whole = { set: change.set, unset: [...change.unset, ...movesIn(table, change)] };
+  const noted = isNoted ? await noteFields(deps, table, id, whole, log) : undefined;
   // Taken back is the version that comes next, so the change is of the one that was noted.
   const asNoted = noted === undefined ? {} : atVersion([noted.version]);
   const condition = all([guard.condition, unmoved, asNoted]);

@@ -63,7 +63,8 @@ export function presetLinks({ mustExist }: WritePlan): LinkSet[] {
 
 /** The plan without a link of the record itself that the body chose; one that a rule sets stays. */
 export function withoutLink(plan: WritePlan, relation: Relation | undefined): WritePlan {
-  const isIt = (set: LinkSet): boolean => set.relation === relation;
+  // By its id: the plan may be of a later catalog.
+  const isIt = (set: LinkSet): boolean => set.relation.id === relation?.id;
   if (relation === undefined || !chosenLinks(plan).some(isIt)) return plan;
   const set = new Map([...plan.own.set].filter(([field]) => field !== relation.link.field));
   const mustExist = plan.mustExist.filter((each) => !isIt(each));

@@ -9,7 +9,7 @@ import type { IndexSpec } from "../catalog/indexes.js";
 import type { ChangeProgress } from "../mongo/catalog-documents.js";
 import { type Holder, lockLost } from "../mongo/change-lock.js";
 import type { Change } from "../mongo/change-store.js";
-import { isBuilt } from "../mongo/provision.js";
+import { isBuilt } from "../mongo/index-names.js";
 import { idText } from "../mongo/record-store.js";
 import { until } from "../until.js";
 import { within } from "../within.js";
