@@ -43,7 +43,9 @@ export async function runRestore(
   const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
   await requireNeeded(deps, catalog, mayKnow, [own, ...others], [own, ...others]);
   await deps.unfinished.orUndo(async (log) => {
+    // A delete that has begun before, and is not through, wants the record no more; one that begins after this does.
     if (isDeleted) await bringBack(deps, own, which, others.length === 0, log);
+    else await deps.store.update(table, which, { $unset: { [LEAVING_FIELD]: "" } });
     for (const step of others) {
       const gone = { _id: { $in: [...step.ids] }, ...(act === undefined ? {} : { [DELETION_FIELD]: act }) };
       await bringBack(deps, step, gone, true, log);
@@ -68,7 +70,7 @@ async function bringBack(
   for (const id of ids) await noteFields(deps, table, id, { set, unset: marks }, log);
   const deleted = { $and: [which, stateCondition(table, "deleted")] };
   const gone = isWhole ? marks : [DELETED_FIELD];
-  // No delete that has begun before wants it any more: it is judged again, or was left by a process that is dead.
+  // As in runRestore: such a delete is judged again, or was left by a process that is dead.
   await deps.writes.updateMany(table, deleted, { set, unset: [...gone, LEAVING_FIELD] });
 }
 
