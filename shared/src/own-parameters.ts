@@ -23,6 +23,7 @@ export type SwitchName = (typeof SWITCHES)[number];
 export type OwnName = SwitchName | (typeof WORDS)[number];
 
 const NAMES = [...PARAMETERS, ...SWITCHES, ...WORDS];
+const KNOWN: ReadonlyMap<string, ParameterName | OwnName> = new Map(NAMES.map((name) => [name, name]));
 const BY_SPELLING = new Map(NAMES.map((name) => [spelling(name), name]));
 
 export interface OwnParameter {
@@ -56,11 +57,13 @@ export function refuseParameter(name: string, problem: string): AppError {
 
 /** @returns undefined for a name that is not ours */
 function ownName(text: string): ParameterName | OwnName | undefined {
-  const name = BY_SPELLING.get(spelling(text));
+  const known = KNOWN.get(text);
+  if (known !== undefined) return known;
+  const meant = BY_SPELLING.get(spelling(text));
   // Ignored, `dryrun` would make a delete of what was meant as a look.
-  if (name !== undefined && name !== text)
-    throw refuseParameter(text.slice(0, 64), `is no parameter; did you mean "${name}"?`);
-  return name;
+  if (meant !== undefined)
+    throw refuseParameter(text.slice(0, 64), `is no parameter; did you mean "${meant}"?`);
+  return undefined;
 }
 
 /** What is left of a name when case, `-`, `_` and a plural are taken from it. */

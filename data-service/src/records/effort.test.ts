@@ -57,7 +57,7 @@ describe("the questions of one request", () => {
 
   it("end when the client goes", async () => {
     const client = new AbortController();
-    const effort = new Effort(10_000, client.signal);
+    const effort = new Effort(10_000, client);
     const { seen, question } = questions(20);
     const answers = many(() => effort.ask(question));
     client.abort();

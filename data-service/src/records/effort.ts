@@ -1,6 +1,5 @@
 // What one request may ask of the database: a few questions at once, for as long as a query may take, while its client
 // is there to hear the answer.
-import { AppError } from "@portico/shared/app-error";
 import { tookTooLong } from "../mongo/driver-errors.js";
 import type { ReadLimits } from "../mongo/record-store.js";
 import { makeTurns } from "../turns.js";
@@ -10,7 +9,7 @@ const AT_ONCE = 4;
 
 export class Effort {
   readonly #until: number;
-  readonly #stop = new AbortController();
+  readonly #stop: AbortController;
   readonly #inTurn = makeTurns({
     atOnce: AT_ONCE,
     mostWaiting: Number.POSITIVE_INFINITY,
@@ -19,13 +18,11 @@ export class Effort {
 
   /**
    * @param timeoutMs QUERY_TIMEOUT_MS, for all questions together
-   * @param gone is aborted when nobody waits for the answer any more
+   * @param stop is aborted by whoever sees that nobody waits for the answer any more, and here when a question fails
    */
-  constructor(timeoutMs: number, gone?: AbortSignal) {
+  constructor(timeoutMs: number, stop = new AbortController()) {
     this.#until = performance.now() + timeoutMs;
-    const leave = (): void => this.#stop.abort(new AppError("BAD_REQUEST", "The client has gone."));
-    if (gone?.aborted) leave();
-    else gone?.addEventListener("abort", leave, { once: true });
+    this.#stop = stop;
   }
 
   /**

@@ -52,14 +52,14 @@ const STREAM_FROM = 1_000;
 
 /**
  * Answers a list request. Counts are known before the first record is handed over.
- * @param gone is aborted when nobody waits for the answer any more
+ * @param stop is aborted when nobody waits for the answer any more
  */
 export async function list(
   deps: RecordDeps,
   principal: Principal,
   tableName: string,
   given: Parameters,
-  gone?: AbortSignal,
+  stop?: AbortController,
 ): Promise<ListAnswer> {
   const format = parseFormat(given.format);
   const parameters = format === undefined ? given : parametersOfExport(format, given);
@@ -67,7 +67,7 @@ export async function list(
   const query = await listQuery(deps, principal, tableName, parameters);
   if (explained) return { records: only(await explainList(deps, query)), meta: undefined };
   const started = deps.clock.now().getTime();
-  const effort = new Effort(deps.store.timeoutMs, gone);
+  const effort = new Effort(deps.store.timeoutMs, stop);
   const plan = await planRead(deps, query, effort);
   deps.notePlan(planKind(plan));
   const [records, meta] = await Promise.all([

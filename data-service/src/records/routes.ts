@@ -146,11 +146,11 @@ async function answerList(deps: RecordDeps, request: Request, response: Response
   const address = readParameters(searchOf(request), from === "address" ? PARAMETERS : []);
   const parameters = from === "address" ? address : parametersOfBody(body(request));
   const table = String(request.params.table);
-  const gone = new AbortController();
+  const stop = new AbortController();
   response.once("close", () => {
-    if (!response.writableFinished) gone.abort();
+    if (!response.writableFinished) stop.abort(new AppError("BAD_REQUEST", "The client has gone."));
   });
-  const { records, meta, file } = await list(deps, principalOf(request), table, parameters, gone.signal);
+  const { records, meta, file } = await list(deps, principalOf(request), table, parameters, stop);
   if (file === undefined) return respondWithList(response, records, meta);
   const text = exportText(file.format, file.node, records);
   await respondWithFile(response, { name: `${table}.${file.format}`, type: FILE_TYPES[file.format] }, text);

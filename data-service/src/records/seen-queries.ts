@@ -3,7 +3,6 @@
 // Counting a shape costs a list a few microseconds. What the database examined for it is learned from `explain` now
 // and then, after the answer, one at a time; a shape holds no operands.
 
-import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "@portico/shared/clock";
 import { LRUCache } from "lru-cache";
 import type { Table } from "../catalog/catalog.js";
@@ -15,6 +14,7 @@ import type { AuthorizedNode } from "../query/ast.js";
 import type { Stage } from "../query/lower/document.js";
 import { childField, isJoined, readsTogether } from "../query/lower/read.js";
 import type { StoredRecord } from "../query/shape.js";
+import { within } from "../within.js";
 import type { Plan, Question } from "./plan-read.js";
 
 /** Shapes that are kept; the one not seen for longest is dropped first. A shape takes a kilobyte or two. */
@@ -177,9 +177,7 @@ export class SeenQueries {
 
   /** What is known of the shapes of a table, once running explains are done or have taken long. */
   async of(table: Table): Promise<SeenShape[]> {
-    const settled = new AbortController();
-    const late = delay(SETTLE_MS, undefined, { signal: settled.signal }).catch(() => {});
-    await Promise.race([this.#work, late]).finally(() => settled.abort());
+    await within(SETTLE_MS, this.#work);
     return [...this.#entries.values()].flatMap(({ shape, seen, facts }) =>
       shape.table === table.name && facts !== undefined ? [{ shape, seen, ...facts }] : [],
     );
