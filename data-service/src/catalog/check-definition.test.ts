@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import type { JsonObject } from "../json.js";
 import { catalog } from "../query/library-fixture.js";
 import { checkDefinition } from "./check-definition.js";
-import type { TableDefinition } from "./definition.js";
+import { bareColumn, bareRelation, bareTable } from "./definition-fixture.js";
 
 function check(body: JsonObject) {
   let ids = 0;
@@ -120,43 +120,11 @@ describe("a definition", () => {
 describe("a member's id", () => {
   const A = "a".repeat(24);
   const B = "b".repeat(24);
-  const existing: TableDefinition = {
-    id: "t",
-    name: "t",
-    description: null,
-    singleton: false,
-    idType: "objectId",
-    columns: [
-      {
-        id: A,
-        name: "a",
-        type: "string",
-        required: false,
-        unique: false,
-        hidden: false,
-        readOnly: false,
-        encrypted: false,
-        searchable: false,
-        description: null,
-      },
-    ],
-    relations: [
-      {
-        id: B,
-        name: "b",
-        type: "many-to-one",
-        table: "authors",
-        inverse: null,
-        required: false,
-        onDelete: "SET NULL",
-        counted: false,
-        description: null,
-      },
-    ],
-    uniques: [],
-    indexes: [],
+  const existing = bareTable("t", {
+    columns: [bareColumn("a", { id: A })],
+    relations: [bareRelation("b", "authors", { id: B })],
     storage: { collection: "t", fields: { [A]: "a", [B]: "bId" } },
-  };
+  });
 
   it.each([false, true])("stays with its kind (from a schema file: %s)", (ownIds) => {
     const ids = ["new", "newer"].values();

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { Binary, calculateObjectSize, ObjectId } from "bson";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
+import { bareColumn, bareRelation, bareTable } from "../catalog/definition-fixture.js";
 import { systemTables } from "../catalog/system-tables.js";
 import {
   CHANGE_FIELD,
@@ -15,45 +16,16 @@ import {
   unchangedSince,
 } from "./entry.js";
 
-const column = (name: string, more: object = {}) => ({
-  id: name,
-  name,
-  type: "string" as const,
-  required: false,
-  unique: false,
-  hidden: false,
-  readOnly: false,
-  encrypted: false,
-  searchable: true,
-  description: null,
-  ...more,
-});
-
 function table(): Table {
-  const definition = {
+  const definition = bareTable("notes", {
     id: "t",
-    name: "notes",
-    description: null,
-    singleton: false,
-    idType: "objectId" as const,
-    columns: [column("title"), column("pin", { encrypted: true })],
-    uniques: [],
-    indexes: [],
-    relations: [
-      {
-        id: "r",
-        name: "parent",
-        type: "many-to-one" as const,
-        table: "notes",
-        inverse: "children",
-        required: false,
-        onDelete: "SET NULL" as const,
-        counted: true,
-        description: null,
-      },
+    columns: [
+      bareColumn("title", { searchable: true }),
+      bareColumn("pin", { searchable: true, encrypted: true }),
     ],
+    relations: [bareRelation("parent", "notes", { id: "r", inverse: "children", counted: true })],
     storage: { collection: "notes", fields: { title: "title", pin: "pin", r: "parentId" } },
-  };
+  });
   const found = buildCatalog(0, [definition], systemTables("svc_")).tables.get("notes");
   if (found === undefined) throw new Error("no table");
   return found;

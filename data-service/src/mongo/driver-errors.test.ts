@@ -8,45 +8,14 @@ import {
   MongoServerError,
 } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
-import type { TableDefinition } from "../catalog/definition.js";
+import { bareColumn, bareRelation, bareTable } from "../catalog/definition-fixture.js";
 import { asRefusal, isDuplicate } from "./driver-errors.js";
 
-const text = (name: string) => ({
-  id: name,
-  name,
-  type: "string" as const,
-  required: false,
-  unique: false,
-  hidden: false,
-  readOnly: false,
-  encrypted: false,
-  searchable: false,
-  indexed: false,
-  description: null,
-});
-
 /** `shelf` was renamed to `rack`; its data lies under the old name. */
-const definition: TableDefinition = {
-  id: "t",
-  name: "items",
-  description: null,
+const definition = bareTable("items", {
   singleton: true,
-  idType: "objectId",
-  indexes: [],
-  columns: [{ ...text("code"), unique: true }, { ...text("rack"), id: "shelf" }, text("place")],
-  relations: [
-    {
-      id: "owner",
-      name: "owner",
-      type: "many-to-one",
-      table: "items",
-      inverse: null,
-      required: false,
-      onDelete: "SET NULL",
-      counted: false,
-      description: null,
-    },
-  ],
+  columns: [bareColumn("code", { unique: true }), bareColumn("rack", { id: "shelf" }), bareColumn("place")],
+  relations: [bareRelation("owner", "items")],
   uniques: [
     ["rack", "place"],
     ["owner", "place"],
@@ -55,7 +24,7 @@ const definition: TableDefinition = {
     collection: "items",
     fields: { code: "code", shelf: "shelf", place: "place", owner: "ownerId" },
   },
-};
+});
 const table = buildCatalog(0, [definition], []).tables.get("items");
 
 const duplicate = (facts: object) => new MongoServerError({ message: "E11000", code: 11_000, ...facts });

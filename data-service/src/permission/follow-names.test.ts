@@ -3,55 +3,21 @@ import { describe, expect, it } from "@jest/globals";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "../catalog/definition.js";
+import { bareColumn, bareRelation, bareTable } from "../catalog/definition-fixture.js";
 import { type Followed, followNames, type RuleText } from "./follow-names.js";
 
-const column = (id: string, name = id): ColumnDefinition => ({
-  id,
-  name,
-  type: "string",
-  required: false,
-  default: null,
-  unique: false,
-  hidden: false,
-
-  readOnly: false,
-  encrypted: false,
-  searchable: false,
-  options: { values: [] },
-  rules: {},
-  description: null,
-});
-const relation = (id: string, table: string, inverse: string, name = id): RelationDefinition => ({
-  id,
-  name,
-  type: "many-to-one",
-  table,
-  inverse,
-  required: false,
-  onDelete: "SET NULL",
-  counted: false,
-  description: null,
-});
+const column = (id: string, name = id): ColumnDefinition => bareColumn(name, { id });
+const relation = (id: string, table: string, inverse: string, name = id): RelationDefinition =>
+  bareRelation(name, table, { id, inverse });
 const table = (
   id: string,
   columns: readonly ColumnDefinition[],
   relations: readonly RelationDefinition[] = [],
   name = id,
-): TableDefinition => ({
-  id,
-  name,
-  description: null,
-  singleton: false,
-  idType: "objectId",
-  columns,
-  relations,
-  uniques: [],
-  indexes: [],
-  storage: {
-    collection: id,
-    fields: Object.fromEntries([...columns, ...relations].map((each) => [each.id, each.id])),
-  },
-});
+): TableDefinition => {
+  const fields = Object.fromEntries([...columns, ...relations].map((each) => [each.id, each.id]));
+  return bareTable(name, { id, columns, relations, storage: { collection: id, fields } });
+};
 const catalog = (...tables: TableDefinition[]): Catalog => buildCatalog(0, tables, []);
 
 const teams = table("teams", [column("name")]);

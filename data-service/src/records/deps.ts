@@ -15,6 +15,7 @@ import type { PlanKind } from "./plan-kind.js";
 import type { RuleHooks } from "./rule-hooks.js";
 import type { Sealer } from "./seal.js";
 import type { SeenQueries } from "./seen-queries.js";
+import type { UnderWay } from "./under-way.js";
 import type { Unfinished } from "./unfinished.js";
 import type { UserHooks } from "./user-hooks.js";
 
@@ -48,8 +49,8 @@ export interface NotedDeletes {
   readonly notes: UnfinishedStore;
   /** Names this process there. */
   readonly instance: string;
-  /** The groups of those that this process works on, however long they take. */
-  readonly underWay: Set<string>;
+  /** Those that this process works on, by their groups. */
+  readonly underWay: UnderWay;
 }
 
 /** For what takes all records, some at a time: the limit of lists is for pages. */

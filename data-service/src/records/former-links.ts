@@ -8,7 +8,6 @@ import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import type { LinkSet } from "./check-body.js";
-import type { FieldChange } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
 import type { WritePlan } from "./write-plan.js";
 
@@ -28,40 +27,30 @@ export async function formerLinks(
   return { [relation.link.field]: id, _id: { $in: idsOf(target, seen) } };
 }
 
-/** A change of a record, and the condition under which it lets go of nothing else; undefined = always. */
-export interface WholeChange {
-  readonly change: FieldChange;
-  readonly guard?: Document;
-}
-
-/** The same for lists of links in the record itself: the change, with what the caller does not see of each list. */
-export async function withUnseen(
-  deps: Pick<RecordDeps, "store">,
-  table: Table,
-  id: Stored,
-  lists: readonly LinkSet[],
-  change: FieldChange,
-): Promise<WholeChange> {
-  const partial = lists.filter(isPartial);
-  if (partial.length === 0) return { change };
-  const fields = partial.map(({ relation }) => relation.link.field);
-  const project = { _id: 1, ...Object.fromEntries(fields.map((field) => [field, 1])) };
-  const [before] = await deps.store.read(table, [{ $match: { _id: id } }, { $project: project }]);
-  const { whole, guard } = await wholeLists(deps, before, partial);
-  const set = { ...change.set, ...Object.fromEntries(whole) };
-  return { change: { set, unset: change.unset.filter((field) => !whole.has(field)) }, guard };
-}
-
 /** A plan whose lists of links are whole, and the condition under which they are. */
 export interface WholePlan {
   readonly plan: WritePlan;
   readonly guard: Document;
 }
 
-/** The same for a plan, of a record that has been read: what is judged is what will be written. */
+/** The same for lists of links in the record itself: a plan that keeps what its caller does not see of them. */
+export async function withUnseen(
+  deps: Pick<RecordDeps, "store">,
+  table: Table,
+  id: Stored,
+  plan: WritePlan,
+): Promise<WholePlan> {
+  const fields = plan.ownLists.filter(isPartial).map(({ relation }) => relation.link.field);
+  if (fields.length === 0) return { plan, guard: {} };
+  const project = { _id: 1, ...Object.fromEntries(fields.map((field) => [field, 1])) };
+  const [before] = await deps.store.read(table, [{ $match: { _id: id } }, { $project: project }]);
+  return planWithUnseen(deps, before, plan);
+}
+
+/** The same for a record that has been read: what is judged is what will be written. */
 export async function planWithUnseen(
   deps: Pick<RecordDeps, "store">,
-  before: StoredRecord,
+  before: StoredRecord | undefined,
   plan: WritePlan,
 ): Promise<WholePlan> {
   const { own, ownLists } = plan;

@@ -3,7 +3,7 @@ import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { VERSION_FIELD } from "../mongo/record-store.js";
 import { asStored } from "../query/as-read.js";
-import type { FieldChange } from "./counted-writes.js";
+import { type FieldChange, movesIn } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
 import type { Changed, UndoLog } from "./undo.js";
 import { versionOf } from "./version.js";
@@ -13,12 +13,13 @@ export async function noteFields(
   { store }: RecordDeps,
   table: Table,
   id: Stored,
-  { set, unset }: FieldChange,
+  change: FieldChange,
   log: UndoLog,
 ): Promise<Changed | undefined> {
+  const { set, unset } = change;
   const at = set[table.updatedAt.field];
   if (!(at instanceof Date)) throw new Error(`a change of "${table.name}" does not say when it is made`);
-  const fields = [...Object.keys(set), ...unset];
+  const fields = [...Object.keys(set), ...unset, ...movesIn(table, change)];
   const project = Object.fromEntries([VERSION_FIELD, ...fields].map((field) => [field, 1]));
   const [before] = await store.read(table, [{ $match: { _id: id } }, { $project: project }]);
   if (before === undefined) return undefined;

@@ -42,7 +42,7 @@ export async function deleteNoted(
   const found = await wanted.collect();
   const group = new ObjectId();
   const note = new DeleteNote(deps, catalog, wanted, group);
-  return whileUnderWay(deps, group, async () => {
+  return deps.deletes.underWay.while(group, async () => {
     const steps = await note.hold(found);
     if (steps === undefined || !(await wanted.act(steps, group))) {
       await note.withdraw();
@@ -51,20 +51,6 @@ export async function deleteNoted(
     await note.end();
     return true;
   });
-}
-
-/** Meanwhile this process takes the delete for nothing that was left. */
-export async function whileUnderWay<Result>(
-  { deletes: { underWay } }: Pick<RecordDeps, "deletes">,
-  group: ObjectId,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  underWay.add(group.toHexString());
-  try {
-    return await work();
-  } finally {
-    underWay.delete(group.toHexString());
-  }
 }
 
 /** The note of one delete, and the marks that it has set. */

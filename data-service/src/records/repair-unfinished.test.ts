@@ -2,32 +2,17 @@
 import { describe, expect, it } from "@jest/globals";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
+import { bareRelation, bareTable } from "../catalog/definition-fixture.js";
 import { freeTables } from "./repair-unfinished.js";
 import { tablesTakenBackIn } from "./take-back.js";
 import type { UndoStep } from "./undo.js";
 
-const table = (name: string, linksTo: readonly string[] = []): TableDefinition => ({
-  id: name,
-  name,
-  description: null,
-  singleton: false,
-  idType: "int",
-  columns: [],
-  uniques: [],
-  indexes: [],
-  relations: linksTo.map((target) => ({
-    id: `${name}.${target}`,
-    name: target,
-    type: "many-to-one",
-    table: target,
-    inverse: name,
-    required: false,
-    onDelete: "SET NULL",
-    counted: false,
-    description: null,
-  })),
-  storage: { collection: name, fields: Object.fromEntries(linksTo.map((to) => [`${name}.${to}`, to])) },
-});
+const table = (name: string, linksTo: readonly string[] = []): TableDefinition =>
+  bareTable(name, {
+    idType: "int",
+    relations: linksTo.map((to) => bareRelation(to, to, { id: `${name}.${to}`, inverse: name })),
+    storage: { collection: name, fields: Object.fromEntries(linksTo.map((to) => [`${name}.${to}`, to])) },
+  });
 
 const TABLES = [table("shelves"), table("books", ["shelves"]), table("letters")];
 const made = (name: string): UndoStep => ({ kind: "made", table: name, ids: [1] });

@@ -13,7 +13,6 @@ import { OWN_REACH } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { stateCondition } from "./kept.js";
 import { markedFor, unmark } from "./leaving.js";
-import { whileUnderWay } from "./noted-delete.js";
 import { Deleter } from "./run-delete.js";
 import { tablesTakenBackIn } from "./take-back.js";
 import { all } from "./write-guard.js";
@@ -45,11 +44,11 @@ export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promis
     if (undone > 0) logger.info({ undone }, "took back what interrupted requests had written in half");
   });
   for (const left of await deletes.notes.allDeletes()) {
-    if (deletes.underWay.has(left.group.toHexString())) continue;
+    if (deletes.underWay.has(left.group)) continue;
     if (!isLate(left) && !(await isLeft(left))) continue;
     // As above: the others are not to wait for one that can't be ended now.
     await deps.gate
-      .run(() => whileUnderWay(deps, left.group, () => endDelete(deps, left)))
+      .run(() => deletes.underWay.while(left.group, () => endDelete(deps, left)))
       .catch((err: unknown) =>
         logger.error({ err, note: left.id }, "an interrupted delete is not ended yet"),
       );

@@ -7,10 +7,10 @@ import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import { linkable } from "./await-leaving.js";
 import type { LinkSet } from "./check-body.js";
-import { type Guard, movesIn } from "./counted-writes.js";
+import type { FieldChange, Guard } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
-import { type WholeChange, withUnseen } from "./former-links.js";
+import { withUnseen } from "./former-links.js";
 import { stateCondition } from "./kept.js";
 import { linkForeign, requireLettable } from "./link-foreign.js";
 import { noteFields } from "./note-fields.js";
@@ -83,11 +83,18 @@ function ownLinks({ mustExist }: WritePlan): LinkSet[] {
   return mustExist.filter(({ relation }) => relation.link.on === "self");
 }
 
+/** A change of the record itself, and the condition under which it lets go of no link that its caller does not see. */
+interface OwnChange {
+  readonly change: FieldChange;
+  readonly unmoved: Document;
+}
+
 /** What changes in the record itself; undefined where nothing is to be written at all. */
 async function ownChange(
   deps: RecordDeps,
-  { table, id, plan, extra }: RecordChange,
-): Promise<WholeChange | undefined> {
+  { table, id, plan: seen, extra }: RecordChange,
+): Promise<OwnChange | undefined> {
+  const { plan, guard: unmoved } = await withUnseen(deps, table, id, seen);
   const fields = {
     ...(await storedFields(deps, table, plan.own)),
     ...deps.userHooks.alongside(table, plan.own),
@@ -96,7 +103,7 @@ async function ownChange(
   const { unset } = plan.own;
   if (Object.keys(fields).length === 0 && unset.length === 0 && plan.foreign.length === 0) return undefined;
   const set = { ...fields, [table.updatedAt.field]: deps.clock.now() };
-  return withUnseen(deps, table, id, plan.ownLists, { set, unset });
+  return { change: { set, unset }, unmoved };
 }
 
 /**
@@ -108,7 +115,7 @@ async function ownChange(
 async function writeOwn(
   deps: RecordDeps,
   wanted: RecordChange,
-  change: WholeChange | undefined,
+  change: OwnChange | undefined,
   log: UndoLog,
 ): Promise<Updated | undefined | false> {
   const { table, id } = wanted;
@@ -122,12 +129,11 @@ async function writeOwn(
 async function writeNoted(
   deps: RecordDeps,
   { table, id, plan, guard, fields }: RecordChange,
-  { change, guard: unmoved = {} }: WholeChange,
+  { change, unmoved }: OwnChange,
   log: UndoLog,
 ): Promise<Updated | undefined> {
   const isNoted = plan.foreign.length > 0 || ownLinks(plan).length > 0;
-  const whole = { set: change.set, unset: [...change.unset, ...movesIn(table, change)] };
-  const noted = isNoted ? await noteFields(deps, table, id, whole, log) : undefined;
+  const noted = isNoted ? await noteFields(deps, table, id, change, log) : undefined;
   // Taken back is the version that comes next, so the change is of the one that was noted.
   const asNoted = noted === undefined ? {} : atVersion([noted.version]);
   const condition = all([guard.condition, unmoved, asNoted]);

@@ -5,34 +5,16 @@ import { makeLogger } from "@portico/shared/logger";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
+import { bareColumn, bareTable } from "../catalog/definition-fixture.js";
 import { startSearchFiller } from "./search-filler.js";
 
 const logger: Logger = makeLogger("test", "silent");
-const definition = (name: string, searchable: boolean): TableDefinition => ({
-  id: name,
-  name,
-  description: null,
-  singleton: false,
-  idType: "int",
-  relations: [],
-  uniques: [],
-  indexes: [],
-  storage: { collection: name, fields: { c: "a" } },
-  columns: [
-    {
-      id: "c",
-      name: "a",
-      type: "string",
-      required: false,
-      unique: false,
-      hidden: false,
-      readOnly: false,
-      encrypted: false,
-      searchable,
-      description: null,
-    },
-  ],
-});
+const definition = (name: string, searchable: boolean): TableDefinition =>
+  bareTable(name, {
+    idType: "int",
+    columns: [bareColumn("a", { id: "c", searchable })],
+    storage: { collection: name, fields: { c: "a" } },
+  });
 const catalogOf = (...definitions: TableDefinition[]): Catalog => buildCatalog(1, definitions, []);
 
 /** The tables that a turn of the filler indexes. @param changed what the catalog is once the first is being indexed */

@@ -8,6 +8,7 @@ import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
 import type { Unfinished as Note, UnfinishedStore } from "../mongo/unfinished-store.js";
 import { LEASE_MS, type OnceStore, type Turn } from "./once.js";
+import { UnderWay } from "./under-way.js";
 import type { UndoLog, UndoStep } from "./undo.js";
 
 export interface UnfinishedDeps {
@@ -29,10 +30,10 @@ const LATER_MS = 1_000;
 
 export class Unfinished {
   readonly #deps: UnfinishedDeps;
-  /** Notes of requests that this process works on, however long they take. */
-  readonly #underWay = new Set<string>();
+  /** Notes of requests. */
+  readonly #underWay = new UnderWay();
   /** Notes of requests that are whole, as the database may not have heard. */
-  readonly #unheard = new Set<string>();
+  readonly #unheard = new UnderWay();
 
   constructor(deps: UnfinishedDeps) {
     this.#deps = deps;
@@ -55,12 +56,7 @@ export class Unfinished {
    */
   async wholly<Result>(writes: (log: UndoLog) => Promise<Result>, turn?: Turn<Result>): Promise<Result> {
     const note = this.#newNote(turn);
-    this.#underWay.add(note.id.toHexString());
-    try {
-      return await this.#noted(note, writes, turn);
-    } finally {
-      this.#underWay.delete(note.id.toHexString());
-    }
+    return this.#underWay.while(note.id, () => this.#noted(note, writes, turn));
   }
 
   async #noted<Result>(
@@ -108,8 +104,7 @@ export class Unfinished {
   async repair(isDead: (note: Note) => Promise<boolean>): Promise<number> {
     let undone = 0;
     for (const left of await this.#deps.notes.all()) {
-      const id = left.id.toHexString();
-      if (this.#underWay.has(id) || this.#unheard.has(id)) continue;
+      if (this.#underWay.has(left.id) || this.#unheard.has(left.id)) continue;
       const isUndone = this.#takeOverIf(left, isDead).catch((err: unknown) => {
         // One that can't be taken back now must not keep the others waiting; the next look tries again.
         this.#deps.logger.error({ err, note: left.id }, "an interrupted request is not taken back yet");
@@ -140,7 +135,7 @@ export class Unfinished {
         return await this.#deps.notes.end(note);
       } catch (error) {
         if (performance.now() - began > ASKED_AGAIN_MS) {
-          void this.#endLater(note);
+          void this.#unheard.while(note.id, () => this.#endLater(note));
           throw uncertain(error);
         }
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
@@ -150,8 +145,6 @@ export class Unfinished {
 
   /** What a client sees when it looks must stay: as long as this process lives, it goes on saying that it is whole. */
   async #endLater(note: Omit<Note, "steps">): Promise<void> {
-    const id = note.id.toHexString();
-    this.#unheard.add(id);
     for (let isHeard = false; !isHeard; ) {
       await new Promise((resolve) => setTimeout(resolve, LATER_MS).unref());
       isHeard = await this.#deps.notes.end(note).then(
@@ -160,7 +153,6 @@ export class Unfinished {
       );
     }
     this.#forget(note);
-    this.#unheard.delete(id);
   }
 
   /** Nobody waits for it: a note that has ended is nothing but in the way. */

@@ -1,5 +1,6 @@
 // Ends a change: tidies up after one that is in use, undoes one that is not; its own changes and those of dead processes.
 import type { Relation, Table } from "../catalog/catalog.js";
+import type { Transition } from "../catalog/changed-fields.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { markedFills, newlyEncrypted } from "../catalog/fills.js";
 import type { Holder } from "../mongo/change-lock.js";
@@ -33,8 +34,8 @@ export async function finish(
   if (before !== undefined) await deps.data.dropIndexes(after, indexChanges(plan).drop, ask);
   // By now nobody writes them, and whoever searches takes records without them for candidates.
   await deps.data.unset(after.collection, formerGrams(before, after), ask);
-  const [from, to] = [change.before[0], change.after[0]];
-  if (from !== undefined && to !== undefined) await tidyValues(deps, { from, to }, ask);
+  const own = ownTransition(change);
+  if (own !== undefined) await tidyValues(deps, own, ask);
   if (change.undoes !== null) await unlinkLost(deps, change, plan, ask);
   const derived = newlyDerived(before, after);
   if (derived === undefined) return;
@@ -42,24 +43,23 @@ export async function finish(
   await deps.backfillDerived(derived, report);
 }
 
-/** The definition of a table before a change, and after it. */
-interface Definitions {
-  readonly from: TableDefinition;
-  readonly to: TableDefinition;
+/** How the definition of the changed table itself changes; undefined where it is made or removed. */
+function ownTransition(change: Change): Transition | undefined {
+  const [before, after] = [change.before[0], change.after[0]];
+  return before && after && { before, after };
 }
 
 /** What a change has noted of its fills, and what is a secret from now on, go from the records. */
-async function tidyValues({ data, changes }: ChangeDeps, { from, to }: Definitions, ask: Ask): Promise<void> {
-  const marks = markedFills({ before: from, after: to }).map(({ mark }) => mark);
-  await data.unset(to.storage.collection, marks, ask);
-  const lists = await Promise.all(
-    newlyEncrypted({ before: from, after: to }).map((member) => changes.formerFields(to.id, member)),
-  );
-  const used = new Set(Object.values(to.storage.fields));
+async function tidyValues({ data, changes }: ChangeDeps, own: Transition, ask: Ask): Promise<void> {
+  const { id, storage } = own.after;
+  const marks = markedFills(own).map(({ mark }) => mark);
+  await data.unset(storage.collection, marks, ask);
+  const lists = await Promise.all(newlyEncrypted(own).map((member) => changes.formerFields(id, member)));
+  const used = new Set(Object.values(storage.fields));
   const plain = lists.flat().filter((field) => !used.has(field));
   // In adopted documents the plain text is the value of the others.
-  if (to.storage.adopted !== true) await data.unset(to.storage.collection, plain, ask);
-  await data.forgetValues(to.id, plain);
+  if (storage.adopted !== true) await data.unset(storage.collection, plain, ask);
+  await data.forgetValues(id, plain);
 }
 
 /** Links that came back may lead to records that were deleted meanwhile. In adopted documents they stay as they are. */
@@ -154,11 +154,11 @@ async function tablesOf(
  * Fields that the new definition is the first to use: whatever lies there was never seen. In adopted documents that is
  * true only of fields that values are converted into; those of new members may have been there long before.
  */
-export function freshFields(from: TableDefinition, to: TableDefinition): string[] {
-  const former = new Set([...Object.values(from.storage.fields), ...(from.storage.retired ?? [])]);
+export function freshFields({ before, after }: Transition): string[] {
+  const former = new Set([...Object.values(before.storage.fields), ...(before.storage.retired ?? [])]);
   const mayBeForeign = (member: string): boolean =>
-    to.storage.adopted === true && from.storage.fields[member] === undefined;
-  return Object.entries(to.storage.fields)
+    after.storage.adopted === true && before.storage.fields[member] === undefined;
+  return Object.entries(after.storage.fields)
     .filter(([member, field]) => !former.has(field) && !mayBeForeign(member))
     .map(([, field]) => field);
 }
@@ -166,12 +166,12 @@ export function freshFields(from: TableDefinition, to: TableDefinition): string[
 /** Takes away what the change has written into fields that only the new definition reads. */
 export async function emptyFields(
   { data }: Pick<ChangeDeps, "data">,
-  { from, to }: Definitions,
+  own: Transition,
   ask: Ask,
 ): Promise<void> {
-  await data.unset(to.storage.collection, freshFields(from, to), ask);
-  for (const each of markedFills({ before: from, after: to }))
-    await data.takeBack(to.storage.collection, each, ask);
+  const { collection } = own.after.storage;
+  await data.unset(collection, freshFields(own), ask);
+  for (const each of markedFills(own)) await data.takeBack(collection, each, ask);
 }
 
 /** Takes back what nobody has seen: indexes and values of the new definition. */
@@ -182,13 +182,13 @@ async function giveUp(
 ): Promise<void> {
   const { before, after } = plan;
   const ask = () => deps.changeLock.requireHeld(holder);
-  const [from, to] = [change.before[0], change.after[0]];
-  if (before !== undefined && after !== undefined && from !== undefined && to !== undefined) {
+  const own = ownTransition(change);
+  if (before !== undefined && after !== undefined && own !== undefined) {
     const { build, drop } = indexChanges(plan);
     await deps.data.dropIndexes(before, build, ask);
     // Earlier versions dropped some of them before the change was in use.
     await deps.data.build(before, drop, { change: change.id, former: build });
-    await emptyFields(deps, { from, to }, ask);
+    await emptyFields(deps, own, ask);
   }
   await deps.changes.forget(change.id);
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
-import type { TableDefinition } from "../catalog/definition.js";
+import { bareColumn, bareRelation, bareTable } from "../catalog/definition-fixture.js";
 import { newlyDerived } from "./newly-derived.js";
 
 function table({
@@ -14,31 +14,11 @@ function table({
   counted: boolean;
   field: string;
 }): Table {
-  const flags = { required: false, unique: false, hidden: false, readOnly: false, encrypted: false };
-  const definition: TableDefinition = {
-    id: "t",
-    name: "t",
-    description: null,
-    singleton: false,
-    idType: "objectId",
-    uniques: [],
-    indexes: [],
-    columns: [{ id: "c", name: "title", type: "text", ...flags, searchable, description: null }],
-    relations: [
-      {
-        id: "r",
-        name: "parent",
-        type: "many-to-one",
-        table: "t",
-        inverse: null,
-        required: false,
-        onDelete: "SET NULL",
-        counted,
-        description: null,
-      },
-    ],
+  const definition = bareTable("t", {
+    columns: [bareColumn("title", { id: "c", type: "text", searchable })],
+    relations: [bareRelation("parent", "t", { id: "r", counted })],
     storage: { collection: "t", fields: { c: field, r: "parentId" } },
-  };
+  });
   const built = buildCatalog(1, [definition], []).tables.get("t");
   if (built === undefined) throw new Error("no table");
   return built;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { unavailable } from "@portico/shared/app-error";
 import { type Db, ObjectId } from "mongodb";
-import type { ColumnDefinition, TableDefinition } from "../catalog/definition.js";
+import { bareColumn, bareTable } from "../catalog/definition-fixture.js";
 import type { Json } from "../json.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import type { ChangeDeps } from "./change-deps.js";
@@ -20,32 +20,14 @@ beforeAll(async () => {
 
 afterAll(() => database.close());
 
-const TEXT: ColumnDefinition = {
-  id: "c1",
-  name: "a",
-  type: "string",
-  required: false,
-  unique: false,
-  hidden: false,
-  readOnly: false,
-  encrypted: false,
-  searchable: false,
-  description: null,
-};
+const TEXT = bareColumn("a", { id: "c1" });
 
 async function makeTable({ catalogStore }: ChangeDeps, name = "things"): Promise<string> {
-  const definition: TableDefinition = {
+  const definition = bareTable(name, {
     id: new ObjectId().toHexString(),
-    name,
-    description: null,
-    singleton: false,
-    idType: "objectId",
     columns: [TEXT],
-    relations: [],
-    uniques: [],
-    indexes: [],
     storage: { collection: name, fields: { c1: "a" } },
-  };
+  });
   await catalogStore.reserve(definition, new Date());
   await catalogStore.publish(definition, (await catalogStore.state()).version);
   return definition.id;

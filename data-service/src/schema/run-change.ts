@@ -317,7 +317,7 @@ async function prepare(deps: ChangeDeps, change: string, plan: Plan, progress: P
   await progress.requireOurs();
   // An instance that was considered dead may have left something there.
   if (own?.from !== undefined && own.to !== undefined)
-    await emptyFields(deps, { from: own.from, to: own.to }, progress.requireOurs);
+    await emptyFields(deps, { before: own.from, after: own.to }, progress.requireOurs);
   for (const each of plan.fills) await fill(deps, plan, after, each, progress.add);
   const { build, drop: former } = indexChanges(plan);
   // Such indexes too, which it may still drop. Those of a table that comes back are its own.

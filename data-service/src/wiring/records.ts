@@ -48,6 +48,7 @@ import { makeRuleHooks } from "../records/rule-hooks.js";
 import { makeSealer } from "../records/seal.js";
 import { SeenQueries } from "../records/seen-queries.js";
 import { takeBack } from "../records/take-back.js";
+import { UnderWay } from "../records/under-way.js";
 import { Unfinished } from "../records/unfinished.js";
 import { makeUserHooks } from "../records/user-hooks.js";
 import { makeBackfill } from "../schema/backfill.js";
@@ -116,7 +117,7 @@ export function makeRecords(from: RecordSources): RecordParts {
       logger,
       takeBack: (steps) => takeBack(parts, steps),
     }),
-    deletes: { notes, instance, underWay: new Set() },
+    deletes: { notes, instance, underWay: new UnderWay() },
     once: { store: once, clock, digest: makeKeyedDigest(secrets.encryptionKey, "portico idempotency key") },
     indexGrams: (table) => ensureIndexes(db, table, gramIndexesOf(table)),
     fillRoom: from.requireRoom && makeRoom(db, from.requireRoom),
