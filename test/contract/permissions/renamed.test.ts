@@ -1,38 +1,36 @@
 // Contract 7: a rule is never applied to a name that it was not written for, whatever the change of a table has just made
 // of its names, on every instance, and also when the one that makes the change dies in it.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { MongoClient } from "mongodb";
+import type { Db } from "mongodb";
 import { type Api, apiOf, asAdmin } from "../../support/api.js";
-import { type CommandProxy, startCommandProxy } from "../../support/command-proxy.js";
+import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
+import type { CommandProxy } from "../../support/command-proxy.js";
 import { until } from "../../support/process-facts.js";
-import { freshDatabase, type Stack, startStack } from "../../support/stack.js";
+import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row } from "../records/make.js";
 
 /** Longer than an instance believes its tables and rules without asking, and than the dead are waited for. */
 const SETTLED_MS = 3_000;
 
+let held: BehindProxy;
 let proxy: CommandProxy;
 let stack: Stack;
 let twin: Stack;
+let db: Db;
 let admin: Api;
 let here: Api;
 let there: Api;
-let client: MongoClient;
 
 beforeAll(async () => {
-  const mongodbUrl = freshDatabase();
-  client = await MongoClient.connect(mongodbUrl);
-  twin = await startStack({ mongodbUrl });
-  proxy = await startCommandProxy(mongodbUrl);
-  stack = await startStack({ twinOf: twin, env: { MONGODB_URL: proxy.mongodbUrl } });
+  twin = await startStack();
+  held = await startBehindProxy(twin);
+  ({ stack, proxy, db } = held);
   admin = await asAdmin(twin);
   [here, there] = [apiOf(stack.dataUrl), apiOf(twin.dataUrl)];
 });
 
 afterAll(async () => {
-  await client?.close();
-  await stack?.stop();
-  await proxy?.close();
+  await held?.stop();
   await twin?.stop();
 });
 
@@ -98,7 +96,7 @@ describe("while names change, a visitor is shown", () => {
     const posts = await titled("posts", { title: "open", secret: "SECRET" });
     await mayRead("posts");
     const root = await asAdmin(stack);
-    const rule = () => client.db().collection("svc_permission").findOne({ table: "posts" });
+    const rule = () => db.collection("svc_permission").findOne({ table: "posts" });
     const shown = await shownWhile("posts", async () => {
       proxy.decide((command) => {
         if (!command.includes("svc_permission") || !command.includes("_followed")) return "pass";

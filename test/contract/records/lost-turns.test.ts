@@ -1,38 +1,36 @@
 // A question about several records (is another root admin left? do folders make a circle?) holds until what was decided by
 // it is written, also where an instance was stopped in between for so long that others took its turn.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { MongoClient } from "mongodb";
+import type { Db } from "mongodb";
 import { type Answer, type Api, asAdmin, signIn } from "../../support/api.js";
-import { type CommandProxy, startCommandProxy } from "../../support/command-proxy.js";
-import { freshDatabase, type Stack, startStack } from "../../support/stack.js";
+import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
+import type { CommandProxy } from "../../support/command-proxy.js";
+import { type Stack, startStack } from "../../support/stack.js";
 import { make, read } from "./make.js";
 
 const TWO = { email: "two@example.com", password: "the second one's password" };
 
+let held: BehindProxy;
 let proxy: CommandProxy;
 let slow: Stack;
 let quick: Stack;
-let client: MongoClient;
+let db: Db;
 /** The first root admin, at the instance whose writes are held up. */
 let first: Api;
 /** The second one, at the other instance. */
 let second: Api;
 
 beforeAll(async () => {
-  const mongodbUrl = freshDatabase();
-  client = await MongoClient.connect(mongodbUrl);
-  quick = await startStack({ mongodbUrl });
-  proxy = await startCommandProxy(mongodbUrl);
-  slow = await startStack({ twinOf: quick, env: { MONGODB_URL: proxy.mongodbUrl } });
+  quick = await startStack();
+  held = await startBehindProxy(quick);
+  ({ stack: slow, proxy, db } = held);
   first = await asAdmin(slow);
   await make(first, "svc_user", { ...TWO, isRootAdmin: true });
   second = await signIn(`${quick.appUrl}/api`, TWO);
 });
 
 afterAll(async () => {
-  await client?.close();
-  await slow?.stop();
-  await proxy?.close();
+  await held?.stop();
   await quick?.stop();
 });
 
@@ -57,7 +55,7 @@ async function overtaken(
   });
   const answer = stopped();
   await isReached;
-  await client.db().collection("_tree_lock").deleteMany({});
+  await db.collection("_tree_lock").deleteMany({});
   const other = await meanwhile();
   proxy.decide(() => "pass");
   release();
@@ -83,7 +81,7 @@ describe("of two moves", () => {
 
 describe("of two root admins who switch each other off", () => {
   it("one stays", async () => {
-    const users = client.db().collection("svc_user");
+    const users = db.collection("svc_user");
     const idOf = async (email: string) => String((await users.findOne({ email }))?._id);
     const [one, two] = [await idOf(slow.admin.email), await idOf(TWO.email)];
     const [late, early] = await overtaken(

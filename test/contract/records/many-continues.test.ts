@@ -2,19 +2,21 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Rig, readError, startRig } from "../../gateway/support/rig.js";
 import { type Api, asAdmin } from "../../support/api.js";
-import { type CommandProxy, type Fate, startCommandProxy } from "../../support/command-proxy.js";
+import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
+import type { CommandProxy, Fate } from "../../support/command-proxy.js";
 import { until } from "../../support/process-facts.js";
-import { freshDatabase, type Stack, startStack } from "../../support/stack.js";
+import type { Stack } from "../../support/stack.js";
 import { makeTable } from "./make.js";
 
+let held: BehindProxy;
 let proxy: CommandProxy;
 let stack: Stack;
 let admin: Api;
 let hasty: Rig;
 
 beforeAll(async () => {
-  proxy = await startCommandProxy(freshDatabase());
-  stack = await startStack({ mongodbUrl: proxy.mongodbUrl });
+  held = await startBehindProxy();
+  ({ stack, proxy } = held);
   admin = await asAdmin(stack);
   hasty = await startRig({ DATA_SERVICE_URL: stack.dataUrl }, { answerTimeoutMs: 1_000 });
   await makeTable(admin, { name: "notes", columns: [{ name: "text", type: "string" }] });
@@ -23,8 +25,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await hasty?.stop();
-  await stack?.stop();
-  await proxy?.close();
+  await held?.stop();
 });
 
 describe("a change of many records that takes longer than the gateway waits", () => {

@@ -1,11 +1,12 @@
 // What an instance has under way when it is killed, or stands still for so long that another one takes it for dead: the
 // other one ends it or takes it back, and undoes nothing that was answered since, and the first one notices.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Db, MongoClient } from "mongodb";
+import type { Db } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
-import { type CommandProxy, type Fate, startCommandProxy } from "../../support/command-proxy.js";
+import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
+import type { CommandProxy, Fate } from "../../support/command-proxy.js";
 import { until } from "../../support/process-facts.js";
-import { freshDatabase, type Stack, startStack } from "../../support/stack.js";
+import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, read } from "./make.js";
 
 /** Ten seconds until an instance is taken for dead, as many between two looks, and something for a busy machine. */
@@ -14,20 +15,16 @@ const LONG = 180_000;
 
 let quick: Stack;
 let second: Api;
-let client: MongoClient;
 let db: Db;
-let mongodbUrl: string;
 /** An instance whose commands to the database can be held up. */
+let held: BehindProxy;
 let slow: Stack;
 let first: Api;
 let proxy: CommandProxy;
 
 beforeAll(async () => {
-  mongodbUrl = freshDatabase();
-  quick = await startStack({ mongodbUrl });
+  quick = await startStack();
   second = await asAdmin(quick);
-  client = await MongoClient.connect(mongodbUrl);
-  db = client.db();
   const columns = [{ name: "name", type: "string" }];
   const of = (table: string, onDelete: string, more: object = {}) => [
     { name: "of", type: "many-to-one", table, onDelete, ...more },
@@ -49,21 +46,14 @@ beforeAll(async () => {
 }, LONG);
 
 beforeEach(async () => {
-  proxy = await startCommandProxy(mongodbUrl);
-  slow = await startStack({ twinOf: quick, env: { MONGODB_URL: proxy.mongodbUrl } });
+  held = await startBehindProxy(quick);
+  ({ stack: slow, proxy, db } = held);
   first = await asAdmin(slow);
 }, LONG);
 
-afterEach(async () => {
-  proxy?.decide(() => "pass");
-  await slow?.stop();
-  await proxy?.close();
-});
+afterEach(() => held?.stop());
 
-afterAll(async () => {
-  await client?.close();
-  await quick?.stop();
-});
+afterAll(() => quick?.stop());
 
 /** Something that waits until it is opened. */
 function gate<Value>(value: Value): { readonly passed: Promise<Value>; readonly open: () => void } {

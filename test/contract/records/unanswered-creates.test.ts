@@ -1,33 +1,25 @@
 // A create of which the database did not say whether it is whole: what a look shows then may be relied on.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Db, MongoClient } from "mongodb";
+import type { Db } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
-import { type CommandProxy, startCommandProxy } from "../../support/command-proxy.js";
+import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
+import type { CommandProxy } from "../../support/command-proxy.js";
 import { until } from "../../support/process-facts.js";
-import { freshDatabase, type Stack, startStack } from "../../support/stack.js";
 import { makeTable } from "./make.js";
 
+let held: BehindProxy;
 let proxy: CommandProxy;
-let stack: Stack;
 let admin: Api;
-let client: MongoClient;
 let db: Db;
 
 beforeAll(async () => {
-  const mongodbUrl = freshDatabase();
-  proxy = await startCommandProxy(mongodbUrl);
-  stack = await startStack({ mongodbUrl: proxy.mongodbUrl });
-  admin = await asAdmin(stack);
-  client = await MongoClient.connect(mongodbUrl);
-  db = client.db();
+  held = await startBehindProxy();
+  ({ proxy, db } = held);
+  admin = await asAdmin(held.stack);
   await makeTable(admin, { name: "ships", columns: [{ name: "name", type: "string" }] });
 });
 
-afterAll(async () => {
-  await client?.close();
-  await stack?.stop();
-  await proxy?.close();
-});
+afterAll(() => held?.stop());
 
 /** What says that a request is whole. */
 const isEnd = (command: string): boolean =>

@@ -1,25 +1,21 @@
 // A delete of which nobody knows whether the database has heard of it: it is judged before it is done, whoever ends it.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Db, MongoClient } from "mongodb";
+import type { Db } from "mongodb";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
-import { type CommandProxy, type Fate, startCommandProxy } from "../../support/command-proxy.js";
+import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
+import type { CommandProxy, Fate } from "../../support/command-proxy.js";
 import { until } from "../../support/process-facts.js";
-import { freshDatabase, type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, read } from "./make.js";
 
+let held: BehindProxy;
 let proxy: CommandProxy;
-let stack: Stack;
 let admin: Api;
-let client: MongoClient;
 let db: Db;
 
 beforeAll(async () => {
-  const mongodbUrl = freshDatabase();
-  proxy = await startCommandProxy(mongodbUrl);
-  stack = await startStack({ mongodbUrl: proxy.mongodbUrl });
-  admin = await asAdmin(stack);
-  client = await MongoClient.connect(mongodbUrl);
-  db = client.db();
+  held = await startBehindProxy();
+  ({ proxy, db } = held);
+  admin = await asAdmin(held.stack);
   const columns = [{ name: "name", type: "string" }];
   const of = (onDelete: string) => [{ name: "of", type: "many-to-one", table: "ships", onDelete }];
   await makeTable(admin, { name: "ships", columns });
@@ -29,11 +25,7 @@ beforeAll(async () => {
   await makeTable(admin, { name: "oars", columns, softDelete: true, relations: inBoat });
 });
 
-afterAll(async () => {
-  await client?.close();
-  await stack?.stop();
-  await proxy?.close();
-});
+afterAll(() => held?.stop());
 
 const removeAt = (tag: string, path: string): Promise<Answer> =>
   admin.send("DELETE", path, { headers: { "If-Match": tag } });

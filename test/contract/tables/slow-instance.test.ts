@@ -1,29 +1,27 @@
 // An instance that stands still in the middle of a change of a table, for so long that another one ends the change for it,
 // and then goes on where it was: with a command that arrives only now.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Db, MongoClient } from "mongodb";
+import type { Db } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin } from "../../support/api.js";
-import { type CommandProxy, startCommandProxy } from "../../support/command-proxy.js";
+import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
+import type { CommandProxy } from "../../support/command-proxy.js";
 import { until } from "../../support/process-facts.js";
-import { freshDatabase, type Stack, startStack } from "../../support/stack.js";
+import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row } from "../records/make.js";
 import { columnsWith, tableNamed } from "./change.js";
 
+let held: BehindProxy;
 let proxy: CommandProxy;
 let slow: Stack;
 let quick: Stack;
-let client: MongoClient;
 let db: Db;
 let first: Api;
 let second: Api;
 
 beforeAll(async () => {
-  const mongodbUrl = freshDatabase();
-  client = await MongoClient.connect(mongodbUrl);
-  db = client.db();
-  quick = await startStack({ mongodbUrl });
-  proxy = await startCommandProxy(mongodbUrl);
-  slow = await startStack({ twinOf: quick, env: { MONGODB_URL: proxy.mongodbUrl } });
+  quick = await startStack();
+  held = await startBehindProxy(quick);
+  ({ stack: slow, proxy, db } = held);
   first = await asAdmin(slow);
   second = await asAdmin(quick);
 }, 120_000);
@@ -33,9 +31,7 @@ let wake = (): void => {};
 afterEach(() => wake());
 
 afterAll(async () => {
-  await client?.close();
-  await slow?.stop();
-  await proxy?.close();
+  await held?.stop();
   await quick?.stop();
 });
 

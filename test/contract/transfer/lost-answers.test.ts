@@ -1,26 +1,23 @@
 // An import says truly how much of it is there, also where the database's last answer about a batch was lost.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
-import { type CommandProxy, type Fate, startCommandProxy } from "../../support/command-proxy.js";
-import { freshDatabase, type Stack, startStack } from "../../support/stack.js";
+import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
+import type { CommandProxy, Fate } from "../../support/command-proxy.js";
 import { makeTable, valuesOf } from "../records/make.js";
 
 const LINES = ["a", "b", "c"];
 
+let held: BehindProxy;
 let proxy: CommandProxy;
-let stack: Stack;
 let admin: Api;
 
 beforeAll(async () => {
-  proxy = await startCommandProxy(freshDatabase());
-  stack = await startStack({ mongodbUrl: proxy.mongodbUrl });
-  admin = await asAdmin(stack);
+  held = await startBehindProxy();
+  ({ proxy } = held);
+  admin = await asAdmin(held.stack);
 });
 
-afterAll(async () => {
-  await stack?.stop();
-  await proxy?.close();
-});
+afterAll(() => held?.stop());
 
 const importInto = (table: string): Promise<Answer> =>
   admin.send("POST", `/${table}/import`, {

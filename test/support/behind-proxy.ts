@@ -1,0 +1,34 @@
+// A system whose commands to the database a test can hold up or lose, alone or beside one that nothing holds up.
+import { type Db, MongoClient } from "mongodb";
+import { type CommandProxy, startCommandProxy } from "./command-proxy.js";
+import { freshDatabase, type Stack, startStack } from "./stack.js";
+
+export interface BehindProxy {
+  readonly stack: Stack;
+  readonly proxy: CommandProxy;
+  /** Its database, as it is without the proxy. */
+  readonly db: Db;
+  stop(): Promise<void>;
+}
+
+/** @param beside another stack of the same system */
+export async function startBehindProxy(beside?: Stack): Promise<BehindProxy> {
+  const direct = beside?.mongodbUrl ?? freshDatabase();
+  const proxy = await startCommandProxy(direct);
+  const { mongodbUrl } = proxy;
+  const stack = await startStack(
+    beside === undefined ? { mongodbUrl } : { twinOf: beside, env: { MONGODB_URL: mongodbUrl } },
+  );
+  const client = await MongoClient.connect(direct);
+  return {
+    stack,
+    proxy,
+    db: client.db(),
+    stop: async () => {
+      proxy.decide(() => "pass");
+      await client.close();
+      await stack.stop();
+      await proxy.close();
+    },
+  };
+}
