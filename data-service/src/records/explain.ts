@@ -34,7 +34,7 @@ export async function explainList(deps: ExplainDeps, query: AuthorizedQuery): Pr
   const own = await deps.store.explain(planned.root.table, pipeline);
   return {
     table: planned.root.table.name,
-    ranked: ranking.ranked,
+    ranked: ranking.kind !== "none",
     questions: asked,
     counts,
     pipeline: asJson(pipeline),

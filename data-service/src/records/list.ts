@@ -8,12 +8,11 @@ import type { AuthorizedNode, AuthorizedQuery } from "../query/ast.js";
 import { authorizeRead } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
 import { lowerAggregate, shapeAggregate } from "../query/lower/aggregate.js";
-import type { Stage } from "../query/lower/document.js";
+import type { Document, Stage } from "../query/lower/document.js";
 import {
   isTogether,
   lowerList,
   mostRecords,
-  NO_RANKING,
   ownFields,
   type Ranking,
   readsTogether,
@@ -132,7 +131,7 @@ async function runList(
     return shaped(streamOf(deps, query, run), root, whole, unfolded, done);
   }
   const documents = await readPage(deps, query, ranking, effort);
-  const short = ranking.parents !== undefined && documents.length < root.limit;
+  const short = namesParents(ranking) && documents.length < root.limit;
   const rows = await whole(short ? await readAfterAll(deps, plan, effort) : documents, effort);
   seen.done(pipelineOf(query, ranking), documents.length);
   return unfold(root, rows, shape);
@@ -145,11 +144,12 @@ async function readPage(
   effort: Effort,
 ): Promise<readonly StoredRecord[]> {
   const { root } = query;
-  const { parents, isPage } = ranking;
   const read = () => effort.ask((limits) => store.read(root.table, pipelineOf(query, ranking), limits));
-  if (parents === undefined || !isPage) return read();
+  if (ranking.kind !== "page") return read();
+  const { parents } = ranking;
   const fields = ownFields(root, { together: readsTogether(root) });
-  const found = fields === undefined ? await read() : await store.byIds(root.table, parents, fields);
+  const readParents = (fields: Document) => effort.ask(() => store.byIds(root.table, parents, fields));
+  const found = fields === undefined ? await read() : await readParents(fields);
   const byId = new Map(found.map((document) => [keyText(document._id), document]));
   return parents.map((id) => byId.get(keyText(id))).filter((document) => document !== undefined);
 }
@@ -157,10 +157,15 @@ async function readPage(
 /** The list, where the parents that were named did not fill the page; what happens meanwhile may leave out more of them. */
 async function readAfterAll(deps: RecordDeps, plan: Plan, effort: Effort): Promise<readonly StoredRecord[]> {
   const { query } = plan;
-  const ranking = await rankAfterAll(deps, plan);
+  const ranking = await rankAfterAll(deps, plan, effort);
   const rows = await readPage(deps, query, ranking, effort);
-  const isFull = ranking.parents === undefined || rows.length === query.root.limit;
-  return isFull ? rows : readPage(deps, query, { ranked: true }, effort);
+  const isFull = !namesParents(ranking) || rows.length === query.root.limit;
+  return isFull ? rows : readPage(deps, query, { kind: "all" }, effort);
+}
+
+/** Some of them may be gone by the time that they are read. */
+function namesParents({ kind }: Ranking): boolean {
+  return kind === "among" || kind === "page";
 }
 
 /**
@@ -173,13 +178,13 @@ async function streamedRanking(
   ranking: Ranking,
   effort: Effort,
 ): Promise<Ranking> {
-  if (ranking.parents === undefined) return ranking;
+  if (!namesParents(ranking)) return ranking;
   const ids = { ...query, root: { ...query.root, columns: [], children: [], masks: [] } };
   const page = await readPage(deps, ids, ranking, effort);
   const isFull = page.length === query.root.limit;
   // Of ids that only the database can compare, only it can restore the order.
-  if (!isFull || page.some(({ _id }) => keyText(_id) === undefined)) return { ranked: true };
-  return { ranked: true, parents: page.map(({ _id }) => asStored(_id)), isPage: true };
+  if (!isFull || page.some(({ _id }) => keyText(_id) === undefined)) return { kind: "all" };
+  return { kind: "page", parents: page.map(({ _id }) => asStored(_id)) };
 }
 
 /** Parents of a page that are read at once, with all that is joined to them. */
@@ -190,10 +195,9 @@ async function* streamOf(
   query: AuthorizedQuery,
   ranking: Ranking,
 ): AsyncGenerator<readonly StoredRecord[]> {
-  const { parents } = ranking;
-  if (parents === undefined) return yield* deps.store.stream(query.root.table, pipelineOf(query, ranking));
-  for (let at = 0; at < parents.length; at += PARENTS_AT_ONCE) {
-    const some = { ...ranking, parents: parents.slice(at, at + PARENTS_AT_ONCE) };
+  if (ranking.kind !== "page") return yield* deps.store.stream(query.root.table, pipelineOf(query, ranking));
+  for (let at = 0; at < ranking.parents.length; at += PARENTS_AT_ONCE) {
+    const some = { ...ranking, parents: ranking.parents.slice(at, at + PARENTS_AT_ONCE) };
     yield await readPage(deps, query, some, new Effort(deps.store.timeoutMs));
   }
 }
@@ -202,7 +206,7 @@ const pipelines = new WeakMap<AuthorizedQuery, Stage[]>();
 
 /** A query that is asked again brings its pipeline along, unless that depends on what is in the database. */
 function pipelineOf(query: AuthorizedQuery, ranking: Ranking): Stage[] {
-  if (ranking !== NO_RANKING) return lowerList(query, ranking);
+  if (ranking.kind !== "none") return lowerList(query, ranking);
   return getOrMake(pipelines, query, () => lowerList(query));
 }
 

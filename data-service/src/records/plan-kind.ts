@@ -15,8 +15,8 @@ export type PlanKind = "window" | "grouped" | "join" | "keys" | "search" | "plai
 
 /** The costliest that applies. */
 export function planKind({ ranking, query }: Plan): PlanKind {
-  if (ranking.parents !== undefined) return "window";
-  if (ranking.ranked) return "grouped";
+  if (ranking.kind === "among" || ranking.kind === "page") return "window";
+  if (ranking.kind === "all") return "grouped";
   const { filter } = query.root;
   if (isRelational(filter)) return "join";
   if (holds(filter, "keys")) return "keys";

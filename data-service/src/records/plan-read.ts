@@ -13,7 +13,7 @@ import type {
 import { isAboutKey } from "../query/lower/condition.js";
 import type { Stage } from "../query/lower/document.js";
 import { canRank } from "../query/lower/rank.js";
-import { lowerProbe, NO_RANKING, type Ranking } from "../query/lower/read.js";
+import { lowerProbe, NO_RANKING, type PageOfParents, type Ranking } from "../query/lower/read.js";
 import {
   type Rarest,
   rarestOf,
@@ -138,7 +138,7 @@ async function planRanking(asking: Asking, query: AuthorizedQuery, thresholds: T
   }
   const matching = await ask(root.table, lowerProbe(query, fewParents));
   if (matching.length <= fewParents) return NO_RANKING;
-  return key === undefined ? { ranked: true } : { ranked: true, parents: await look(key, size) };
+  return key === undefined ? { kind: "all" } : { kind: "among", parents: await look(key, size) };
 }
 
 /** What an index would have to help with. */
@@ -155,9 +155,9 @@ async function pageOf(
   { whichAreThere }: Asking,
   root: AuthorizedNode,
   reserve: readonly Stored[],
-): Promise<Ranking | undefined> {
+): Promise<PageOfParents | undefined> {
   if (root.skip > 0) return pageOfThose(root, reserve, await whichAreThere(root.table, reserve));
-  return { ranked: true, parents: reserve.slice(0, root.limit), isPage: true, reserve };
+  return { kind: "page", parents: reserve.slice(0, root.limit), reserve };
 }
 
 /**
@@ -166,23 +166,25 @@ async function pageOf(
  */
 export async function rankAfterAll(
   { store }: Pick<PlanDeps, "store">,
-  { query: { root }, ranking: { reserve } }: Plan,
+  { query: { root }, ranking }: Plan,
+  effort: Effort,
 ): Promise<Ranking> {
-  if (reserve === undefined) return { ranked: true };
-  const found = await store.byIds(root.table, reserve, { _id: 1 });
-  return pageOfThose(root, reserve, found) ?? { ranked: true };
+  const reserve = ranking.kind === "page" ? ranking.reserve : undefined;
+  if (reserve === undefined) return { kind: "all" };
+  const found = await effort.ask(() => store.byIds(root.table, reserve, { _id: 1 }));
+  return pageOfThose(root, reserve, found) ?? { kind: "all" };
 }
 
 function pageOfThose(
   { skip, limit }: AuthorizedNode,
   reserve: readonly Stored[],
   found: readonly StoredRecord[],
-): Ranking | undefined {
+): PageOfParents | undefined {
   const there = new Set(found.map(({ _id }) => keyText(_id)));
   // The record's id is spelled differently from the link to it (an adopted collection); only the database can match them.
   if (there.has(undefined)) return undefined;
   const page = reserve.filter((id) => there.has(keyText(id))).slice(skip, skip + limit);
-  return page.length === limit ? { ranked: true, parents: page, isPage: true } : undefined;
+  return page.length === limit ? { kind: "page", parents: page } : undefined;
 }
 
 /** @param about what advice on indexes goes by */

@@ -103,14 +103,15 @@ export class SeenQueries {
     const { root } = plan.query;
     const children = this.#seeChildren(root, answered);
     // In a ranked list the children lie inside the join that fetches the page.
-    const joined = plan.ranking.ranked ? ["record"] : joinedChildren(root).map(childField);
+    const isRanked = plan.ranking.kind !== "none";
+    const joined = isRanked ? ["record"] : joinedChildren(root).map(childField);
     const own: Sample = {
       entry: this.#see(root, () => ownRead(root)),
       table: root.table,
       returned: answered.returned + root.skip,
       examined: (report) => examinedOf(report) - joined.reduce((sum, as) => sum + examinedBy(report, as), 0),
     };
-    const samples = plan.ranking.ranked ? [own] : [own, ...children];
+    const samples = isRanked ? [own] : [own, ...children];
     this.#explain({ table: root.table, pipeline: answered.pipeline, samples }, milliseconds);
   }
 

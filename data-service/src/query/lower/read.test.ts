@@ -150,7 +150,7 @@ describe("the pipeline of a list", () => {
 
   it("ranks parents before it reads them, and leaves out those that are gone by then", () => {
     const query = queryOf({ fields: "title", sort: "-_count(reviews)", limit: 3 });
-    expect(lowerList(query, { ranked: true }).slice(-4)).toEqual([
+    expect(lowerList(query, { kind: "all" }).slice(-4)).toEqual([
       { $limit: 3 },
       {
         $lookup: {

@@ -20,16 +20,16 @@ type Rules = AuthorizedQuery["rules"];
 export function lowerList(query: AuthorizedQuery, ranking: Ranking = NO_RANKING): Stage[] {
   const names = new Names();
   const { root, rules } = query;
-  const { parents, isPage = false } = ranking;
   const shown = output(root, rules, names, { together: readsTogether(root) });
-  if (parents !== undefined && isPage) {
+  if (ranking.kind === "none") return [...sortedMatches(root, rules, names), ...cut(root), ...shown];
+  if (ranking.kind === "page") {
     return [
-      { $match: { _id: { $in: [...parents] } } },
+      { $match: { _id: { $in: [...ranking.parents] } } },
       ...matchStages([root.rule, root.filter], names),
       ...shown,
     ];
   }
-  if (!ranking.ranked) return [...sortedMatches(root, rules, names), ...cut(root), ...shown];
+  const parents = ranking.kind === "among" ? ranking.parents : undefined;
   const self = { from: root.table.collection, localField: "_id", foreignField: "_id" };
   return [
     ...matchStages([root.rule, root.filter, ...(parents === undefined ? [] : [oneOf(parents)])], names),
@@ -43,17 +43,24 @@ export function lowerList(query: AuthorizedQuery, ranking: Ranking = NO_RANKING)
 }
 
 /** How a list sorted by aggregates is run. */
-export interface Ranking {
-  readonly ranked: boolean;
-  /** The only parents that can be on the page. */
-  readonly parents?: readonly Stored[];
-  /** These parents are the page, in its order; what is read of them comes in any. */
-  readonly isPage?: boolean;
+export type Ranking =
+  /** As any other list: its related records are looked up for each parent. */
+  | { readonly kind: "none" }
+  /** All of them are grouped once. */
+  | { readonly kind: "all" }
+  /** The same, of the only parents that can be on the page. */
+  | { readonly kind: "among"; readonly parents: readonly Stored[] }
+  | PageOfParents;
+
+/** These parents are the page, in its order; what is read of them comes in any. */
+export interface PageOfParents {
+  readonly kind: "page";
+  readonly parents: readonly Stored[];
   /** Those that come first, and some more in case that one of the page is gone. */
   readonly reserve?: readonly Stored[];
 }
 
-export const NO_RANKING: Ranking = { ranked: false };
+export const NO_RANKING: Ranking = { kind: "none" };
 
 function oneOf(keys: readonly Stored[]): AuthorizedPredicate {
   return { kind: "keys", field: "_id", keys };
