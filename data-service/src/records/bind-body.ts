@@ -8,8 +8,8 @@ import type { Rights } from "../permission/rights.js";
 import type { Parameters } from "../query/parameters.js";
 import { requireSettled } from "../schema/write-gate.js";
 import { authorizeLinks, movedLinks } from "./authorize-links.js";
-import type { Alternative } from "./authorize-write.js";
-import { checkBody, notWritable } from "./check-body.js";
+import { type Alternative, lettingWrite } from "./authorize-write.js";
+import { checkBody, notWritable, type WriteView } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { type RecordShape, recordShape } from "./read-one.js";
 import { inList, type PathOf, Violations } from "./violations.js";
@@ -31,25 +31,61 @@ export interface WantedWrite {
   readonly mode: Mode;
   /** They shape what it answers. */
   readonly parameters: Parameters;
+  /** The bodies are lines of a file. Root's bring ids and times: see WriteView. */
+  readonly isImport?: boolean;
+  /** What the service writes with each. */
+  readonly stamp?: Stamp | undefined;
+  /** A member that the stamp changes for the caller: only rules that let it be written count. */
+  readonly needs?: string | undefined;
 }
 
 /** By what its bodies are judged. */
-export interface BodyContext extends Omit<WantedWrite, "parameters"> {
+export interface BodyContext extends Omit<WantedWrite, "parameters" | "needs"> {
   readonly deps: RecordDeps;
   readonly shape: RecordShape;
   readonly grants: readonly WriteGrant[];
-  /** The bodies are lines of a file. Root's bring ids and times: see WriteView. */
-  readonly isImport?: boolean;
-  readonly stamp?: Stamp | undefined;
+  /** What each of the grants makes of a body. */
+  readonly ways: readonly Way[];
+}
+
+/** One way in which bodies may be written, whatever is in them. */
+interface Way {
+  readonly grant: WriteGrant;
+  /** Names of members that the grant sets. */
+  readonly preset: ReadonlySet<string>;
+  readonly view: WriteView;
 }
 
 /** @throws AppError 401, 403 without a right to it, 409 while the table is being changed */
-export function openWrite(deps: RecordDeps, { parameters, ...wanted }: WantedWrite): BodyContext {
+export function openWrite(deps: RecordDeps, { parameters, needs, ...wanted }: WantedWrite): BodyContext {
   const { rights, catalog, table, mode } = wanted;
   rights.require(catalog, table, mode);
   requireSettled(catalog, tablesWritten(catalog, table));
   const shape = recordShape(deps, rights.view(catalog), table, parameters);
-  return { ...wanted, deps, shape, grants: rights.write(catalog, table, mode) };
+  const all = rights.write(catalog, table, mode);
+  const grants = needs === undefined ? all : lettingWrite(all, table, needs);
+  return { ...wanted, deps, shape, grants, ways: grants.map((grant) => wayOf(wanted, shape.view, grant)) };
+}
+
+function wayOf(
+  {
+    table,
+    rights,
+    isImport = false,
+    stamp = {},
+  }: Pick<WantedWrite, "table" | "rights" | "isImport" | "stamp">,
+  readView: ReadView,
+  grant: WriteGrant,
+): Way {
+  const preset = new Set(Object.keys(grant.presets));
+  const view = {
+    mayWrite: writableBy(grant, preset, table, readView),
+    mayRead: (member: Column | Relation) => readView.shows(table, member),
+    isImport,
+    keepsGenerated: isImport && rights.isRoot,
+    stamped: Object.keys(stamp),
+  };
+  return { grant, preset, view };
 }
 
 /**
@@ -58,9 +94,9 @@ export function openWrite(deps: RecordDeps, { parameters, ...wanted }: WantedWri
  */
 export function alternativesFor(context: BodyContext, body: Json): Alternative[] {
   const refusals: AppError[] = [];
-  const alternatives = context.grants.flatMap((grant) => {
+  const alternatives = context.ways.flatMap((way) => {
     try {
-      return [alternativeFor(context, body, grant)];
+      return [alternativeFor(context, body, way)];
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       refusals.push(error);
@@ -76,19 +112,10 @@ function countOf(error: AppError): number {
   return [error.messages].flat().length;
 }
 
-function alternativeFor(context: BodyContext, body: Json, grant: WriteGrant): Alternative {
-  const { deps, table, catalog, shape, mode } = context;
-  const preset = new Set(Object.keys(grant.presets));
+function alternativeFor(context: BodyContext, body: Json, { grant, preset, view }: Way): Alternative {
+  const { deps, table, catalog, shape, mode, stamp = {} } = context;
   const filled = isObject(body) ? { ...body, ...grant.presets } : body;
-  const { stamp = {}, isImport = false } = context;
   const prepared = deps.fileHooks.prepare(table, deps.userHooks.prepare(table, filled), mode);
-  const view = {
-    mayWrite: writableBy(grant, table, shape.view),
-    mayRead: (member: Column | Relation) => shape.view.shows(table, member),
-    isImport,
-    keepsGenerated: isImport && context.rights.isRoot,
-    stamped: Object.keys(stamp),
-  };
   const checked = checkBody(prepared, table, catalog, view, mode);
   const seen = authorizeLinks(checked, shape.view, preset);
   const linked = view.keepsGenerated ? movedLinks(seen, table, shape.view) : seen;
@@ -101,8 +128,12 @@ function alternativeFor(context: BodyContext, body: Json, grant: WriteGrant): Al
  * What a rule lets a body name; its presets are in the body whether the client names them or not. A relation to a table
  * that the caller may not know is an unknown field, whatever is said of it.
  */
-function writableBy(grant: WriteGrant, table: Table, view: ReadView): (member: Column | Relation) => boolean {
-  const preset = new Set(Object.keys(grant.presets));
+function writableBy(
+  grant: WriteGrant,
+  preset: ReadonlySet<string>,
+  table: Table,
+  view: ReadView,
+): (member: Column | Relation) => boolean {
   return (member) => preset.has(member.name) || isGranted(grant, member, table, view);
 }
 
@@ -143,21 +174,24 @@ export function checkBulk<Checked>(
   return checked;
 }
 
-/** What is wrong with the members that an import names, which are the same for all of its records. */
-export function unknownMembers(
-  names: readonly string[],
+/**
+ * What is wrong with a member that an import names, which is the same for all of its records.
+ * @returns undefined for one that may be written
+ */
+export function importProblems(
+  rights: Rights,
+  catalog: Catalog,
   table: Table,
-  grants: readonly WriteGrant[],
-  readView: ReadView,
-): Map<string, string> {
-  const mayRead = (member: Column | Relation) => readView.shows(table, member);
-  const views = grants.map((grant) => ({ mayWrite: writableBy(grant, table, readView), mayRead }));
-  const problems = names.flatMap((name): [string, string][] => {
+): (name: string) => string | undefined {
+  const readView = rights.view(catalog);
+  const grants = rights.write(catalog, table, "create");
+  const views = grants.map((grant) => wayOf({ table, rights }, readView, grant).view);
+  return (name) => {
     const member = table.columns.get(name) ?? table.relations.get(name);
     const isGenerated = member !== undefined && "generated" in member && member.generated;
-    if (isGenerated || (member !== undefined && views.some(({ mayWrite }) => mayWrite(member)))) return [];
+    if (isGenerated || (member !== undefined && views.some(({ mayWrite }) => mayWrite(member))))
+      return undefined;
     const [view] = views;
-    return view === undefined ? [] : [[name, notWritable(name, table, view)]];
-  });
-  return new Map(problems);
+    return view && notWritable(name, table, view);
+  };
 }

@@ -40,8 +40,8 @@ export async function bindCreates(
 ): Promise<BoundCreates> {
   return deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName);
-    const opened = openWrite(deps, { rights, catalog, table, mode: "create", parameters });
-    const context = { ...opened, stamp, isImport };
+    const wanted = { rights, catalog, table, mode: "create" as const, parameters };
+    const context = openWrite(deps, { ...wanted, stamp, isImport });
     const bodies = checkBulk(body, (each) => alternativesFor(context, each), pathOf);
     return { ...context, given: isArray(body) ? body : [body], bodies };
   });

@@ -6,7 +6,7 @@ import type { Rights } from "../permission/rights.js";
 import type { Document } from "../query/lower/document.js";
 import { answerOf } from "./answer.js";
 import { authorizeForeign } from "./authorize-foreign.js";
-import { chooseUpdate, lettingWrite, notAllowed } from "./authorize-write.js";
+import { chooseUpdate, notAllowed } from "./authorize-write.js";
 import { alternativesFor, openWrite, PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
@@ -71,9 +71,8 @@ async function updateOne(
   const { body, parameters, stamp, needs, guard, expected, onWritten } = request;
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
     const found = findTable(now, request.table);
-    const opened = openWrite(deps, { rights, catalog: now, table: found, mode: "update", parameters });
-    const grants = needs === undefined ? opened.grants : lettingWrite(opened.grants, found, needs);
-    const context = { ...opened, grants, stamp };
+    const wanted = { rights, catalog: now, table: found, mode: "update" as const, parameters };
+    const context = openWrite(deps, { ...wanted, stamp, needs });
     return { ...context, id: parseId(found, request.id), alternatives: alternativesFor(context, body) };
   });
   await deps.ruleHooks.beforeUpdate(table, catalog, id, body);

@@ -1,7 +1,7 @@
 // The first line of a CSV file -> columns of the table, or what is wrong with it.
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Principal } from "../principal.js";
-import { unknownMembers } from "../records/bind-body.js";
+import { importProblems } from "../records/bind-body.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
 import { type ImportColumn, importColumn } from "./csv-columns.js";
@@ -26,10 +26,7 @@ export async function bindHeader(
   // A table that another instance has just changed may have what this one does not know yet.
   const catalog = await deps.catalogs.refresh();
   const table = findTable(catalog, tableName);
-  const grants = rights.write(catalog, table, "create");
-  const view = rights.view(catalog);
-  const problemOf = (name: string) => unknownMembers([name], table, grants, view).get(name);
-  return readHeader(headers, { table, catalog, problemOf });
+  return readHeader(headers, { table, catalog, problemOf: importProblems(rights, catalog, table) });
 }
 
 /**
