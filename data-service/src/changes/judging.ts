@@ -1,11 +1,10 @@
 // Judges changes for all streams of a process: one change wakes every stream at once, and what they ask the database must
 // leave it to the requests as well.
-import { unavailable } from "@portico/shared/app-error";
+import pLimit from "p-limit";
 import { getOrMake } from "../get-or-make.js";
 import type { Numbered } from "../mongo/journal-store.js";
 import { isRelational } from "../query/lower/condition.js";
 import { isKeyOnly } from "../query/lower/read.js";
-import { makeTurns } from "../turns.js";
 import type { Told, Wish } from "./judge.js";
 
 /** Judgements at once that look into other tables. */
@@ -20,11 +19,7 @@ interface UnderWay {
 
 export class Judging {
   readonly #underWay = new WeakMap<Wish, Map<string, UnderWay>>();
-  readonly #inTurn = makeTurns({
-    atOnce: AT_ONCE,
-    mostWaiting: Number.POSITIVE_INFINITY,
-    refusal: () => unavailable("Too many changes are being judged; try again shortly.", 2),
-  });
+  readonly #inTurn = pLimit(AT_ONCE);
 
   /**
    * Judges entries when there is a turn. Streams that wish for the same by the same rights share what is under way.

@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type Response, Router } from "express";
+import pLimit from "p-limit";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
@@ -19,7 +20,6 @@ import type { ChangeDeps } from "./change-deps.js";
 import { changeTable, deleteTable, undoChange } from "./change-table.js";
 import type { SchemaDeps } from "./create-table.js";
 import { makeTable } from "./make-table.js";
-import { oneAtATime } from "./one-at-a-time.js";
 import type { Started } from "./run-change.js";
 
 type Deps = SchemaDeps &
@@ -33,7 +33,7 @@ type Deps = SchemaDeps &
 export function schemaHandlers(deps: Deps): OwnHandlers {
   const name = `${deps.systemTablePrefix}table`;
   // Each change builds on the one before; many at once would only get in each other's way.
-  const queue = oneAtATime();
+  const queue = pLimit(1);
   return {
     collection: {
       [name]: {
