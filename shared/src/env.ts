@@ -12,12 +12,13 @@ export class ConfigError extends Error {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads variables one by one, collecting problems; `done` throws them all together. */
+/** An address, as its two parts. */
 export interface OriginAndPath {
   readonly origin: string;
   readonly path: string | undefined;
 }
 
+/** Reads variables one by one, collecting problems; `done` throws them all together. */
 export class EnvReader {
   readonly #env: Environment;
   readonly #problems: string[] = [];

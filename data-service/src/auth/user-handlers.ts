@@ -1,6 +1,6 @@
 // What differs for `svc_user` and `svc_role`: changes of passwords, roles and accounts go into the audit log.
 import type { Request } from "express";
-import type { Table } from "../catalog/catalog.js";
+import { fieldNamed, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
@@ -90,7 +90,7 @@ function eventsOf(
   by: Readonly<Record<string, string>>,
 ): AuditEvent[] {
   const written = (name: string): string | undefined => {
-    const field = table.columns.get(name)?.field ?? table.relations.get(name)?.link.field ?? name;
+    const field = fieldNamed(table, name) ?? name;
     return set.has(field) ? String(set.get(field)) : unset.includes(field) ? "null" : undefined;
   };
   const [role, isRootAdmin, isActive] = ["role", "isRootAdmin", "isActive"].map(written);

@@ -175,6 +175,18 @@ export function memberIn(table: Table, field: string): Column | Relation | undef
   return column ?? relationIn(table, field);
 }
 
+/** The field in which a member lies, of a relation that of its links; undefined when there is no such member. */
+export function fieldNamed({ columns, relations }: Table, name: string): string | undefined {
+  return columns.get(name)?.field ?? relations.get(name)?.link.field;
+}
+
+/** The same for a member that is known to be there. @throws Error */
+export function requireField(table: Table, name: string): string {
+  const field = fieldNamed(table, name);
+  if (field === undefined) throw new Error(`table "${table.name}" has no member "${name}"`);
+  return field;
+}
+
 /** The table at the other end of a relation; the catalog is closed, so it is always there. */
 export function targetOf(catalog: Catalog, relation: Relation): Table {
   const table = catalog.tables.get(relation.target);

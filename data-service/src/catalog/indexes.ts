@@ -1,5 +1,5 @@
 // Table -> the indexes it needs. Pure; mongo/provision makes them.
-import type { Column, Relation, Table } from "./catalog.js";
+import { type Column, type Relation, requireField, type Table } from "./catalog.js";
 import { gramField } from "./grams.js";
 
 export interface IndexSpec {
@@ -110,7 +110,7 @@ function grams(column: Column): IndexSpec {
 }
 
 function uniqueOn(table: Table, names: readonly string[]): IndexSpec {
-  const fields = names.map((name) => fieldOf(table, name));
+  const fields = names.map((name) => requireField(table, name));
   return { key: fields.map((field) => [field, 1]), unique: true, present: fields, ...amongLiving(table) };
 }
 
@@ -122,16 +122,10 @@ function amongLiving({ deletedAt }: Table): Pick<IndexSpec, "absent"> {
 function declared(table: Table, names: readonly string[]): IndexSpec {
   const key = names.map((name): [string, 1 | -1] => {
     const descending = name.startsWith("-");
-    return [fieldOf(table, descending ? name.slice(1) : name), descending ? -1 : 1];
+    return [requireField(table, descending ? name.slice(1) : name), descending ? -1 : 1];
   });
   const closed = key.some(([field]) => field === "_id");
   return { key: closed ? key : [...key, ["_id", 1]], unique: false };
-}
-
-function fieldOf(table: Table, name: string): string {
-  const field = table.columns.get(name)?.field ?? table.relations.get(name)?.link.field;
-  if (field === undefined) throw new Error(`index of "${table.name}" names the unknown member "${name}"`);
-  return field;
 }
 
 /** What MongoDB tells indexes apart by. Not their names: `a_1_b_1` is that of `a, b` and of a field called `a_1_b`. */

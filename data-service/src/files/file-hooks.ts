@@ -1,7 +1,7 @@
 // What writing a file's record or a folder means beyond its columns: names are made safe, folders never end up inside
 // themselves, and the bytes of a file are removed after its record.
 import { AppError } from "@portico/shared/app-error";
-import type { Table } from "../catalog/catalog.js";
+import { requireField, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { isObject, type Json, type JsonObject } from "../json.js";
 import { CONTENT_KEY, type ContentLedger } from "../mongo/content-ledger.js";
@@ -87,7 +87,7 @@ function withSlug(body: JsonObject): JsonObject {
 }
 
 function newParent(table: Table, { own }: WritePlan): Stored | undefined {
-  return own.set.get(table.relations.get("parent")?.link.field ?? "");
+  return own.set.get(requireField(table, "parent"));
 }
 
 /** Puts a turn into a folder: no earlier one moves it any more. @returns the folder's parent */
@@ -97,7 +97,7 @@ async function takeTurn(
   id: Stored,
   turn: string,
 ): Promise<unknown> {
-  const field = table.relations.get("parent")?.link.field ?? "";
+  const field = requireField(table, "parent");
   const found = await store.updateAndGet(
     table,
     { _id: id },

@@ -6,7 +6,7 @@ import type { LogInUser } from "../auth/log-in.js";
 import type { PasswordHasher } from "../auth/password-hasher.js";
 import { PASSWORD_MAX_CHARACTERS } from "../auth/password-problem.js";
 import type { Throttle } from "../auth/throttle.js";
-import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
+import { type Catalog, type Column, type Relation, requireField, type Table } from "../catalog/catalog.js";
 import { isObject, type Json, type JsonObject } from "../json.js";
 import type { SignedIn } from "../principal.js";
 import type { Document } from "../query/lower/document.js";
@@ -191,7 +191,7 @@ async function provePassword(
   // Before the change, so that this session lives on at every moment; on its own it changes nothing.
   await deps.sessions.addEpoch(sessionId, epoch.sessionEpoch);
   return {
-    condition: { [table.columns.get("password")?.field ?? ""]: { $eq: hash } },
+    condition: { [requireField(table, "password")]: { $eq: hash } },
     fields: epoch,
   };
 }

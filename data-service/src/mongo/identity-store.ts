@@ -1,6 +1,6 @@
 // Flows, bridge codes and provider accounts, and the users behind them. Collections of our own: no route reaches them.
 import type { Identity, Provider } from "@portico/shared/oauth";
-import { type Collection, type Db, type Filter, MongoServerError, ObjectId } from "mongodb";
+import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
 import type { IdentityUser, IdentityUsers, LinkedAccount, LinkedAccounts } from "../identity/accounts.js";
 import type { FlowDeps, StoredFlow } from "../identity/flows.js";
 import type { RedeemDeps } from "../identity/redeem.js";
@@ -223,7 +223,7 @@ function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
         });
         return true;
       } catch (error) {
-        if (!(error instanceof MongoServerError && isDuplicate(error))) throw error;
+        if (!isDuplicate(error)) throw error;
         // Of the id: somebody else has made the same user a moment ago. Of the e-mail: it is another's.
         return (await findOne({ _id })) !== undefined;
       }

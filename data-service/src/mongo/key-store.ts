@@ -1,6 +1,7 @@
 // Signing keys in `_signing_keys`, one document a key, named by its thumbprint.
-import { type Db, MongoServerError } from "mongodb";
+import type { Db } from "mongodb";
 import type { StoredKey, StoredKeysDeps } from "../auth/stored-keys.js";
+import { isDuplicate } from "./driver-errors.js";
 
 interface KeyDocument {
   _id: string;
@@ -8,8 +9,6 @@ interface KeyDocument {
   x: string;
   sealed?: string;
 }
-
-const DUPLICATE_KEY = 11_000;
 
 export function makeKeyStore(db: Db): StoredKeysDeps["store"] {
   const keys = db.collection<KeyDocument>("_signing_keys");
@@ -23,7 +22,7 @@ export function makeKeyStore(db: Db): StoredKeysDeps["store"] {
     async add({ kid, activeFrom, x, sealed }) {
       const document = { _id: kid, activeFrom, x, ...(sealed === undefined ? {} : { sealed }) };
       await keys.insertOne(document).catch((error: unknown) => {
-        if (!(error instanceof MongoServerError && error.code === DUPLICATE_KEY)) throw error;
+        if (!isDuplicate(error)) throw error;
       });
     },
     async forgetPrivate(kids) {

@@ -26,6 +26,7 @@ import { findForm } from "./find-form.js";
 import { GatheredInserts } from "./gathered-inserts.js";
 import { GatheredReads } from "./gathered-reads.js";
 import { GatheredUpdates } from "./gathered-updates.js";
+import { raiseSequence, takeNumbers } from "./sequences.js";
 import { TableCounts } from "./table-counts.js";
 
 /** A change of one document, by operator. */
@@ -362,48 +363,30 @@ export class RecordStore {
   /** The first of some numbers that are no record's id yet; never given twice. */
   async nextInSequence(table: Table, count: number): Promise<number> {
     for (;;) {
-      const first = await this.#advanceSequence(table, count);
+      const first = await this.#refusing(table, () => takeNumbers(this.#db, table.id, count));
       // Records may have been there before the table, and another program may still be making some.
       const range = first === 1 ? { $gte: 1 } : { $gte: first, $lt: first + count };
       const isTaken = { $match: { _id: range } };
       const taken = await this.read(table, [isTaken, { $limit: 1 }, { $project: { _id: 1 } }]);
       if (taken.length === 0) return first;
-      await this.#raiseSequence(table);
+      await this.#raiseAboveRecords(table);
     }
   }
 
   /** Goes on after the greatest number among the ids. */
-  async #raiseSequence(table: Table): Promise<void> {
+  async #raiseAboveRecords(table: Table): Promise<void> {
     const numbers: Stage[] = [
       { $match: { _id: { $type: "number" } } },
       { $sort: { _id: -1 } },
       { $limit: 1 },
     ];
     const [greatest] = await this.read(table, [...numbers, { $project: { _id: 1 } }]);
-    const last = Math.floor(Number(greatest?._id ?? 0));
-    const sequences = this.#db.collection<{ _id: string; last: number }>("_sequences");
-    await this.#refusing(table, () => sequences.updateOne({ _id: table.id }, { $max: { last } }));
-  }
-
-  async #advanceSequence(table: Table, count: number): Promise<number> {
-    const sequences = this.#db.collection<{ _id: string; last: number }>("_sequences");
-    const result = await this.#refusing(table, () =>
-      sequences.findOneAndUpdate(
-        { _id: table.id },
-        { $inc: { last: count } },
-        { upsert: true, returnDocument: "after" },
-      ),
-    );
-    if (result === null) throw new Error(`sequence of "${table.name}" gave nothing`);
-    return result.last - count + 1;
+    await this.raiseSequence(table, Math.floor(Number(greatest?._id ?? 0)));
   }
 
   /** The sequence of a table continues above this number. */
   async raiseSequence(table: Table, last: number): Promise<void> {
-    const sequences = this.#db.collection<{ _id: string; last: number }>("_sequences");
-    await this.#refusing(table, () =>
-      sequences.updateOne({ _id: table.id }, { $max: { last } }, { upsert: true }),
-    );
+    await this.#refusing(table, () => raiseSequence(this.#db, table.id, last));
   }
 
   #collection(table: Table) {

@@ -11,9 +11,11 @@ import { gramField } from "../catalog/grams.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { Restorer } from "../catalog/restore-value.js";
 import { stillHas } from "../query/as-read.js";
+import { isDuplicate } from "./driver-errors.js";
 import { type Building, ensureIndexes, makeCollection, ownIndexNames } from "./provision.js";
 import { listWithout } from "./record-store.js";
 import type { Room } from "./room.js";
+import { forgetSequence } from "./sequences.js";
 import { shardById } from "./sharding.js";
 import { empty, type FieldPair, filled, lostLinks } from "./table-questions.js";
 import { BATCH, walkRecords } from "./walk-records.js";
@@ -81,7 +83,6 @@ export interface TableWrites {
   forget(table: string): Promise<void>;
 }
 
-const DUPLICATE_KEY = 11_000;
 const INDEX_NOT_FOUND = 27;
 const NAMESPACE_NOT_FOUND = 26;
 
@@ -167,7 +168,7 @@ export function makeTableWrites(db: Db, room: Room | undefined): TableWrites {
         await ensureIndexes(db, table, indexes, building);
         return true;
       } catch (error) {
-        if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return false;
+        if (isDuplicate(error)) return false;
         throw error;
       }
     },
@@ -194,7 +195,7 @@ export function makeTableWrites(db: Db, room: Room | undefined): TableWrites {
         await db.collection(name).updateMany(having, change);
     },
     async forget(table) {
-      await db.collection<{ _id: string }>("_sequences").deleteOne({ _id: table });
+      await forgetSequence(db, table);
       await db.collection("_history").deleteMany({ table });
     },
   };

@@ -1,6 +1,7 @@
 // Counters of tries in `_throttle`, one document a key, each change one conditional write.
-import { type Collection, type Db, type Document, MongoServerError } from "mongodb";
+import type { Collection, Db, Document } from "mongodb";
 import type { Refused, ThrottleStore } from "../auth/throttle.js";
+import { isDuplicate } from "./driver-errors.js";
 
 interface CounterDocument {
   _id: string;
@@ -11,7 +12,6 @@ interface CounterDocument {
   notBefore?: Date;
 }
 
-const DUPLICATE_KEY = 11_000;
 /** Not the moment of the try itself: that is the future for a try admitted earlier, or by a slower clock. */
 const NO_WAIT = new Date(0);
 
@@ -27,7 +27,7 @@ export function makeThrottleStore(db: Db): ThrottleStore {
       counters.findOneAndUpdate({ _id: { $eq: key } }, stages, { upsert: true, returnDocument: "before" });
     // Two upserts of one key at once: the second is told of the duplicate, and then finds it.
     return run().catch((error: unknown) => {
-      if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return run();
+      if (isDuplicate(error)) return run();
       throw error;
     });
   };

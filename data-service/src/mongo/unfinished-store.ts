@@ -76,11 +76,12 @@ export class UnfinishedStore {
     await this.#deletes.createIndex({ group: 1 });
   }
 
+  /** Notes the first step of a request. */
   async begin({ id, ...rest }: Unfinished): Promise<void> {
     await this.#unfinished.insertOne({ _id: id, ...rest, steps: [...rest.steps] });
   }
 
-  /** @returns of how many of its notes; fewer than it has when somebody has taken this process for dead */
+  /** Notes a further step. @returns false when somebody has taken this process for dead */
   async add({ id, instance }: Pick<Unfinished, "id" | "instance">, step: UndoStep): Promise<boolean> {
     const { matchedCount } = await this.#unfinished.updateOne(
       { _id: id, instance },
@@ -92,7 +93,7 @@ export class UnfinishedStore {
   /**
    * The writes are whole, or taken back: on disk when this resolves. Where its answer is lost, it can be asked again,
    * for the note stays.
-   * @returns false as above
+   * @returns false when somebody has taken this process for dead
    */
   async end({ id, instance }: Pick<Unfinished, "id" | "instance">): Promise<boolean> {
     const { matchedCount } = await this.#durable.updateOne({ _id: id, instance }, { $set: { done: true } });
@@ -131,7 +132,10 @@ export class UnfinishedStore {
       await this.#deletes.insertMany(parts.map(({ id, ...rest }) => ({ _id: id, ...rest })));
   }
 
-  /** Says whether the delete is known to be allowed. @returns false when somebody has taken this process for dead */
+  /**
+   * Says whether the delete is known to be allowed.
+   * @returns in how many of its notes; fewer than it has when somebody has taken this process for dead
+   */
   async judgeDelete(
     { group, instance }: Pick<Delete, "group" | "instance">,
     judged: boolean,
@@ -145,15 +149,17 @@ export class UnfinishedStore {
     await this.#deletes.updateMany({ group }, { $set: { act } });
   }
 
+  /** All of it has gone. */
   async deleted(group: ObjectId, at: Date): Promise<void> {
     await this.#deletes.updateMany({ group }, { $set: { done: true, at } });
   }
 
+  /** Nothing of it goes, or nothing is left to be looked at. */
   async forgetDelete(group: ObjectId): Promise<void> {
     await this.#deletes.deleteMany({ group });
   }
 
-  /** Takes over what another process has left, or what is to be looked at again. @returns false as in `take` */
+  /** Takes over what another process has left, or what is to be looked at again. @returns whether nobody was faster */
   async takeDelete({ id, at, judged }: Delete, instance: string, now: Date): Promise<boolean> {
     const taken = { $set: { instance, at: now } };
     const { matchedCount } = await this.#deletes.updateOne({ _id: id, at, judged }, taken);

@@ -1,9 +1,10 @@
 // Users as auth/ needs them: reads and writes of `{SYSTEM_TABLE_PREFIX}user`.
-import { type Collection, type Db, MongoServerError, ObjectId } from "mongodb";
+import { type Collection, type Db, ObjectId } from "mongodb";
 import type { FirstAdminDeps } from "../auth/first-admin.js";
 import type { LogInDeps, LogInUser } from "../auth/log-in.js";
 import { FIRST_EPOCH } from "../auth/session.js";
 import type { SessionCacheDeps } from "../auth/session-cache.js";
+import { isDuplicate } from "./driver-errors.js";
 
 /** A user as stored. The catalog's `svc_user` describes the same collection, so null is never stored. */
 export interface UserDocument {
@@ -39,7 +40,6 @@ export type UserStore = LogInDeps["users"] & {
   FirstAdminDeps["users"];
 
 const FIRST_ADMIN = "first-admin";
-const DUPLICATE_KEY = 11_000;
 
 export function userCollection(db: Db, systemTablePrefix: string): Collection<UserDocument> {
   return db.collection<UserDocument>(`${systemTablePrefix}user`);
@@ -125,6 +125,6 @@ export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
 }
 
 function ignoreDuplicate(error: unknown): undefined {
-  if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return undefined;
+  if (isDuplicate(error)) return undefined;
   throw error;
 }

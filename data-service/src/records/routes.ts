@@ -175,7 +175,7 @@ function manyOf(request: Request, parameters: Parameters, dryRun: boolean): Many
 }
 
 function respondWithMany(response: Response, { matched, changed }: Many): void {
-  response.json({ ...success(200), meta: { matched, changed } });
+  response.json(success(200, undefined, { matched, changed }));
 }
 
 /** 201, with the address of the record when there is one of it. */

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import { normalizeEmail } from "../auth/email.js";
-import type { Column, Table } from "../catalog/catalog.js";
+import { type Column, requireField, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { isObject, type Json } from "../json.js";
 import { type Lock, TURN_FIELD } from "../mongo/lock.js";
@@ -78,15 +78,14 @@ export function makeUserHooks(deps: UserHooksDeps): UserHooks {
       return isPassword && typeof value === "string" ? hash(value) : value;
     },
     markUnproven(table, plan) {
-      const emailField = table.columns.get("email")?.field ?? "";
-      if (table.name !== users || !plan.own.set.has(emailField)) return plan;
+      if (table.name !== users || !plan.own.set.has(requireField(table, "email"))) return plan;
       const set = new Map<string, Stored>([...plan.own.set, ["emailUnproven", true]]);
       return { ...plan, own: { ...plan.own, set } };
     },
     async withoutKnown(table, id, plan) {
-      const emailField = table.columns.get("email")?.field ?? "";
       const { set } = plan.own;
       if (table.name !== users || !set.has("emailUnproven")) return plan;
+      const emailField = requireField(table, "email");
       if (set.get(emailField) !== (await emailOf(String(id)))) return plan;
       const others = [...set].filter(([field]) => field !== emailField && field !== "emailUnproven");
       return { ...plan, own: { ...plan.own, set: new Map(others) } };
@@ -105,9 +104,10 @@ export function makeUserHooks(deps: UserHooksDeps): UserHooks {
       });
     },
     alongside(table, { set, unset }) {
-      const passwordField = table.columns.get("password")?.field ?? "";
+      if (table.name !== users) return {};
+      const passwordField = requireField(table, "password");
       const ends = set.has(passwordField) || unset.includes(passwordField) || set.get("isActive") === false;
-      return table.name === users && ends ? newSessionEpoch() : {};
+      return ends ? newSessionEpoch() : {};
     },
     async afterChange(table, id) {
       if (table.name !== users) return;

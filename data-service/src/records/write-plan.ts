@@ -2,6 +2,7 @@
 import {
   type Catalog,
   type Column,
+  fieldNamed,
   incomingLinks,
   type Relation,
   type Table,
@@ -25,7 +26,7 @@ export type Stamp = Readonly<Record<string, Stored | null>>;
 /** The plan with the service's own values, which no body can set. */
 export function stamped(plan: WritePlan, table: Table, stamp: Stamp): WritePlan {
   const entries = Object.entries(stamp).map(([name, value]) => ({
-    field: table.columns.get(name)?.field ?? table.relations.get(name)?.link.field ?? name,
+    field: fieldNamed(table, name) ?? name,
     value,
   }));
   const set = new Map(plan.own.set);

@@ -1,5 +1,6 @@
 // POST /api/auth/{provider}/link: a signed-in user connects a provider; the answer says where to go.
 import { AppError } from "@portico/shared/app-error";
+import { success } from "@portico/shared/envelope";
 import type { Provider } from "@portico/shared/oauth";
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
@@ -32,7 +33,7 @@ async function link(deps: LinkDeps, provider: Provider, request: Request, respon
   if (session.kind === "cookie") requireSessionPage(request, session.origin);
   const accessToken = session.authorization.replace(/^Bearer +/i, "");
   const url = await begin(deps, provider, target, accessToken, request, response);
-  response.json({ statusCode: 200, message: "Success", url });
+  response.json({ ...success(200), url });
 }
 
 /** @throws AppError VALIDATION_ERROR with every violation */

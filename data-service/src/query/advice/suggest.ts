@@ -1,5 +1,5 @@
 // The shape of a query -> the index that would help it. Pure.
-import type { Catalog, Table } from "../../catalog/catalog.js";
+import { type Catalog, fieldNamed, type Table } from "../../catalog/catalog.js";
 import { type IndexSpec, indexesOf } from "../../catalog/indexes.js";
 import type { QueryShape } from "./shape.js";
 
@@ -111,7 +111,7 @@ function isIndexable(table: Table, name: string, others: readonly Key[]): boolea
 /** Does an index that is there begin with these keys? Among fields tested for equality the order is free. */
 function serves(spec: IndexSpec, keys: readonly Key[], table: Table): boolean {
   const count = keys.filter(({ role }) => role === "equality").length;
-  const wanted = keys.map(({ name }) => storedField(table, bare(name)));
+  const wanted = keys.map(({ name }) => fieldNamed(table, bare(name)));
   const present = spec.key.slice(0, keys.length).map(([field]) => field);
   if (present.length < keys.length) return false;
   const equal = new Set<string | undefined>(present.slice(0, count));
@@ -122,10 +122,6 @@ function serves(spec: IndexSpec, keys: readonly Key[], table: Table): boolean {
     role === "sort" ? [(spec.key[at]?.[1] ?? 1) * (name.startsWith("-") ? -1 : 1)] : [],
   );
   return new Set(turns).size <= 1;
-}
-
-function storedField(table: Table, name: string): string | undefined {
-  return table.columns.get(name)?.field ?? table.relations.get(name)?.link.field;
 }
 
 function noIndexSentence({ filter, sort }: QueryShape, table: Table): string {

@@ -1,0 +1,32 @@
+// The numbers that new records of tables with whole-number ids get: each is given once.
+import type { Collection, Db } from "mongodb";
+
+/** By the id of the table; a sequence that is not there yet begins at 1. */
+interface SequenceDocument {
+  _id: string;
+  /** The last number that was given. */
+  last: number;
+}
+
+function sequencesOf(db: Db): Collection<SequenceDocument> {
+  return db.collection<SequenceDocument>("_sequences");
+}
+
+/** Gives some numbers in a row. @returns the first of them */
+export async function takeNumbers(db: Db, table: string, count: number): Promise<number> {
+  const change = { $inc: { last: count } };
+  const options = { upsert: true, returnDocument: "after" } as const;
+  const taken = await sequencesOf(db).findOneAndUpdate({ _id: table }, change, options);
+  if (taken === null) throw new Error(`the sequence of table ${table} gave nothing`);
+  return taken.last - count + 1;
+}
+
+/** Goes on above this number, if it has not come so far. */
+export async function raiseSequence(db: Db, table: string, last: number): Promise<void> {
+  await sequencesOf(db).updateOne({ _id: table }, { $max: { last } }, { upsert: true });
+}
+
+/** For a table that is gone. */
+export async function forgetSequence(db: Db, table: string): Promise<void> {
+  await sequencesOf(db).deleteOne({ _id: table });
+}
