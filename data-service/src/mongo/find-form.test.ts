@@ -24,6 +24,11 @@ describe("a pipeline as a find", () => {
       ],
       { filter: { a: 1 }, sort: { b: -1, _id: 1 }, skip: 5, limit: 10, projection: { _id: 1, b: 1 } },
     ],
+    [
+      "one field without the id",
+      [{ $project: { _id: 0, b: 1 } }],
+      { filter: {}, projection: { _id: 0, b: 1 } },
+    ],
   ])("%s", (_what, pipeline, form) => {
     expect(findForm(pipeline)).toEqual(form);
   });
@@ -35,6 +40,7 @@ describe("a pipeline as a find", () => {
     ["a sort of what the limit left", [{ $limit: 10 }, { $sort: { a: 1 } }]],
     ["two limits", [{ $limit: 10 }, { $limit: 5 }]],
     ["a computed field", [{ $project: { a: { $add: ["$b", 1] } } }]],
+    ["everything but a field", [{ $project: { a: 0 } }]],
     ["a renamed field", [{ $project: { _id: 0, a: "$b" } }]],
     ["a group", [{ $match: { a: 1 } }, { $group: { _id: "$b" } }]],
   ])("%s stays a pipeline", (_what, pipeline) => {

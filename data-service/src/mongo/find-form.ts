@@ -39,9 +39,12 @@ function isOrder(value: Value | undefined): value is Record<string, 1 | -1> {
   return isDocument(value) && Object.values(value).every((direction) => direction === 1 || direction === -1);
 }
 
-/** Fields that are kept as they are; expressions are left to pipelines. */
+/** Fields that are kept as they are, with or without the id; expressions are left to pipelines. */
 function isSelection(value: Value | undefined): value is Document {
-  return isDocument(value) && Object.values(value).every((kept) => kept === 1);
+  return (
+    isDocument(value) &&
+    Object.entries(value).every(([field, kept]) => kept === 1 || (field === "_id" && kept === 0))
+  );
 }
 
 function isDocument(value: Value | undefined): value is Document {

@@ -127,13 +127,13 @@ async function runList(
   if (mostRecords(root) > STREAM_FROM) {
     const run = await streamedRanking(deps, query, ranking, effort);
     const unfolded = (documents: readonly StoredRecord[]) => unfold(root, documents, shape);
-    const done = (count: number): void => seen.done(pipelineOf(query, run), count);
+    const done = (count: number): void => seen.done(() => pipelineOf(query, run), count);
     return shaped(streamOf(deps, query, run), root, whole, unfolded, done);
   }
   const documents = await readPage(deps, query, ranking, effort);
   const short = namesParents(ranking) && documents.length < root.limit;
   const rows = await whole(short ? await readAfterAll(deps, plan, effort) : documents, effort);
-  seen.done(pipelineOf(query, ranking), documents.length);
+  seen.done(() => pipelineOf(query, ranking), documents.length);
   return unfold(root, rows, shape);
 }
 

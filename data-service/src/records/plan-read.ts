@@ -23,7 +23,7 @@ import {
 } from "../query/plan/candidates.js";
 import { KeyRoom } from "../query/plan/key-room.js";
 import { keyText } from "../query/plan/key-text.js";
-import { answered, askedTruth, distinctKeyQuestion, KEY, keyQuestion } from "../query/plan/resolve.js";
+import { answered, askedTruth, distinctKeyQuestion, keyField, keyQuestion } from "../query/plan/resolve.js";
 import type { Thresholds } from "../query/plan/thresholds.js";
 import { useCounters } from "../query/plan/use-counters.js";
 import {
@@ -123,7 +123,7 @@ async function planRanking(asking: Asking, query: AuthorizedQuery, thresholds: T
     const question = windowQuestion(through, children, rules, enough);
     const about = { read: windowRead(through, rules), needs: children };
     const first = await ask(through.step.target, question, about);
-    return first.flatMap((document) => keysOf({ [KEY]: document._id }));
+    return first.flatMap(({ _id }) => keysIn(_id));
   };
   // Mostly the extremes of different records lie side by side: then a glance names all that the page needs.
   const glance = enough === undefined ? size : enough * GLANCE;
@@ -257,11 +257,11 @@ async function resolveRelated(
   const stand = (keys: readonly Stored[]): AuthorizedPredicate =>
     room.takes(keys) ? answered(inner, wanted, keys) : inner;
   const documents = await ask(target, keyQuestion(inner, wanted, maxKeys), { read });
-  const keys = documents.flatMap(keysOf);
+  const keys = documents.flatMap((document) => keysIn(document[keyField(predicate)]));
   if (documents.length <= maxKeys) return stand(keys);
   if (!repeats(keys)) return inner;
   const distinct = await ask(target, distinctKeyQuestion(inner, wanted, maxKeys));
-  return distinct.length > maxKeys ? inner : stand(distinct.flatMap(keysOf));
+  return distinct.length > maxKeys ? inner : stand(distinct.flatMap(({ _id }) => keysIn(_id)));
 }
 
 /** Children that crowd at a few parents: then all of their parents may still be few. */
@@ -270,8 +270,7 @@ function repeats(keys: readonly Stored[]): boolean {
 }
 
 /** Another program may have written a list where one key should be. */
-function keysOf(document: StoredRecord): Stored[] {
-  const key = document[KEY];
+function keysIn(key: unknown): Stored[] {
   if (key === null || key === undefined) return [];
   return (Array.isArray(key) ? key : [key]).map(asStored);
 }

@@ -51,7 +51,8 @@ interface Entry {
 /** A list that was answered. */
 export interface AnsweredList {
   readonly plan: Plan;
-  readonly pipeline: Stage[];
+  /** Made again where it is explained, which is seldom. */
+  readonly pipeline: () => Stage[];
   readonly returned: number;
   /** How many related records are joined to its own, by the field their join puts them in. */
   readonly joined: ReadonlyMap<string, number>;
@@ -75,7 +76,7 @@ interface Sample {
 
 interface Job {
   readonly table: Table;
-  readonly pipeline: Stage[];
+  readonly pipeline: () => Stage[];
   readonly samples: readonly Sample[];
 }
 
@@ -123,7 +124,7 @@ export class SeenQueries {
       returned: needs ?? answers,
       examined: as === undefined ? examinedOf : (report: ExecutionReport) => examinedBy(report, as),
     };
-    this.#explain({ table, pipeline, samples: [sample] }, milliseconds);
+    this.#explain({ table, pipeline: () => pipeline, samples: [sample] }, milliseconds);
   }
 
   #seeChildren(root: AuthorizedNode, { joined, returned }: AnsweredList): Sample[] {
@@ -165,7 +166,7 @@ export class SeenQueries {
   async #run({ table, pipeline, samples }: Job): Promise<void> {
     try {
       // QUERY_TIMEOUT_MS is its limit too, so that whatever can be answered can be explained.
-      const report = await this.#deps.store.explain(table, pipeline);
+      const report = await this.#deps.store.explain(table, pipeline());
       for (const { entry, returned, examined } of samples) {
         entry.facts = { examined: examined(report), returned };
       }
@@ -211,7 +212,7 @@ class OpenList {
   }
 
   /** The list is answered. @param returned how many records the pipeline gave */
-  done(pipeline: Stage[], returned: number): void {
+  done(pipeline: () => Stage[], returned: number): void {
     this.#note({ plan: this.#plan, pipeline, returned, joined: this.#joined, related: this.#related });
   }
 }

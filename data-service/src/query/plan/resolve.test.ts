@@ -6,6 +6,7 @@ import type { Table } from "../../catalog/catalog.js";
 import { checkDefinition } from "../../catalog/check-definition.js";
 import type { TableDefinition } from "../../catalog/definition.js";
 import type { JsonObject } from "../../json.js";
+import { findForm } from "../../mongo/find-form.js";
 import { ALWAYS, type AuthorizedRelated } from "../ast.js";
 import { matchStages } from "../lower/condition.js";
 import { Names } from "../lower/document.js";
@@ -51,7 +52,7 @@ describe("the question for a relation's keys", () => {
     expect(keyQuestion(related("posts", "author"), true, 2)).toEqual([
       { $match: { name: { $eq: "Ann" } } },
       { $limit: 3 },
-      { $project: { _id: 0, key: "$_id" } },
+      { $project: { _id: 1 } },
     ]);
   });
 
@@ -63,7 +64,7 @@ describe("the question for a relation's keys", () => {
 
   test("asks the children of a to-many relation for the ids of their parents", () => {
     expect(keyQuestion(related("authors", "posts"), false, 2).at(-1)).toEqual({
-      $project: { _id: 0, key: "$authorId" },
+      $project: { _id: 0, authorId: 1 },
     });
   });
 
@@ -71,8 +72,16 @@ describe("the question for a relation's keys", () => {
     expect(keyQuestion(related("authors", "read"), true, 2)).toEqual([
       { $unwind: "$readersIds" },
       { $limit: 3 },
-      { $project: { _id: 0, key: "$readersIds" } },
+      { $project: { _id: 0, readersIds: 1 } },
     ]);
+  });
+
+  test("is one for a find, unless lists of links have to be taken apart", () => {
+    const isFind = (owner: string, name: string): boolean =>
+      findForm(keyQuestion(related(owner, name), true, 2)) !== undefined;
+    expect(isFind("posts", "author")).toBe(true);
+    expect(isFind("authors", "posts")).toBe(true);
+    expect(isFind("authors", "read")).toBe(false);
   });
 
   test("asks for ids where the list lies in the record itself", () => {

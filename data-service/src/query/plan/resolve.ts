@@ -5,11 +5,8 @@
 import type { Stored } from "../../catalog/column-types.js";
 import type { AuthorizedPredicate, AuthorizedRelated, Keyed } from "../ast.js";
 import { matchStages } from "../lower/condition.js";
-import { Names, type Stage } from "../lower/document.js";
+import { type Document, Names, type Stage } from "../lower/document.js";
 import { withCandidates } from "./candidates.js";
-
-/** The field of a question's documents that holds a key. */
-export const KEY = "key";
 
 /**
  * Which truth of `where` has to be asked for: a to-many relation is two-valued, so "none matches" is the rest; of a
@@ -20,24 +17,22 @@ export function askedTruth(predicate: AuthorizedRelated, wanted: boolean): boole
 }
 
 /**
- * The pipeline on the target's collection whose documents hold the keys under `key`.
+ * The pipeline on the target's collection whose documents hold the keys in `keyField`. It names that field as it is: a
+ * `find` can do that, and out of an index alone.
  * @param maxKeys one more is asked for, to tell "all" from "too many": keys, of which one record may have any number
  */
 export function keyQuestion(predicate: AuthorizedRelated, wanted: boolean, maxKeys: number): Stage[] {
-  return [
-    ...eachKey(predicate, wanted),
-    { $limit: maxKeys + 1 },
-    { $project: { _id: 0, [KEY]: `$${keyField(predicate)}` } },
-  ];
+  const field = keyField(predicate);
+  const only: Document = field === "_id" ? { _id: 1 } : { _id: 0, [field]: 1 };
+  return [...eachKey(predicate, wanted), { $limit: maxKeys + 1 }, { $project: only }];
 }
 
-/** The same question without repetitions: it reads everything that matches before it answers. */
+/** The same question without repetitions, with the keys in `_id`: it reads everything that matches before it answers. */
 export function distinctKeyQuestion(predicate: AuthorizedRelated, wanted: boolean, maxKeys: number): Stage[] {
   return [
     ...eachKey(predicate, wanted),
     { $group: { _id: `$${keyField(predicate)}` } },
     { $limit: maxKeys + 1 },
-    { $project: { _id: 0, [KEY]: "$_id" } },
   ];
 }
 
@@ -54,7 +49,8 @@ function matching(predicate: AuthorizedRelated, wanted: boolean): Stage[] {
   return matchStages([visible, withCandidates(inner)], new Names());
 }
 
-function keyField({ relation }: AuthorizedRelated): string {
+/** Where the target's documents hold the keys. */
+export function keyField({ relation }: Pick<AuthorizedRelated, "relation">): string {
   return relation.link.on === "self" ? "_id" : relation.link.field;
 }
 
