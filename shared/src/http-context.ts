@@ -103,8 +103,5 @@ function asAppError(thrown: unknown): AppError {
   const status = thrown instanceof Error && "status" in thrown ? thrown.status : undefined;
   const code = typeof status === "number" ? EXPRESS_CODES[status] : undefined;
   if (code === undefined) return new AppError("INTERNAL_ERROR", { cause: thrown });
-  if (thrown instanceof Error && "type" in thrown && thrown.type === "entity.parse.failed") {
-    return new AppError("BAD_REQUEST", { message: "The body is not valid JSON.", cause: thrown });
-  }
   return new AppError(code, { cause: thrown });
 }

@@ -125,20 +125,34 @@ describe("POST /api/login", () => {
     expect(rig.upstream.arrived).toEqual([]);
   });
 
-  it.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])(
-    "refuses JSON sent as %s with 415",
-    async (type) => {
-      const response = await logIn({ "Content-Type": type });
-      expect(response.status).toBe(415);
-      expect((await readError(response)).error.code).toBe("UNSUPPORTED_MEDIA_TYPE");
-      expect(rig.upstream.arrived).toEqual([]);
-    },
-  );
+  it.each([
+    [
+      '{"email":"a@example.com","password":"x","password":"y"}',
+      "password: is given twice in one object; only one would count",
+    ],
+    [`{"email":${"[".repeat(101)}${"]".repeat(101)}}`, "body: nests deeper than 100 levels"],
+  ])("refuses %.60s", async (body, message) => {
+    const refused = await logIn({}, body);
+    expect([refused.status, (await readError(refused)).message]).toEqual([400, message]);
+    expect(rig.upstream.arrived).toEqual([]);
+  });
+
+  it.each([
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/json; charset=latin1",
+  ])("refuses JSON sent as %s with 415", async (type) => {
+    const response = await logIn({ "Content-Type": type });
+    expect(response.status).toBe(415);
+    expect((await readError(response)).error.code).toBe("UNSUPPORTED_MEDIA_TYPE");
+    expect(rig.upstream.arrived).toEqual([]);
+  });
 
   it("refuses malformed JSON with 400 and a body over 16 KB with 413", async () => {
     const malformed = await logIn({}, '{"email":');
     expect(malformed.status).toBe(400);
-    expect((await readError(malformed)).message).toBe("The body is not valid JSON.");
+    expect((await readError(malformed)).message).toBe("The body is not valid JSON in UTF-8.");
     const large = await logIn({}, { ...CREDENTIALS, password: "x".repeat(17_000) });
     expect(large.status).toBe(413);
     expect(rig.upstream.arrived).toEqual([]);

@@ -1,8 +1,8 @@
 // Making, listing and revoking one's own API tokens (contract, section 3.2).
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
+import type { JsonObject } from "@portico/shared/json";
 import { parseDay, parseInstant } from "../catalog/iso-date.js";
-import type { JsonObject } from "../json.js";
 import { type ApiToken, hashOfApiToken, makeApiTokenText } from "./api-token.js";
 import type { ApiTokenCache } from "./api-token-cache.js";
 import type { Audit } from "./audit.js";

@@ -1,6 +1,7 @@
 // Any BSON value -> JSON for people: the plain spelling, not one that could be read back.
+
+import type { Json } from "@portico/shared/json";
 import type { Binary } from "bson";
-import type { Json } from "../json.js";
 import { plainDecimal } from "./decimal.js";
 
 /** What a value of BSON says it is. `instanceof` would not know the driver's, which has its own copy of the library. */

@@ -1,5 +1,5 @@
 // The catalog: every table of this moment, frozen. All names a request can use are looked up here.
-import type { Json } from "../json.js";
+import type { Json } from "@portico/shared/json";
 import type { ColumnType, Stored } from "./column-types.js";
 
 export const ID_TYPES = ["objectId", "uuid", "int", "string", "mixed"] as const;

@@ -1,5 +1,5 @@
 // Two definitions of one table -> the steps from the first to the second, what each may cost, and what it must write.
-import type { Json } from "../json.js";
+import type { Json } from "@portico/shared/json";
 import { same } from "./canonical.js";
 import { type Transition, withFreshFields } from "./changed-fields.js";
 import type { TableDefinition } from "./definition.js";

@@ -1,6 +1,7 @@
 // A client's column -> a complete one; problems go to the reader.
+
+import { isArray, isObject, type Json, kindOf } from "@portico/shared/json";
 import { RE2JS } from "re2js";
-import { isArray, isObject, type Json, kindOf } from "../json.js";
 import { buildRules } from "./build-catalog.js";
 import { checkMemberName, memberId, memberKeys } from "./check-member.js";
 import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "./column-types.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { JsonObject } from "../json.js";
+import type { JsonObject } from "@portico/shared/json";
 import { catalog } from "../query/library-fixture.js";
 import { checkDefinition } from "./check-definition.js";
 import { bareColumn, bareRelation, bareTable } from "./definition-fixture.js";

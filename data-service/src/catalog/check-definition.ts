@@ -1,5 +1,5 @@
 // A client's table definition -> a complete one, or every problem it has (422).
-import type { JsonObject } from "../json.js";
+import type { JsonObject } from "@portico/shared/json";
 import { ID_TYPES, type IdType } from "./catalog.js";
 import { checkColumn } from "./check-column.js";
 import { checkKeys } from "./check-keys.js";

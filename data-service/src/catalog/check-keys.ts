@@ -1,5 +1,5 @@
 // What is unique or indexed together: lists of names of the table's own members.
-import { isArray, type Json } from "../json.js";
+import { isArray, type Json } from "@portico/shared/json";
 import type { Members } from "./check-member.js";
 import type { ColumnDefinition } from "./definition.js";
 import type { DefinitionReader } from "./definition-reader.js";

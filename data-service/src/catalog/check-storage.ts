@@ -1,5 +1,5 @@
 // Where a table's data lies: what a schema file says of it, and the fields that its members get.
-import { isArray, isObject } from "../json.js";
+import { isArray, isObject } from "@portico/shared/json";
 import type { Members } from "./check-member.js";
 import type { RelationDefinition, TableDefinition } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";

@@ -1,6 +1,7 @@
 // The column types, one row each: what JSON they take, what is stored, and what may be done with them.
+
+import { isArray, type Json, type JsonObject, nestsDeeperThan } from "@portico/shared/json";
 import { type Binary, Decimal128, Double, Long, ObjectId, UUID } from "bson";
-import { isArray, type Json, type JsonObject, nestsDeeperThan } from "../json.js";
 import { bsonTypeOf, isBinary, isStoredNumber, plainJson, uuidText } from "./bson-json.js";
 import { compareDecimals, isExactDecimal, plainDecimal } from "./decimal.js";
 import { parseDay, parseInstant } from "./iso-date.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
+import type { Json } from "@portico/shared/json";
 import fc from "fast-check";
-import type { Json } from "../json.js";
 import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "./column-types.js";
 import { convertValue } from "./convert.js";
 

@@ -1,5 +1,5 @@
 // A value of one column type -> the value another type has for it, when a column's type is changed.
-import { isArray, type Json } from "../json.js";
+import { isArray, type Json } from "@portico/shared/json";
 import type { Column } from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType, type Stored } from "./column-types.js";
 import { compareDecimals, plainDecimal } from "./decimal.js";

@@ -1,5 +1,5 @@
 // Reads what a client says of a table, and keeps every problem of it under its path.
-import { isArray, isObject, type Json, type JsonObject, kindOf } from "../json.js";
+import { isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
 import { suggestion } from "./names.js";
 
 /** Reads one object of a definition, collecting problems under its path. */

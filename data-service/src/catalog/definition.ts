@@ -1,5 +1,5 @@
 // A table as its owner wrote it and as `svc_table` keeps it.
-import type { Json } from "../json.js";
+import type { Json } from "@portico/shared/json";
 import type { IdType, OnDelete, Rules } from "./catalog.js";
 import type { ColumnType } from "./column-types.js";
 

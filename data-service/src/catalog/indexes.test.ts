@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { JsonObject } from "../json.js";
+import type { JsonObject } from "@portico/shared/json";
 import { catalogOf } from "../query/library-fixture.js";
 import { indexesOf } from "./indexes.js";
 

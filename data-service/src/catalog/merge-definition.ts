@@ -1,5 +1,5 @@
 // What a client wants changed + the definition as it is -> the whole definition the client wants, as JSON.
-import { isArray, isObject, type Json, type JsonObject } from "../json.js";
+import { isArray, isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
 import { renamedKeys } from "./renamed-keys.js";
 

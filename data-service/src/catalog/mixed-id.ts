@@ -7,8 +7,9 @@
 //   anything else                          a text
 //   "5", "\"quoted\""                      a text that would be one of the others, as JSON
 //   {"$date":"…"}, {"year":2024}           everything else, as Extended JSON
+
+import { type Json, nestsDeeperThan } from "@portico/shared/json";
 import { EJSON, Long, ObjectId, UUID } from "bson";
-import { type Json, nestsDeeperThan } from "../json.js";
 import { bsonTypeOf, uuidText } from "./bson-json.js";
 import type { Stored } from "./column-types.js";
 

@@ -1,6 +1,7 @@
 // What a former field is to hold again when the change that moved its values is undone. Pure.
+
+import type { Json } from "@portico/shared/json";
 import { EJSON } from "bson";
-import type { Json } from "../json.js";
 import { same } from "./canonical.js";
 import type { Column } from "./catalog.js";
 import { COLUMN_TYPES, type Stored } from "./column-types.js";

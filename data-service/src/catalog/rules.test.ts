@@ -1,6 +1,6 @@
 // Rules of columns are checked in bounded time.
 import { describe, expect, it } from "@jest/globals";
-import type { Json } from "../json.js";
+import type { Json } from "@portico/shared/json";
 import { buildRules } from "./build-catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "./column-types.js";
 import type { RulesDefinition } from "./definition.js";

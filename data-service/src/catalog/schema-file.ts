@@ -1,5 +1,5 @@
 // Tables as code: the JSON of a schema file, {"tables":[…]}, read, matched with the tables that are there, and written.
-import { isArray, isObject, type Json, type JsonObject, kindOf } from "../json.js";
+import { isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
 import { TABLE_KEYS } from "./check-definition.js";
 import { linkField } from "./check-storage.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";

@@ -1,7 +1,7 @@
 // Server-sent events over one answer (WHATWG HTML, section 9.2), no faster than the client reads.
 import { once } from "node:events";
+import type { Json } from "@portico/shared/json";
 import type { Response } from "express";
-import type { Json } from "../json.js";
 import type { EndReason } from "./streams.js";
 
 /** How soon a browser comes back after the connection is cut. */

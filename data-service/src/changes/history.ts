@@ -1,9 +1,9 @@
 // GET /{table}/{id}/history: who changed what in one record and when, as far as the caller may read it now.
 import { AppError } from "@portico/shared/app-error";
+import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { HistoryEntry } from "../journal/history-entry.js";
-import { isObject, type Json, type JsonObject } from "../json.js";
 import type { JournalStore } from "../mongo/journal-store.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Principal } from "../principal.js";

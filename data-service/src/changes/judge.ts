@@ -1,8 +1,9 @@
 // Entries of the journal -> what one caller is told about them, by the current rules and the caller's filter.
+
+import type { Json, JsonObject } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Entry } from "../journal/entry.js";
-import type { Json, JsonObject } from "../json.js";
 import type { Numbered, Position } from "../mongo/journal-store.js";
 import { idText } from "../mongo/record-store.js";
 import type { ReadView } from "../permission/read-view.js";

@@ -1,11 +1,11 @@
 // Fills an empty database with the demo content; an interrupted filling is completed at the next start.
 import { createHash } from "node:crypto";
+import type { Json } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import type { Db } from "mongodb";
 import { type Catalog, ownCounters, type Table } from "../catalog/catalog.js";
 import { emptyGrams } from "../catalog/grams.js";
 import { getOrMake } from "../get-or-make.js";
-import type { Json } from "../json.js";
 import type { CountStore } from "../mongo/count-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";

@@ -1,9 +1,9 @@
 // What writing a file's record or a folder means beyond its columns: names are made safe, folders never end up inside
 // themselves, and the bytes of a file are removed after its record.
 import { AppError } from "@portico/shared/app-error";
+import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { requireField, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import { isObject, type Json, type JsonObject } from "../json.js";
 import { CONTENT_KEY, type ContentLedger } from "../mongo/content-ledger.js";
 import { type Lock, TURN_FIELD } from "../mongo/lock.js";
 import { idText, type RecordStore } from "../mongo/record-store.js";

@@ -1,6 +1,6 @@
 // The tree of folders is built whatever their parents are: missing, circular or very many.
 import { describe, expect, it } from "@jest/globals";
-import type { JsonObject } from "../json.js";
+import type { JsonObject } from "@portico/shared/json";
 import { flatFolders, folderTree } from "./folder-tree.js";
 
 const folder = (id: string, parent: string | null, order = 0): JsonObject => ({

@@ -1,8 +1,8 @@
 // A multipart request -> its one file, stored as it came, and its text parts. Nothing is kept in memory or on disk.
 import { AppError } from "@portico/shared/app-error";
+import type { JsonObject } from "@portico/shared/json";
 import type { Request, Response } from "express";
 import multer, { MulterError, type StorageEngine } from "multer";
-import type { JsonObject } from "../json.js";
 import type { Contents } from "./contents.js";
 import { safeFileName } from "./file-name.js";
 import { HEAD_BYTES, sniff } from "./sniff.js";

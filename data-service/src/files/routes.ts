@@ -1,10 +1,10 @@
 // The routes of files beside those of every table: uploads, assets, the tree of folders, and emptying one.
 import { AppError } from "@portico/shared/app-error";
+import { isObject, type JsonObject } from "@portico/shared/json";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
-import { isObject, type JsonObject } from "../json.js";
 import { readCall, readParameters } from "../query/parameters.js";
 import type { Follow } from "../records/delete-effects.js";
 import { withoutMaxLimit } from "../records/deps.js";

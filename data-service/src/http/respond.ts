@@ -1,8 +1,8 @@
 // Writes answers: one record, or a list that may be far larger than memory.
 import { once } from "node:events";
 import { success } from "@portico/shared/envelope";
+import type { Json, JsonObject } from "@portico/shared/json";
 import type { Response } from "express";
-import type { Json, JsonObject } from "../json.js";
 
 /** Text is sent in pieces of about this many characters. */
 const PIECE = 64 * 1024;

@@ -1,11 +1,11 @@
 // The signed-in user's sessions: which there are, and ending one (contract, section 3.2).
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
+import type { JsonObject } from "@portico/shared/json";
 import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
 import { isAlive, type Session } from "../auth/session.js";
 import type { SessionCache } from "../auth/session-cache.js";
-import type { JsonObject } from "../json.js";
 import type { SignedIn } from "../principal.js";
 
 export interface MySessionsDeps {

@@ -1,5 +1,6 @@
 // PATCH /me: the user's own columns, and the password for whoever knows the present one (contract, section 3.2).
 import { AppError } from "@portico/shared/app-error";
+import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
 import type { LogInUser } from "../auth/log-in.js";
@@ -7,7 +8,6 @@ import type { PasswordHasher } from "../auth/password-hasher.js";
 import { PASSWORD_MAX_CHARACTERS } from "../auth/password-problem.js";
 import type { Throttle } from "../auth/throttle.js";
 import { type Catalog, type Column, type Relation, requireField, type Table } from "../catalog/catalog.js";
-import { isObject, type Json, type JsonObject } from "../json.js";
 import type { SignedIn } from "../principal.js";
 import type { Document } from "../query/lower/document.js";
 import { actingFor } from "../records/acting-for.js";

@@ -1,6 +1,6 @@
 // Columns as JSON Schema, and their examples, which must fit.
 import { describe, expect, it } from "@jest/globals";
-import type { JsonObject } from "../json.js";
+import type { JsonObject } from "@portico/shared/json";
 import { catalogOf } from "../query/library-fixture.js";
 import { exampleOf, inputSchema, valueSchema } from "./column-schema.js";
 

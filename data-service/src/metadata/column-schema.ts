@@ -1,8 +1,9 @@
 // A column as JSON Schema, and a value that fits it. Pure.
+
+import type { Json } from "@portico/shared/json";
 import type { Part } from "@portico/shared/operation";
 import type { Column } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
-import type { Json } from "../json.js";
 import { rulesJson } from "./metadata.js";
 
 /** A column's values as answers show them. A required one is never null, but in records older than the requirement. */

@@ -1,8 +1,8 @@
 // A visible table as GET /metadata answers it. Pure.
 
+import type { JsonObject } from "@portico/shared/json";
 import type { Column, Rules } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
-import type { JsonObject } from "../json.js";
 import type { Shown, VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
 import { operatorsOf } from "../query/operators.js";
 

@@ -1,7 +1,8 @@
 // The records of one table as JSON Schema: as they are answered, created and changed. Pure.
+
+import type { Json } from "@portico/shared/json";
 import type { Part } from "@portico/shared/operation";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
-import type { Json } from "../json.js";
 import type { VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
 import type { Brought, BroughtBy } from "./brought.js";
 import { exampleOf, inputSchema, valueSchema } from "./column-schema.js";

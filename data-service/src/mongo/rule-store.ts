@@ -2,9 +2,9 @@
 // are given with the names that they speak of, so that none is applied to a name that it was not written for.
 import { unavailable } from "@portico/shared/app-error";
 import { type Clock, steadyTime } from "@portico/shared/clock";
+import { isObject, type Json } from "@portico/shared/json";
 import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
 import type { Catalog, LatestChange } from "../catalog/catalog.js";
-import { isObject, type Json } from "../json.js";
 import type { Followed, RuleText, StoredRule } from "../permission/follow-names.js";
 import { ACTIONS, type Action, type Rule, type RuleSet } from "../permission/rule.js";
 import type { Document } from "../query/lower/document.js";

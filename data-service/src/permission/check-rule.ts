@@ -1,9 +1,9 @@
 // Does a permission rule fit the table it is about? Pure.
 import { AppError } from "@portico/shared/app-error";
+import { isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
 import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
-import { isObject, type Json, type JsonObject, kindOf } from "../json.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import { compileRule, presetColumn, type RuleContext } from "./compile-rules.js";
 import type { StoredRule } from "./follow-names.js";

@@ -1,7 +1,7 @@
 // Rules -> policies: what one caller may do with one table. Pure. Rules that no longer fit the table grant nothing.
 import { AppError } from "@portico/shared/app-error";
+import type { Json, JsonObject } from "@portico/shared/json";
 import { type Catalog, type Column, type Table, targetOf } from "../catalog/catalog.js";
-import type { Json, JsonObject } from "../json.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
 import { authorizePredicate } from "../query/authorize-read.js";
 import { bindFilter } from "../query/bind-filter.js";

@@ -1,8 +1,8 @@
 // Principal -> Rights: fetches the rules, and the caller's record if a rule uses it.
 
 import type { Clock } from "@portico/shared/clock";
+import type { JsonObject } from "@portico/shared/json";
 import { getOrMake } from "../get-or-make.js";
-import type { JsonObject } from "../json.js";
 import { ANONYMOUS, type Principal } from "../principal.js";
 import { type ProtectedTables, Rights, type Views } from "./rights.js";
 import type { Rule, RuleSet } from "./rule.js";

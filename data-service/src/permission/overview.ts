@@ -1,6 +1,7 @@
 // What a caller may do, in words for clients: which tables, which rows, which members. Pure.
+
+import type { Json, JsonObject } from "@portico/shared/json";
 import type { Catalog } from "../catalog/catalog.js";
-import type { Json, JsonObject } from "../json.js";
 import type { Rights } from "./rights.js";
 import {
   type VisibleColumn,

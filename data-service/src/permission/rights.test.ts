@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
+import type { JsonObject } from "@portico/shared/json";
 import type { SystemTableDefinition } from "../catalog/build-catalog.js";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { type Catalog, type Table, targetOf } from "../catalog/catalog.js";
 import { systemTables } from "../catalog/system-tables.js";
-import type { JsonObject } from "../json.js";
 import { ANONYMOUS, type Principal } from "../principal.js";
 import { ALWAYS, NEVER, UNKNOWN } from "../query/ast.js";
 import { catalog, readerView, rootView, table } from "../query/library-fixture.js";

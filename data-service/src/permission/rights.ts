@@ -1,10 +1,10 @@
 // Who may do what: a caller and the rules that concern them -> policies for every action. Pure.
 
 import { AppError, unavailable } from "@portico/shared/app-error";
+import type { JsonObject } from "@portico/shared/json";
 import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
-import type { JsonObject } from "../json.js";
 import { type Principal, type SignedIn, signInNeeded } from "../principal.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
 import { inState, type State } from "../query/living.js";

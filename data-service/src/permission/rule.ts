@@ -1,5 +1,5 @@
 // A permission rule as its owner wrote it and as `svc_permission` keeps it.
-import type { Json, JsonObject } from "../json.js";
+import type { Json, JsonObject } from "@portico/shared/json";
 
 export const ACTIONS = ["read", "create", "update", "delete"] as const;
 export type Action = (typeof ACTIONS)[number];

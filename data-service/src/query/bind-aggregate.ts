@@ -1,7 +1,8 @@
 // `aggregate` JSON -> what to compute over the filtered rows (contract 4.4).
+
+import { isObject, type Json, kindOf } from "@portico/shared/json";
 import type { Column, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
-import { isObject, type Json, kindOf } from "../json.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { AggregateKey, AggregateOp } from "./ast.js";
 import { notComparable, type Path, refuse } from "./refuse.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
+import type { Json } from "@portico/shared/json";
 import fc from "fast-check";
-import type { Json } from "../json.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Predicate } from "./ast.js";
 import { authorizeRead } from "./authorize-read.js";

@@ -1,7 +1,8 @@
 // Filter JSON -> predicate: resolves every name through the caller's view, checks every operand.
+
+import { isArray, isObject, type Json, kindOf } from "@portico/shared/json";
 import type { Column, Relation, Table } from "../catalog/catalog.js";
 import { suggestion } from "../catalog/names.js";
-import { isArray, isObject, type Json, kindOf } from "../json.js";
 import type { ReadView } from "../permission/read-view.js";
 import { isVariable, type Variables, variablesIn } from "../permission/variables.js";
 import { ALWAYS, type Predicate, UNKNOWN } from "./ast.js";

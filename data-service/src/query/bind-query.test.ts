@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Json } from "../json.js";
+import type { Json } from "@portico/shared/json";
 import type { Predicate, Query, ReadNode, SortKey } from "./ast.js";
 import { bindQuery, bindRecordShape } from "./bind-query.js";
 import { readerView, refusalOf, rootView, table } from "./library-fixture.js";

@@ -1,7 +1,8 @@
 // Parameters -> Query: every name resolved through the caller's view, every rule of contract 4 checked.
+
+import { isObject, type Json, kindOf } from "@portico/shared/json";
 import type { Column, Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
-import { isObject, type Json, kindOf } from "../json.js";
 import type { Purpose, ReadView } from "../permission/read-view.js";
 import {
   ALWAYS,

@@ -1,11 +1,11 @@
 // A small catalog for the tests of the core: every kind of relation, and one column of each rare kind.
 import { AppError } from "@portico/shared/app-error";
+import type { Json, JsonObject } from "@portico/shared/json";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import { checkDefinition } from "../catalog/check-definition.js";
 import { COLUMN_TYPE_NAMES } from "../catalog/column-types.js";
 import type { TableDefinition } from "../catalog/definition.js";
-import type { Json, JsonObject } from "../json.js";
 import { ReadView } from "../permission/read-view.js";
 import { ALWAYS } from "./ast.js";
 

@@ -15,6 +15,4 @@ export const LIMITS = {
   sortKeys: 8,
   /** Of one page of a history: all at once would be one answer in memory. */
   historyEntries: 100,
-  /** JSON levels of any parameter; checked before anything recursive runs. */
-  jsonDepth: 100,
 } as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
+import type { Json } from "@portico/shared/json";
 import type { Column } from "../catalog/catalog.js";
 import { COLUMN_TYPE_NAMES, type DeclaredType } from "../catalog/column-types.js";
-import type { Json } from "../json.js";
 import { column, refusalOf } from "./library-fixture.js";
 import { bindOperator, OPERATORS, operandFromText, operatorsOf } from "./operators.js";
 

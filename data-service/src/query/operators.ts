@@ -1,9 +1,9 @@
 // The public operators, one row each: which columns take them, which operand, and what they mean.
 
+import { isArray, type Json, kindOf } from "@portico/shared/json";
 import type { Column } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type ColumnType, type OperatorFamily, type Stored } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
-import { isArray, type Json, kindOf } from "../json.js";
 import { ALWAYS, NEVER, type Predicate, type Test, type Tested } from "./ast.js";
 import { LIMITS } from "./limits.js";
 import { type Path, refuse } from "./refuse.js";

@@ -1,4 +1,6 @@
 // Address text -> the query's parameters, each at most once, decoded strictly, JSON parsed and measured.
+
+import { isObject, type Json } from "@portico/shared/json";
 import {
   type OwnName,
   ownParameters,
@@ -7,8 +9,7 @@ import {
   SWITCHES,
   type SwitchName,
 } from "@portico/shared/own-parameters";
-import { isObject, type Json, nestsDeeperThan } from "../json.js";
-import { repeatedName } from "../repeated-name.js";
+import { placeIn, readJson } from "@portico/shared/read-json";
 import { LIMITS } from "./limits.js";
 import { type Path, refuse } from "./refuse.js";
 import { parseBrackets } from "./syntax/bracket.js";
@@ -113,32 +114,17 @@ function assemble(
 }
 
 function parseJson(name: ParameterName, text: string): Json {
-  const json = tryParse(name, text);
-  if (nestsDeeperThan(json, LIMITS.jsonDepth))
-    throw refuse(name, `nests deeper than ${LIMITS.jsonDepth} levels`);
-  return json;
-}
-
-function tryParse(name: ParameterName, text: string): Json {
-  const json = parsed(name, text);
-  const repeated = repeatedName(text, json);
-  if (repeated !== undefined)
-    throw refuse(
-      `${name}${repeated.startsWith("[") ? "" : "."}${repeated}`,
-      "is given twice; only one would count",
-    );
-  return json;
-}
-
-function parsed(name: ParameterName, text: string): Json {
-  try {
-    const json: Json = JSON.parse(text);
-    return json;
-  } catch {
-    throw refuse(
-      name,
-      'is not valid JSON; strings and names need double quotes, as in {"name":{"_eq":"Ann"}}',
-    );
+  const read = readJson(text);
+  switch (read.kind) {
+    case "json":
+      return read.json;
+    case "malformed":
+      throw refuse(
+        name,
+        'is not valid JSON; strings and names need double quotes, as in {"name":{"_eq":"Ann"}}',
+      );
+    case "refused":
+      throw refuse(placeIn(name, read.problem), read.problem.what);
   }
 }
 
@@ -148,8 +134,6 @@ function parsed(name: ParameterName, text: string): Json {
  */
 export function parametersOfBody(body: Json): Parameters {
   if (!isObject(body)) throw refuse("body", "must be a JSON object with the parameters of the query");
-  if (nestsDeeperThan(body, LIMITS.jsonDepth))
-    throw refuse("body", `nests deeper than ${LIMITS.jsonDepth} levels`);
   for (const [key, value] of Object.entries(body)) {
     if (parameterName(key) === undefined)
       throw refuse(key.slice(0, 64), `is no parameter; use ${PARAMETERS.join(", ")}`);

@@ -1,11 +1,11 @@
 // Documents -> the JSON of the answer. The one serializer: what the query did not select can't leave here.
 
 import { AppError } from "@portico/shared/app-error";
+import type { Json } from "@portico/shared/json";
 import type { Binary } from "bson";
 import type { Column, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, isBinary } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
-import type { Json } from "../json.js";
 import type { AuthorizedNode, Mask } from "./ast.js";
 import { childField, isKeyOnly, maskField } from "./lower/read.js";
 

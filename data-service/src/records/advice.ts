@@ -1,6 +1,7 @@
 // GET /svc_table/{id}/advice: queries that read far more than they answer, and the index that would help each.
+
+import type { JsonObject } from "@portico/shared/json";
 import type { Catalog } from "../catalog/catalog.js";
-import type { JsonObject } from "../json.js";
 import { type Principal, requireRoot } from "../principal.js";
 import { type Advice, type Suggestion, suggest } from "../query/advice/suggest.js";
 import type { RecordDeps } from "./deps.js";

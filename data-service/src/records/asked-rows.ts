@@ -1,8 +1,8 @@
 // Which records a read is about: the living, unless `deleted` asks for those that were deleted as well. They are shown to
 // whoever may read them and may delete them, which is who may bring them back.
 import { AppError } from "@portico/shared/app-error";
+import type { Json } from "@portico/shared/json";
 import type { Catalog, Table } from "../catalog/catalog.js";
-import type { Json } from "../json.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Rights } from "../permission/rights.js";
 import type { AuthorizedPredicate } from "../query/ast.js";

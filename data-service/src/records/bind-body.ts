@@ -1,7 +1,7 @@
 // A body -> the ways in which the rules allow it to be written, or everything that is wrong with it.
 import { AppError } from "@portico/shared/app-error";
+import { isArray, isObject, type Json } from "@portico/shared/json";
 import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
-import { isArray, isObject, type Json } from "../json.js";
 import type { WriteGrant } from "../permission/compile-rules.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Rights } from "../permission/rights.js";

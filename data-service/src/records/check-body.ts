@@ -1,10 +1,10 @@
 // Body JSON -> what to write, or every violation it has. Pure: no record is looked up here.
 import { AppError } from "@portico/shared/app-error";
+import { isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
 import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { idProblem, suggestion } from "../catalog/names.js";
 import { ruleProblem } from "../catalog/rules.js";
-import { isArray, isObject, type Json, type JsonObject, kindOf } from "../json.js";
 import { ALWAYS, type AuthorizedPredicate } from "../query/ast.js";
 import { inState } from "../query/living.js";
 
@@ -226,11 +226,13 @@ function checkLinks(relation: Relation, target: Table, json: Json, taking: Takin
 }
 
 function linkId(target: Table, json: Json, path: string, taking: Taking): Stored | undefined {
-  const { report, isImport } = taking;
+  return isObject(json) && Object.keys(json).length === 1 && json.id !== undefined
+    ? plainId(target, json.id, `${path}.id`, taking)
+    : plainId(target, json, path, taking);
+}
+
+function plainId(target: Table, json: Json, path: string, { report, isImport }: Taking): Stored | undefined {
   const row = COLUMN_TYPES[target.idColumn.type];
-  if (isObject(json) && Object.keys(json).length === 1 && json.id !== undefined) {
-    return linkId(target, json.id, `${path}.id`, taking);
-  }
   if (isObject(json)) {
     const problem = `must be the id of a "${target.name}" record or {"id":…} and nothing more`;
     const remedy = `; an import takes links only, import records of "${target.name}" by themselves`;

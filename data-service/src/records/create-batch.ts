@@ -1,7 +1,8 @@
 // The records of one batch of an import: written, or only tried.
+
+import type { Json } from "@portico/shared/json";
 import type { Column, Relation, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import type { Json } from "../json.js";
 import { allOrNone } from "./all-or-none.js";
 import { PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";

@@ -1,6 +1,6 @@
 // POST of records: check everything, write all or none, answer with the records as they are now.
 
-import type { Json } from "../json.js";
+import type { Json } from "@portico/shared/json";
 import { idText } from "../mongo/record-store.js";
 import type { Rights } from "../permission/rights.js";
 import { allOrNone } from "./all-or-none.js";

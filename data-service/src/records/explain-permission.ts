@@ -1,7 +1,7 @@
 // POST /svc_permission/explain, for root admins: why somebody may, or may not, do something.
 import { AppError } from "@portico/shared/app-error";
+import { isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
 import { type Catalog, type Table, targetOf } from "../catalog/catalog.js";
-import { isObject, type Json, type JsonObject, kindOf } from "../json.js";
 import type { Rights } from "../permission/rights.js";
 import { ACTIONS, type Action, type Rule } from "../permission/rule.js";
 import type { Principal } from "../principal.js";
@@ -85,8 +85,10 @@ function readQuestion(body: Json): Question {
     problems.push("user: give either a user or a role, by id; role null stands for everyone");
   if (body.user !== undefined && typeof body.user !== "string")
     problems.push("user: must be the id of a user");
-  if (body.role !== undefined && body.role !== null && !/^[0-9a-f]{24}$/.test(String(body.role)))
+  if (body.role !== undefined && body.role !== null && !isObjectId(body.role))
     problems.push("role: must be the id of a role, or null for everyone");
+  if (body.id !== undefined && typeof body.id !== "string" && typeof body.id !== "number")
+    problems.push("id: must be the id of a record");
   if (problems.length > 0 || action === undefined)
     throw new AppError("VALIDATION_ERROR", { message: problems });
   const role = typeof body.role === "string" ? body.role : null;
@@ -96,6 +98,10 @@ function readQuestion(body: Json): Question {
     action,
     id: body.id === undefined ? undefined : String(body.id),
   };
+}
+
+function isObjectId(json: Json): boolean {
+  return typeof json === "string" && /^[0-9a-f]{24}$/.test(json);
 }
 
 async function rightsOf(deps: ExplainPermissionDeps, { who }: Question): Promise<Rights> {

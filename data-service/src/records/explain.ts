@@ -1,6 +1,7 @@
 // GET /{table}?explain=true, for root admins: the plan of a query and what running it read.
+
+import type { Json } from "@portico/shared/json";
 import { EJSON } from "bson";
-import type { Json } from "../json.js";
 import { type ExecutionReport, NOTHING_READ } from "../mongo/execution-report.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { AuthorizedQuery, MetaKey } from "../query/ast.js";

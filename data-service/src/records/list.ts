@@ -1,7 +1,7 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 
+import type { Json, JsonObject } from "@portico/shared/json";
 import { getOrMake } from "../get-or-make.js";
-import type { Json, JsonObject } from "../json.js";
 import { type Principal, requireRoot } from "../principal.js";
 import { asStored } from "../query/as-read.js";
 import type { AuthorizedNode, AuthorizedQuery } from "../query/ast.js";

@@ -4,7 +4,7 @@
 // first refusal ends it, and says how many were changed by then. Sent again it continues: what was changed already is
 // changed to the same, or is gone.
 import { AppError } from "@portico/shared/app-error";
-import { isObject, type Json } from "../json.js";
+import { isObject, type Json } from "@portico/shared/json";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import { refuse } from "../query/refuse.js";

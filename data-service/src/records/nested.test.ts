@@ -1,9 +1,9 @@
 // Records inside a body are found, and replaced by the ids they were created with.
 import { describe, expect, test } from "@jest/globals";
+import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { checkDefinition } from "../catalog/check-definition.js";
 import type { TableDefinition } from "../catalog/definition.js";
-import { isObject, type Json, type JsonObject } from "../json.js";
 import { nestedIn, withIds } from "./nested.js";
 
 function defined(json: JsonObject, before: readonly TableDefinition[]): TableDefinition {

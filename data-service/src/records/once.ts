@@ -4,9 +4,9 @@
 // the first request has left (see unfinished) and starts afresh.
 import { AppError, isClientError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
+import { type Json, nestsDeeperThan } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import type { Stored } from "../catalog/column-types.js";
-import { type Json, nestsDeeperThan } from "../json.js";
 import type { KeyedDigest } from "../keyed-digest.js";
 import type { OnceOwner } from "../mongo/unfinished-store.js";
 import type { Principal } from "../principal.js";

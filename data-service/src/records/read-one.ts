@@ -1,9 +1,9 @@
 // One record in the shape that `fields` and `deep` ask for: GET /{table}/{id}, and the answer of every write.
 
+import type { Json } from "@portico/shared/json";
 import { deserialize, serialize } from "bson";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import type { Json } from "../json.js";
 import { idsFilter } from "../mongo/gathered-reads.js";
 import { idText, VERSION_FIELD } from "../mongo/record-store.js";
 import { type ReadPolicies, ReadView } from "../permission/read-view.js";

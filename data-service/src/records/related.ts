@@ -1,9 +1,10 @@
 // Puts the related records that an answer shows into the documents of a page: a query for each relation, not a join for
 // each record (see query/plan/together).
+
+import type { Json } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { mixedIdText } from "../catalog/mixed-id.js";
 import { getOrMake } from "../get-or-make.js";
-import type { Json } from "../json.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import { childRead, type TableRead } from "../query/advice/shape.js";
 import { asStored } from "../query/as-read.js";

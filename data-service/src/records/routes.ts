@@ -1,13 +1,13 @@
 // The routes of every table: /{table} and /{table}/{id}.
 import { AppError } from "@portico/shared/app-error";
 import { success } from "@portico/shared/envelope";
+import type { Json } from "@portico/shared/json";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { isSafe } from "@portico/shared/safe-methods";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
 import { respond, respondWithFile, respondWithList } from "../http/respond.js";
-import type { Json } from "../json.js";
 import {
   PARAMETERS,
   type Parameters,

@@ -1,8 +1,8 @@
 // What writing a permission rule means: it must fit the table it is about, and it holds at once.
 import { AppError } from "@portico/shared/app-error";
+import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import { isObject, type Json, type JsonObject } from "../json.js";
 import { ruleProblems } from "../permission/check-rule.js";
 import type { ProtectedTables } from "../permission/rights.js";
 

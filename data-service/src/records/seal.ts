@@ -1,8 +1,8 @@
 // Encrypted columns: AES-256-GCM around the value's JSON, bound to its table and column.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import type { Json } from "@portico/shared/json";
 import { Binary } from "bson";
 import type { Column } from "../catalog/catalog.js";
-import type { Json } from "../json.js";
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;

@@ -1,8 +1,8 @@
 // How records that bodies bring along are checked and made: by the rules for their tables, as every new record.
 import { AppError } from "@portico/shared/app-error";
+import { isArray, type Json } from "@portico/shared/json";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
-import { isArray, type Json } from "../json.js";
 import type { Rights } from "../permission/rights.js";
 import { alternativesFor, isWritable, MAX_BULK, openWrite, PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";

@@ -1,7 +1,7 @@
 // Makes the records of an answer out of documents that share their related records, a few at a time: what comes out may be
 // far more than what was read, and others want to be answered meanwhile.
 import { setImmediate as othersTurn } from "node:timers/promises";
-import type { Json } from "../json.js";
+import type { Json } from "@portico/shared/json";
 import { recordTooLarge } from "../mongo/driver-errors.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import { isTogether, readsTogether } from "../query/lower/read.js";

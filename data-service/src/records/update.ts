@@ -1,7 +1,8 @@
 // PATCH of records: check everything, write, answer with the record as it is now.
+
+import { isObject, type Json } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
-import { isObject, type Json } from "../json.js";
 import type { Rights } from "../permission/rights.js";
 import type { Document } from "../query/lower/document.js";
 import { answerOf } from "./answer.js";

@@ -2,10 +2,10 @@
 // and a new password or a deactivation ends the user's sessions.
 import { randomBytes } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
+import { isObject, type Json } from "@portico/shared/json";
 import { normalizeEmail } from "../auth/email.js";
 import { type Column, requireField, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import { isObject, type Json } from "../json.js";
 import { type Lock, TURN_FIELD } from "../mongo/lock.js";
 import type { Document } from "../query/lower/document.js";
 import type { WritePlan } from "./write-plan.js";

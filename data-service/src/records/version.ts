@@ -5,8 +5,8 @@
 // name of the author): If-None-Match compares both.
 import { createHash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
+import type { Json } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
-import type { Json } from "../json.js";
 import { VERSION_FIELD } from "../mongo/record-store.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Document } from "../query/lower/document.js";

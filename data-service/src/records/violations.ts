@@ -1,6 +1,6 @@
 // What is wrong with a body, collected so that one answer tells all of it.
 import { AppError } from "@portico/shared/app-error";
-import { isArray, type Json } from "../json.js";
+import { isArray, type Json } from "@portico/shared/json";
 
 /** Where in a request a body stands, by its position: what violations in it begin with. */
 export type PathOf = (at: number) => string;

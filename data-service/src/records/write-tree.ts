@@ -2,8 +2,8 @@
 // first those whose ids stand in a record, then the record, then those that link to it; what many records bring along is
 // made together. A refusal takes all back.
 import { AppError } from "@portico/shared/app-error";
+import type { Json, JsonObject } from "@portico/shared/json";
 import { type Catalog, owningRelation, type Relation, type Table } from "../catalog/catalog.js";
-import type { Json, JsonObject } from "../json.js";
 import { type Nested, nestedIn, withIds } from "./nested.js";
 import type { UndoLog } from "./undo.js";
 import { type PathOf, Violations } from "./violations.js";

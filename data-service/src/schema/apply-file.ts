@@ -1,5 +1,6 @@
 // Makes the tables what a schema file says: compares everything first, and changes nothing when something would be lost.
 import { AppError } from "@portico/shared/app-error";
+import { isObject, type Json } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { ID_TYPES } from "../catalog/catalog.js";
@@ -7,7 +8,6 @@ import type { Step } from "../catalog/changes.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { looksRenamed } from "../catalog/risks.js";
 import { changeBody, type FileTable, matchTable } from "../catalog/schema-file.js";
-import { isObject, type Json } from "../json.js";
 import type { Rule } from "../permission/rule.js";
 import { until } from "../until.js";
 import { requireAllowed } from "./ask-data.js";

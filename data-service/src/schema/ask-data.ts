@@ -1,5 +1,6 @@
 // Asks a table's records what a planned change would cost them, and writes what it needs written.
 import { AppError } from "@portico/shared/app-error";
+import type { Json } from "@portico/shared/json";
 import type { Column, Table } from "../catalog/catalog.js";
 import type { Step } from "../catalog/changes.js";
 import { COLUMN_TYPES, isBinary, type Stored } from "../catalog/column-types.js";
@@ -9,7 +10,6 @@ import { SINGLETON_FIELD } from "../catalog/indexes.js";
 import { linkRestorer, type Restorer, restorer } from "../catalog/restore-value.js";
 import type { Question, Risk } from "../catalog/risks.js";
 import { ruleProblem } from "../catalog/rules.js";
-import type { Json } from "../json.js";
 import { idText } from "../mongo/record-store.js";
 import type { TableData } from "../mongo/table-data.js";
 import type { Found } from "../mongo/table-questions.js";

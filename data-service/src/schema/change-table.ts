@@ -1,8 +1,8 @@
 // PATCH and DELETE of a table, undo, and the removal of what is no longer kept.
 import { AppError } from "@portico/shared/app-error";
+import type { Json } from "@portico/shared/json";
 import type { TableDefinition } from "../catalog/definition.js";
 import { gramField, gramFieldsOf } from "../catalog/grams.js";
-import type { Json } from "../json.js";
 import type { Change } from "../mongo/change-store.js";
 import { type Expected, movedOn } from "../records/version.js";
 import type { ChangeDeps } from "./change-deps.js";

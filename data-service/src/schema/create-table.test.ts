@@ -1,8 +1,8 @@
 // A table whose making fails once its collection and its indexes are there.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
+import type { JsonObject } from "@portico/shared/json";
 import type { Db } from "mongodb";
-import type { JsonObject } from "../json.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { createTable } from "./create-table.js";
 import { makeInstance } from "./instance-fixture.js";

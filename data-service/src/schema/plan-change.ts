@@ -1,6 +1,7 @@
 // What a client wants of a table + all definitions as they are -> the change to make, or the refusal. Asks no records.
 import { createHash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
+import { isObject, type Json, kindOf } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import { canonical } from "../catalog/canonical.js";
@@ -13,7 +14,6 @@ import type { DefinitionContext } from "../catalog/definition-context.js";
 import type { Fill } from "../catalog/fills.js";
 import { type IndexSpec, indexesOf, keyIdentity, MAX_INDEXES } from "../catalog/indexes.js";
 import { mergeDefinition } from "../catalog/merge-definition.js";
-import { isObject, type Json, kindOf } from "../json.js";
 import type { Change } from "../mongo/change-store.js";
 import { newlyDerived } from "./newly-derived.js";
 

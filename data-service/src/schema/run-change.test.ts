@@ -1,9 +1,9 @@
 // A change whose maker is stopped for so long that others take it for dead. Presence and the beats are left out.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { unavailable } from "@portico/shared/app-error";
+import type { Json } from "@portico/shared/json";
 import { type Db, ObjectId } from "mongodb";
 import { bareColumn, bareTable } from "../catalog/definition-fixture.js";
-import type { Json } from "../json.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { changeTable, undoChange } from "./change-table.js";

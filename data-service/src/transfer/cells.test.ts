@@ -1,5 +1,6 @@
 // CSV cells keep their text, and never begin a formula.
 import { describe, expect, it } from "@jest/globals";
+import type { Json } from "@portico/shared/json";
 import fc from "fast-check";
 import type { Column } from "../catalog/catalog.js";
 import type { ColumnType } from "../catalog/column-types.js";
@@ -48,22 +49,29 @@ describe("cells", () => {
     const property = fc.property(pieces, (parts) => {
       const text = parts.join("");
       for (const type of ["text", "mixed"] as const)
-        expect(columnValue(column(type), cellOf(type, text))).toBe(text);
+        expect(columnValue(column(type), cellOf(type, text))).toEqual({ kind: "json", json: text });
     });
     fc.assert(property);
   });
 
-  it.each<[ColumnType, string, unknown]>([
+  it.each<[ColumnType, string, Json]>([
     ["int", " 5 ", 5],
     ["int", "1.5", "1.5"],
     ["float", "1e+21", 1e21],
     ["boolean", "TRUE", true],
     ["boolean", "yes", "yes"],
     ["json", "null", null],
-    ["json", "{", undefined],
     ["enumList", '["a"]', ["a"]],
     ["string", " 5 ", " 5 "],
   ])("of a column of the type %s: %j is %j", (type, cell, expected) => {
-    expect(columnValue(column(type), cell)).toEqual(expected);
+    expect(columnValue(column(type), cell)).toEqual({ kind: "json", json: expected });
+  });
+
+  it("of a column of JSON is no value when it is no JSON, or has a name twice", () => {
+    expect(columnValue(column("json"), "{").kind).toBe("malformed");
+    expect(columnValue(column("json"), '{"a":1,"a":2}')).toMatchObject({
+      kind: "refused",
+      problem: { place: "a" },
+    });
   });
 });

@@ -1,7 +1,9 @@
 // One value of a record <-> one cell of a CSV file. Pure, and the two directions undo each other.
+
+import type { Json } from "@portico/shared/json";
+import { type JsonRead, readJson } from "@portico/shared/read-json";
 import type { Column, Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
-import type { Json } from "../json.js";
 
 /** A cell: null is an empty one without quotes, "" an empty one with them. */
 export type Cell = string | null;
@@ -35,34 +37,28 @@ export function cellOf(type: ColumnType, value: Json): Cell {
 /**
  * The JSON that a cell of a column stands for. What does not fit the type stays text, for the check of bodies to refuse
  * in its own words.
- * @returns undefined for text that should be JSON and is not
  */
-export function columnValue({ type }: Column, cell: Cell): Json | undefined {
-  if (cell === null) return null;
-  if (WRITTEN_AS_JSON.includes(type)) return parseJson(cell);
+export function columnValue({ type }: Column, cell: Cell): JsonRead {
+  if (cell === null) return value(null);
+  if (WRITTEN_AS_JSON.includes(type)) return readJson(cell);
   const given = withoutGuard(cell);
   // An id of several kinds may be a text with space around it.
-  if (FREE_TEXT.includes(type) || type === "mixed") return given;
+  if (FREE_TEXT.includes(type) || type === "mixed") return value(given);
   const text = type === "boolean" ? given.trim().toLowerCase() : given.trim();
-  return COLUMN_TYPES[type].fromText(text) ?? given;
+  return value(COLUMN_TYPES[type].fromText(text) ?? given);
 }
 
 /** The same for a relation: the id of a to-one relation, a list in JSON for a to-many one. */
-export function relationValue({ many }: Relation, target: Table, cell: Cell): Json | undefined {
-  if (cell === null) return many ? [] : null;
-  return many ? parseJson(cell) : columnValue(target.idColumn, cell);
+export function relationValue({ many }: Relation, target: Table, cell: Cell): JsonRead {
+  if (cell === null) return value(many ? [] : null);
+  return many ? readJson(cell) : columnValue(target.idColumn, cell);
+}
+
+function value(json: Json): JsonRead {
+  return { kind: "json", json };
 }
 
 /** Takes off what `cellOf` has put on, which is also how a spreadsheet reads it. */
 function withoutGuard(cell: string): string {
   return cell.startsWith(GUARD) && FORMULA.test(cell) ? cell.slice(GUARD.length) : cell;
-}
-
-function parseJson(text: string): Json | undefined {
-  try {
-    const json: Json = JSON.parse(text);
-    return json;
-  } catch {
-    return undefined;
-  }
 }

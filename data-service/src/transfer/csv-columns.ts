@@ -1,8 +1,10 @@
 // The columns of a CSV file: which a query asks for, and which an imported file brings. Pure.
+
+import { isObject, type Json } from "@portico/shared/json";
+import type { JsonRead } from "@portico/shared/read-json";
 import type { Column, Relation, Table } from "../catalog/catalog.js";
 import { type Catalog, targetOf } from "../catalog/catalog.js";
 import type { ColumnType } from "../catalog/column-types.js";
-import { isObject, type Json } from "../json.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import type { Cell } from "./cells.js";
 import { cellOf, columnValue, relationValue } from "./cells.js";
@@ -39,9 +41,8 @@ export interface ImportColumn {
   readonly name: string;
   /** What an empty cell means: a required column without a value is left to its default. */
   readonly isRequired: boolean;
-  /** @returns undefined for text that should be JSON and is not */
-  readonly value: (cell: Cell) => Json | undefined;
-  /** What such text should be. */
+  readonly value: (cell: Cell) => JsonRead;
+  /** What text should be that has to be JSON and is not. */
   readonly json: string;
 }
 

@@ -1,7 +1,7 @@
 // Which rows of a batch would be refused, and why: everything that a POST does, without its writes.
 import { AppError } from "@portico/shared/app-error";
+import { isObject, type Json } from "@portico/shared/json";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
-import { isObject, type Json } from "../json.js";
 import type { Principal } from "../principal.js";
 import { checkBatch, type JudgedCreates, tryBatch } from "../records/create-batch.js";
 import type { RecordDeps } from "../records/deps.js";

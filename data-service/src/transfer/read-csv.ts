@@ -1,6 +1,8 @@
 // CSV (RFC 4180) -> rows. The first line names the columns; line breaks may be any of the three, also inside quotes.
+
+import type { Json } from "@portico/shared/json";
+import { type JsonRead, placeIn } from "@portico/shared/read-json";
 import { CsvError, type Parser, parse } from "csv-parse";
-import type { Json } from "../json.js";
 import type { Cell } from "./cells.js";
 import type { ImportColumn } from "./csv-columns.js";
 import { type Row, unreadable } from "./rows.js";
@@ -46,21 +48,26 @@ function rowOf({ number: line, cells }: Line, columns: readonly ImportColumn[]):
     const problem = `has ${cells.length} cells, and the first line names ${columns.length} columns`;
     return { ...row, body: undefined, problems: [problem] };
   }
-  const unread: ImportColumn[] = [];
+  const unread: { readonly name: string; readonly problem: string }[] = [];
   const members = columns.flatMap((column, at): [string, Json][] => {
     const cell = cells[at] ?? null;
     if (cell === null && column.isRequired) return [];
-    const json = column.value(cell);
-    if (json !== undefined) return [[column.name, json]];
-    unread.push(column);
+    const read = column.value(cell);
+    if (read.kind === "json") return [[column.name, read.json]];
+    unread.push({ name: column.name, problem: cellProblem(column, read) });
     return [];
   });
   return {
     ...row,
     body: Object.fromEntries(members),
-    problems: unread.map(({ name, json }) => `${name}: must be ${json}`),
+    problems: unread.map(({ problem }) => problem),
     unread: unread.map(({ name }) => name),
   };
+}
+
+function cellProblem({ name, json }: ImportColumn, read: Exclude<JsonRead, { kind: "json" }>): string {
+  if (read.kind === "malformed") return `${name}: must be ${json}`;
+  return `${placeIn(name, read.problem)}: ${read.problem.what}`;
 }
 
 /**

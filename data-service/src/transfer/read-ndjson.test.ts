@@ -21,5 +21,5 @@ it("refuses a line with a name that comes twice in one object, and no other line
   }
   const problems = [];
   for await (const row of ndjsonRows(source(), MAX_BYTES)) problems.push(row.problems);
-  expect(problems).toEqual([[], ["extra.x: is given twice in one object"], []]);
+  expect(problems).toEqual([[], ["extra.x: is given twice in one object; only one would count"], []]);
 });

@@ -1,6 +1,5 @@
 // NDJSON -> rows: a JSON object a line; lines with nothing in them are passed over.
-import type { Json } from "../json.js";
-import { repeatedName } from "../repeated-name.js";
+import { readJson } from "@portico/shared/read-json";
 import { type Row, unreadable } from "./rows.js";
 import { textPieces, tooLong, UnreadableFile } from "./text-pieces.js";
 
@@ -32,12 +31,19 @@ function* rowOf(line: number, text: string, maxRowBytes: number): Generator<Row>
   if (text.trim() === "") return;
   const row = { line, size: text.length };
   if (Buffer.byteLength(text) > maxRowBytes) throw tooLong(maxRowBytes);
-  try {
-    const body: Json = JSON.parse(text);
-    const repeated = repeatedName(text, body);
-    const problems = repeated === undefined ? [] : [`${repeated}: is given twice in one object`];
-    yield { ...row, body, problems };
-  } catch {
-    yield { ...row, body: undefined, problems: ["is not valid JSON; a record is one object on one line"] };
+  const read = readJson(text);
+  switch (read.kind) {
+    case "json":
+      return yield { ...row, body: read.json, problems: [] };
+    case "malformed":
+      return yield {
+        ...row,
+        body: undefined,
+        problems: ["is not valid JSON; a record is one object on one line"],
+      };
+    case "refused": {
+      const { place, what } = read.problem;
+      return yield { ...row, body: read.json, problems: [place === "" ? what : `${place}: ${what}`] };
+    }
   }
 }

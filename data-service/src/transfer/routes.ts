@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { contextOf } from "@portico/shared/http-context";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { withoutBodyDeadline } from "@portico/shared/server";
+import { utf8Type } from "@portico/shared/utf8-type";
 import { type Request, type Response, Router } from "express";
 import { callerOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
@@ -16,11 +17,10 @@ import { type ImportRequest, importRecords } from "./import-records.js";
 /** A client that sends nothing for this long, while it is waited for, has gone. */
 const SILENCE_MS = 60_000;
 
-const FORMATS: readonly { readonly format: ImportRequest["format"]; readonly type: RegExp }[] = [
-  { format: "csv", type: /^text\/csv\s*(;|$)/i },
-  { format: "ndjson", type: /^application\/x-ndjson\s*(;|$)/i },
-];
-const OTHER_CHARSET = /;\s*charset\s*=\s*"?(?!utf-?8"?\s*(;|$))/i;
+const FORMATS: ReadonlyMap<string, ImportRequest["format"]> = new Map([
+  ["text/csv", "csv"],
+  ["application/x-ndjson", "ndjson"],
+]);
 
 export interface ImportLimits {
   /** IMPORT_MAX_BYTES */
@@ -68,10 +68,9 @@ async function answerImport(
 
 /** @throws AppError 415 */
 function formatOf(request: Request): ImportRequest["format"] {
-  const type = request.headers["content-type"] ?? "";
-  const found = FORMATS.find((each) => each.type.test(type));
+  const format = FORMATS.get(utf8Type(request.headers["content-type"]) ?? "");
   const encoding = request.headers["content-encoding"] ?? "identity";
-  if (found !== undefined && !OTHER_CHARSET.test(type) && encoding === "identity") return found.format;
+  if (format !== undefined && encoding === "identity") return format;
   throw new AppError(
     "UNSUPPORTED_MEDIA_TYPE",
     "Send the file as text/csv or application/x-ndjson, in UTF-8 and not compressed.",

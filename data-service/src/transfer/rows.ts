@@ -1,5 +1,5 @@
 // A row of an imported file, whatever its format.
-import type { Json } from "../json.js";
+import type { Json } from "@portico/shared/json";
 
 export interface Row {
   /** The line of the file on which it begins; the first is 1. */

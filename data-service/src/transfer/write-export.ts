@@ -1,6 +1,7 @@
 // Records -> the text of a file: CSV (RFC 4180) or NDJSON, in pieces as the records arrive.
+
+import type { Json } from "@portico/shared/json";
 import { stringify } from "csv-stringify/sync";
-import type { Json } from "../json.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import type { ExportFormat } from "../query/syntax/format.js";
 import type { Cell } from "./cells.js";

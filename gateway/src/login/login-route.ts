@@ -2,8 +2,9 @@
 
 import type { Clock } from "@portico/shared/clock";
 import { success } from "@portico/shared/envelope";
+import { bodyOf, jsonBody } from "@portico/shared/json-body";
 import type { Logger } from "@portico/shared/logger";
-import express, { type Request, type RequestHandler, type Response } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import { writeSessionCookies } from "../cookies/session-cookies.js";
 import { requireBodyType, requirePage } from "../http/page-rule.js";
 import { callerOf } from "../session/caller.js";
@@ -30,15 +31,14 @@ export function loginRoute(deps: LoginDeps): readonly RequestHandler[] {
       requireBodyType(request, "json");
       next();
     },
-    // Not strict: the data service says better what a bare value is not.
-    express.json({ limit: MAX_BYTES, inflate: false, strict: false, type: () => true }),
+    ...jsonBody(MAX_BYTES),
     (request, response) => logIn(deps, request, response),
   ];
 }
 
 async function logIn(deps: LoginDeps, request: Request, response: Response): Promise<void> {
   const origin = browserOrigin(request, deps.appUrl);
-  const result = await deps.authClient.logIn(request.body ?? {}, origin, callerOf(request));
+  const result = await deps.authClient.logIn(bodyOf(request) ?? {}, origin, callerOf(request));
   if (result.kind === "refused") throw result.error;
   // As after every refresh: the browser lives on that origin, whose scheme decides the spelling.
   writeSessionCookies(response, origin ?? deps.appUrl, result.tokens, deps.clock.now());

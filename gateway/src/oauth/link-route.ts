@@ -1,8 +1,9 @@
 // POST /api/auth/{provider}/link: a signed-in user connects a provider; the answer says where to go.
 import { AppError } from "@portico/shared/app-error";
 import { success } from "@portico/shared/envelope";
+import { bodyOf, jsonBody } from "@portico/shared/json-body";
 import type { Provider } from "@portico/shared/oauth";
-import express, { type Request, type RequestHandler, type Response } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession } from "../session/load-session.js";
@@ -21,13 +22,13 @@ export function linkRoute(deps: LinkDeps, provider: Provider): readonly RequestH
       requireBodyType(request, "json");
       next();
     },
-    express.json({ limit: MAX_BYTES, inflate: false, strict: false, type: () => true }),
+    ...jsonBody(MAX_BYTES),
     (request, response) => link(deps, provider, request, response),
   ];
 }
 
 async function link(deps: LinkDeps, provider: Provider, request: Request, response: Response): Promise<void> {
-  const target = requireReturnTarget(readBody(request.body), deps);
+  const target = requireReturnTarget(readBody(bodyOf(request)), deps);
   const session = await loadSession(deps, credentialsOf(request), "refresh", request, response);
   if (session.kind === "anonymous") throw new AppError("UNAUTHORIZED");
   if (session.kind === "cookie") requireSessionPage(request, session.origin);

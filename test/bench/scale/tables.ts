@@ -1,5 +1,5 @@
 // The tables of the scaling benchmark and their records, as bodies that the service would take. Pure.
-import type { Json } from "@portico/data-service/json";
+import type { Json } from "@portico/shared/json";
 
 /** Options of table definitions whose effect is measured. Set one to false to see what it is worth. */
 export const OPTIONS = { counted: true, searchable: true };

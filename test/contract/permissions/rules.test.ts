@@ -990,4 +990,16 @@ describe("asking about permissions", () => {
     ]);
     expect((await explain({ user: "0".repeat(24), table: "notes", action: "read" })).status).toBe(404);
   });
+
+  it.each([
+    ["user", "user: must be the id of a user"],
+    ["role", "role: must be the id of a role, or null for everyone"],
+    ["table", "table: must be the name of a table"],
+    ["action", "action: must be one of read, create, update, delete"],
+    ["id", "id: must be the id of a record"],
+  ])("refuses an object as %s", async (key, message) => {
+    const who = key === "user" ? {} : { role: null };
+    const answer = await explain({ ...who, table: "notes", action: "read", [key]: { toString: 1 } });
+    expect([answer.status, answer.body.message]).toEqual([400, [message]]);
+  });
 });

@@ -155,6 +155,22 @@ describe("QUERY and POST with X-HTTP-Method-Override", () => {
     expect([status, JSON.parse(text).message]).toEqual([400, "filter: is longer than 8192 characters"]);
   });
 
+  it.each<[parameter: string, value: string, message: string]>([
+    ["meta", '{"toString":1}', "meta: must be totalCount, filterCount or *"],
+    ["meta", '[{"toString":1}]', "meta: an object is not known; use totalCount, filterCount or *"],
+    ["meta", "[null]", 'meta: "null" is not known; use totalCount, filterCount or *'],
+    ["fields", '[{"toString":1}]', "fields: must be names separated by commas, not a list"],
+    ["sort", '{"toString":1}', "sort: must be keys separated by commas, not an object"],
+    ["limit", '{"toString":1}', "limit: must be a whole number from 0"],
+    ["page", '[{"toString":1}]', "page: must be a whole number from 1"],
+    ["explain", '{"toString":1}', "explain: must be true or false"],
+    ["format", '{"toString":1}', "format: must be json, csv or ndjson"],
+    ["deleted", '{"toString":1}', "deleted: must be with or only"],
+  ])("refuse objects as %s: %s", async (name, value, message) => {
+    const { status, text } = await send("QUERY", "/books", `{"${name}":${value}}`);
+    expect([status, JSON.parse(text).message]).toEqual([400, message]);
+  });
+
   it("want JSON", async () => {
     const { status, text } = await send("QUERY", "/books", "limit=1", {
       "Content-Type": "application/x-www-form-urlencoded",

@@ -87,6 +87,7 @@ describe("a to-one relation in a body", () => {
     ["a text that is no id", "x"],
     ["a list", [NO_ID]],
     ["an object with an id and more", { id: NO_ID, name: "x" }],
+    ["an object with an id in an object", { id: { id: NO_ID } }],
   ])("refuses %s and names the field", async (_name, author) => {
     const { status, body } = await admin.post("/books", { author });
     expect([status, body.message]).toEqual([400, [expect.stringMatching(/^author(\.id)?: /)]]);
@@ -96,6 +97,22 @@ describe("a to-one relation in a body", () => {
     const { status, body } = await admin.post("/books", { name: "orphan", author: NO_ID });
     expect([status, body.message]).toEqual([400, [expect.stringMatching(/^author: /)]]);
     expect((await admin.get("/books", { filter: named("orphan") })).body.data).toEqual([]);
+  });
+
+  it("is refused however deep an id is wrapped, before anything follows it down", async () => {
+    const wrapped = (levels: number): string =>
+      `{"author":${'{"id":'.repeat(levels)}"${NO_ID}"${"}".repeat(levels)}}`;
+    const headers = { "Content-Type": "application/json" };
+    for (const [method, path, levels] of [
+      ["POST", "/books", 100_000],
+      ["PATCH", `/books/${NO_ID}`, 100_000],
+      ["PATCH", "/me", 100_000],
+      ["QUERY", "/books", 5_000],
+      ["POST", "/svc_permission/explain", 5_000],
+    ] as const) {
+      const { status, body } = await admin.send(method, path, { body: wrapped(levels), headers });
+      expect([path, status, body.message]).toEqual([path, 400, "body: nests deeper than 100 levels"]);
+    }
   });
 
   it("of a list is refused with the position of each record that names an unknown one", async () => {

@@ -80,7 +80,10 @@ describe("a change of many", () => {
 
   it("is refused where a name comes twice, of which only one would count: nothing is done", async () => {
     const filter = '{"title":"task 0","title":"task 1"}';
-    const refused = { status: 400, body: { message: "filter.title: is given twice; only one would count" } };
+    const refused = {
+      status: 400,
+      body: { message: "filter.title: is given twice in one object; only one would count" },
+    };
     for (const query of [{ filter }, { filter, dryRun: "true" }])
       expect(await remove(admin, query)).toMatchObject(refused);
     expect(await change(admin, { done: true }, { filter })).toMatchObject(refused);

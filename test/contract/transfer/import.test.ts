@@ -228,6 +228,14 @@ describe("an import of CSV", () => {
   });
 });
 
+describe("a line with a cell of JSON in which a name comes twice", () => {
+  it("is told where, instead of losing one of them", async () => {
+    const { body } = await root.csv(items, `name,extra\na,"{""x"":{""y"":1,""y"":2}}"\n`);
+    expect(body.message).toEqual(["line 2: extra.x.y: is given twice in one object; only one would count"]);
+    expect(await names()).toEqual([]);
+  });
+});
+
 describe("a line with a cell that is no JSON", () => {
   const extra = 'extra: must be JSON, such as {"a":1} or ["a"]';
   const friends = "friends: must be a list of ids, such as [1,2]";
@@ -556,6 +564,13 @@ describe("a role", () => {
 });
 
 describe("the request", () => {
+  it.each(['text/csv; charset="utf-8"', "Text/CSV; header=present; charset=UTF-8"])(
+    "may say %s",
+    async (type) => {
+      expect((await root.send(items, "name\na\n", { "Content-Type": type })).status).toBe(200);
+    },
+  );
+
   it.each([
     [{ "Content-Type": "application/json" }],
     [{ "Content-Type": "text/plain" }],

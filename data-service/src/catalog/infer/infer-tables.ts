@@ -1,6 +1,6 @@
 // Profiles of collections -> the tables of a schema file that serve them as they are, and what a person should know.
 // Pure. A column or relation claims only what every document that was looked at satisfies.
-import type { JsonObject } from "../../json.js";
+import type { JsonObject } from "@portico/shared/json";
 import type { IdType } from "../catalog.js";
 import { linkField } from "../check-storage.js";
 import type { DeclaredType } from "../column-types.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
+import type { JsonObject } from "@portico/shared/json";
 import { Binary, Long, UUID } from "bson";
 import fc from "fast-check";
-import type { JsonObject } from "../../json.js";
 import { buildCatalog } from "../build-catalog.js";
 import { checkDefinition } from "../check-definition.js";
 import { memberNameProblem, tableNameProblem } from "../names.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Json } from "../../json.js";
+import type { Json } from "@portico/shared/json";
 import { authorizeRead } from "../authorize-read.js";
 import { bindQuery } from "../bind-query.js";
 import { catalog, catalogOf, rootView, table } from "../library-fixture.js";

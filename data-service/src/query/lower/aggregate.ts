@@ -1,8 +1,8 @@
 // Aggregates over the filtered rows -> one $group, and back to JSON.
 
+import type { Json } from "@portico/shared/json";
 import type { Column } from "../../catalog/catalog.js";
 import { COLUMN_TYPES } from "../../catalog/column-types.js";
-import type { Json } from "../../json.js";
 import type { AggregateKey, AggregateOp, AuthorizedQuery } from "../ast.js";
 import { counterFor } from "../plan/use-counters.js";
 import type { StoredRecord } from "../shape.js";

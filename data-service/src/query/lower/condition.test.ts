@@ -1,7 +1,7 @@
 // The `$match` that each predicate becomes, and when it needs a join.
 import { describe, expect, it } from "@jest/globals";
+import type { Json } from "@portico/shared/json";
 import { BSONRegExp } from "bson";
-import type { Json } from "../../json.js";
 import type { AuthorizedPredicate } from "../ast.js";
 import { authorizeRead } from "../authorize-read.js";
 import { bindQuery } from "../bind-query.js";

@@ -1,11 +1,11 @@
 // Relations in filters are answered by their keys: which question is asked, and what its answer becomes.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
+import type { JsonObject } from "@portico/shared/json";
 import { buildCatalog } from "../../catalog/build-catalog.js";
 import type { Table } from "../../catalog/catalog.js";
 import { checkDefinition } from "../../catalog/check-definition.js";
 import type { TableDefinition } from "../../catalog/definition.js";
-import type { JsonObject } from "../../json.js";
 import { findForm } from "../../mongo/find-form.js";
 import { ALWAYS, type AuthorizedRelated } from "../ast.js";
 import { matchStages } from "../lower/condition.js";

@@ -1,11 +1,11 @@
 // Kept numbers of children replace counting where they tell the caller's truth.
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
+import type { JsonObject } from "@portico/shared/json";
 import { buildCatalog } from "../../catalog/build-catalog.js";
 import type { Relation, Table } from "../../catalog/catalog.js";
 import { checkDefinition } from "../../catalog/check-definition.js";
 import type { TableDefinition } from "../../catalog/definition.js";
-import type { JsonObject } from "../../json.js";
 import { ALWAYS, type AuthorizedNode, type AuthorizedPredicate, NEVER } from "../ast.js";
 import { counterFor, useCounters } from "./use-counters.js";
 

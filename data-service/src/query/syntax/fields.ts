@@ -1,5 +1,5 @@
 // `fields` text -> a tree of scopes. Knows the grammar of 4.2, knows nothing of tables.
-import { isArray, type Json, kindOf } from "../../json.js";
+import { isArray, type Json, kindOf } from "@portico/shared/json";
 import { LIMITS } from "../limits.js";
 import { type Path, refuse } from "../refuse.js";
 

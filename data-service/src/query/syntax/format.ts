@@ -1,5 +1,5 @@
 // `format` -> how a list is answered: as JSON in the envelope, or as a file.
-import type { Json } from "../../json.js";
+import type { Json } from "@portico/shared/json";
 import type { Parameters } from "../parameters.js";
 import { refuse } from "../refuse.js";
 

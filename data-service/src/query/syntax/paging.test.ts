@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Json } from "../../json.js";
+import type { Json } from "@portico/shared/json";
 import { refusalOf } from "../library-fixture.js";
 import { parseMeta, parsePaging } from "./paging.js";
 

@@ -1,6 +1,6 @@
 // `limit` and `page` -> how many records to take and to pass over; `meta` -> which counts to add.
-import type { Json } from "../../json.js";
-import { isArray } from "../../json.js";
+import type { Json } from "@portico/shared/json";
+import { isArray, isObject, kindOf } from "@portico/shared/json";
 import type { MetaKey } from "../ast.js";
 import { type Path, refuse } from "../refuse.js";
 
@@ -46,8 +46,10 @@ export function parseMeta(given: Json | undefined): MetaKey[] {
   const keys = names.flatMap((name): readonly MetaKey[] => {
     if (name === "*") return META_KEYS;
     const key = META_KEYS.find((each) => each === name);
-    if (key === undefined)
-      throw refuse("meta", `"${String(name).slice(0, 64)}" is not known; use totalCount, filterCount or *`);
+    if (key === undefined) {
+      const what = isObject(name) || isArray(name) ? kindOf(name) : `"${String(name).slice(0, 64)}"`;
+      throw refuse("meta", `${what} is not known; use totalCount, filterCount or *`);
+    }
     return [key];
   });
   if (names.length > META_KEYS.length + 1) throw refuse("meta", "names a count more than once");

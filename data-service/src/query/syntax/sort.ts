@@ -1,5 +1,5 @@
 // `sort` text -> keys. Knows the grammar of 4.3, knows nothing of tables.
-import { isArray, type Json, kindOf } from "../../json.js";
+import { isArray, type Json, kindOf } from "@portico/shared/json";
 import { LIMITS } from "../limits.js";
 import { type Path, refuse } from "../refuse.js";
 

@@ -1,0 +1,61 @@
+// Reads a request's JSON: UTF-8 only, uncompressed, of bounded size and depth; the one reader of both services.
+import { isUtf8 } from "node:buffer";
+import { type Request, type RequestHandler, raw } from "express";
+import { AppError } from "./app-error.js";
+import { hasBody } from "./has-body.js";
+import type { Json } from "./json.js";
+import { readJson } from "./read-json.js";
+import { utf8Type } from "./utf8-type.js";
+
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/;
+
+const bodies = new WeakMap<Request, Json | undefined>();
+
+/** The parsed body; undefined when the request has none. */
+export function bodyOf(request: Request): Json | undefined {
+  return bodies.get(request);
+}
+
+/**
+ * Makes the reader.
+ * @param maxBytes a larger body is refused with 413
+ * @param arrived is waited for when the whole body is here, before it is looked at
+ */
+export function jsonBody(
+  maxBytes: number,
+  arrived: (request: Request) => Promise<void> = async () => {},
+): RequestHandler[] {
+  const read = raw({ limit: maxBytes, inflate: false, type: () => true });
+  return [requireJsonType, read, parse(arrived)];
+}
+
+const requireJsonType: RequestHandler = (request, _response, next) => {
+  if (hasBody(request.headers) && !JSON_TYPE.test(utf8Type(request.headers["content-type"]) ?? "")) {
+    throw new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the body as application/json, in UTF-8.");
+  }
+  next();
+};
+
+function parse(arrived: (request: Request) => Promise<void>): RequestHandler {
+  return async (request, _response, next) => {
+    const body: unknown = request.body;
+    if (Buffer.isBuffer(body) && body.length > 0) {
+      await arrived(request);
+      bodies.set(request, jsonOf(body));
+    }
+    next();
+  };
+}
+
+function jsonOf(bytes: Buffer): Json {
+  if (!isUtf8(bytes)) throw malformed();
+  const read = readJson(bytes.toString());
+  if (read.kind === "malformed") throw malformed(read.cause);
+  if (read.kind === "json") return read.json;
+  const { place, what } = read.problem;
+  throw new AppError("BAD_REQUEST", `${place === "" ? "body" : place}: ${what}`);
+}
+
+function malformed(cause?: unknown): AppError {
+  return new AppError("BAD_REQUEST", { message: "The body is not valid JSON in UTF-8.", cause });
+}
