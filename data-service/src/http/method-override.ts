@@ -1,10 +1,10 @@
-// POST with `X-HTTP-Method-Override: QUERY` is QUERY for everything that follows (contract, section 4). No other
-// override exists: it would let a POST pass as what it is not.
+// A POST that stands for a QUERY is one for everything that follows.
+import { isQueryByPost, refuseOtherOverride } from "@portico/shared/method-override";
 import type { RequestHandler } from "express";
 
-/** Mount it before authentication: what may pass as a safe method must then also act as one. */
+/** Mount it before authentication: what may pass as a safe method must then also act as one. @throws AppError 400 */
 export const methodOverride: RequestHandler = (request, _response, next) => {
-  if (request.method === "POST" && request.get("X-HTTP-Method-Override") === "QUERY")
-    request.method = "QUERY";
+  refuseOtherOverride(request);
+  if (isQueryByPost(request)) request.method = "QUERY";
   next();
 };

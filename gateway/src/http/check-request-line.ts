@@ -1,5 +1,6 @@
 // The first handler of every request: refuses what request-line refuses, gives API paths their one spelling.
 import { AppError } from "@portico/shared/app-error";
+import { refuseOtherOverride } from "@portico/shared/method-override";
 import type { Request, RequestHandler } from "express";
 import { headerLines } from "./header-lines.js";
 import { judgeRequestLine, type RequestLine } from "./request-line.js";
@@ -13,6 +14,7 @@ export const checkRequestLine: RequestHandler = (request, _response, next) => {
   if (verdict.kind === "refused") {
     throw new AppError(verdict.code, { message: verdict.message, headers: verdict.headers ?? {} });
   }
+  refuseOtherOverride(request);
   const segments = isAsset(verdict.segments) ? ["api", ...verdict.segments] : verdict.segments;
   if (segments[0] === "api") {
     request.url = `/${segments.map(encodeURIComponent).join("/")}${verdict.query}`;

@@ -1,5 +1,6 @@
 // The header set of an upstream request: an allow list of the client's, then our own. Pure.
 import type { IncomingHttpHeaders } from "node:http";
+import { isQueryByPost } from "@portico/shared/method-override";
 
 /** What the gateway itself states about a request. */
 export interface OwnHeaders {
@@ -64,10 +65,8 @@ function allowedOf(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return passed;
 }
 
-/** Only the override of contract section 4; any other would let a POST pass as what it is not. */
 function methodOverride(method: string, headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const isQuery = method === "POST" && headers["x-http-method-override"] === "QUERY";
-  return isQuery ? { "x-http-method-override": "QUERY" } : {};
+  return isQueryByPost({ method, headers }) ? { "x-http-method-override": "QUERY" } : {};
 }
 
 const METHODS_WITH_BODY = ["POST", "PUT", "PATCH"];

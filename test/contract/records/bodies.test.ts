@@ -1,6 +1,6 @@
 // Contract 5: what a body may say, and how each violation is named.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Api, asAdmin } from "../../support/api.js";
+import { type Api, asAdmin, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row, read, valuesOf } from "./make.js";
 
@@ -380,8 +380,38 @@ describe("a delete", () => {
   it("is not what POST with a method override does", async () => {
     const { id } = await make(admin, "people", { name: "Ann" });
     const headers = { "X-HTTP-Method-Override": "DELETE" };
-    await admin.send("POST", `/people/${id}?_method=DELETE`, { headers });
+    expect((await admin.send("POST", `/people/${id}?_method=DELETE`, { headers })).status).toBe(400);
     expect((await admin.get(`/people/${id}`)).status).toBe(200);
+  });
+});
+
+describe("a method override that is not known", () => {
+  const message = expect.stringMatching(
+    /^X-HTTP-Method-Override: can only make a POST a QUERY, in capitals; /,
+  );
+  const named = (override: string, name: string): RequestInit => ({
+    headers: { "X-HTTP-Method-Override": override, "Content-Type": "application/json" },
+    body: JSON.stringify({ name }),
+  });
+
+  it.each(["DELETE", "PATCH", "POST", "query", "QUERY, QUERY", ""])(
+    "%j makes no record of a POST, at either service",
+    async (override) => {
+      for (const base of [`${stack.appUrl}/api`, stack.dataUrl]) {
+        const api = await signIn(base, stack.admin);
+        const { status, body } = await api.send("POST", "/people", named(override, "Odd"));
+        expect([status, body.message]).toEqual([400, message]);
+      }
+      const { body } = await admin.get("/people", { filter: { name: "Odd" } });
+      expect(body.data).toEqual([]);
+    },
+  );
+
+  it.each(["QUERY", "DELETE"])("%s changes nothing by a PATCH", async (override) => {
+    const { id } = await make(admin, "people", { name: "Ann" });
+    const { status, body } = await admin.send("PATCH", `/people/${id}`, named(override, "Odd"));
+    expect([status, body.message]).toEqual([400, message]);
+    expect((await read(admin, "people", id)).name).toBe("Ann");
   });
 });
 
