@@ -88,14 +88,24 @@ function wayOf(
   return { grant, preset, view };
 }
 
+/** Names of relations through which a body links to records that its own request makes, or hangs on one of its records. */
+export type OwnLinks = ReadonlySet<string>;
+
+const NO_LINKS: OwnLinks = new Set();
+
 /**
  * The ways in which the rules allow a body, in their order.
  * @throws AppError what is wrong with the body, as far as the most generous rule goes
  */
-export function alternativesFor(context: BodyContext, body: Json): Alternative[] {
+export function alternativesFor(
+  context: BodyContext,
+  body: Json,
+  ownLinks: OwnLinks = NO_LINKS,
+): Alternative[] {
   const refusals: AppError[] = [];
   const alternatives = context.ways.flatMap((way) => {
     try {
+      requireKept(body, way.grant, ownLinks);
       return [alternativeFor(context, body, way)];
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
@@ -110,6 +120,26 @@ export function alternativesFor(context: BodyContext, body: Json): Alternative[]
 
 function countOf(error: AppError): number {
   return [error.messages].flat().length;
+}
+
+/**
+ * A rule that sets such a link to anything else would leave a new record behind that nothing leads to.
+ * @throws AppError VALIDATION_ERROR
+ */
+function requireKept(body: Json, { presets }: WriteGrant, ownLinks: OwnLinks): void {
+  const given = isObject(body) ? body : {};
+  const lost = [...ownLinks].filter(
+    (name) => presets[name] !== undefined && linkText(presets[name]) !== linkText(given[name]),
+  );
+  if (lost.length === 0) return;
+  const problem = "a rule sets this link to something else, so nothing would lead to a new record here";
+  throw new AppError("VALIDATION_ERROR", { message: lost.map((name) => `${name}: ${problem}`) });
+}
+
+/** The same text for the same link, however it is spelled. */
+function linkText(json: Json | undefined): string {
+  const idOf = (each: Json | undefined): Json => (isObject(each) ? (each.id ?? null) : (each ?? null));
+  return JSON.stringify(isArray(json) ? json.map(idOf) : idOf(json));
 }
 
 function alternativeFor(context: BodyContext, body: Json, { grant, preset, view }: Way): Alternative {
@@ -161,15 +191,15 @@ export function isWritable(
 /** Checks a single body, or each of a list with its place in the request before the field. */
 export function checkBulk<Checked>(
   body: Json,
-  check: (body: Json) => Checked,
+  check: (body: Json, at: number) => Checked,
   pathOf: PathOf = inList,
 ): Checked[] {
-  if (!isArray(body)) return [check(body)];
+  if (!isArray(body)) return [check(body, 0)];
   if (body.length === 0 || body.length > MAX_BULK) {
     throw new AppError("VALIDATION_ERROR", { message: [`body: must have 1 to ${MAX_BULK} records`] });
   }
   const violations = new Violations();
-  const checked = body.flatMap((each, at) => violations.collect(pathOf(at), () => [check(each)]) ?? []);
+  const checked = body.flatMap((each, at) => violations.collect(pathOf(at), () => [check(each, at)]) ?? []);
   violations.refuseAny();
   return checked;
 }

@@ -76,7 +76,7 @@ async function createTrees(
   const context = openWrite(deps, { rights, catalog, table, mode: "create", parameters });
   const bodies = checkBulk(body, (each) => {
     const tree = requireObject(each);
-    checkTree(maker, table, tree, (flat) => void alternativesFor(context, flat));
+    checkTree(maker, table, tree, (flat, ownLinks) => void alternativesFor(context, flat, ownLinks));
     return tree;
   });
   const { ids, isRepeat } = await allOrNone(deps, key, false, async (_noted, log) => {

@@ -8,7 +8,7 @@ import type { Rights } from "../permission/rights.js";
 import type { Parameters } from "../query/parameters.js";
 import { authorizeForeign } from "./authorize-foreign.js";
 import { type Alternative, chooseCreates } from "./authorize-write.js";
-import { alternativesFor, type BodyContext, checkBulk, openWrite } from "./bind-body.js";
+import { alternativesFor, type BodyContext, checkBulk, type OwnLinks, openWrite } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable } from "./find-table.js";
 import type { LinkedBesides } from "./require-linked.js";
@@ -31,19 +31,20 @@ export interface GivenCreates {
   readonly stamp?: Stamp | undefined;
   /** Where in the request each of a list stands. */
   readonly pathOf?: PathOf;
+  readonly ownLinksOf?: (at: number) => OwnLinks;
 }
 
 /** Checks a body, or each of a list. */
 export async function bindCreates(
   deps: RecordDeps,
   rights: Rights,
-  { table: tableName, body, parameters, stamp, isImport = false, pathOf }: GivenCreates,
+  { table: tableName, body, parameters, stamp, isImport = false, pathOf, ownLinksOf }: GivenCreates,
 ): Promise<BoundCreates> {
   return deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName);
     const wanted = { rights, catalog, table, mode: "create" as const, parameters };
     const context = openWrite(deps, { ...wanted, stamp, isImport });
-    const bodies = checkBulk(body, (each) => alternativesFor(context, each), pathOf);
+    const bodies = checkBulk(body, (each, at) => alternativesFor(context, each, ownLinksOf?.(at)), pathOf);
     return { ...context, given: isArray(body) ? body : [body], bodies };
   });
 }

@@ -38,17 +38,18 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
     maxDepth: deps.limits.maxDepth,
     mostAtOnce: MAX_BULK,
     mayBring: (table, relation) => isWritable(rights, catalog, table, relation),
-    check(table, body) {
+    check(table, body, ownLinks) {
       const context = openWrite(deps, { rights, catalog, table, mode: "create", parameters: PLAIN });
       requireCommonCreate(table);
-      alternativesFor(context, body);
+      alternativesFor(context, body, ownLinks);
     },
-    async make(table, bodies, log, { pathOf, laterOf }) {
+    async make(table, bodies, log, { pathOf, laterOf, ownLinksOf }) {
       const bound = await bindCreates(deps, rights, {
         table: table.name,
         body: bodies,
         parameters: PLAIN,
         pathOf,
+        ...(ownLinksOf && { ownLinksOf }),
       });
       const judged = await judgeCreates(deps, bound, { pathOf });
       const plans = judged.map((plan, at) => withoutLink(plan, laterOf?.(at)));

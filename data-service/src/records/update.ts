@@ -8,7 +8,7 @@ import type { Document } from "../query/lower/document.js";
 import { answerOf } from "./answer.js";
 import { authorizeForeign } from "./authorize-foreign.js";
 import { chooseUpdate, notAllowed } from "./authorize-write.js";
-import { alternativesFor, openWrite, PLAIN } from "./bind-body.js";
+import { alternativesFor, type OwnLinks, openWrite, PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { heldBy } from "./leaving.js";
@@ -51,30 +51,31 @@ async function updateWhole(deps: RecordDeps, rights: Rights, request: UpdateRequ
   const { maker, table } = tree;
   const { catalog } = maker;
   const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters });
-  checkTree(maker, table, body, (flat) => void alternativesFor(context, flat));
+  checkTree(maker, table, body, (flat, ownLinks) => void alternativesFor(context, flat, ownLinks));
   const stored = parseId(table, request.id);
   await requireChangeable(deps, context, stored, expected);
   const id = COLUMN_TYPES[table.idColumn.type].toJson(stored);
   const noted = { ...deps, writes: deps.writesUnderNote };
   return deps.unfinished.wholly(async (log) => {
-    const change = await makeForChange(maker, table, body, id, log);
-    return updateOne(noted, rights, { ...request, body: change }, log);
+    const { change, ownLinks } = await makeForChange(maker, table, body, id, log);
+    return updateOne(noted, rights, { ...request, body: change }, { log, ownLinks });
   });
 }
 
-/** @param log of a request that does more than this change */
+/** @param brought what a request has made that does more than this change, and its log */
 async function updateOne(
   deps: RecordDeps,
   rights: Rights,
   request: UpdateRequest,
-  log?: UndoLog,
+  brought?: { readonly log: UndoLog; readonly ownLinks: OwnLinks },
 ): Promise<Versioned> {
   const { body, parameters, stamp, needs, guard, expected, onWritten } = request;
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
     const found = findTable(now, request.table);
     const wanted = { rights, catalog: now, table: found, mode: "update" as const, parameters };
     const context = openWrite(deps, { ...wanted, stamp, needs });
-    return { ...context, id: parseId(found, request.id), alternatives: alternativesFor(context, body) };
+    const ways = alternativesFor(context, body, brought?.ownLinks);
+    return { ...context, id: parseId(found, request.id), alternatives: ways };
   });
   await deps.ruleHooks.beforeUpdate(table, catalog, id, body);
   const fields = shownFields(shape);
@@ -88,7 +89,7 @@ async function updateOne(
     const unmoved = [judged.guard, atVersion(expected), (await guard?.(id)) ?? {}];
     const done = await deps.fileHooks.updating(table, id, judged.plan, (besides) => {
       const held = { condition: all([...unmoved, besides]), held: heldBy(catalog, table) };
-      return runUpdate(deps, { table, id, plan: judged.plan, guard: held, fields }, log);
+      return runUpdate(deps, { table, id, plan: judged.plan, guard: held, fields }, brought?.log);
     });
     if (done !== false) onWritten?.(table, judged.plan.own);
     return done;

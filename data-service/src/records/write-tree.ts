@@ -4,6 +4,7 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Json, JsonObject } from "@portico/shared/json";
 import { type Catalog, owningRelation, type Relation, type Table } from "../catalog/catalog.js";
+import type { OwnLinks } from "./bind-body.js";
 import { type Nested, nestedIn, withIds } from "./nested.js";
 import type { UndoLog } from "./undo.js";
 import { type PathOf, Violations } from "./violations.js";
@@ -17,6 +18,8 @@ export interface Places {
   readonly pathOf: PathOf;
   /** A link in it that another write sets: the record is judged with it and made without. */
   readonly laterOf?: (at: number) => Relation | undefined;
+  /** Links in it to what the same request makes. */
+  readonly ownLinksOf?: (at: number) => OwnLinks;
 }
 
 /** What a tree of records is made with; ids are JSON. */
@@ -29,7 +32,7 @@ export interface TreeMaker {
   /** Whether the caller may write a relation; one that they may not is unknown, with all that is said inside it. */
   mayBring(table: Table, relation: Relation): boolean;
   /** Refuses bodies with nested records taken out of them, before anything is written. @throws AppError */
-  check(table: Table, body: JsonObject): void;
+  check(table: Table, body: JsonObject, ownLinks: OwnLinks): void;
   /** Creates records, all or none, and notes how to take them back. @returns their ids in JSON */
   make(table: Table, bodies: readonly JsonObject[], log: UndoLog, places: Places): Promise<readonly Json[]>;
 }
@@ -48,23 +51,40 @@ export function checkTree(
   maker: TreeMaker,
   table: Table,
   body: JsonObject,
-  checkOwn: (body: JsonObject) => void,
+  checkOwn: (body: JsonObject, ownLinks: OwnLinks) => void,
 ): void {
   const violations = new Violations();
-  violations.collect("", () => checkOwn(flat(body, table, maker)));
   let count = 0;
-  const visit = (of: Table, each: JsonObject, prefix: string, depth: number): void => {
-    for (const nested of knownIn(each, of, maker)) {
-      const path = prefix + nested.path;
+  /** @param hang the link to the record around, which has no id yet by which rules could know it */
+  const visit = (
+    of: Table,
+    body: JsonObject,
+    { prefix, depth }: { readonly prefix: string; readonly depth: number },
+    hang: (flat: JsonObject) => JsonObject,
+    check: (body: JsonObject, ownLinks: OwnLinks) => void,
+  ): void => {
+    const nested = knownIn(body, of, maker);
+    violations.collect(prefix, () => check(hang(flat(body, nested)), namesOf(nested)));
+    for (const each of nested) {
+      const path = prefix + each.path;
       count += 1;
       if (depth > maker.maxDepth || count > MOST) throw tooMuch(path, maker.maxDepth);
-      const inside = (): JsonObject => standIn(nested, of, maker);
-      violations.collect(`${path}.`, () => maker.check(nested.target, inside()));
-      visit(nested.target, nested.body, `${path}.`, depth + 1);
+      const inside = { prefix: `${path}.`, depth: depth + 1 };
+      visit(
+        each.target,
+        each.body,
+        inside,
+        (flat) => linked(flat, each, someId(of)),
+        (flat, ownLinks) => maker.check(each.target, flat, ownLinks),
+      );
     }
   };
-  visit(table, body, "", 1);
+  visit(table, body, { prefix: "", depth: 1 }, (flat) => flat, checkOwn);
   violations.refuseAny();
+}
+
+function namesOf(nested: readonly Nested[]): Set<string> {
+  return new Set(nested.map(({ relation }) => relation.name));
 }
 
 function tooMuch(path: string, maxDepth: number): AppError {
@@ -72,19 +92,12 @@ function tooMuch(path: string, maxDepth: number): AppError {
   return new AppError("VALIDATION_ERROR", { message: [`${path}: ${limits}`] });
 }
 
-/** A nested body as it will be, with ids that stand for those that there will be. */
-function standIn(nested: Nested, around: Table, maker: TreeMaker): JsonObject {
-  const { target, body } = nested;
-  return linked(flat(body, target, maker), nested, someId(around));
-}
-
 function knownIn(body: JsonObject, table: Table, maker: TreeMaker): readonly Nested[] {
   return nestedIn(body, table, maker.catalog).filter(({ relation }) => maker.mayBring(table, relation));
 }
 
 /** A body with ids that stand for its nested records; of those that come later it still names the relation. */
-function flat(body: JsonObject, table: Table, maker: TreeMaker): JsonObject {
-  const nested = knownIn(body, table, maker);
+function flat(body: JsonObject, nested: readonly Nested[]): JsonObject {
   const ids = nested.filter(comesFirst).map(({ path, target }): [string, Json] => [path, someId(target)]);
   const later = nested.filter((each) => !comesFirst(each));
   const names = later.map(({ relation }): [string, Json] => [relation.name, relation.many ? [] : null]);
@@ -101,11 +114,18 @@ function comesFirst({ relation }: Nested): boolean {
   return relation.link.on === "self";
 }
 
+/** The relation by which a nested record links to the one around it. @returns undefined where it is the other way round */
+function hangingBy(nested: Nested): Relation | undefined {
+  if (comesFirst(nested)) return undefined;
+  const owning = owningRelation(nested);
+  if (owning === undefined) throw new Error(`nothing stores "${nested.relation.name}"`);
+  return owning;
+}
+
 /** The body of a record that links to the one around it. @throws AppError when it names that link itself */
-function linked(body: JsonObject, { relation, target }: Nested, id: Json): JsonObject {
-  if (relation.link.on === "self") return body;
-  const owning = owningRelation({ relation, target });
-  if (owning === undefined) throw new Error(`nothing stores "${relation.name}"`);
+function linked(body: JsonObject, nested: Nested, id: Json): JsonObject {
+  const owning = hangingBy(nested);
+  if (owning === undefined) return body;
   if (body[owning.name] !== undefined) {
     const message = [`${owning.name}: is set by the record around it; leave it out`];
     throw new AppError("VALIDATION_ERROR", { message });
@@ -118,6 +138,14 @@ interface Placed extends Nested {
   readonly prefix: string;
   /** See Places. */
   readonly later?: Relation | undefined;
+  /** Its own link to the record around it, where it has one. */
+  readonly hangsBy?: readonly [name: string] | undefined;
+}
+
+/** A nested record that links to the one around it. @param id of that one */
+function hung<Each extends Placed>(each: Each, id: Json): Each {
+  const owning = hangingBy(each);
+  return { ...each, body: linked(each.body, each, id), hangsBy: owning && [owning.name] };
 }
 
 function placed(nested: readonly Nested[], prefix: string): Placed[] {
@@ -141,11 +169,13 @@ export async function makeTrees(
   const first = trees.flatMap(({ nested }) => nested.filter(comesFirst));
   const made = await makeNested(maker, first, log);
   const prepared = trees.map(({ body, nested }) => withIds(body, nested, idsByPath(nested, made)));
-  const ids = await maker.make(table, prepared, log, places);
+  const ownLinksOf = (at: number): OwnLinks =>
+    new Set([...namesOf(trees[at]?.nested ?? []), ...(places.ownLinksOf?.(at) ?? [])]);
+  const ids = await maker.make(table, prepared, log, { ...places, ownLinksOf });
   const after = trees.flatMap(({ nested }, at) => {
     const around = ids[at] ?? null;
     const later = nested.filter((each) => !comesFirst(each));
-    return later.map((each) => ({ ...each, body: linked(each.body, each, around) }));
+    return later.map((each) => hung(each, around));
   });
   await makeNested(maker, after, log);
   return ids;
@@ -166,6 +196,7 @@ async function makeNested(
       const made = await makeTrees(maker, target, bodies, log, {
         pathOf: (index) => some[index]?.prefix ?? "",
         laterOf: (index) => some[index]?.later,
+        ownLinksOf: (index) => new Set(some[index]?.hangsBy ?? []),
       });
       for (const [index, each] of some.entries()) ids.set(each, made[index] ?? null);
     }
@@ -183,7 +214,7 @@ function idsByPath(nested: readonly Nested[], ids: ReadonlyMap<Nested, Json>): R
 }
 
 /**
- * Creates what a change of a record brings along. @returns the change with the ids in their places
+ * Creates what a change of a record brings along. @returns the change with the ids in their places, and where they are
  * @param id of the record that is changed
  */
 export async function makeForChange(
@@ -192,19 +223,15 @@ export async function makeForChange(
   body: JsonObject,
   id: Json,
   log: UndoLog,
-): Promise<JsonObject> {
+): Promise<{ readonly change: JsonObject; readonly ownLinks: OwnLinks }> {
   const nested = placed(knownIn(body, table, maker), "");
   // A one-to-one link can only be set once the former one is let go, which the change itself does; one that is required
   // is never let go.
   const laterOf = (each: Nested): Relation | undefined => {
-    const owning = comesFirst(each) ? undefined : owningRelation(each);
+    const owning = hangingBy(each);
     return each.relation.exclusive && owning?.required !== true ? owning : undefined;
   };
-  const linkedTo = nested.map((each) => ({
-    ...each,
-    body: linked(each.body, each, id),
-    later: laterOf(each),
-  }));
+  const linkedTo = nested.map((each) => ({ ...hung(each, id), later: laterOf(each) }));
   const made = await makeNested(maker, linkedTo, log);
-  return withIds(body, nested, idsByPath(linkedTo, made));
+  return { change: withIds(body, nested, idsByPath(linkedTo, made)), ownLinks: namesOf(nested) };
 }

@@ -328,3 +328,60 @@ describe.each([
     expect((await admin.get(`/tickets/${made.id}`)).body.data[0][relation]).toEqual({ id: ids.open });
   });
 });
+
+describe("a new record in a body", () => {
+  const lost = "a rule sets this link to something else, so nothing would lead to a new record here";
+  const counts = async (): Promise<number[]> =>
+    Promise.all(["projects", "tickets"].map(async (table) => (await valuesOf(admin, table, "id")).length));
+  let inbox: string;
+
+  beforeEach(async () => {
+    inbox = (await make(admin, "projects", { title: "inbox" })).id;
+    for (const action of ["read", "create", "update"]) await rule({ table: "projects", action });
+    await rule({ table: "tickets" });
+  });
+
+  it("is refused where a rule sets the link to it, by POST and by PATCH", async () => {
+    for (const action of ["create", "update"])
+      await rule({ table: "tickets", action, presets: { project: inbox } });
+    const { id } = await make(admin, "tickets", { title: "there" });
+    const before = await counts();
+    const body = { title: "a", project: { title: "new" } };
+    for (const answer of [
+      await ann.post("/tickets", body),
+      await ann.post("/tickets", [{ title: "b" }, body]),
+      await ann.patch(`/tickets/${id}`, body),
+    ])
+      expect([answer.status, answer.body.message]).toEqual([
+        400,
+        [expect.stringMatching(`^(?:\\[1\\]\\.)?project: ${lost}$`)],
+      ]);
+    expect(await counts()).toEqual(before);
+    // A link that the body chooses gives way, as ever.
+    const [made] = (await ann.post("/tickets", { title: "c" })).body.data;
+    expect(made.project).toEqual({ id: inbox });
+  });
+
+  it("is refused where a rule sets its own link to the record around it, and taken where that is the same", async () => {
+    await rule({ table: "tickets", action: "create", presets: { project: inbox } });
+    await rule({ table: "tickets", action: "update" });
+    const before = await counts();
+    const tickets = [{ title: "a" }];
+    const { status, body } = await ann.post("/projects", { title: "new", tickets });
+    expect([status, body.message]).toEqual([400, [`tickets[0].project: ${lost}`]]);
+    expect(await counts()).toEqual(before);
+    const there = await ann.patch(`/projects/${inbox}`, { tickets }, { fields: "title,tickets.title" });
+    expect([there.status, there.body.data]).toEqual([
+      200,
+      [{ title: "inbox", tickets: [{ id: expect.any(String), title: "a" }] }],
+    ]);
+  });
+
+  it("is made by another rule that leaves the link to the body", async () => {
+    await rule({ table: "tickets", action: "create", presets: { project: inbox } });
+    await rule({ table: "tickets", action: "create", fields: "title,project" });
+    const shape = { fields: "project.title" };
+    const { status, body } = await ann.post("/tickets", { title: "a", project: { title: "new" } }, shape);
+    expect([status, body.data[0].project.title]).toEqual([201, "new"]);
+  });
+});
