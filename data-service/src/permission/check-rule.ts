@@ -1,15 +1,15 @@
 // Does a permission rule fit the table it is about? Pure.
 import { AppError } from "@portico/shared/app-error";
-import { isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
-import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
-import { COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
+import { isObject, type Json, type JsonObject } from "@portico/shared/json";
+import type { Catalog, Relation, Table } from "../catalog/catalog.js";
+import type { ColumnType } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
-import { compileRule, presetColumn, type RuleContext } from "./compile-rules.js";
+import { compileRule, type RuleContext } from "./compile-rules.js";
 import type { StoredRule } from "./follow-names.js";
 import type { ProtectedTables } from "./rights.js";
 import { ACTIONS, type Action, type Rule } from "./rule.js";
-import { isVariable, type Variables, variablesOf } from "./variables.js";
+import { type Variables, variablesOf } from "./variables.js";
 
 interface CheckContext {
   readonly catalog: Catalog;
@@ -36,7 +36,7 @@ export function misfits(rule: StoredRule, catalog: Catalog, { users, maxDepth }:
 }
 
 /** The members that can keep a rule from granting anything. */
-const CONDITIONS = ["fields", "filter", "check"];
+const CONDITIONS = ["fields", "filter", "check", "presets"];
 
 /** @param rule the record as it would be stored @returns every problem, each beginning with the member's name */
 export function ruleProblems(rule: JsonObject, context: CheckContext): string[] {
@@ -54,7 +54,7 @@ export function ruleProblems(rule: JsonObject, context: CheckContext): string[] 
   return [
     ...shapeProblems(rule, action),
     ...CONDITIONS.flatMap((member) => compileProblem(rule, action, member, table, full)),
-    ...presetProblems(rule.presets, table, full, context.protected),
+    ...rootAdminProblem(rule.presets, table, context.protected),
     ...checkedElsewhere(rule, table, full),
   ];
 }
@@ -135,37 +135,9 @@ function compileProblem(
   }
 }
 
-function presetProblems(
-  presets: Json | undefined,
-  table: Table,
-  context: RuleContext,
-  { users }: ProtectedTables,
-): string[] {
-  if (presets === undefined || presets === null) return [];
-  if (!isObject(presets))
-    return [`presets: must be an object such as {"status":"draft"}, not ${kindOf(presets)}`];
-  return Object.entries(presets).flatMap(([name, json]) => {
-    if (table.name === users && name === "isRootAdmin")
-      return ["presets.isRootAdmin: no rule can make a root admin"];
-    if (table.columns.get(name)?.readOnly || table.relations.get(name)?.readOnly)
-      return [`presets.${name}: is read-only`];
-    const column = presetColumn(name, table, context.catalog);
-    if (column === undefined) {
-      const known = [...table.columns.keys(), ...table.relations.keys()];
-      return [
-        `presets.${name}: "${table.name}" has no such column or to-one relation${suggestion(name, known)}`,
-      ];
-    }
-    return valueProblem(`presets.${name}`, column, json, context.variables);
-  });
-}
-
-function valueProblem(path: string, column: Column, json: Json, variables: Variables): string[] {
-  const value = isVariable(json) ? variables(json, column) : json;
-  if (value === undefined) return [`${path}: unknown variable "${String(json)}"`];
-  const row = COLUMN_TYPES[column.type];
-  const fits = value === null || row.parse(value, column.values) !== undefined;
-  return fits ? [] : [`${path}: must be ${row.expects}`];
+function rootAdminProblem(presets: Json | undefined, table: Table, { users }: ProtectedTables): string[] {
+  const isMaking = table.name === users && isObject(presets) && Object.hasOwn(presets, "isRootAdmin");
+  return isMaking ? ["presets.isRootAdmin: no rule can make a root admin"] : [];
 }
 
 /** A value of every type, to see whether what a variable holds can be compared with a column. */

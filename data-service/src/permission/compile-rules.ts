@@ -1,14 +1,15 @@
 // Rules -> policies: what one caller may do with one table. Pure. Rules that no longer fit the table grant nothing.
 import { AppError } from "@portico/shared/app-error";
 import type { Json, JsonObject } from "@portico/shared/json";
-import { type Catalog, type Column, type Table, targetOf } from "../catalog/catalog.js";
+import type { Catalog, Table } from "../catalog/catalog.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
 import { authorizePredicate } from "../query/authorize-read.js";
 import { bindFilter } from "../query/bind-filter.js";
 import { type Members, membersOf } from "./field-rules.js";
+import { readPresets } from "./presets.js";
 import { type ReadPolicy, ReadView } from "./read-view.js";
 import type { Rule } from "./rule.js";
-import { isVariable, type Variables } from "./variables.js";
+import type { Variables } from "./variables.js";
 
 /** What one rule grants on a table. */
 export interface Grant {
@@ -53,7 +54,7 @@ export function compileRule(rule: Rule, table: Table, context: RuleContext): Wri
   return {
     rows: predicateOf(rule.filter, table, context, "filter"),
     members: membersOf(rule.fields, table, rule.action),
-    presets: presetsOf(rule.presets ?? {}, table, context),
+    presets: presetsOf(rule.presets, table, context),
     check: predicateOf(rule.check, table, context, "check"),
   };
 }
@@ -89,19 +90,9 @@ function predicateOf(
   );
 }
 
-function presetsOf(presets: JsonObject, table: Table, { catalog, variables }: RuleContext): JsonObject {
-  const entries = Object.entries(presets).map(([name, json]): [string, Json] => {
-    const column = presetColumn(name, table, catalog);
-    const value = column === undefined || !isVariable(json) ? undefined : variables(json, column);
-    return [name, value === undefined ? json : value];
-  });
-  return Object.fromEntries(entries);
-}
-
-/** The column whose values a preset may have: the member itself, or the id of a to-one relation's records. */
-export function presetColumn(name: string, table: Table, catalog: Catalog): Column | undefined {
-  const relation = table.relations.get(name);
-  if (relation !== undefined) return relation.many ? undefined : targetOf(catalog, relation).idColumn;
-  const column = table.columns.get(name);
-  return column?.generated ? undefined : column;
+function presetsOf(presets: Json | null, table: Table, context: RuleContext): JsonObject {
+  if (presets === null) return {};
+  const { values, problems } = readPresets(presets, table, context);
+  if (problems.length > 0) throw new AppError("BAD_REQUEST", { message: problems });
+  return values;
 }

@@ -105,6 +105,43 @@ describe("a change that would switch permission rules off", () => {
     },
   );
 
+  it.each<[string, object, Row, RegExp]>([
+    ["of another type", { a: "x" }, { a: { type: "int" } }, /^presets\.a: must be a whole number$/],
+    ["that is no value any more", { b: "y" }, { b: { options: { values: ["x"] } } }, /^presets\.b: must be /],
+    [
+      "that is too long now",
+      { a: "xyz" },
+      { a: { rules: { maxLength: 2 } } },
+      /^presets\.a: must have at most 2/,
+    ],
+    [
+      "of null where there must be one",
+      { a: null },
+      { a: { required: true } },
+      /^presets\.a: must not be null$/,
+    ],
+    ["of what is read-only now", { a: "x" }, { a: { readOnly: true } }, /^presets\.a: is read-only$/],
+    ["by a variable that does not fit", { a: "$user.name" }, { a: { type: "int" } }, /^presets\.a: must be /],
+  ])("by a preset %s does the same", async (_what, presets, change, why) => {
+    const made = await table(XY);
+    const { id } = await rule(made.name, { action: "create", presets });
+    const create = async (): Promise<number> => (await anyone().post(`/${made.name}`, {})).status;
+    expect(await create()).toBe(201);
+    expect(
+      (await admin.delete(`/${made.name}/${(await admin.get(`/${made.name}`)).body.data[0].id}`)).status,
+    ).toBe(200);
+    const [[name = "", parts] = []] = Object.entries<Row>(change);
+    const body = { columns: columnsWith(made, name, parts) };
+    const { changes } = expectDestructive(await patch(made.id, body), [
+      { what: "rule.off", where: `svc_permission/${id}` },
+    ]);
+    expect(changes[0]?.why.split("because ")[1]).toMatch(why);
+    await patchConfirmed(admin, made.id, body);
+    expect([(await read(id)).isEnabled, await create()]).toEqual([false, 401]);
+    expect((await admin.post(`/svc_table/${made.id}/undo`)).status).toBe(200);
+    expect([(await read(id)).isEnabled, await create()]).toEqual([true, 201]);
+  });
+
   it("by removing what they need says so, beside the values; what only leaves their fields does not count", async () => {
     const made = await table(XY, texts("x"));
     const [needing] = [
