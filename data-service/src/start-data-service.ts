@@ -2,7 +2,7 @@
 import { tellLauncher } from "@portico/shared/launcher-messages";
 import { refuseMalformed } from "@portico/shared/refuse-malformed";
 import type { Service } from "@portico/shared/run-service";
-import { listen, STOP_TIMEOUT_MS } from "@portico/shared/server";
+import { listen, MOST_FORWARDED_HEAD_BYTES, STOP_TIMEOUT_MS } from "@portico/shared/server";
 import { startTracing } from "@portico/shared/tracing";
 import { makeApp } from "./app.js";
 import { type Config, isEmbedded } from "./config.js";
@@ -33,7 +33,9 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
   const { admin, stopSweeping } = await prepare(deps);
   announce(config, admin);
   const where = { host: config.host, port: config.port, portVariable: "DATA_SERVICE_PORT" };
-  const server = await listen(makeApp(deps, health), where).catch(async (error: unknown) => {
+  const server = await listen(makeApp(deps, health), where, {
+    maxHeaderSize: MOST_FORWARDED_HEAD_BYTES,
+  }).catch(async (error: unknown) => {
     await deps.records.presence.stop(STOP_TIMEOUT_MS);
     await deps.store.close();
     throw error;

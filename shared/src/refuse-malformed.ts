@@ -58,7 +58,8 @@ function letGo(socket: Duplex): void {
 }
 
 function problemOf(error: NodeJS.ErrnoException): string {
-  if (error.code === "HPE_HEADER_OVERFLOW") return "The request's headers are too large.";
+  if (error.code === "HPE_HEADER_OVERFLOW")
+    return "The request's address and headers are too large together.";
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return "The request took too long to arrive.";
   return "This is not a valid HTTP/1.1 request.";
 }

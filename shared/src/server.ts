@@ -14,6 +14,10 @@ import { onlyPaths } from "./refuse-malformed.js";
 
 /** Slow request heads are cut after this. */
 const HEADERS_TIMEOUT_MS = 10_000;
+/** Address and headers of a request, in bytes: two filters as long as they may be, percent-encoded, and cookies. */
+const MOST_HEAD_BYTES = 32 * 1024;
+/** Beside what a client may send, the gateway says who is asking and from where. */
+export const MOST_FORWARDED_HEAD_BYTES = MOST_HEAD_BYTES + 2 * 1024;
 /** A request whose body is not here after this is cut, unless its handler waits for it itself. */
 export const BODY_TIMEOUTS: BodyTimeouts = { jsonMs: 30_000, otherMs: 300_000 };
 /** Longer than any client's pool keeps a socket, so that we never close one that is being reused. */
@@ -50,10 +54,13 @@ export async function listen(
   {
     bodyTimeouts = BODY_TIMEOUTS,
     ...options
-  }: Pick<ServerOptions, "requireHostHeader"> & { readonly bodyTimeouts?: BodyTimeouts } = {},
+  }: Pick<ServerOptions, "requireHostHeader" | "maxHeaderSize"> & {
+    readonly bodyTimeouts?: BodyTimeouts;
+  } = {},
 ): Promise<RunningServer> {
   const server = createServer(
     {
+      maxHeaderSize: MOST_HEAD_BYTES,
       ...options,
       headersTimeout: HEADERS_TIMEOUT_MS,
       // Node has one time for all requests; ours can be lifted for one (see withoutBodyDeadline).

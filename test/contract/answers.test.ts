@@ -380,6 +380,31 @@ describe("a refusal", () => {
   );
 });
 
+describe("address and headers of a request", () => {
+  const KIB = 1024;
+  const ask = (api: Api, addressBytes: number, headerBytes: number): Promise<Answer> =>
+    api.send("GET", `/notes?padding=${"%7B".repeat(addressBytes / 3)}`, {
+      headers: { "X-Padding": "x".repeat(headerBytes) },
+    });
+
+  it("may take 32 KiB together, at both services", async () => {
+    for (const api of [admin, inside]) {
+      expect((await ask(api, 28 * KIB, 0)).status).toBe(200);
+      expect((await ask(api, 14 * KIB, 14 * KIB)).status).toBe(200);
+    }
+  });
+
+  it("are refused beyond it with 400", async () => {
+    for (const api of [admin, inside]) {
+      const { status, body } = await ask(api, 20 * KIB, 16 * KIB);
+      expect([status, body.message]).toEqual([
+        400,
+        "The request's address and headers are too large together.",
+      ]);
+    }
+  });
+});
+
 describe("a parameter of ours that does not apply", () => {
   const NONE = "0123456789abcdef01234567";
 

@@ -160,13 +160,15 @@ describe("QUERY and POST with X-HTTP-Method-Override", () => {
     ["meta", '[{"toString":1}]', "meta: an object is not known; use totalCount, filterCount or *"],
     ["meta", "[null]", 'meta: "null" is not known; use totalCount, filterCount or *'],
     ["fields", '[{"toString":1}]', "fields: must be names separated by commas, not a list"],
+    ["fields", "[]", "fields: names nothing; leave it out for every column"],
+    ["deep", '{"author":{"fields":[]}}', "deep.author.fields: names nothing; leave it out for every column"],
     ["sort", '{"toString":1}', "sort: must be keys separated by commas, not an object"],
     ["limit", '{"toString":1}', "limit: must be a whole number from 0"],
     ["page", '[{"toString":1}]', "page: must be a whole number from 1"],
     ["explain", '{"toString":1}', "explain: must be true or false"],
     ["format", '{"toString":1}', "format: must be json, csv or ndjson"],
     ["deleted", '{"toString":1}', "deleted: must be with or only"],
-  ])("refuse objects as %s: %s", async (name, value, message) => {
+  ])("refuse %s: %s", async (name, value, message) => {
     const { status, text } = await send("QUERY", "/books", `{"${name}":${value}}`);
     expect([status, JSON.parse(text).message]).toEqual([400, message]);
   });

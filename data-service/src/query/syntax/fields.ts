@@ -35,6 +35,7 @@ const ANY_DEPTH: Depth = { depth: 0, maxDepth: Number.POSITIVE_INFINITY };
  */
 export function parseFields(given: Json, path: Path, from: Depth = ANY_DEPTH): FieldScope {
   const names = namesOf(given, path);
+  if (names.length === 0) throw refuse(path, "names nothing; leave it out for every column");
   if (names.length > LIMITS.fields) throw refuse(path, `names more than ${LIMITS.fields} fields`);
   const root = emptyScope();
   for (const name of names) addName(root, name.trim(), path, from);
