@@ -186,6 +186,32 @@ describe("B4 connecting a provider", () => {
     expect((await browser.go(`${api}/auth/github/link`)).status).toBe(405);
   });
 
+  it("renews an access cookie that looks fresh and is believed no more, as every other request does", async () => {
+    await logIn();
+    const jar = browser.cookies(system.stack.appUrl);
+    const [head = "", claims = ""] = appToken(browser).split(".");
+    jar.set("accessToken", `${head}.${claims}.${"A".repeat(86)}`);
+    const answer = await startLink(browser, "github");
+    expect([answer.status, Object.keys(json(answer))]).toEqual([200, ["statusCode", "message", "url"]]);
+    const { end } = await browser.travel(json(answer).url);
+    expect([end, (await linked()).length]).toEqual([`${system.stack.appUrl}/settings`, 1]);
+  });
+
+  it("clears cookies that no session is behind any more", async () => {
+    await logIn();
+    await endOthers(await signIn(api, { email, password }));
+    const flows = system.mongo.db().collection("_oauth_flows");
+    const before = await flows.countDocuments();
+    const answer = await startLink(browser, "github");
+    expect(answer.status).toBe(401);
+    expect(answer.headers.getSetCookie().map((cookie) => cookie.split(";")[0])).toEqual([
+      "accessToken=",
+      "refreshToken=",
+      "expTime=",
+    ]);
+    expect(await flows.countDocuments()).toBe(before);
+  });
+
   it("without a sign-in is 401", async () => {
     const answer = await startLink(browser, "github");
     expect([answer.status, json(answer).error.code]).toEqual([401, "UNAUTHORIZED"]);

@@ -6,7 +6,7 @@ import type { Provider } from "@portico/shared/oauth";
 import type { Request, RequestHandler, Response } from "express";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
-import { type LoadSessionDeps, loadSession } from "../session/load-session.js";
+import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
 import { type BeginDeps, begin, requireReturnTarget } from "./begin.js";
 
 export type LinkDeps = BeginDeps & LoadSessionDeps;
@@ -30,11 +30,25 @@ export function linkRoute(deps: LinkDeps, provider: Provider): readonly RequestH
 async function link(deps: LinkDeps, provider: Provider, request: Request, response: Response): Promise<void> {
   const target = requireReturnTarget(readBody(bodyOf(request)), deps);
   const session = await loadSession(deps, credentialsOf(request), "refresh", request, response);
+  const beginAs = (who: Session): Promise<string> =>
+    begin(deps, provider, target, accessTokenOf(who, request), request, response);
+  const url = await beginAs(session).catch(async (error: unknown) => {
+    // As where requests are passed on: a token that looks fresh and is believed no more is renewed or cleared, once.
+    if (session.kind !== "cookie" || session.renewable === undefined || !isAboutToken(error)) throw error;
+    return beginAs(await renewSession(deps, session.renewable, request, response));
+  });
+  response.json({ ...success(200), url });
+}
+
+/** @throws AppError UNAUTHORIZED for nobody, FORBIDDEN for a page of another origin than the session's */
+function accessTokenOf(session: Session, request: Request): string {
   if (session.kind === "anonymous") throw new AppError("UNAUTHORIZED");
   if (session.kind === "cookie") requireSessionPage(request, session.origin);
-  const accessToken = session.authorization.replace(/^Bearer +/i, "");
-  const url = await begin(deps, provider, target, accessToken, request, response);
-  response.json({ ...success(200), url });
+  return session.authorization.replace(/^Bearer +/i, "");
+}
+
+function isAboutToken(error: unknown): boolean {
+  return error instanceof AppError && (error.code === "INVALID_TOKEN" || error.code === "TOKEN_EXPIRED");
 }
 
 /** @throws AppError VALIDATION_ERROR with every violation */
