@@ -1,11 +1,13 @@
 // What differs for `svc_user` and `svc_role`: changes of passwords, roles and accounts go into the audit log.
 import type { Request } from "express";
-import { fieldNamed, type Table } from "../catalog/catalog.js";
+import { fieldNamed, requireField, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
 import { idsOf, idText } from "../mongo/record-store.js";
+import { stillHas } from "../query/as-read.js";
 import { readParameters } from "../query/parameters.js";
+import type { StoredRecord } from "../query/shape.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
 import { remove } from "../records/remove.js";
@@ -37,11 +39,29 @@ export function userHandlers(
           const parameters = readParameters(searchOf(request), ["fields", "deep"]);
           const id = String(request.params.id);
           const expected = expectedVersions(request.get("If-Match"));
+          let former: StoredRecord = {};
           let events: readonly AuditEvent[] = [];
-          const onWritten: UpdateRequest["onWritten"] = (users, own) => {
-            events = eventsOf(users, own, id, actorOf(request));
+          // What is compared and what is written are one.
+          const guard: UpdateRequest["guard"] = async (userId) => {
+            const users = findTable(await deps.catalogs.get(), table);
+            const fields = AUDITED.map((name) => requireField(users, name));
+            const shown = Object.fromEntries(fields.map((field) => [field, 1]));
+            [former = {}] = await deps.store.byIds(users, [userId], shown);
+            return former._id === undefined ? {} : stillHas(former, fields);
           };
-          const wanted = { principal, table, id, parameters, body: body(request), expected, onWritten };
+          const onWritten: UpdateRequest["onWritten"] = (users, own) => {
+            events = eventsOf(users, former, own, id, actorOf(request));
+          };
+          const wanted = {
+            principal,
+            table,
+            id,
+            parameters,
+            body: body(request),
+            expected,
+            guard,
+            onWritten,
+          };
           const user = await update(deps, wanted);
           await record(request, events);
           respondWithRecord(response, 200, user);
@@ -79,19 +99,25 @@ function actorOf(request: Request): Readonly<Record<string, string>> {
   return principal.kind === "user" ? { by: principal.userId } : {};
 }
 
+/** Members of a user whose changes are recorded, but for the password, which is a new one whatever it is. */
+const AUDITED = ["email", "role", "isRootAdmin", "isActive"];
+
 /**
- * The events of a change that was made, whether its values came from the body or from a rule. The password is not
- * looked at.
+ * The events of a change that was made, whether its values came from the body or from a rule: forms send along what stays
+ * as it is. The password is not looked at.
+ * @param former the user before, as far as it is compared
  */
 function eventsOf(
   table: Table,
+  former: StoredRecord,
   { set, unset }: OwnFields,
   userId: string,
   by: Readonly<Record<string, string>>,
 ): AuditEvent[] {
   const written = (name: string): string | undefined => {
     const field = fieldNamed(table, name) ?? name;
-    return set.has(field) ? String(set.get(field)) : unset.includes(field) ? "null" : undefined;
+    const now = set.has(field) ? String(set.get(field)) : unset.includes(field) ? "null" : undefined;
+    return now === String(former[field] ?? null) ? undefined : now;
   };
   const [role, isRootAdmin, isActive] = ["role", "isRootAdmin", "isActive"].map(written);
   const power = {

@@ -192,6 +192,17 @@ describe("what is recorded", () => {
     expect(await patch({ isActive: false })).toMatchObject([{ event: "user.deactivated", ...about }]);
   });
 
+  it("nothing of what a form sends along as it is", async () => {
+    const { id: role } = await make(admin, "svc_role", { name: "Kept" });
+    const { id } = await make(admin, "svc_user", { email: "same@example.com", role });
+    const same = { email: " Same@Example.com ", role, isActive: true, isRootAdmin: false };
+    const patch = (change: object) => admin.patch(`/svc_user/${id}`, change).then(entriesOf);
+    expect(await patch({ ...same, name: "Same" })).toEqual([]);
+    expect(await patch({ ...same, role: null })).toMatchObject([
+      { event: "role.changed", userId: id, details: { by: adminId, role: "null" } },
+    ]);
+  });
+
   it("a token made and revoked, without the token", async () => {
     const api = await signIn(base, ANN);
     const made = await api.post("/auth/api-tokens", { name: "ci", expiresAt: "never" });
