@@ -67,6 +67,19 @@ describe("explain", () => {
     expect(plan.documentsExamined).toBeLessThanOrEqual(posts + comments + 10);
   });
 
+  test("shows what the aggregate reads, where there is one", async () => {
+    const aggregate = { views: { sum: true }, comments: { count: true } };
+    const query = { filter: { status: "published" }, explain: "true" };
+    const [plan] = (await root.get("/posts", { ...query, aggregate })).body.data;
+    const { body } = await root.get("/posts", { filter: query.filter, meta: "filterCount" });
+    expect(plan.aggregate.documentsExamined).toBeGreaterThanOrEqual(body.meta.filterCount);
+    expect(plan.aggregate.pipeline).toEqual(
+      expect.arrayContaining([expect.objectContaining({ $group: expect.anything() })]),
+    );
+    const [without] = (await root.get("/posts", query)).body.data;
+    expect(without).not.toHaveProperty("aggregate");
+  });
+
   test("shows what the counts read beside the page", async () => {
     const query = { filter: { status: "published" }, limit: "1", meta: "*", explain: "true" };
     const { body } = await root.get("/posts", query);
