@@ -28,6 +28,12 @@ export function kindOf(value: unknown): string {
   return kinds[typeof value] ?? "nothing";
 }
 
+/** A number for a message. Of one beyond these, reading has made another: it can't be told any more what was sent. */
+export function describeNumber(number: number): string {
+  const isExact = Math.abs(number) <= Number.MAX_SAFE_INTEGER;
+  return isExact ? String(number) : `a number beyond ±${Number.MAX_SAFE_INTEGER}`;
+}
+
 /**
  * Tells whether a value nests deeper than `limit`, without recursion, so that it can run before anything recursive.
  */

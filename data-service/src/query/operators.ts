@@ -1,6 +1,6 @@
 // The public operators, one row each: which columns take them, which operand, and what they mean.
 
-import { isArray, type Json, kindOf } from "@portico/shared/json";
+import { describeNumber, isArray, type Json, kindOf } from "@portico/shared/json";
 import type { Column } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type ColumnType, type OperatorFamily, type Stored } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
@@ -53,7 +53,7 @@ function expectation(column: Column): string {
 
 function describe(operand: Json): string {
   if (typeof operand === "string") return operand.length > 40 ? "this text" : JSON.stringify(operand);
-  return typeof operand === "number" ? String(operand) : kindOf(operand);
+  return typeof operand === "number" ? describeNumber(operand) : kindOf(operand);
 }
 
 function checkLength(text: string, path: Path): void {

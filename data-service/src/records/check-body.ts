@@ -1,6 +1,6 @@
 // Body JSON -> what to write, or every violation it has. Pure: no record is looked up here.
 import { AppError } from "@portico/shared/app-error";
-import { isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
+import { describeNumber, isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
 import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { idProblem, suggestion } from "../catalog/names.js";
@@ -194,8 +194,8 @@ function checkGenerated(column: Column, json: Json, table: Table, report: Report
 function describe(json: Json): string {
   if (typeof json === "string" && !json.isWellFormed())
     return "text with half a character (an unpaired surrogate)";
-  const short = typeof json === "string" && json.length <= 40;
-  return short || typeof json === "number" ? JSON.stringify(json) : kindOf(json);
+  if (typeof json === "number") return describeNumber(json);
+  return typeof json === "string" && json.length <= 40 ? JSON.stringify(json) : kindOf(json);
 }
 
 /** How the links of a body are taken. */

@@ -312,7 +312,7 @@ describe("operands are checked by type", () => {
     ["text", true, "must be text, not true or false"],
     ["int", "5", 'must be a whole number, not "5"'],
     ["int", 1.5, "must be a whole number, not 1.5"],
-    ["int", 9_007_199_254_740_992, "must be a whole number, not 9007199254740992"],
+    ["int", 9_007_199_254_740_992, "must be a whole number, not a number beyond ±9007199254740991"],
     ["int", true, "must be a whole number, not true or false"],
     ["bigint", 5, 'must be a whole number as text, such as "9007199254740993", not 5'],
     [
