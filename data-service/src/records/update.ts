@@ -102,7 +102,7 @@ async function updateOne(
 }
 
 /**
- * Refuses a body that no record could be changed to.
+ * Refuses a body that no record could be changed to, with all that it brings along.
  * @param first judges what else the request says, before its body
  * @throws AppError 400, 401, 403
  */
@@ -113,10 +113,12 @@ export async function checkUpdate(
   first: () => void,
 ): Promise<void> {
   const rights = await deps.rights(principal);
+  const tree = await treeOf(deps, rights, { table: tableName, body });
   await deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName);
     const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters: PLAIN });
     first();
-    return alternativesFor(context, body);
+    if (tree === undefined || !isObject(body)) alternativesFor(context, body);
+    else checkTree(tree.maker, table, body, (flat, own) => void alternativesFor(context, flat, own));
   });
 }

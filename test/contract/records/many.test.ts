@@ -112,6 +112,33 @@ describe("a change of many", () => {
     expect(many(await admin.patch("/tasks?filter[done][_eq]=true", { done: false }))).toEqual([200, 11, 11]);
   });
 
+  it("makes of each record what a change of it alone would: with new records of its own", async () => {
+    const answer = await change(admin, { list: { name: "new" } }, FIRST);
+    expect(many(answer)).toEqual([200, 10, 10]);
+    expect(await valuesOf(admin, "lists", "name")).toEqual(Array(10).fill("new"));
+    const { body } = await admin.get("/tasks", { ...FIRST, fields: "list.id", limit: "0" });
+    const lists = body.data.map(({ list }: { list: { id: string } }) => list.id);
+    expect(new Set(lists).size).toBe(10);
+    for (const name of ["a", "b"]) await make(admin, "lists", { name });
+    const filter = { name: { _in: ["a", "b"] } };
+    const tasks = [{ title: "first" }, { title: "second" }];
+    expect(many(await admin.patch("/lists", { tasks }, { filter }))).toEqual([200, 2, 2]);
+    const shown = await admin.get("/lists", { filter, fields: "name,tasks.title", sort: "name" });
+    expect(shown.body.data).toMatchObject([
+      { name: "a", tasks },
+      { name: "b", tasks },
+    ]);
+  });
+
+  it("is refused for what is wrong in a new record, before any is made", async () => {
+    const answer = await change(admin, { list: { nme: "x" } }, { filter: { title: "none has it" } });
+    expect([answer.status, answer.body.message]).toEqual([
+      400,
+      ['list.nme: unknown field; did you mean "name"?'],
+    ]);
+    expect(await valuesOf(admin, "lists", "name")).toEqual([]);
+  });
+
   it("only counts with dryRun=true", async () => {
     expect(many(await change(admin, { done: true }, { ...FIRST, dryRun: "true" }))).toEqual([200, 10, 0]);
     expect(many(await remove(admin, { ...FIRST, dryRun: "true" }))).toEqual([200, 10, 0]);
