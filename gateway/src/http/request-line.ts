@@ -34,6 +34,10 @@ const VISIBLE_ASCII = /^[\x21-\x7e]*$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
 const FORBIDDEN_IN_SEGMENT = /[/\\\x00-\x1f\x7f]/;
 
+const BAD_PATH =
+  "No part of the path may be empty, . or .., hold a slash, a backslash or a control character, or be badly encoded; " +
+  'a record with such an id is found by filter={"id":"…"}.';
+
 /** Judges a request by its line and framing alone (security table E: rows 3, 5, 8). */
 export function judgeRequestLine(line: RequestLine): RequestLineVerdict {
   return judgeFraming(line) ?? judgeTarget(line.target);
@@ -71,7 +75,7 @@ function judgeTarget(target: string): RequestLineVerdict {
     return badRequest("The path holds characters that must be percent-encoded.");
   }
   const segments = decodeSegments(path);
-  if (segments === undefined) return badRequest("The path is not valid.");
+  if (segments === undefined) return badRequest(BAD_PATH);
   return { kind: "fine", segments, query };
 }
 

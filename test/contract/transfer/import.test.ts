@@ -563,6 +563,27 @@ describe("a role", () => {
   });
 });
 
+describe("an id that no address can hold", () => {
+  it.each(["a/b", "a\\b"])(
+    "is kept where root imports it, and found and changed by filter: %s",
+    async (id) => {
+      const table = `odd${tables}`;
+      await makeTable(admin, { name: table, idType: "string", columns: [{ name: "name", type: "string" }] });
+      const line = JSON.stringify({ id, name: "one" });
+      expect((await root.ndjson(table, line)).status).toBe(200);
+      const { status, body } = await admin.get(`/${table}/${encodeURIComponent(id)}`);
+      expect([status, body.message]).toEqual([
+        400,
+        expect.stringMatching(/^No part of the path may .* found by filter=\{"id":"…"\}\.$/),
+      ]);
+      expect((await admin.patch(`/${table}`, { name: "two" }, { filter: { id } })).body.meta.changed).toBe(1);
+      expect((await admin.get(`/${table}`, { filter: { id }, fields: "id,name" })).body.data).toEqual([
+        { id, name: "two" },
+      ]);
+    },
+  );
+});
+
 describe("the request", () => {
   it.each(['text/csv; charset="utf-8"', "Text/CSV; header=present; charset=UTF-8"])(
     "may say %s",
