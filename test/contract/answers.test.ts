@@ -78,6 +78,16 @@ describe("a success", () => {
     expect(direct.headers.get("location")).toBe(`/api/notes/${direct.body.data[0].id}`);
   });
 
+  it("of a create of several is their list in the order of the body, without one address", async () => {
+    const titles = ["z", "a", "m"];
+    const { status, headers, body } = await admin.post(
+      "/notes",
+      titles.map((title) => ({ title })),
+    );
+    expect([status, headers.get("location")]).toEqual([201, null]);
+    expect(body.data.map(({ title }: { title: string }) => title)).toEqual(titles);
+  });
+
   it("of a list is data and nothing else unless meta is asked for", async () => {
     const { body } = await admin.get("/notes", { limit: "1" });
     expect(Object.keys(body)).toEqual(["statusCode", "message", "data"]);
