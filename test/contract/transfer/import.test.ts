@@ -245,6 +245,7 @@ describe("a line with a cell that is no JSON", () => {
     for (const query of [{}, { dryRun: true }]) {
       const answer = await root.csv(items, file, query);
       expect(answer.status).toBe(400);
+      expect("next" in details(answer)).toBe(!("dryRun" in query));
       expect(details(answer).rejected).toEqual([
         {
           line: 2,
