@@ -5,7 +5,10 @@ import { type Stack, startStack } from "../support/stack.js";
 
 interface Explained {
   readonly ranked: boolean;
-  readonly questions: readonly Pick<Explained, "indexes" | "documentsExamined" | "fullScans">[];
+  readonly questions: readonly (Pick<Explained, "indexes" | "documentsExamined" | "fullScans"> & {
+    readonly table: string;
+    readonly answers: number;
+  })[];
   readonly indexes: readonly string[];
   readonly documentsExamined: number;
   readonly fullScans: number;
@@ -22,8 +25,8 @@ describe("explain", () => {
 
   afterAll(() => stack?.stop());
 
-  const explain = async (query: Record<string, unknown>): Promise<Explained> => {
-    const { status, body } = await root.get("/posts", { ...query, explain: "true" });
+  const explain = async (query: Record<string, unknown>, table = "posts"): Promise<Explained> => {
+    const { status, body } = await root.get(`/${table}`, { ...query, explain: "true" });
     expect(status).toBe(200);
     return body.data[0];
   };
@@ -53,6 +56,29 @@ describe("explain", () => {
   test("sorting by the number of children of a counted relation walks an index and reads the page", async () => {
     const plan = await explain({ sort: "-_count(comments)" });
     expect([plan.ranked, plan.fullScans, plan.documentsExamined]).toEqual([false, 0, 10]);
+  });
+
+  test("numbers of related records are one query for each relation, out of an index, however many the page has", async () => {
+    for (const limit of ["3", "50"]) {
+      const plan = await explain({ fields: "name,_count(posts)", limit }, "authors");
+      expect(plan.documentsExamined).toBe(Number(limit));
+      expect(plan.questions).toHaveLength(1);
+      expect(plan.questions[0]).toMatchObject({
+        table: "posts",
+        answers: expect.any(Number),
+        indexes: ["authorId_1__id_1"],
+        documentsExamined: 0,
+        fullScans: 0,
+      });
+    }
+    const plan = await explain({ fields: "title,_count(tags),author._count(posts)", limit: "20" });
+    // Tags that are there, authors that are shown, and posts of these.
+    expect(plan.questions).toMatchObject([{ table: "tags" }, { table: "authors" }, { table: "posts" }]);
+  });
+
+  test("the number that a counted relation keeps is shown without counting", async () => {
+    const { questions, documentsExamined } = await explain({ fields: "title,_count(comments)", limit: "20" });
+    expect([questions, documentsExamined]).toEqual([[], 20]);
   });
 
   test("sorting many parents by their children groups the children once", async () => {

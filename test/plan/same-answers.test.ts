@@ -62,6 +62,8 @@ const QUERIES: Record<string, Record<string, unknown>> = {
   "count over many-to-many": { sort: "-_count(tags),-_count(comments)" },
   "aggregated sort of a filtered list": { filter: { views: { _lt: 3 } }, sort: "-_count(comments)" },
   "aggregated sort mixed with a to-one chain": { sort: "author.name,-_count(comments)" },
+  "counts of every kind": { fields: "id,_count(comments),_count(tags),tags._count(posts)" },
+  "counts of a ranked list": { fields: "id,_count(comments)", sort: "-_max(comments.likes)" },
 };
 
 describe("a query answers the same whichever way it is run", () => {

@@ -14,6 +14,7 @@ import { bindQuery } from "../query/bind-query.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import type { Parameters } from "../query/parameters.js";
+import { useCountersIn } from "../query/plan/use-counters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
 import { readEach } from "../records/read-one.js";
@@ -55,8 +56,9 @@ export async function openWish(
     rights.require(catalog, table, "read");
     const view = rights.view(catalog);
     return known.of(view, [table.name, parameters, deps.limits], () => {
-      const node = authorizeRead(bindQuery(parameters, table, view, deps.limits), view).root;
-      return { table, view, node };
+      const { root, rules } = authorizeRead(bindQuery(parameters, table, view, deps.limits), view);
+      // The filter is asked of records as the journal has them, which are without the numbers that are kept of children.
+      return { table, view, node: { ...useCountersIn(root, rules), filter: root.filter } };
     });
   });
 }

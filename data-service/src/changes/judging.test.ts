@@ -8,8 +8,8 @@ import { rootView, table } from "../query/library-fixture.js";
 import type { Wish } from "./judge.js";
 import { Judging } from "./judging.js";
 
-function wishFor(filter: object): Wish {
-  const parameters = { filter: JSON.parse(JSON.stringify(filter)), filterFromText: false };
+function wishFor(filter: object, fields = "*"): Wish {
+  const parameters = { fields, filter: JSON.parse(JSON.stringify(filter)), filterFromText: false };
   const query = bindQuery(parameters, table("books"), rootView, { maxDepth: 7, maxLimit: undefined });
   return {
     table: table("books"),
@@ -55,12 +55,16 @@ const STREAMS = Array.from({ length: 20 }, (_, at) => at);
 describe("changes that many streams wait for", () => {
   it("are judged four at once where other tables are asked, and at once where none is", async () => {
     const judging = new Judging();
-    const [demanding, plain] = [judgements(), judgements()];
+    const [demanding, counting, plain] = [judgements(), judgements(), judgements()];
     await Promise.all([
       ...STREAMS.map(() => judging.run(wishFor(DEMANDING), change(1), open(), demanding.judge)),
       ...STREAMS.map(() => judging.run(wishFor({ title: "x" }), change(1), open(), plain.judge)),
     ]);
+    await Promise.all(
+      STREAMS.map(() => judging.run(wishFor({}, "_count(reviews)"), change(1), open(), counting.judge)),
+    );
     expect([demanding.seen.begun, demanding.seen.most]).toEqual([20, 4]);
+    expect([counting.seen.begun, counting.seen.most]).toEqual([20, 4]);
     expect([plain.seen.begun, plain.seen.most]).toEqual([20, 20]);
   });
 

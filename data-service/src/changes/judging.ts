@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import { getOrMake } from "../get-or-make.js";
 import type { Numbered } from "../mongo/journal-store.js";
 import { isRelational } from "../query/lower/condition.js";
-import { isKeyOnly } from "../query/lower/read.js";
+import { isCountJoined, isKeyOnly } from "../query/lower/read.js";
 import type { Told, Wish } from "./judge.js";
 
 /** Judgements at once that look into other tables. */
@@ -57,5 +57,7 @@ export class Judging {
 
 /** Nothing of other tables is asked for it, so that it costs next to nothing and need not wait. */
 function isPlain({ node }: Wish): boolean {
-  return ![node.rule, node.filter].some(isRelational) && node.children.every(isKeyOnly);
+  const asksOthers =
+    [node.rule, node.filter].some(isRelational) || node.counts.some((count) => isCountJoined(count));
+  return !asksOthers && node.children.every(isKeyOnly);
 }

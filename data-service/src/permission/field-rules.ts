@@ -10,7 +10,7 @@ export type Members = (member: Column | Relation) => boolean;
  * Reads the grammar of 4.2 for one table: names, `*`, and `-name` for all but.
  * @param fields null = `*`
  * @param action what the rule is about: a password can be written, and read by nobody
- * @throws AppError 400 for unknown names, and for names inside relations
+ * @throws AppError 400 for unknown names, for names inside relations and for counts
  */
 export function membersOf(fields: string | null, table: Table, action: Action): Members {
   const open: Members = (member) => !("hidden" in member && member.hidden);
@@ -22,6 +22,9 @@ export function membersOf(fields: string | null, table: Table, action: Action): 
       "fields",
       `"${inside}." reaches into another table; rules of that table say what is seen there`,
     );
+  const [counted] = scope.counts;
+  if (counted !== undefined)
+    throw refuse("fields", `"_count(${counted})" is no member; whoever may read "${counted}" may count it`);
   const isKnown = ({ secret }: Column): boolean => !secret || action === "create" || action === "update";
   const known = [...table.columns.values()].filter(isKnown).map(({ name }) => name);
   const names = [...known, ...table.relations.keys()];

@@ -320,6 +320,10 @@ describe("a rule that is saved", () => {
       ['fields: "author." reaches into another table; rules of that table say what is seen there'],
     ],
     [
+      { fields: "title,_count(reviews)" },
+      ['fields: "_count(reviews)" is no member; whoever may read "reviews" may count it'],
+    ],
+    [
       { filter: { title: "$user.nme" } },
       ['filter.title: unknown variable "$user.nme"; there are $user.id, $user.<column>, $role.id and $now'],
     ],

@@ -134,12 +134,21 @@ export interface Mask {
   readonly hides: readonly string[];
 }
 
+/** The number of related records, as a record shows it. */
+export type CountNode =
+  /** Those that the row rule of their table lets the caller see, found by counting. */
+  | { readonly kind: "counted"; readonly step: Step }
+  /** The number that the record keeps of them: what the planner makes of a count in which every one of them counts. */
+  | { readonly kind: "stored"; readonly step: Step; readonly column: Column };
+
 /** Records of one table, shaped: the root of a list and every loaded relation. R carries the row rule. */
 export interface ReadNode<P, R> {
   readonly table: Table;
   readonly rule: R;
   readonly columns: readonly Column[];
   readonly children: readonly ChildNode<P, R>[];
+  /** Numbers of related records; see `rules` for whose they are. */
+  readonly counts: readonly CountNode[];
   readonly filter: P;
   readonly sort: readonly SortKey[];
   /** 0 = all. */
@@ -175,7 +184,7 @@ export interface AuthorizedQuery {
   readonly root: ReadNode<AuthorizedPredicate, AuthorizedPredicate>;
   readonly meta: readonly MetaKey[];
   readonly aggregate: readonly AggregateKey[];
-  /** Row rules of tables that sort keys and aggregates pass through, by table name. */
+  /** Row rules of tables that sort keys, counts and aggregates pass through, by table name. */
   readonly rules: (table: Table) => AuthorizedPredicate;
   readonly [authorized]: true;
 }

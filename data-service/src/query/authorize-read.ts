@@ -52,7 +52,10 @@ export function authorizeNode(
       const rows = view.rows(child.node.table, state);
       return { ...child, node: authorizeNode(child.node, view, rows, linked) };
     }),
-    masks: view.masks(node.table, [...node.columns, ...node.children.map(({ relation }) => relation)]),
+    masks: view.masks(node.table, [
+      ...node.columns,
+      ...[...node.children, ...node.counts.map(({ step }) => step)].map(({ relation }) => relation),
+    ]),
   };
 }
 

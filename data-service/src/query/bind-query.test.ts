@@ -14,10 +14,11 @@ function bind(
   return bindQuery({ filterFromText: false, ...given }, table(of), view, { maxDepth, maxLimit });
 }
 
-/** The members of a node as short text: columns, then relations with theirs. */
-function members({ columns, children }: ReadNode<Predicate, null>): string {
+/** The members of a node as short text: columns, then relations with theirs, then what is counted. */
+function members({ columns, children, counts }: ReadNode<Predicate, null>): string {
   const relations = children.map(({ relation, node }) => `${relation.name}{${members(node)}}`);
-  return [...columns.map(({ name }) => name), ...relations].join(" ");
+  const counted = counts.map(({ step }) => `#${step.relation.name}`);
+  return [...columns.map(({ name }) => name), ...relations, ...counted].join(" ");
 }
 
 const shape = (fields?: string, deep?: Json, view = rootView): string =>
@@ -50,6 +51,22 @@ describe("fields and deep", () => {
     ["title,-author.born", "title author{id name createdAt updatedAt mentor{id} profile{id}}"],
     ["note", "note"],
     ["*,note", "id title pages price royalty createdAt updatedAt note author{id}"],
+    ["_count(reviews)", "#reviews"],
+    ["title,_count(reviews),_count(tags),_count(reviews)", "title #reviews #tags"],
+    ["*,_count(reviews)", `${ALL} author{id} #reviews`],
+    ["-title,_count(reviews)", "id pages price royalty createdAt updatedAt author{id} #reviews"],
+    ["-reviews,_count(reviews)", `${ALL} author{id} #reviews`],
+    ["author._count(books)", "author{id #books}"],
+    ["author,author._count(books)", "author{id #books}"],
+    [
+      "-author.born,author._count(books)",
+      "author{id name createdAt updatedAt mentor{id} profile{id} #books}",
+    ],
+    [
+      "title,-author.born,_count(tags)",
+      "title author{id name createdAt updatedAt mentor{id} profile{id}} #tags",
+    ],
+    ["reviews,_count(reviews)", "reviews{id} #reviews"],
   ])("%s", (fields, expected) => {
     expect(shape(fields)).toBe(expected);
   });
@@ -62,6 +79,9 @@ describe("fields and deep", () => {
     ["author", { author: {} }, "author{id}"],
     ["author", { author: { deep: { books: { fields: "title" } } } }, "author{id books{id title}}"],
     ["-author", { author: { fields: "name" } }, `${ALL} author{id name}`],
+    ["title", { author: { fields: "_count(books)" } }, "title author{id #books}"],
+    ["author._count(books)", { author: { fields: "name" } }, "author{id name}"],
+    ["title,_count(reviews)", { reviews: { fields: "stars" } }, "title reviews{id stars} #reviews"],
     [
       "title",
       { reviews: { fields: "stars", deep: { book: { fields: "id" } } } },
@@ -73,7 +93,7 @@ describe("fields and deep", () => {
 
   it("leave out what the caller may not read, and refuse its names", () => {
     expect(shape("*", undefined, readerView)).toBe(`${ALL} author{id}`);
-    for (const fields of ["note", "-note", "reviews", "reviews.stars", "-reviews.stars"]) {
+    for (const fields of ["note", "-note", "reviews", "reviews.stars", "-reviews.stars", "_count(reviews)"]) {
       const name = fields.includes("note") ? "note" : "reviews";
       expect(refusalOf(() => shape(fields, undefined, readerView))).toBe(
         `fields: unknown field "${name}" on "books"`,
@@ -141,6 +161,15 @@ describe("fields and deep", () => {
       'deep.author.fields: unknown field "nope" on "authors"',
     ],
     [{ fields: "title.x" }, 'fields: "title" of "books" is a column, not a relation'],
+    [{ fields: "_count(title)" }, 'fields: "title" of "books" is a column, not a relation'],
+    [{ fields: "_count(author)" }, 'fields: _count(author): "author" is to-one; write author.name instead'],
+    [{ fields: "_count(reviewz)" }, 'fields: unknown field "reviewz" on "books"; did you mean "reviews"?'],
+    [{ fields: "-author,author._count(nope)" }, 'fields: unknown field "nope" on "authors"'],
+    [{ fields: "author.mentor.mentor._count(books)" }, 'fields: "books" lies deeper than 3 relations'],
+    [
+      { fields: "author._count(nope)", deep: { author: { fields: "name" } } },
+      'fields: unknown field "nope" on "authors"',
+    ],
     [{ fields: "autor.name" }, 'fields: unknown field "autor" on "books"; did you mean "author"?'],
     [{ deep: 5 }, "deep: must be an object keyed by relation, not a number"],
     [{ deep: { title: {} } }, 'deep.title: "title" of "books" is a column, not a relation'],

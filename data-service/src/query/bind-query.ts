@@ -7,6 +7,7 @@ import type { Purpose, ReadView } from "../permission/read-view.js";
 import {
   ALWAYS,
   type ChildNode,
+  type CountNode,
   type Predicate,
   type Query,
   type ReadNode,
@@ -17,7 +18,7 @@ import { bindAggregate } from "./bind-aggregate.js";
 import { bindFilter } from "./bind-filter.js";
 import type { Parameters } from "./parameters.js";
 import { notComparable, type Path, refuse, unknownField } from "./refuse.js";
-import { type FieldScope, parseFields } from "./syntax/fields.js";
+import { emptyScope, type FieldScope, parseFields } from "./syntax/fields.js";
 import { parseFormat } from "./syntax/format.js";
 import { parseMeta, parsePaging } from "./syntax/paging.js";
 import { parseSort, type SortSyntax } from "./syntax/sort.js";
@@ -73,7 +74,7 @@ export function bindRecordShape(
   return { ...bindShape(parameters, scope), filter: ALWAYS, sort: [], limit: 1, skip: 0 };
 }
 
-type Shape = Pick<Node, "table" | "rule" | "columns" | "children">;
+type Shape = Pick<Node, "table" | "rule" | "columns" | "children" | "counts">;
 
 function bindShape(parameters: Pick<Parameters, "fields" | "deep">, scope: Scope): Shape {
   const fields = parameters.fields === undefined ? undefined : fieldsOf(parameters.fields, "fields", scope);
@@ -101,7 +102,7 @@ function bindSelection(
   const children = selectRelations(fields, settings, scope, at).map((selected) =>
     bindChild(selected, settings.get(selected.relation.name), scope, at),
   );
-  return { table, rule: null, columns, children };
+  return { table, rule: null, columns, children, counts: selectCounts(fields, scope, at.fields) };
 }
 
 /** True for `*`, for nothing said, and for "all but". */
@@ -133,6 +134,14 @@ function withIdInside(columns: readonly Column[], { depth, table }: Scope): Colu
 function checkName(name: string, { view, table }: Scope, path: Path): void {
   if (view.column(table, name, "show") ?? view.relation(table, name, "show")) return;
   throw unknownField(path, name, table.name, view.names(table, "show"));
+}
+
+/** Named ones alone, in an "all but" scope as well: they are not there anyway, as what other positive names ask for is. */
+function selectCounts(fields: FieldScope | undefined, scope: Scope, path: Path): CountNode[] {
+  return [...(fields?.counts ?? [])].map((name) => ({
+    kind: "counted",
+    step: requireCountable(name, scope, path, "show"),
+  }));
 }
 
 interface SelectedRelation extends Step {
@@ -183,6 +192,19 @@ function requireRelation(name: string, { view, table }: Scope, path: Path, purpo
   throw purpose === "show"
     ? unknownField(path, name, table.name, relations)
     : notComparable(path, name, table, view, relations);
+}
+
+/** The relation of `_count(name)`, `_max(name.…)` and `_min(name.…)`. @param text the whole of it */
+function requireCountable(
+  name: string,
+  scope: Scope,
+  path: Path,
+  purpose: Purpose,
+  text = `_count(${name})`,
+): Step {
+  const step = requireRelation(name, scope, path, purpose);
+  if (step.relation.many) return step;
+  throw refuse(path, `${text}: "${name}" is to-one; write ${name}.name instead`);
 }
 
 interface DeepSetting {
@@ -272,13 +294,7 @@ function checkDropped(fields: FieldScope, { relation, target }: Step, scope: Sco
 
 /** `{"id":…}`, with whatever deep loads below it. */
 function idOnly(target: Table, deep: Json | undefined, scope: Scope, at: Places): Shape {
-  const names: FieldScope = {
-    names: new Set(["id"]),
-    excluded: new Set<string>(),
-    star: false,
-    nested: new Map(),
-    positive: true,
-  };
+  const names: FieldScope = { ...emptyScope(), names: new Set(["id"]), positive: true };
   return { ...bindSelection(names, deep, scope, at), table: target };
 }
 
@@ -304,9 +320,7 @@ function sortKeyName(key: SortKey): string {
 function bindSortKey(key: SortSyntax, scope: Scope, path: Path): SortKey {
   const { descending } = key;
   if (key.kind === "path") return bindSortPath(key.segments, descending, scope, path);
-  const step = requireRelation(key.relation, scope, path, "use");
-  if (!step.relation.many)
-    throw refuse(path, `${key.text}: "${key.relation}" is to-one; write ${key.relation}.name instead`);
+  const step = requireCountable(key.relation, scope, path, "use", key.text);
   if (key.kind === "count") return { kind: "count", step, descending };
   const column = requireSortable(key.field, { ...scope, table: step.target }, path);
   return { kind: key.kind, step, column, descending };

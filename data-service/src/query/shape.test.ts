@@ -1,17 +1,19 @@
 import { describe, expect, it } from "@jest/globals";
 import { Binary, Decimal128, Long, ObjectId } from "bson";
+import { ReadView } from "../permission/read-view.js";
+import { ALWAYS, NEVER } from "./ast.js";
 import { authorizeRead } from "./authorize-read.js";
 import { bindQuery } from "./bind-query.js";
-import { rootView, table } from "./library-fixture.js";
+import { catalog, rootView, table } from "./library-fixture.js";
 import { type StoredRecord, shaper } from "./shape.js";
 
-function shaped(of: string, fields: string, document: StoredRecord): unknown {
-  const query = bindQuery({ fields, filterFromText: false }, table(of), rootView, {
+function shaped(of: string, fields: string, document: StoredRecord, view = rootView): unknown {
+  const query = bindQuery({ fields, filterFromText: false }, table(of), view, {
     maxDepth: 7,
     maxLimit: undefined,
   });
   const unseal = (sealed: Binary): string => `opened ${sealed.length()} bytes`;
-  return shaper(authorizeRead(query, rootView).root, unseal)(document);
+  return shaper(authorizeRead(query, view).root, unseal)(document);
 }
 
 describe("a document becomes a record", () => {
@@ -47,6 +49,27 @@ describe("a document becomes a record", () => {
         { id: 2, stars: null },
       ],
     });
+  });
+
+  it("with the numbers of what was counted, which are 0 where nothing is", () => {
+    const document = { _id: 1, __c_reviews: 2, __r_author: [{ _id: 7, __c_books: 3 }] };
+    expect(shaped("books", "title,_count(reviews),_count(tags),author._count(books)", document)).toEqual({
+      title: null,
+      author: { id: 7, _count: { books: 3 } },
+      _count: { reviews: 2, tags: 0 },
+    });
+  });
+
+  it("with the numbers of those relations alone that the record shows", () => {
+    const grants = [
+      { rows: ALWAYS, members: ({ name }: { readonly name: string }) => name !== "reviews" },
+      { rows: NEVER, members: () => true },
+    ];
+    const view = new ReadView(catalog, () => ({ rows: ALWAYS, grants }));
+    const shape = (document: StoredRecord) => shaped("books", "_count(reviews),_count(tags)", document, view);
+    const document = { _id: 1, __c_reviews: 2, __c_tags: 1 };
+    expect(shape(document)).toEqual({ _count: { tags: 1 } });
+    expect(shape({ ...document, __m1: [{ _id: 1 }] })).toEqual({ _count: { reviews: 2, tags: 1 } });
   });
 
   it("with values of BSON in their JSON spelling", () => {

@@ -6,8 +6,8 @@ import type { Binary } from "bson";
 import type { Column, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, isBinary } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
-import type { AuthorizedNode, Mask } from "./ast.js";
-import { childField, isKeyOnly, maskField } from "./lower/read.js";
+import type { AuthorizedNode, CountNode, Mask } from "./ast.js";
+import { childField, countField, isKeyOnly, maskField } from "./lower/read.js";
 
 /** Opens values of encrypted columns. */
 export type Unseal = (sealed: Binary, column: Column) => Json;
@@ -35,19 +35,42 @@ function makeShape(node: AuthorizedNode, unseal: Unseal): Shape {
     name: child.relation.name,
     read: childReader(child, unseal),
   }));
-  const members = [...columns, ...children];
-  const { masks = [] } = node;
+  const { masks = [], counts } = node;
+  const members = [...columns, ...children, ...(counts.length === 0 ? [] : [countsMember(counts)])];
   if (masks.length > 0) return maskedShaper(members, masks);
   return (document) => {
     const record: Record<string, Json> = {};
-    for (const { name, read } of members) record[name] = read(document);
+    for (const { name, read } of members) record[name] = read(document, always);
     return record;
   };
 }
 
+const always: IsShown = () => true;
+
+type IsShown = (name: string) => boolean;
+
 interface Member {
   readonly name: string;
-  readonly read: (document: StoredRecord) => Json;
+  /** @param isShown of a member that holds others, which of them this record shows */
+  readonly read: (document: StoredRecord, isShown: IsShown) => Json;
+}
+
+/** The member that holds the numbers of related records, by relation. Its name is none that a member of a table can have. */
+export const COUNTS = "_count";
+
+/** A relation that this record does not show is not counted either. */
+function countsMember(counts: readonly CountNode[]): Member {
+  const numbers = counts.map((count) => ({ name: count.step.relation.name, field: countField(count) }));
+  return {
+    name: COUNTS,
+    read: (document, isShown) =>
+      Object.fromEntries(
+        numbers
+          .filter(({ name }) => isShown(name))
+          // Without any, a number that is kept is absent.
+          .map(({ name, field }) => [name, Number(document[field] ?? 0)]),
+      ),
+  };
 }
 
 /** Leaves out, row by row, what no rule that matches the row grants. */
@@ -60,9 +83,8 @@ function maskedShaper(members: readonly Member[], masks: readonly Mask[]): (docu
     });
     const shown = new Set(matched.flatMap(({ shows }) => shows));
     const record: Record<string, Json> = {};
-    for (const { name, read } of members) {
-      if (!hidden.has(name) || shown.has(name)) record[name] = read(document);
-    }
+    const isShown: IsShown = (name) => !hidden.has(name) || shown.has(name);
+    for (const { name, read } of members) if (isShown(name)) record[name] = read(document, isShown);
     return record;
   };
 }

@@ -26,7 +26,7 @@ function sizeOfRecord(node: AuthorizedNode): SizeOf {
     .filter((child) => !isKeyOnly(child))
     .map((child) => ({ field: childField(child), sizeOf: once(sizeOfRecord(child.node)) }));
   return (document) => {
-    let size = RECORD + node.children.length * VALUE;
+    let size = RECORD + (node.children.length + node.counts.length) * VALUE;
     for (const field of fields) size += sizeOfValue(document[field]);
     for (const { field, sizeOf } of children) {
       const joined = document[field];

@@ -9,7 +9,7 @@ import type { AuthorizedQuery, MetaKey } from "../query/ast.js";
 import { lowerAggregate } from "../query/lower/aggregate.js";
 import { countsAll, countsLiving, lowerCount } from "../query/lower/count.js";
 import type { Stage } from "../query/lower/document.js";
-import { isTogether, lowerList, readsTogether } from "../query/lower/read.js";
+import { asksTogether, lowerList } from "../query/lower/read.js";
 import { deletedCount } from "./count.js";
 import { Effort } from "./effort.js";
 import type { PlanDeps, Question } from "./plan-read.js";
@@ -62,7 +62,7 @@ async function relatedQuestions(
   pipeline: Stage[],
 ): Promise<readonly Question[]> {
   const questions: Question[] = [];
-  if (!readsTogether(root) || !root.children.some(isTogether)) return questions;
+  if (!asksTogether(root)) return questions;
   const documents = await store.read(root.table, [...pipeline, { $limit: MOST_EXPLAINED }]);
   await withRelated({ store }, root, documents, { rules, note: (question) => void questions.push(question) });
   return questions;

@@ -179,7 +179,7 @@ async function streamedRanking(
   effort: Effort,
 ): Promise<Ranking> {
   if (!namesParents(ranking)) return ranking;
-  const ids = { ...query, root: { ...query.root, columns: [], children: [], masks: [] } };
+  const ids = { ...query, root: { ...query.root, columns: [], children: [], counts: [], masks: [] } };
   const page = await readPage(deps, ids, ranking, effort);
   const isFull = page.length === query.root.limit;
   // Of ids that only the database can compare, only it can restore the order.

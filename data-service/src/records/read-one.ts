@@ -13,6 +13,7 @@ import { bindRecordShape } from "../query/bind-query.js";
 import type { Document } from "../query/lower/document.js";
 import { lowerRecord, ownFields, readsTogether } from "../query/lower/read.js";
 import type { Parameters } from "../query/parameters.js";
+import { useCountersIn } from "../query/plan/use-counters.js";
 import { type StoredRecord, shaper } from "../query/shape.js";
 import { type AskedRows, askedRows } from "./asked-rows.js";
 import type { RecordDeps } from "./deps.js";
@@ -91,10 +92,10 @@ export function recordShape(
   parameters: Parameters,
   rows?: AuthorizedPredicate,
 ): RecordShape {
-  const bind = (): RecordShape => ({
-    node: authorizeNode(bindRecordShape(parameters, table, view, limits), view, rows),
-    view,
-  });
+  const bind = (): RecordShape => {
+    const node = authorizeNode(bindRecordShape(parameters, table, view, limits), view, rows);
+    return { node: useCountersIn(node, view.rows.bind(view)), view };
+  };
   return rows === undefined ? known.of(view, [table.name, parameters, limits], bind) : bind();
 }
 

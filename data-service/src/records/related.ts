@@ -1,5 +1,5 @@
-// Puts the related records that an answer shows into the documents of a page: a query for each relation, not a join for
-// each record (see query/plan/together).
+// Puts the related records that an answer shows, or their number, into the documents of a page: a query for each relation,
+// not a join for each record (see query/plan/together).
 
 import type { Json } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
@@ -10,17 +10,19 @@ import { childRead, type TableRead } from "../query/advice/shape.js";
 import { asStored } from "../query/as-read.js";
 import type { AuthorizedNode, AuthorizedQuery } from "../query/ast.js";
 import {
+  asksTogether,
   childField,
+  countField,
   isTogether,
   lowerApart,
   lowerTogether,
   ownFields,
-  readsTogether,
   type Together,
 } from "../query/lower/read.js";
 import { type HandedOut, handOut, togetherQuestion } from "../query/plan/together.js";
 import type { StoredRecord } from "../query/shape.js";
 import { unfoldedSizes } from "../query/unfolded.js";
+import { countRelated } from "./count-related.js";
 import { Effort } from "./effort.js";
 import type { Question } from "./plan-read.js";
 import { Room } from "./room.js";
@@ -57,7 +59,7 @@ export async function withRelated(
   documents: Documents,
   context: RelatedContext,
 ): Promise<Documents> {
-  if (!readsTogether(node)) return documents;
+  if (!asksTogether(node)) return documents;
   const effort = context.effort ?? new Effort(deps.store.timeoutMs);
   return withEach(deps, node, documents, { ...context, effort, room: new Room() });
 }
@@ -69,31 +71,29 @@ async function withEach(
   context: Reading,
 ): Promise<Documents> {
   const children = node.children.filter(isTogether);
-  if (children.length === 0) return documents;
+  const counts = node.counts.filter(({ kind }) => kind === "counted");
+  if (children.length + counts.length === 0) return documents;
   const parts: Documents[] = [];
   for (let at = 0; at < documents.length; at += AT_ONCE) {
-    parts.push(await withChildren(deps, node, children, documents.slice(at, at + AT_ONCE), context));
+    const some = documents.slice(at, at + AT_ONCE);
+    const found = await Promise.all([
+      ...children.map(async (child) => ({
+        field: childField(child),
+        values: await relatedOf(deps, node, child, some, context),
+      })),
+      ...counts.map(async (count) => ({
+        field: countField(count),
+        values: await countRelated(deps, node.table, count, some, context),
+      })),
+    ]);
+    parts.push(
+      some.map((document, nth) => ({
+        ...document,
+        ...Object.fromEntries(found.map(({ field, values }) => [field, values[nth]])),
+      })),
+    );
   }
   return parts.flat();
-}
-
-async function withChildren(
-  deps: RelatedDeps,
-  node: AuthorizedNode,
-  children: readonly Child[],
-  documents: Documents,
-  context: Reading,
-): Promise<Documents> {
-  const found = await Promise.all(
-    children.map(async (child) => {
-      const lists = await relatedOf(deps, node, child, documents, context);
-      return { field: childField(child), lists };
-    }),
-  );
-  return documents.map((document, at) => ({
-    ...document,
-    ...Object.fromEntries(found.map(({ field, lists }) => [field, lists[at] ?? []])),
-  }));
 }
 
 /** The related records of each document, in the order of the documents. */

@@ -12,7 +12,7 @@ import type { RecordStore } from "../mongo/record-store.js";
 import { childRead, type QueryShape, shapeOf, type TableRead } from "../query/advice/shape.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import type { Stage } from "../query/lower/document.js";
-import { childField, isJoined, readsTogether } from "../query/lower/read.js";
+import { childField, countField, isCountJoined, isJoined, readsTogether } from "../query/lower/read.js";
 import type { StoredRecord } from "../query/shape.js";
 import { within } from "../within.js";
 import type { Plan, Question } from "./plan-read.js";
@@ -105,7 +105,7 @@ export class SeenQueries {
     const children = this.#seeChildren(root, answered);
     // In a ranked list the children lie inside the join that fetches the page.
     const isRanked = plan.ranking.kind !== "none";
-    const joined = isRanked ? ["record"] : joinedChildren(root).map(childField);
+    const joined = isRanked ? ["record"] : joinedFields(root);
     const own: Sample = {
       entry: this.#see(root, () => ownRead(root)),
       table: root.table,
@@ -242,6 +242,12 @@ function joinedChildren(
   together = readsTogether(node),
 ): readonly AuthorizedNode["children"][number][] {
   return node.children.filter((child) => isJoined(child, together));
+}
+
+/** The joins that serve the output. */
+function joinedFields(node: AuthorizedNode): readonly string[] {
+  const counts = node.counts.filter((count) => isCountJoined(count, readsTogether(node)));
+  return [...joinedChildren(node).map(childField), ...counts.map(countField)];
 }
 
 /** Reading an index alone costs too, where no document is read. */

@@ -143,6 +143,15 @@ describe("a stream of changes", () => {
     });
   });
 
+  it("shows numbers of related records as they are now", async () => {
+    const source = await follow("/writers/changes", { query: { fields: "name,_count(notes)" } });
+    const writer = await make("/writers", { name: "Ann" });
+    await make("/notes", { title: "one", writer });
+    await admin.patch(`/writers/${writer}`, { name: "Anna" });
+    const [told] = await source.first(1, "updated");
+    expect(told?.data.record).toEqual({ name: "Anna", _count: { notes: 1 } });
+  });
+
   it("judges by related records as they are now", async () => {
     const filter = { notes: { _is_null: false } };
     const source = await follow("/writers/changes", { query: { filter, fields: "name" } });

@@ -191,6 +191,22 @@ describe("rules for reading", () => {
     expect((await ann.get(`/notes/${notes[1].id}`)).body.data[0]).toEqual({ id: notes[1].id, title: "b" });
   });
 
+  it("of several, count a relation in the rows of those that grant it", async () => {
+    await make(admin, "boards", { name: "wall", pins: notes.map(({ id }) => id) });
+    await rule({ table: "boards" });
+    await rule({ fields: "title" });
+    await rule({ filter: { owner: "$user.id" }, fields: "title,boards" });
+    const query = { fields: "title,_count(boards)", sort: "title" };
+    const shown = [
+      { title: "a", _count: { boards: 1 } },
+      { title: "b", _count: {} },
+      { title: "c", _count: { boards: 1 } },
+    ];
+    expect((await ann.get("/notes", query)).body.data).toEqual(shown);
+    for (const [at, record] of shown.entries())
+      expect((await ann.get(`/notes/${notes[at].id}`, { fields: query.fields })).body.data).toEqual([record]);
+  });
+
   it("of several, let whoever sees a column in every row compare by it, whatever another rule leaves out", async () => {
     await rule({ role: null, fields: "*,-salary" });
     await rule({});
@@ -223,6 +239,10 @@ describe("rules for reading", () => {
   it("hold in relations: an unseen row is null or missing, an unseen table an unknown field", async () => {
     await rule({ table: "teams" });
     expect(refusal(await ann.get("/teams", { fields: "notes.title" }))[0]).toBe(400);
+    for (const name of ["notes", "nothing"])
+      expect(refusal(await ann.get("/teams", { fields: `_count(${name})` }))).toEqual([
+        ...[400, `fields: unknown field "${name}" on "teams"`],
+      ]);
     await rule({ filter: { owner: "$user.id" } });
     const { body } = await ann.get("/teams", { fields: "name,notes.title", sort: "name" });
     expect(body.data).toEqual([
@@ -230,11 +250,20 @@ describe("rules for reading", () => {
       { name: "red", notes: [{ id: notes[0].id, title: "a" }] },
     ]);
     const counted = await ann.get("/teams", {
-      fields: "name",
+      fields: "name,_count(notes)",
       sort: "-_count(notes),name",
       aggregate: { notes: { count: true } },
     });
-    expect(counted.body.data.map(({ name }: Row) => name)).toEqual(["red", "blue"]);
+    const shown = [
+      { name: "red", _count: { notes: 1 } },
+      { name: "blue", _count: { notes: 0 } },
+    ];
+    expect(counted.body.data).toEqual(shown);
+    for (const each of shown) {
+      const { id } = teams[each.name] ?? {};
+      const alone = await ann.get(`/teams/${id}`, { fields: "name,_count(notes)" });
+      expect(alone.body.data).toEqual([each]);
+    }
     expect(counted.body.meta.aggregate).toEqual({ notes: { count: 1 } });
     const none = await ann.get("/teams", { filter: { _not: { notes: { title: "b" } } }, fields: "name" });
     expect(none.body.data).toHaveLength(2);

@@ -126,6 +126,26 @@ describe("counted relations", () => {
     expect([plan.documentsExamined, plan.fullScans, plan.ranked]).toEqual([7, 0, false]);
   });
 
+  it("are shown without counting, by lists, read-one and writes alike", async () => {
+    const [house] = await houses(1);
+    const fields = "_count(cats),_count(born)";
+    const shown = async (): Promise<unknown[]> => {
+      const one = await api.get(`/houses/${house}`, { fields });
+      const listed = await api.get("/houses", { filter: { id: house }, fields });
+      const changed = await api.patch(`/houses/${house}`, { street: "a" }, { fields });
+      return [one, listed, changed].flatMap(({ body }) => body.data.map(({ _count }: Row) => _count));
+    };
+    const times = (count: Row) => [count, count, count];
+    expect(await shown()).toEqual(times({ cats: 0, born: 0 }));
+    const cat = await make(api, "cats", { home: house, birthplace: house });
+    expect(await shown()).toEqual(times({ cats: 1, born: 1 }));
+    const moved = await api.patch(`/cats/${cat.id}`, { birthplace: null }, { fields: "home._count(born)" });
+    expect(moved.body.data).toEqual([{ home: { id: house, _count: { born: 0 } } }]);
+    const { body } = await api.get("/houses", { fields: "id,_count(cats)", limit: "7", explain: "true" });
+    const [{ questions, documentsExamined }] = body.data;
+    expect([questions, documentsExamined]).toEqual([[], 7]);
+  });
+
   it("never show their numbers as fields", async () => {
     const [house] = await houses(1);
     await make(api, "cats", { home: house });

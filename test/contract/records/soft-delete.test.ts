@@ -208,15 +208,16 @@ describe("a deleted record is on no road", () => {
     await make(admin, "authors", { name: "Cid" });
     await drop(`/posts/${child.id}`);
     const { body } = await admin.get("/authors", {
-      fields: "name,posts.title",
+      fields: "name,posts.title,_count(posts)",
       sort: "-_count(posts),name",
       aggregate: { posts: { count: true } },
     });
     expect(body.data).toEqual([
-      { name: "Ann", posts: [{ id: expect.anything(), title: "kept" }] },
-      { name: "Cid", posts: [] },
+      { name: "Ann", posts: [{ id: expect.anything(), title: "kept" }], _count: { posts: 1 } },
+      { name: "Cid", posts: [], _count: { posts: 0 } },
     ]);
     expect(body.meta.aggregate).toEqual({ posts: { count: 1 } });
+    expect(await read(admin, "authors", author, "_count(posts)")).toEqual({ _count: { posts: 1 } });
     expect(await valuesOf(admin, "authors", "name", { posts: { title: "gone" } })).toEqual([]);
     const greatest = await admin.get("/authors", { fields: "name", sort: "-_max(posts.views)" });
     expect(greatest.body.data).toEqual([{ name: "Ann" }, { name: "Cid" }]);
@@ -230,8 +231,11 @@ describe("a deleted record is on no road", () => {
     await drop(`/tags/${tags[0].id}`);
     const names = async () => (await read(admin, "posts", id, "tags.name")).tags.map((tag: Row) => tag.name);
     expect(await names()).toEqual(["b"]);
+    const number = async () => (await read(admin, "posts", id, "_count(tags)"))._count;
+    expect(await number()).toEqual({ tags: 1 });
     await admin.post(`/tags/${tags[0].id}/restore`);
     expect((await names()).toSorted()).toEqual(["a", "b"]);
+    expect(await number()).toEqual({ tags: 2 });
   });
 
   it("no body links to it", async () => {

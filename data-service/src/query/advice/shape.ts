@@ -1,7 +1,7 @@
 // A read of one table -> its shape: which fields it tests and how, and what it sorts by. No operands: a shape contains
 // nothing that users searched for, so it can be kept and counted. Pure.
-import { relationIn, type Table } from "../../catalog/catalog.js";
-import type { AuthorizedNode, AuthorizedPredicate, SortKey, Test } from "../ast.js";
+import { type Relation, relationIn, type Table } from "../../catalog/catalog.js";
+import type { AuthorizedNode, AuthorizedPredicate, SortKey, Step, Test } from "../ast.js";
 import { isAboutKey } from "../lower/condition.js";
 
 /**
@@ -47,8 +47,18 @@ export function shapeOf({ table, predicates, sort, linkField }: TableRead): Quer
 
 /** The read that fetches the records of a relation under their parents. */
 export function childRead({ relation, node }: AuthorizedNode["children"][number]): TableRead {
-  const linkField = relation.link.on === "self" ? node.table.idColumn.field : relation.link.field;
-  return { table: node.table, predicates: [node.rule, node.filter], sort: node.sort, linkField };
+  const { table, rule, filter, sort } = node;
+  return { table, predicates: [rule, filter], sort, linkField: foundBy(relation, table) };
+}
+
+/** The read that counts the records of a relation under their parents. @param visible the row rule of their table */
+export function countRead({ relation, target }: Step, visible: AuthorizedPredicate): TableRead {
+  return { table: target, predicates: [visible], sort: [], linkField: foundBy(relation, target) };
+}
+
+/** The field by which the records of a relation are found. */
+function foundBy({ link }: Relation, target: Table): string {
+  return link.on === "self" ? target.idColumn.field : link.field;
 }
 
 /** What stands around a test changes what an index can do for it. */

@@ -1,15 +1,15 @@
 // The pipelines of lists: their stages, their order, and where row rules stand.
 import { describe, expect, it } from "@jest/globals";
 import { ReadView } from "../../permission/read-view.js";
-import type { AuthorizedPredicate, AuthorizedQuery, SortKey } from "../ast.js";
+import { ALWAYS, type AuthorizedPredicate, type AuthorizedQuery, type SortKey } from "../ast.js";
 import { authorizeRead } from "../authorize-read.js";
 import { bindQuery } from "../bind-query.js";
-import { catalog, column, rootView, table } from "../library-fixture.js";
+import { catalog, column, rootView, step, table } from "../library-fixture.js";
 import type { Parameters } from "../parameters.js";
 import { lowerAggregate, shapeAggregate } from "./aggregate.js";
 import { countsAll, lowerCount } from "./count.js";
 import { Names, type Stage } from "./document.js";
-import { lowerList, lowerTogether, mostRecords, type Together } from "./read.js";
+import { lowerCounts, lowerList, lowerTogether, mostRecords, ownFields, type Together } from "./read.js";
 import { lowerSort } from "./sort.js";
 
 type Given = Omit<Parameters, "filterFromText">;
@@ -146,6 +146,63 @@ describe("the pipeline of a list", () => {
       },
       { $project: { _id: 1, title: 1, __r_reviews: 1 } },
     ]);
+  });
+
+  it("counts beside a page by one group for each key that has some", () => {
+    const query = queryOf({ fields: "title,_count(reviews),_count(tags)", limit: 3 });
+    expect(lowerList(query).at(-1)).toMatchObject({ $project: { _id: 1, title: 1 } });
+    expect(lowerList(query).some((stage) => "$lookup" in stage)).toBe(false);
+    expect(lowerCounts(step("books.reviews"), [1, 2], query.rules)).toEqual([
+      { $match: { bookId: { $in: [1, 2] } } },
+      { $group: { _id: "$bookId", n: { $sum: 1 } } },
+    ]);
+    // The list is cut down to these tags, each once.
+    expect(lowerCounts(step("tags.books"), ["a", "b"], query.rules).slice(1)).toEqual([
+      {
+        $project: {
+          tagsIds: {
+            $setIntersection: [
+              { $cond: [{ $isArray: "$tagsIds" }, "$tagsIds", ["$tagsIds"]] },
+              { $literal: ["a", "b"] },
+            ],
+          },
+        },
+      },
+      { $unwind: "$tagsIds" },
+      { $group: { _id: "$tagsIds", n: { $sum: 1 } } },
+    ]);
+  });
+
+  it("counts only what the row rule lets see, and joins the number to a single record", () => {
+    const few: AuthorizedPredicate = {
+      kind: "test",
+      column: column("reviews.stars"),
+      test: { op: "eq", value: 5 },
+    };
+    const view = new ReadView(catalog, (of) => ({
+      rows: of.name === "reviews" ? few : ALWAYS,
+      grants: [{ rows: ALWAYS, members: () => true }],
+    }));
+    const query = queryOf({ fields: "_count(reviews)", limit: 1 }, { view });
+    expect(lowerCounts(step("books.reviews"), [1], query.rules)[1]).toEqual({
+      $match: { stars: { $eq: 5 } },
+    });
+    expect(lowerList(query).slice(-3)).toEqual([
+      {
+        $lookup: {
+          from: "reviews",
+          localField: "_id",
+          foreignField: "bookId",
+          as: "__c_reviews",
+          pipeline: [{ $match: { stars: { $eq: 5 } } }, { $count: "value" }],
+        },
+      },
+      { $set: { __c_reviews: { $ifNull: [{ $first: "$__c_reviews.value" }, 0] } } },
+      { $project: { _id: 1, __c_reviews: 1 } },
+    ]);
+    // Neither what was written nor a look at the record alone can answer it.
+    expect(ownFields(query.root)).toBeUndefined();
+    expect(ownFields(query.root, { together: true })).toEqual({ _id: 1 });
   });
 
   it("ranks parents before it reads them, and leaves out those that are gone by then", () => {

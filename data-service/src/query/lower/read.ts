@@ -2,13 +2,20 @@
 // the filter needs, match, sort joins, sort, skip, limit, child joins, project. What only serves the output runs last.
 import type { Relation } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
-import type { AuthorizedNode, AuthorizedPredicate, AuthorizedQuery, ChildNode } from "../ast.js";
+import type {
+  AuthorizedNode,
+  AuthorizedPredicate,
+  AuthorizedQuery,
+  ChildNode,
+  CountNode,
+  Step,
+} from "../ast.js";
 import { MOST_LINKS } from "../plan/key-text.js";
 import { isRelational, matchStages, splitMatch } from "./condition.js";
 import { type Document, Names, type Stage, type Value } from "./document.js";
 import { joinStage } from "./join.js";
 import { rankStages } from "./rank.js";
-import { lowerSort } from "./sort.js";
+import { countJoin, lowerSort } from "./sort.js";
 
 type Child = ChildNode<AuthorizedPredicate, AuthorizedPredicate>;
 type Rules = AuthorizedQuery["rules"];
@@ -125,6 +132,47 @@ export function lowerApart(child: Child, parents: readonly Stored[], rules: Rule
   ];
 }
 
+/** Where a group of counted records has their number. */
+export const GROUP_SIZE = "n";
+
+/**
+ * The pipeline that counts the records of a relation for many parents (see plan/together), on the collection of the
+ * related records: a group for each of the keys that has some. Of a many-to-many relation whose links the parents hold,
+ * the keys are those of the related records, and each that is there is a group of one.
+ */
+export function lowerCounts({ relation, target }: Step, keys: readonly Stored[], rules: Rules): Stage[] {
+  const field = linkedField(relation);
+  const isList = relation.link.on === "target" && relation.link.list;
+  return [
+    { $match: { [field]: { $in: [...keys] } } },
+    ...matchStages([rules(target)], new Names()),
+    ...(isList ? onlyLinks(field, keys) : []),
+    { $group: { _id: `$${field}`, [GROUP_SIZE]: { $sum: 1 } } },
+  ];
+}
+
+/** A document for each of these keys that a list names, once; another program may have written a single one. */
+function onlyLinks(field: string, keys: readonly Stored[]): Stage[] {
+  const list = { $cond: [{ $isArray: `$${field}` }, `$${field}`, [`$${field}`]] };
+  return [
+    { $project: { [field]: { $setIntersection: [list, { $literal: [...keys] }] } } },
+    { $unwind: `$${field}` },
+  ];
+}
+
+/** The pipeline that joins the number of a relation's records to some parents, on the collection of the parents. */
+export function lowerCountsApart(count: CountNode, parents: readonly Stored[], rules: Rules): Stage[] {
+  return [
+    { $match: { _id: { $in: [...parents] } } },
+    ...joinedCount(count, rules, new Names()),
+    { $project: { _id: 1, [countField(count)]: 1 } },
+  ];
+}
+
+function joinedCount(count: CountNode, rules: Rules, names: Names): Stage[] {
+  return countJoin(count.step, rules, names, countField(count), countField(count));
+}
+
 /** Where a related record says whose it is. */
 function linkedField({ link }: Relation): string {
   return link.on === "self" ? "_id" : link.field;
@@ -162,12 +210,25 @@ function output(node: AuthorizedNode, rules: Rules, names: Names, options: Outpu
   const joins = joined.map((child) =>
     joinStage(child.relation, child.node.table, childPipeline(child, rules, names), childField(child)),
   );
-  return [...joins, ...maskStages(node, names), { $project: projection(node, options) }];
+  const counts = node.counts.filter((count) => isCountJoined(count, options.together));
+  const counted = counts.flatMap((count) => joinedCount(count, rules, names));
+  return [...joins, ...counted, ...maskStages(node, names), { $project: projection(node, options) }];
 }
 
 /** @param together whether relations are read for many parents together, where they can be */
 export function isJoined(child: Child, together = false): boolean {
   return !isKeyOnly(child) && !(together && isTogether(child));
+}
+
+/** The same of a number of related records, which can always be asked for many parents together. */
+export function isCountJoined({ kind }: CountNode, together = false): boolean {
+  return kind === "counted" && !together;
+}
+
+/** Is something asked for these records together, after they were read? */
+export function asksTogether(node: AuthorizedNode): boolean {
+  const { children, counts } = node;
+  return readsTogether(node) && (children.some(isTogether) || counts.some(({ kind }) => kind === "counted"));
 }
 
 /**
@@ -237,11 +298,16 @@ function projection(node: AuthorizedNode, { alongside = [], together }: OutputOp
     if (isJoined(child, together)) return [childField(child), 1];
     return on === "self" ? [field, list ? firstLinks(field) : 1] : ["_id", 1];
   });
+  const counts = node.counts.map((count): [string, Value] => {
+    const { link } = count.step.relation;
+    if (count.kind === "stored" || isCountJoined(count, together)) return [countField(count), 1];
+    return link.on === "self" ? [link.field, firstLinks(link.field)] : ["_id", 1];
+  });
   const masks = (node.masks ?? []).map((_, at) => maskField(at));
   return {
     _id: 1,
     ...Object.fromEntries([...fields, ...masks, ...alongside].map((field) => [field, 1])),
-    ...Object.fromEntries(children),
+    ...Object.fromEntries([...children, ...counts]),
   };
 }
 
@@ -249,6 +315,11 @@ function projection(node: AuthorizedNode, { alongside = [], together }: OutputOp
 function firstLinks(field: string): Document {
   const first = { $slice: [`$${field}`, MOST_LINKS + 1] };
   return { $cond: [{ $isArray: `$${field}` }, first, `$${field}`] };
+}
+
+/** Where the number of related records lies in the parent's document. */
+export function countField(count: CountNode): string {
+  return count.kind === "stored" ? count.column.field : `__c_${count.step.relation.name}`;
 }
 
 /** Where a child's records lie in the parent's document. */
@@ -261,9 +332,11 @@ export function childField({ relation }: Child): string {
  * @returns undefined when that, or whether it is shown at all, does not stand in the record's own document
  */
 export function ownFields(node: AuthorizedNode, options: OutputOptions = {}): Document | undefined {
-  const { rule, filter, children, masks = [] } = node;
+  const { rule, filter, children, counts, masks = [] } = node;
   const isWhole = rule.kind === "always" && filter.kind === "always" && masks.length === 0;
-  const isOwn = children.every((child) => !isJoined(child, options.together));
+  const isOwn =
+    children.every((child) => !isJoined(child, options.together)) &&
+    counts.every((count) => !isCountJoined(count, options.together));
   return isWhole && isOwn ? projection(node, options) : undefined;
 }
 
@@ -273,6 +346,9 @@ export function ownFields(node: AuthorizedNode, options: OutputOptions = {}): Do
  */
 export function isKeyOnly({ relation, node }: Child): boolean {
   const { on, list } = relation.link;
-  const onlyId = node.children.length === 0 && node.columns.every((column) => column === node.table.idColumn);
+  const onlyId =
+    node.children.length === 0 &&
+    node.counts.length === 0 &&
+    node.columns.every((column) => column === node.table.idColumn);
   return on === "self" && !list && onlyId && node.rule.kind === "always" && node.filter.kind === "always";
 }

@@ -86,9 +86,17 @@ function lowerCountKey(step: Step, direction: 1 | -1, rules: Rules, names: Names
   return { joins: countJoin(step, rules, names, value), keys: [[value, direction]] };
 }
 
-/** Stages that put the number of visible related records into the field `value`. */
-export function countJoin(step: Step, rules: Rules, names: Names, value: string): Stage[] {
-  const joined = names.next();
+/**
+ * Stages that put the number of visible related records into the field `value`.
+ * @param joined where the join puts what it finds
+ */
+export function countJoin(
+  step: Step,
+  rules: Rules,
+  names: Names,
+  value: string,
+  joined = names.next(),
+): Stage[] {
   const pipeline = [...matchStages([rules(step.target)], names), { $count: "value" }];
   return [
     joinStage(step.relation, step.target, pipeline, joined),

@@ -6,7 +6,7 @@ import { ALWAYS, type AuthorizedNode } from "../ast.js";
 import { rootView, table } from "../library-fixture.js";
 import type { StoredRecord } from "../shape.js";
 import { keyText } from "./key-text.js";
-import { handOut, togetherQuestion } from "./together.js";
+import { askedKeys, handOut, handOutCounts, togetherQuestion } from "./together.js";
 
 type Child = AuthorizedNode["children"][number];
 
@@ -15,8 +15,8 @@ function shown(of: string, name: string, paging: { limit?: number; skip?: number
   const found = rootView.relation(table(of), name, "show");
   if (found === undefined) throw new Error(`${of}.${name}`);
   const { relation, target } = found;
-  const node = { table: target, rule: ALWAYS, filter: ALWAYS, columns: [], children: [], sort: [] };
-  return { relation, node: { ...node, limit: paging.limit ?? 10, skip: paging.skip ?? 0 } };
+  const node = { table: target, rule: ALWAYS, filter: ALWAYS, columns: [], children: [], counts: [] };
+  return { relation, node: { ...node, sort: [], limit: paging.limit ?? 10, skip: paging.skip ?? 0 } };
 }
 
 const books = (paging?: { limit?: number; skip?: number }) => shown("authors", "books", paging);
@@ -121,6 +121,49 @@ describe("records that were found for many", () => {
     const child = books();
     const found = booksOf(child, 1, Decimal128.fromString("1"));
     expect(titles(handOut(child, authors(1, 2), found, 60))).toEqual([undefined, undefined]);
+  });
+});
+
+describe("numbers that were counted for many", () => {
+  const groups = (sizes: readonly (readonly [id: unknown, n: number])[]): StoredRecord[] =>
+    sizes.map(([_id, n]) => ({ _id, n }));
+
+  it("are given to those whose key they were counted by, and 0 to the others", () => {
+    const parents = authors("a", "b", "c");
+    expect(askedKeys(books(), parents)).toEqual(["a", "b", "c"]);
+    expect(
+      handOutCounts(
+        books(),
+        parents,
+        groups([
+          ["b", 2],
+          ["a", 7],
+          ["nobody", 1],
+        ]),
+      ),
+    ).toEqual([7, 2, 0]);
+  });
+
+  it("are those of the related records that are there, where the record holds the links", () => {
+    const child = shown("books", "tags");
+    const field = linkOf(child);
+    const parents = [{ _id: 1, [field]: ["a", "a", "b", "gone"] }, { _id: 2 }, { _id: 3, [field]: ["b"] }];
+    expect(askedKeys(child, parents)).toEqual(["a", "b", "gone"]);
+    const found = groups([
+      ["a", 1],
+      ["b", 1],
+    ]);
+    expect(handOutCounts(child, parents, found)).toEqual([2, 0, 1]);
+  });
+
+  it("are unknown for a record whose key only the database can compare, and for all where a group is anybody's", () => {
+    const odd = Decimal128.fromString("1");
+    expect(handOutCounts(books(), authors(odd, 1), groups([[1, 2]]))).toEqual([undefined, 2]);
+    const lists = groups([
+      [1, 2],
+      [[1, 2], 1],
+    ]);
+    expect(handOutCounts(books(), authors(1, 2), lists)).toEqual([undefined, undefined]);
   });
 });
 

@@ -3,8 +3,8 @@
 import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
 import { asStored } from "../as-read.js";
-import type { AuthorizedNode } from "../ast.js";
-import type { Together } from "../lower/read.js";
+import type { AuthorizedNode, Step } from "../ast.js";
+import { GROUP_SIZE, type Together } from "../lower/read.js";
 import type { StoredRecord } from "../shape.js";
 import { keyText, linkedKeys } from "./key-text.js";
 
@@ -18,16 +18,22 @@ const ROOM = 2;
 /** @returns undefined where the question would be too large */
 export function togetherQuestion(child: Child, parents: readonly StoredRecord[]): Together | undefined {
   const { on } = child.relation.link;
+  const keys = askedKeys(child, parents);
+  if (keys === undefined) return undefined;
+  const most = on === "self" ? undefined : Math.min(MOST, parents.length * wanted(child) * ROOM);
+  return { keys, most };
+}
+
+/** The keys by which the records of a relation are asked for. @returns undefined when they are too many */
+export function askedKeys(step: Linked, parents: readonly StoredRecord[]): readonly Stored[] | undefined {
   const keys = new Map<string, Stored>();
   for (const parent of parents) {
-    for (const value of keysOf(child, parent, "parent") ?? []) {
+    for (const value of keysOf(step, parent, "parent") ?? []) {
       const text = keyText(value);
       if (text !== undefined) keys.set(text, asStored(value));
     }
   }
-  if (keys.size > MOST) return undefined;
-  const most = on === "self" ? undefined : Math.min(MOST, parents.length * wanted(child) * ROOM);
-  return { keys: [...keys.values()], most };
+  return keys.size > MOST ? undefined : [...keys.values()];
 }
 
 /** Records of a parent, from its first one on, that say all that the answer shows of them. */
@@ -70,9 +76,29 @@ export function handOut(
   });
 }
 
+/**
+ * Gives each parent its number out of the groups that were counted by the keys of all (see lower/read).
+ * @returns undefined for a parent that has to be counted by itself
+ */
+export function handOutCounts(
+  step: Linked,
+  parents: readonly StoredRecord[],
+  groups: readonly StoredRecord[],
+): readonly (number | undefined)[] {
+  const sizes = new Map(groups.map((group) => [keyText(group._id), Number(group[GROUP_SIZE])]));
+  // A group that nobody here can place may be anybody's.
+  if (sizes.has(undefined)) return parents.map(() => undefined);
+  return parents.map((parent) => {
+    const texts = textsOf(keysOf(step, parent, "parent"));
+    return texts && [...texts].reduce((sum, text) => sum + (sizes.get(text) ?? 0), 0);
+  });
+}
+
+type Linked = Pick<Step, "relation">;
+
 /** What a parent and its related records have in common: the link of the one, the id of the other. */
 function keysOf(
-  { relation: { link } }: Child,
+  { relation: { link } }: Linked,
   record: StoredRecord,
   which: "parent" | "related",
 ): readonly unknown[] | undefined {

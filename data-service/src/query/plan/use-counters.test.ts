@@ -63,12 +63,16 @@ describe("the number a counted relation keeps", () => {
     expect(counterFor(unfinished, table("comments", building), () => ALWAYS)).toBeUndefined();
   });
 
-  test("stands in for counting in sorts, and for looking in filters, at every depth", () => {
+  test("stands in for counting in sorts and fields, and for looking in filters, at every depth", () => {
     const node: AuthorizedNode = {
       table: table("posts"),
       rule: ALWAYS,
       columns: [],
       children: [],
+      counts: [
+        { kind: "counted", step: step(comments) },
+        { kind: "counted", step: step(relation("notes")) },
+      ],
       limit: 10,
       skip: 0,
       filter: { kind: "and", of: [{ kind: "not", of: exists(comments) }, exists(relation("notes"))] },
@@ -82,6 +86,7 @@ describe("the number a counted relation keeps", () => {
     const column = comments.counter?.column;
     expect(root.sort[0]).toEqual({ kind: "column", path: [], column, descending: true });
     expect(root.sort[1]).toEqual(node.sort[1]);
+    expect(root.counts).toEqual([{ kind: "stored", step: step(comments), column }, node.counts[1]]);
     const has = { kind: "not", of: { kind: "test", column, test: { op: "isNull" } } };
     expect(root.filter).toEqual({ kind: "and", of: [{ kind: "not", of: has }, exists(relation("notes"))] });
   });

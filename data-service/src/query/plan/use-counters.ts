@@ -1,6 +1,6 @@
 // Uses the numbers of children that a counted relation keeps, instead of counting. Pure.
 import type { Counter, Relation, Table } from "../../catalog/catalog.js";
-import type { AuthorizedNode, AuthorizedPredicate, AuthorizedQuery, SortKey } from "../ast.js";
+import type { AuthorizedNode, AuthorizedPredicate, AuthorizedQuery, CountNode, SortKey } from "../ast.js";
 
 type Rules = AuthorizedQuery["rules"];
 
@@ -14,18 +14,26 @@ export function counterFor(relation: Relation, target: Table, rules: Rules): Cou
   return usable ? counter : undefined;
 }
 
-/** The same query, asking counters wherever it sorts by a number of children or asks whether there are any. */
+/** The same query, asking counters wherever it shows or sorts by a number of children or asks whether there are any. */
 export function useCounters(query: AuthorizedQuery): AuthorizedQuery {
-  return { ...query, root: inNode(query.root, query.rules) };
+  return { ...query, root: useCountersIn(query.root, query.rules) };
 }
 
-function inNode(node: AuthorizedNode, rules: Rules): AuthorizedNode {
+/** The same for the shape of one record. */
+export function useCountersIn(node: AuthorizedNode, rules: Rules): AuthorizedNode {
   return {
     ...node,
     filter: inPredicate(node.filter, rules),
     sort: node.sort.map((key) => inSortKey(key, rules)),
-    children: node.children.map((child) => ({ ...child, node: inNode(child.node, rules) })),
+    children: node.children.map((child) => ({ ...child, node: useCountersIn(child.node, rules) })),
+    counts: node.counts.map((count) => inCount(count, rules)),
   };
+}
+
+function inCount(count: CountNode, rules: Rules): CountNode {
+  const { step } = count;
+  const counter = counterFor(step.relation, step.target, rules);
+  return counter === undefined ? count : { kind: "stored", step, column: counter.column };
 }
 
 function inSortKey(key: SortKey, rules: Rules): SortKey {

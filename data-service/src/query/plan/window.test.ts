@@ -25,6 +25,7 @@ const node: AuthorizedNode = {
   filter: ALWAYS,
   columns: [],
   children: [],
+  counts: [],
   limit: 10,
   skip: 30,
   sort: [first, byId],

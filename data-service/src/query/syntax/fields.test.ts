@@ -2,12 +2,13 @@ import { describe, expect, it } from "@jest/globals";
 import { refusalOf } from "../library-fixture.js";
 import { type FieldScope, parseFields } from "./fields.js";
 
-/** A scope as plain data: names, then -excluded, then * and relations with their scopes. */
+/** A scope as plain data: names, then -excluded, then *, counts and relations with their scopes. */
 function shown(scope: FieldScope): unknown {
   const names = [
     ...scope.names,
     ...[...scope.excluded].map((name) => `-${name}`),
     ...(scope.star ? ["*"] : []),
+    ...[...scope.counts].map((name) => `#${name}`),
   ];
   const nested = [...scope.nested].map(([name, inner]) => [name, shown(inner)]);
   return nested.length === 0 ? names : [names, Object.fromEntries(nested)];
@@ -26,6 +27,12 @@ describe("fields", () => {
     ["rel,rel.a", [["rel"], { rel: ["a"] }]],
     ["a.b.c,a.b.d,a.e", [[], { a: [["e"], { b: ["c", "d"] }] }]],
     ["-rel.a", [[], { rel: ["-a"] }]],
+    ["_count(rel)", ["#rel"]],
+    ["*,_count(rel),_count(rel), _count(other)", ["*", "#rel", "#other"]],
+    ["-a,_count(rel)", ["-a", "#rel"]],
+    ["a._count(rel),a.b", [[], { a: ["b", "#rel"] }]],
+    ["a.b._count(rel)", [[], { a: [[], { b: ["#rel"] }] }]],
+    ["_counts,_count", ["_counts", "_count"]],
   ])("%s", (text, scope) => {
     expect(shown(parseFields(text, "fields"))).toEqual(scope);
   });
@@ -40,11 +47,18 @@ describe("fields", () => {
       'fields: "d" lies deeper than 3 relations',
     );
     expect(parseFields("a.b.c", "fields", { depth: 1, maxDepth: 3 }).nested.size).toBe(1);
+    // What is counted is a relation like those on the way there.
+    expect(refusalOf(() => parseFields("a.b._count(d)", "fields", { depth: 1, maxDepth: 3 }))).toBe(
+      'fields: "d" lies deeper than 3 relations',
+    );
+    expect(parseFields("a._count(d)", "fields", { depth: 1, maxDepth: 3 }).nested.size).toBe(1);
   });
 
   it("knows a scope that was only excluded from, which leaves the outer one as it is", () => {
     expect(parseFields("-rel.a", "fields").positive).toBe(false);
     expect(parseFields("rel.a", "fields").positive).toBe(true);
+    expect(parseFields("rel._count(a)", "fields").positive).toBe(true);
+    expect(parseFields("rel._count(a)", "fields").nested.get("rel")?.positive).toBe(true);
   });
 
   it.each([
@@ -62,6 +76,15 @@ describe("fields", () => {
     ["$a", '"$a" is not a field name'],
     ["a\0", '"a\0" is not a field name'],
     ["1a", '"1a" is not a field name'],
+    ["_count(a.b)", '"_count(a.b)" is not a count; write _count(relation) or relation._count(relation)'],
+    ["_count(a", '"_count(a" is not a count; write _count(relation) or relation._count(relation)'],
+    ["_count( a )", '"_count( a )" is not a count; write _count(relation) or relation._count(relation)'],
+    ["_count(-a)", '"_count(-a)" is not a count; write _count(relation) or relation._count(relation)'],
+    ["_count(a).b", '"_count(a).b" is not a count; write _count(relation) or relation._count(relation)'],
+    ["-_count(a)", `"-_count(a)" can't be left out: a count is shown only where it is named`],
+    ["-a._count(b)", `"-a._count(b)" can't be left out: a count is shown only where it is named`],
+    ["_max(a.b)", '"_max(a.b)" is not a field name; of functions only _count(relation) is taken here'],
+    ["a.count(b)", '"a.count(b)" is not a field name; of functions only _count(relation) is taken here'],
   ])("refuses %j", (text, problem) => {
     expect(refusalOf(() => parseFields(text, "deep.x.fields"))).toBe(`deep.x.fields: ${problem}`);
   });
@@ -76,5 +99,8 @@ describe("fields", () => {
     const names = (count: number) => Array.from({ length: count }, (_, at) => `f${at}`).join(",");
     expect(parseFields(names(200), "fields").names.size).toBe(200);
     expect(refusalOf(() => parseFields(names(201), "fields"))).toBe("fields: names more than 200 fields");
+    expect(refusalOf(() => parseFields(`_count(a),${names(200)}`, "fields"))).toBe(
+      "fields: names more than 200 fields",
+    );
   });
 });

@@ -7,6 +7,8 @@ import { type Path, refuse } from "../refuse.js";
 export interface FieldScope {
   readonly names: Set<string>;
   readonly excluded: Set<string>;
+  /** To-many relations of which the number of records is asked for. */
+  readonly counts: Set<string>;
   /** `*` was given. */
   star: boolean;
   /** Relations with a dotted name of their own. */
@@ -15,11 +17,22 @@ export interface FieldScope {
   positive: boolean;
 }
 
-function emptyScope(): FieldScope {
-  return { names: new Set(), excluded: new Set(), star: false, nested: new Map(), positive: false };
+/** A scope for which nothing was said yet. */
+export function emptyScope(): FieldScope {
+  return {
+    names: new Set(),
+    excluded: new Set(),
+    counts: new Set(),
+    star: false,
+    nested: new Map(),
+    positive: false,
+  };
 }
 
 const NAME = /^-?[A-Za-z_]\w*(?:\.\w+)*(?:\.\*)?$/;
+const COUNT = /^((?:[A-Za-z_]\w*\.)*)_count\((\w+)\)$/;
+/** The name of what is written like a function. */
+const CALL = /(?:^-?|\.)(\w+)\(/;
 
 /** How many relations lead to where names are given, and how many may lead to what they name. */
 export interface Depth {
@@ -30,7 +43,7 @@ export interface Depth {
 const ANY_DEPTH: Depth = { depth: 0, maxDepth: Number.POSITIVE_INFINITY };
 
 /**
- * Parses `a,b,rel.c,-rel.d`. A list of names is taken as well.
+ * Parses `a,b,rel.c,-rel.d,_count(rel)`. A list of names is taken as well.
  * @throws AppError 400 for empty names and anything outside the grammar
  */
 export function parseFields(given: Json, path: Path, from: Depth = ANY_DEPTH): FieldScope {
@@ -55,14 +68,16 @@ function addName(root: FieldScope, name: string, path: Path, { depth, maxDepth }
     return;
   }
   if (name === "-*") throw refuse(path, "-* would leave nothing");
-  if (!NAME.test(name))
-    throw refuse(path, name === "" ? "has an empty name" : `"${name.slice(0, 64)}" is not a field name`);
+  const count = COUNT.exec(name);
+  if (count !== null) {
+    addCount(root, count, path, { depth, maxDepth });
+    return;
+  }
+  if (!NAME.test(name)) throw refuse(path, grammarProblem(name));
   const excluded = name.startsWith("-");
   const segments = (excluded ? name.slice(1) : name).split(".");
   const last = segments.pop() ?? "";
-  const tooDeep = segments[maxDepth - depth];
-  if (tooDeep !== undefined)
-    throw refuse(path, `"${tooDeep.slice(0, 64)}" lies deeper than ${maxDepth} relations`);
+  requireDepth(segments, path, { depth, maxDepth });
   if (excluded && last === "*")
     throw refuse(path, `"${name.slice(0, 64)}" would leave nothing; name the relation itself`);
   const scope = descend(root, segments, !excluded);
@@ -72,6 +87,37 @@ function addName(root: FieldScope, name: string, path: Path, { depth, maxDepth }
     if (last === "*") scope.star = true;
     else scope.names.add(last);
   }
+}
+
+/** `rel._count(children)`: like a name, but of what is not there by itself, so that no `*` and no `-f` makes up for it. */
+function addCount(
+  root: FieldScope,
+  [, path = "", relation = ""]: RegExpExecArray,
+  at: Path,
+  depth: Depth,
+): void {
+  const segments = path.split(".").slice(0, -1);
+  requireDepth([...segments, relation], at, depth);
+  const scope = descend(root, segments, true);
+  scope.positive = true;
+  scope.counts.add(relation);
+}
+
+function requireDepth(relations: readonly string[], path: Path, { depth, maxDepth }: Depth): void {
+  const tooDeep = relations[maxDepth - depth];
+  if (tooDeep !== undefined)
+    throw refuse(path, `"${tooDeep.slice(0, 64)}" lies deeper than ${maxDepth} relations`);
+}
+
+function grammarProblem(name: string): string {
+  if (name === "") return "has an empty name";
+  const given = `"${name.slice(0, 64)}"`;
+  const called = CALL.exec(name)?.[1];
+  if (called === undefined) return `${given} is not a field name`;
+  if (called !== "_count")
+    return `${given} is not a field name; of functions only _count(relation) is taken here`;
+  if (name.startsWith("-")) return `${given} can't be left out: a count is shown only where it is named`;
+  return `${given} is not a count; write _count(relation) or relation._count(relation)`;
 }
 
 function descend(root: FieldScope, segments: readonly string[], positive: boolean): FieldScope {
