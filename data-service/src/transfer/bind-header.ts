@@ -1,6 +1,7 @@
 // The first line of a CSV file -> columns of the table, or what is wrong with it.
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Principal } from "../principal.js";
+import { COUNTS } from "../query/shape.js";
 import { importProblems } from "../records/bind-body.js";
 import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
@@ -62,6 +63,7 @@ function separatorIn([header = "", ...others]: readonly string[]): string | unde
 
 /** In the words for a header that stands for nothing, whatever it would stand for with other rights. */
 function cellProblem(header: string, member: string, writable: Writable): string | undefined {
+  if (header.startsWith(`${COUNTS}(`)) return "is counted from other records; leave this column out";
   const inside = insideProblem(header, writable);
   if (inside !== undefined) return inside;
   return writable.problemOf(member) === undefined ? undefined : writable.problemOf(header);

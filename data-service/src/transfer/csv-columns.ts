@@ -6,12 +6,13 @@ import type { Column, Relation, Table } from "../catalog/catalog.js";
 import { type Catalog, targetOf } from "../catalog/catalog.js";
 import type { ColumnType } from "../catalog/column-types.js";
 import type { AuthorizedNode } from "../query/ast.js";
+import { COUNTS } from "../query/shape.js";
 import type { Cell } from "./cells.js";
 import { cellOf, columnValue, relationValue } from "./cells.js";
 
 /** A column of an exported file. */
 export interface ExportColumn {
-  /** `title`, or `author.name` through a to-one relation. */
+  /** `title`, `_count(comments)`, or `author.name` through a to-one relation. */
   readonly header: string;
   readonly cell: (record: Json) => Cell;
 }
@@ -23,7 +24,11 @@ export function exportColumns(node: AuthorizedNode, path: readonly string[] = []
     const inner = [...path, relation.name];
     return relation.many ? [exportColumn(inner, "json")] : exportColumns(child, inner);
   });
-  return [...columns, ...children];
+  const counts = node.counts.map(({ step: { relation } }) => ({
+    ...exportColumn([...path, COUNTS, relation.name], "int"),
+    header: [...path, `${COUNTS}(${relation.name})`].join("."),
+  }));
+  return [...columns, ...children, ...counts];
 }
 
 function exportColumn(path: readonly string[], type: ColumnType): ExportColumn {

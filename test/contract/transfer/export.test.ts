@@ -42,6 +42,9 @@ beforeAll(async () => {
   await make(admin, "books", { title: "", writer: 1 });
   await make(admin, "books", { title: "=1+1" });
   for (let at = 0; at < 12; at += 1) await make(admin, "books", { title: `b${at}` });
+  const editions = { name: "book", type: "many-to-one", table: "books", inverse: "editions" };
+  await makeTable(admin, { name: "editions", relations: [editions] });
+  await make(admin, "editions", { book: 1 });
   const role: string = (await make(admin, "svc_role", { name: "reader" })).id;
   await admin.post("/svc_permission", [
     { role, table: "books", action: "read", filter: { pages: { _is_not_null: true } } },
@@ -78,6 +81,20 @@ describe("format=csv", () => {
   it("writes records of a to-many relation as JSON in one cell", async () => {
     const { text } = await root.fetch("/writers", { format: "csv", fields: "name,books.title", filter: {} });
     expect(text).toContain('Ann,"[{""id"":1,""title"":""He said \\""no\\""""},{""id"":2,""title"":""""}]"');
+  });
+
+  it("has a column for each number of related records, called as `fields` calls it", async () => {
+    const fields = "title,_count(editions),writer._count(books)";
+    const { text } = await root.fetch("/books", { ...FIRST, format: "csv", fields });
+    expect(text.split("\r\n")).toEqual([
+      "title,writer.id,writer._count(books),_count(editions)",
+      '"He said ""no""",1,2,1',
+      '"",1,2,0',
+      "'=1+1,,,0",
+      "",
+    ]);
+    const ndjson = await root.fetch("/books", { ...FIRST, format: "ndjson", fields: "_count(editions)" });
+    expect(ndjson.text).toBe([1, 0, 0].map((editions) => `{"_count":{"editions":${editions}}}\n`).join(""));
   });
 
   it("has only a header where nothing matches", async () => {

@@ -156,6 +156,7 @@ describe("an import of CSV", () => {
       "name,owner.name\na,b\n",
       'owner.name: of a linked record only the id can be imported, as "owner"; leave this column out',
     ],
+    ["name,_count(friends)\na,1\n", "_count(friends): is counted from other records; leave this column out"],
     ["name,__proto__\na,b\n", "__proto__: unknown field"],
     ["name;count\na;1\n", "cells are separated by commas, not by semicolons"],
     ["name\tcount\na\t1\n", "cells are separated by commas, not by tabs"],
