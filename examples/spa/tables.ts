@@ -17,6 +17,7 @@ export interface Tables {
       createdAt: string;
       updatedAt: string;
       posts?: Linked<"posts">[];
+      _count?: { posts?: number };
     };
     create: {
       name: string;
@@ -116,6 +117,7 @@ export interface Tables {
       author: Linked<"authors"> | null;
       tags?: Linked<"tags">[];
       comments?: Linked<"comments">[];
+      _count?: { tags?: number; comments?: number };
     };
     create: {
       title: string;
@@ -256,6 +258,7 @@ export interface Tables {
       updatedAt: string;
       parent: Linked<"svc_folder"> | null;
       files?: Linked<"svc_file">[];
+      _count?: { files?: number };
     };
     create: {
       name: string;
@@ -534,6 +537,7 @@ export interface Tables {
       createdAt: string;
       updatedAt: string;
       posts?: Linked<"posts">[];
+      _count?: { posts?: number };
     };
     create: {
       name: string;

@@ -49,7 +49,11 @@ export const COMMON_SCHEMAS: Readonly<Record<string, Part>> = { Error: ERROR, Me
 
 export const COMMON_PARAMETERS: Readonly<Record<string, Part>> = {
   fields: {
-    ...inQuery("fields", TEXT, "Names separated by commas: `*`, `title`, `author.name`, `-body`."),
+    ...inQuery(
+      "fields",
+      TEXT,
+      "Names separated by commas: `*`, `title`, `author.name`, `-body`, `_count(comments)`.",
+    ),
     example: "*",
   },
   limit: inQuery("limit", { type: "integer", minimum: 0, default: 10 }, "How many; 0 = all."),

@@ -3,7 +3,13 @@
 import type { Json } from "@portico/shared/json";
 import type { Part } from "@portico/shared/operation";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
-import type { VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
+import {
+  countable,
+  type VisibleColumn,
+  type VisibleRelation,
+  type VisibleTable,
+} from "../permission/visible-tables.js";
+import { COUNTS } from "../query/shape.js";
 import type { Brought, BroughtBy } from "./brought.js";
 import { exampleOf, inputSchema, valueSchema } from "./column-schema.js";
 import { ref } from "./filter-schema.js";
@@ -13,23 +19,28 @@ type Write = "creatable" | "updatable";
 export type Overrides = Readonly<Record<string, Part>>;
 
 /** `{table}`: any part of it may be missing, for `fields` chooses. */
-export function recordSchema(
-  { columns, relations, ...table }: VisibleTable,
-  overrides: Overrides = {},
-): Part {
+export function recordSchema({ columns, relations, table }: VisibleTable, overrides: Overrides = {}): Part {
   const values = columns
     .filter(isShown)
     .map(({ column }): [string, Part] => [column.name, overrides[column.name] ?? valueSchema(column)]);
   const links = relations
     .filter(isShown)
     .map((each): [string, Part] => [each.relation.name, linkedSchema(each)]);
-  const { description } = table.table;
+  const numbers = countable({ relations }).map(({ relation }): [string, Part] => [relation.name, NUMBER]);
+  const counts: Part = { type: "object", properties: Object.fromEntries(numbers) };
+  const { description } = table;
   return {
     type: "object",
-    properties: Object.fromEntries([...values, ...links]),
+    properties: {
+      ...Object.fromEntries([...values, ...links]),
+      ...(numbers.length === 0 ? {} : { [COUNTS]: counts }),
+    },
     ...(description === null ? {} : { description }),
   };
 }
+
+/** Of related records. */
+const NUMBER: Part = { type: "integer", minimum: 0 };
 
 const isShown = ({ shown }: VisibleColumn | VisibleRelation): boolean => shown !== "never";
 

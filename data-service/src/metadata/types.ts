@@ -1,9 +1,15 @@
 // What a caller may see and do -> a TypeScript module with the types of the records, bodies and filters. Pure.
 import type { Column } from "../catalog/catalog.js";
 import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
-import type { VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
+import {
+  countable,
+  type VisibleColumn,
+  type VisibleRelation,
+  type VisibleTable,
+} from "../permission/visible-tables.js";
 import { ON_RELATIONS } from "../query/bind-filter.js";
 import { operandOf, operatorsOf } from "../query/operators.js";
+import { COUNTS } from "../query/shape.js";
 import { type Brought, type BroughtBy, broughtIn } from "./brought.js";
 
 /** The text of the module. The same tables give the same text. */
@@ -46,7 +52,7 @@ function tableLines({ table, columns, relations, actions }: VisibleTable, brough
   return [
     ...comment(table.description, 2),
     `  ${key(table.name)}: {`,
-    ...block("record", isReadable ? shown.map(recordMember) : [memberLine(id)]),
+    ...block("record", isReadable ? [...shown.map(recordMember), ...counts(relations)] : [memberLine(id)]),
     ...block("create", body("creatable", actions.create !== undefined)),
     ...block("update", body("updatable", actions.update !== undefined)),
     ...block("filter", isReadable ? filterMembers(table.name, [...columns, ...relations]) : undefined),
@@ -94,6 +100,13 @@ function recordMember(member: Visible): string {
     optional: many || isPartly,
     description,
   });
+}
+
+/** Numbers of related records, each of which must be asked for. */
+function counts(relations: readonly VisibleRelation[]): string[] {
+  const numbers = countable({ relations }).map(({ relation }) => `${key(relation.name)}?: number`);
+  if (numbers.length === 0) return [];
+  return [memberLine({ name: COUNTS, type: `{ ${numbers.join("; ")} }`, optional: true })];
 }
 
 function membersOf(

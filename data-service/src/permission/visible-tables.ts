@@ -45,6 +45,11 @@ export interface VisibleTable {
   };
 }
 
+/** The relations whose records can be counted beside a record. */
+export function countable({ relations }: Pick<VisibleTable, "relations">): readonly VisibleRelation[] {
+  return relations.filter(({ relation, shown }) => relation.many && shown !== "never");
+}
+
 /** The tables that a caller may do anything with, in the catalog's order. */
 export function visibleTables(rights: Rights, catalog: Catalog): VisibleTable[] {
   const view = rights.view(catalog);

@@ -164,6 +164,17 @@ describe("the document", () => {
     expect(documents.root.info.description).toContain("QUERY");
   });
 
+  it("has the numbers of related records, where they may be known, in records and in no body", () => {
+    const numbers = (caller: Caller, schema: string): string[] =>
+      Object.keys(documents[caller].components.schemas[schema].properties._count?.properties ?? {});
+    expect(numbers("root", "articles")).toEqual(["sources", "quotedBy"]);
+    expect(numbers("root", "desks")).toEqual(["articles"]);
+    // The role's rules name `sources` alone, and nothing of `desks` is left out.
+    expect([numbers("writer", "articles"), numbers("writer", "desks")]).toEqual([["sources"], ["articles"]]);
+    for (const schema of ["articles.create", "articles.update", "letters"])
+      expect(numbers("root", schema)).toEqual([]);
+  });
+
   it("has one error body for all refusals", () => {
     const { responses, schemas } = documents.root.components;
     for (const response of Object.values<Row>(responses))
@@ -280,7 +291,7 @@ describe("the schemas of the document", () => {
     };
     const desk = await fits("POST /desks", "/desks", { name: "Culture" });
     const made = await fits("POST /articles", "/articles", { ...body, desk: desk.id });
-    const search = `?fields=*,memo,sources&meta=*&aggregate=${encodeURIComponent('{"count":{"sum":true}}')}`;
+    const search = `?fields=*,memo,sources,_count(sources)&meta=*&aggregate=${encodeURIComponent('{"count":{"sum":true}}')}`;
     await fits("GET /articles", "/articles", undefined, { search });
     await fits("GET /articles/{id}", `/articles/${made.id}`);
     await fits("PATCH /articles/{id}", `/articles/${made.id}`, { sources: [made.id] });

@@ -57,6 +57,11 @@ export function words(record: RecordOf<"articles">): string {
   const inner: string | null | undefined = desk?.name;
   return record.title + record.status.toUpperCase() + (record.price ?? "") + inner + record.sources?.[0]?.title;
 }
+export const number = ({ _count }: RecordOf<"articles">): number | undefined => _count?.sources;
+// @ts-expect-error a desk is one
+export const notCounted = ({ _count }: RecordOf<"articles">): unknown => _count?.desk;
+// @ts-expect-error it is counted, not written
+export const written: UpdateOf<"articles"> = { _count: { sources: 1 } };
 // @ts-expect-error it has no desk
 export const missing: CreateOf<"articles"> = { title: "a", status: "live" };
 // @ts-expect-error there is no such member
