@@ -153,6 +153,30 @@ export const FAULTS: readonly Fault[] = [
     replace: "null] }, null] }, 1, 1] } }",
   },
   {
+    name: "a count in fields counts hidden children",
+    file: "query/lower/read.js",
+    find: "...matchStages([rules(target)], new Names()),",
+    replace: "",
+  },
+  {
+    name: "a count in fields by join counts hidden children",
+    file: "query/lower/sort.js",
+    find: '[...matchStages([rules(step.target)], names), { $count: "value" }]',
+    replace: '[{ $count: "value" }]',
+  },
+  {
+    name: "a parent without children has no count",
+    file: "query/shape.js",
+    find: "Number(document[field] ?? 0)",
+    replace: "document[field] ?? null",
+  },
+  {
+    name: "an all-but scope ignores a count",
+    file: "query/bind-query.js",
+    find: "[...(fields?.counts ?? [])]",
+    replace: "[...((fields?.excluded.size ?? 0) > 0 ? [] : (fields?.counts ?? []))]",
+  },
+  {
     name: "hidden columns are part of *",
     file: "permission/read-view.js",
     find: '!column.hidden && this.#may(table, column, "show")',

@@ -237,11 +237,36 @@ describe("fields (4.2)", () => {
       { desk: { id: 1, room: 7, owner: { id: 1 } } },
     ],
     ["a hidden column is shown when named", "name,secret", { name: "Ann", secret: "s" }],
+    ["_count(rel) alone is all there is", "_count(staff)", { _count: { staff: 2 } }],
+    [
+      "*,_count(rel) adds it",
+      "*,_count(staff),_count(posts)",
+      { ...ann, chief: null, desk: { id: 1 }, _count: { staff: 2, posts: 1 } },
+    ],
+    [
+      "an all-but scope does not ignore it",
+      "-name,-createdAt,-updatedAt,_count(staff)",
+      { id: 1, chief: null, desk: { id: 1 }, _count: { staff: 2 } },
+    ],
+    [
+      "it stands in every scope, and is 0 where there are none",
+      "staff._count(staff),desk.owner._count(staff)",
+      {
+        staff: [
+          { id: 2, _count: { staff: 0 } },
+          { id: 3, _count: { staff: 0 } },
+        ],
+        desk: { id: 1, owner: { id: 1, _count: { staff: 2 } } },
+      },
+    ],
   ])("%s", (_sentence, fields, record) => {
     expect(shown(fields)).toEqual(record);
   });
 
-  it.each(["-*", "nme", "desk.nme", "-nme", "name.id"])("refuses %s", (fields) => {
+  it.each([
+    ...["-*", "nme", "desk.nme", "-nme", "name.id"],
+    ...["_count(desk)", "_count(nme)", "_count(name)", "-_count(staff)", "_max(staff.id)"],
+  ])("refuses %s", (fields) => {
     expect(() => shown(fields)).toThrow(Refused);
   });
 });

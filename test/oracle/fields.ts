@@ -22,13 +22,16 @@ export interface Scope {
   star: boolean;
   readonly names: Set<string>;
   readonly minus: Set<string>;
+  /** Relations of which the number of records is asked for. */
+  readonly counts: Set<string>;
   readonly inner: Map<string, Scope>;
   /** A positive path goes on into a relation here. */
   hasPositivePath: boolean;
 }
 
 function emptyScope(): Scope {
-  return { star: false, names: new Set(), minus: new Set(), inner: new Map(), hasPositivePath: false };
+  const [names, minus, counts] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  return { star: false, names, minus, counts, inner: new Map(), hasPositivePath: false };
 }
 
 function everything(): Scope {
@@ -42,7 +45,9 @@ export function parseFields(text: string | undefined): Scope {
     const excludes = item.startsWith("-");
     const path = (excludes ? item.slice(1) : item).split(".");
     const last = path.pop() ?? "";
-    if (last === "" || (excludes && last === "*")) throw new Refused(`fields: ${item}`);
+    const counted = /^_count\((\w+)\)$/.exec(last)?.[1];
+    if (last === "" || (excludes && (last === "*" || counted !== undefined)))
+      throw new Refused(`fields: ${item}`);
     let scope = root;
     for (const name of path) {
       if (!excludes) scope.hasPositivePath = true;
@@ -50,7 +55,8 @@ export function parseFields(text: string | undefined): Scope {
       scope.inner.set(name, inner);
       scope = inner;
     }
-    if (last === "*") scope.star = true;
+    if (counted !== undefined) scope.counts.add(counted);
+    else if (last === "*") scope.star = true;
     else (excludes ? scope.minus : scope.names).add(last);
   }
   return root;
@@ -69,6 +75,8 @@ export function shape(
   for (const [name, inner] of relationsShown(world, table, scope)) {
     if (!Object.hasOwn(deep, name)) shown[name] = load(world, endFor(world, table, name), row, inner, {});
   }
+  const numbers = [...scope.counts].map((name) => [name, countedEnd(world, table, name).related(row).length]);
+  if (numbers.length > 0) shown._count = Object.fromEntries(numbers);
   for (const [name, entry] of Object.entries(deep)) {
     if (!isObject(entry)) throw new Refused(`deep.${name} takes an object`);
     const said = scope.inner.get(name) ?? (isNamed(scope, name) ? emptyScope() : everything());
@@ -83,6 +91,7 @@ export function checkShape(world: World, table: Table, scope: Scope, deep: JsonO
   for (const name of [...scope.names, ...scope.minus]) {
     if (columnOf(table, name) === undefined) endFor(world, table, name);
   }
+  for (const name of scope.counts) countedEnd(world, table, name);
   for (const [name, inner] of scope.inner) checkShape(world, endFor(world, table, name).table, inner, {});
   for (const [name, entry] of Object.entries(deep)) {
     const end = endFor(world, table, name);
@@ -121,12 +130,13 @@ function isNamed(scope: Scope, name: string): boolean {
 
 /** Exclusions show all but them; else `*`, or the lack of any positive name, shows everything. */
 function showsEverything(scope: Scope): boolean {
-  const hasPositive = scope.names.size > 0 || scope.hasPositivePath;
+  const hasPositive = scope.names.size + scope.counts.size > 0 || scope.hasPositivePath;
   return scope.minus.size > 0 || scope.star || !hasPositive;
 }
 
 function isEmpty(scope: Scope): boolean {
-  return !scope.star && scope.names.size + scope.minus.size + scope.inner.size === 0;
+  const { star, names, minus, counts, inner } = scope;
+  return !star && names.size + minus.size + counts.size + inner.size === 0;
 }
 
 function columnsShown(table: Table, scope: Scope, isRelated: boolean): Set<string> {
@@ -153,6 +163,12 @@ function relationsShown(world: World, table: Table, scope: Scope): Map<string, S
 function endFor(world: World, table: Table, name: string): End {
   const end = endOf(world, table, name);
   if (end === undefined) throw new Refused(`unknown field ${name}`);
+  return end;
+}
+
+function countedEnd(world: World, table: Table, name: string): End {
+  const end = endFor(world, table, name);
+  if (end.kind === "one") throw new Refused(`fields: ${name} has at most one`);
   return end;
 }
 

@@ -270,6 +270,8 @@ class Requests {
     }
     const columns = columnsOf(table).filter(({ hidden }) => !(excludes && hidden));
     if (sides.length > 0 && draw.chance(25)) return draw.pick(sides).name;
+    const toMany = sides.filter(({ isMany }) => isMany);
+    if (!excludes && toMany.length > 0 && draw.chance(20)) return `_count(${draw.pick(toMany).name})`;
     if (!excludes && draw.chance(12)) return "*";
     return draw.pick(columns).name;
   }
