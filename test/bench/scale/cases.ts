@@ -50,6 +50,11 @@ export const CASES: readonly Case[] = [
       list({ ...page(turn), sort: "-createdAt", deep: { comments: { sort: "-createdAt", limit: 3 } } }),
   },
   {
+    name: "ten posts, _count(mentions) each, not counted",
+    bar: true,
+    request: (turn) => list({ ...page(turn), sort: "-createdAt", fields: "title,_count(mentions)" }),
+  },
+  {
     name: "sort=-_max(comments.createdAt)",
     bar: true,
     request: (turn) => list({ ...page(turn), sort: "-_max(comments.createdAt)" }),

@@ -155,6 +155,18 @@ describe("_count in fields", () => {
     expect(changed.body.data).toEqual([count({ tags: 1 })]);
     const plain = await api.post("/books", { title: "Bare", publisher: 1 }, { fields: "_count(reviews)" });
     expect(plain.body.data).toEqual([count({ reviews: 0 })]);
+    const several = [0, 1, 2].map((reviews) => ({
+      title: "Of several",
+      publisher: 1,
+      reviews: Array.from({ length: reviews }, () => ({ stars: 5 })),
+      tags: reviews === 2 ? [library.tags.sea, library.tags.war] : [],
+    }));
+    const all = await api.post("/books", several, { fields: "_count(reviews),_count(tags)" });
+    expect(all.body.data).toEqual([
+      count({ reviews: 0, tags: 0 }),
+      count({ reviews: 1, tags: 0 }),
+      count({ reviews: 2, tags: 2 }),
+    ]);
     for (const { id } of await library.rows("books", { filter: { id: { _gt: 6 } }, fields: "id" }))
       await api.delete(`/books/${id}`);
   });
@@ -265,6 +277,20 @@ describe("many records", () => {
   it("are counted a part after the other, on a page and in a stream", async () => {
     for (const limit of [BOXES, 0])
       expect(await library.rows("boxes", { fields, limit, sort: "size" })).toEqual(expected());
+  });
+
+  it("are counted one by one where they hold too many links to be asked for together", async () => {
+    const numbers = (many: number) => Array.from({ length: many }, (_, at) => at + 1);
+    const sizes = [101, 3, 230, 0];
+    const made = await created(
+      library.api,
+      "things",
+      sizes.map((many) => ({ others: numbers(many) })),
+    );
+    const filter = { id: { _in: made.map(({ id }) => id) } };
+    const rows = await library.rows("things", { filter, fields: "_count(others)" });
+    expect(rows).toEqual(sizes.map((others) => count({ others })));
+    for (const { id } of made) await library.api.delete(`/things/${id}`);
   });
 
   it("are counted in a list that is ranked by the same number", async () => {
