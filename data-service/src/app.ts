@@ -1,8 +1,10 @@
 // The route table of the data service, top to bottom: the life of a request.
-import { errorHandler, notFound, requestContext } from "@portico/shared/http-context";
+import { unavailable } from "@portico/shared/app-error";
+import { errorHandler, logRequests, notFound, requestContext } from "@portico/shared/http-context";
 import { shedLoad } from "@portico/shared/load-shedding";
 import { matchedRoute, metricsPage } from "@portico/shared/metrics";
 import { noSuchProvider } from "@portico/shared/no-such-provider";
+import { onlyMethods } from "@portico/shared/only-methods";
 import { takesNoParameters } from "@portico/shared/takes-no-parameters";
 import { cutUnread } from "@portico/shared/unread-answers";
 import { watchRequests } from "@portico/shared/watch-requests";
@@ -46,13 +48,16 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.set("query parser", false);
   app.set("trust proxy", config.trustProxy);
 
-  app.get("/healthz", probe, (_request, response) => void response.json({ status: "ok" }));
-  app.get("/readyz", probe, readiness(store, health));
-  app.get("/metrics", metricsPage(metrics.registry));
+  app.use(requestContext((path) => (OPERATORS.test(path) ? path : `/api${path}`)));
+  // They come often: nothing of them is measured or logged.
+  const alive: RequestHandler = (_request, response) => void response.json({ status: "ok" });
+  app.route("/healthz").get(alive).all(onlyMethods("GET", "HEAD"));
+  app.route("/readyz").get(readiness(store, health)).all(onlyMethods("GET", "HEAD"));
+  app.route("/metrics").get(metricsPage(metrics.registry)).all(onlyMethods("GET", "HEAD"));
   const isTraced = config.otlpEndpoint !== undefined;
   const watch = watchRequests(metrics.registry, isTraced, (request) => matchedRoute(request) ?? "none");
   for (const handler of watch.handlers) app.use(handler);
-  app.use(requestContext(logger, (path) => `/api${path}`));
+  app.use(logRequests(logger));
   app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS }), cutUnread(config));
   if (config.rateLimitPerMinute > 0) app.use(requestLimit(auth.throttle, config.rateLimitPerMinute));
   app.use(methodOverride);
@@ -88,6 +93,9 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   return app;
 }
 
+/** Paths of the operator's, which no gateway shows. */
+const OPERATORS = /^\/(?:healthz|readyz|metrics)\/?$/;
+
 const EXACT = { caseSensitive: true };
 
 /** They wait for a password to be hashed, in a queue with limits of its own. */
@@ -116,20 +124,16 @@ function together(all: readonly OwnHandlers[]): OwnHandlers {
   };
 }
 
-/** Probes come often and are not logged, so they pass outside of requestContext. */
-const probe: RequestHandler = (_request, response, next) => {
-  response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
-  next();
-};
-
 /** Whichever store failed: a database that is away is a 503, a query that ran too long a 504. */
 const databaseErrors: ErrorRequestHandler = (error, _request, _response, next) => next(asRefusal(error));
+
+const READY_RETRY_SECONDS = 5;
 
 /** Overload makes no instance less ready: all of them would leave at once. */
 function readiness(store: Deps["store"], health: { stopping: boolean }): RequestHandler {
   return async (_request, response) => {
-    const ready = !health.stopping && (await store.isReady());
-    if (!ready) response.set("Retry-After", "5");
-    response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not ready" });
+    if (health.stopping) throw unavailable("The data service is stopping.", READY_RETRY_SECONDS);
+    if (!(await store.isReady())) throw unavailable("The database does not answer.", READY_RETRY_SECONDS);
+    response.json({ status: "ready" });
   };
 }

@@ -1,6 +1,8 @@
 // The route table: from top to bottom, the life of a request.
-import { errorHandler, notFound, requestContext } from "@portico/shared/http-context";
+import { errorHandler, logRequests, notFound, requestContext } from "@portico/shared/http-context";
 import { shedLoad } from "@portico/shared/load-shedding";
+import type { Logger } from "@portico/shared/logger";
+import { metricsPage, type Registry } from "@portico/shared/metrics";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { takesNoParameters } from "@portico/shared/takes-no-parameters";
 import { cutUnread } from "@portico/shared/unread-answers";
@@ -36,7 +38,10 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   app.set("trust proxy", config.trustProxy);
   app.disable("x-powered-by");
 
-  app.use(requestContext(deps.logger, (path) => path));
+  app.use(
+    requestContext((path) => path),
+    logRequests(deps.logger),
+  );
   app.use(securityHeaders(config.appUrl));
   app.use(checkRequestLine);
 
@@ -53,6 +58,16 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   app.use(...staticSite(config.staticDir));
   app.use(notFound);
   app.use(errorHandler(deps.logger));
+  return app;
+}
+
+/** What the port for metrics answers: them and nothing else. */
+export function makeMetricsApp(registry: Registry, logger: Logger): Express {
+  const app = express();
+  app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
+  app.use(requestContext((path) => path));
+  app.route("/metrics").get(metricsPage(registry)).all(onlyMethods("GET", "HEAD"));
+  app.use(notFound, errorHandler(logger));
   return app;
 }
 

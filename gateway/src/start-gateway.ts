@@ -1,11 +1,10 @@
 // Settings -> a running gateway that can be stopped cleanly.
 
-import { metricsPage } from "@portico/shared/metrics";
 import { refuseMalformed } from "@portico/shared/refuse-malformed";
 import type { Service } from "@portico/shared/run-service";
 import { listen, type RunningServer } from "@portico/shared/server";
 import { startTracing } from "@portico/shared/tracing";
-import { makeApp } from "./app.js";
+import { makeApp, makeMetricsApp } from "./app.js";
 import type { Config } from "./config.js";
 import { type Deps, makeDeps } from "./deps.js";
 
@@ -47,7 +46,7 @@ export async function startGateway(config: Config): Promise<Service> {
 async function listenForMetrics(config: Config, deps: Deps): Promise<RunningServer | undefined> {
   if (config.metricsPort === undefined || deps.metrics === undefined) return undefined;
   const where = { host: config.metricsHost, port: config.metricsPort, portVariable: "METRICS_PORT" };
-  const server = await listen(metricsPage(deps.metrics), where);
+  const server = await listen(makeMetricsApp(deps.metrics, deps.logger), where);
   deps.logger.info({ metricsUrl: `${server.url}/metrics` }, "metrics are shown");
   return server;
 }

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import express from "express";
 import { pino } from "pino";
 import { AppError, unavailable } from "./app-error.js";
-import { errorHandler, requestContext } from "./http-context.js";
+import { errorHandler, logRequests, requestContext } from "./http-context.js";
 import { listen, type RunningServer } from "./server.js";
 
 let server: RunningServer | undefined;
@@ -18,7 +18,10 @@ async function logged(thrown: unknown): Promise<string[]> {
   };
   const formatters = { level: (label: string) => ({ level: label }) };
   const logger = pino({ messageKey: "message", formatters }, { write });
-  const app = express().use(requestContext(logger, (path) => path));
+  const app = express().use(
+    requestContext((path) => path),
+    logRequests(logger),
+  );
   app.use(() => {
     throw thrown;
   });

@@ -1,5 +1,5 @@
-// The outermost room of both services: correlation id, access log line, and the one error handler.
-import type { ErrorRequestHandler, Request, RequestHandler, Response } from "express";
+// The outermost room of both services: correlation id, access log line, the end of every road, and the one error handler.
+import type { ErrorRequestHandler, Request, RequestHandler } from "express";
 import { AppError } from "./app-error.js";
 import { CORRELATION_HEADER, correlationId } from "./correlation-id.js";
 import { errorBody } from "./envelope.js";
@@ -23,12 +23,10 @@ export function contextOf(request: Request): RequestContext {
 }
 
 /**
- * Gives every request its correlation id, every answer the headers that all have, and writes one log line when its answer
- * is complete or cut off.
+ * Gives every request its correlation id, and every answer the headers that all have.
  * @param publicPath how this service's path reads for the client (the data service adds `/api`)
  */
-export function requestContext(logger: Logger, publicPath: (path: string) => string): RequestHandler {
-  const lines = withoutSecrets(logger);
+export function requestContext(publicPath: (path: string) => string): RequestHandler {
   return (request, response, next) => {
     const id = correlationId(request.headers[CORRELATION_HEADER]);
     contexts.set(request, { correlationId: id, publicPath: publicPath(request.path) });
@@ -36,25 +34,30 @@ export function requestContext(logger: Logger, publicPath: (path: string) => str
     response.setHeader("X-Content-Type-Options", "nosniff");
     // Answers are personal unless a route says otherwise.
     response.setHeader("Cache-Control", "no-store");
-    logWhenDone(lines, request, response, id);
     next();
   };
 }
 
-function logWhenDone(logger: Logger, request: Request, response: Response, id: string): void {
-  const started = performance.now();
-  const { method, path } = request;
-  response.once("close", () => {
-    const line = {
-      correlationId: id,
-      method,
-      path,
-      status: response.statusCode,
-      ms: Math.round((performance.now() - started) * 10) / 10,
-    };
-    if (response.writableFinished) logger.info(line, "request");
-    else logger.warn(line, "request cut off");
-  });
+/** Writes one log line when the answer is complete or cut off. */
+export function logRequests(logger: Logger): RequestHandler {
+  const lines = withoutSecrets(logger);
+  return (request, response, next) => {
+    const started = performance.now();
+    const { correlationId: id } = contextOf(request);
+    const { method, path } = request;
+    response.once("close", () => {
+      const line = {
+        correlationId: id,
+        method,
+        path,
+        status: response.statusCode,
+        ms: Math.round((performance.now() - started) * 10) / 10,
+      };
+      if (response.writableFinished) lines.info(line, "request");
+      else lines.warn(line, "request cut off");
+    });
+    next();
+  };
 }
 
 /** Answers every path that no route took. */

@@ -1,7 +1,6 @@
 // Metrics in Prometheus' text format: one registry a service, requests by route pattern, the page that shows them.
 //
 // Labels come from fixed lists and route patterns, never from addresses: a client must not be able to make series.
-import type { RequestListener } from "node:http";
 import type { Request, RequestHandler } from "express";
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { isEventStream } from "./event-stream.js";
@@ -63,19 +62,10 @@ export function matchedRoute(request: Request): string | undefined {
   return typeof path === "string" ? path.replaceAll(/:(\w+)/g, "{$1}") : undefined;
 }
 
-/** Serves the metrics and nothing else; for a port or a path that only operators reach. */
-export function metricsPage(registry: Registry): RequestListener {
-  return (request, response) => {
-    response.setHeader("X-Content-Type-Options", "nosniff");
-    response.setHeader("Cache-Control", "no-store");
-    const isRead = request.method === "GET" || request.method === "HEAD";
-    if (!isRead || request.url?.split("?")[0] !== "/metrics") {
-      response.writeHead(404).end();
-      return;
-    }
-    registry.metrics().then(
-      (text) => response.setHeader("Content-Type", registry.contentType).end(text),
-      () => response.writeHead(500).end(),
-    );
+/** Shows the metrics; for a port or a path that only operators reach. */
+export function metricsPage(registry: Registry): RequestHandler {
+  return async (_request, response) => {
+    const text = await registry.metrics();
+    response.setHeader("Content-Type", registry.contentType).end(text);
   };
 }

@@ -105,7 +105,13 @@ describe("without a database", () => {
     expect((await apiOf(`${stack.appUrl}/api`).get("/.well-known/jwks.json")).status).toBe(200);
     for (const base of [stack.appUrl, stack.dataUrl]) {
       expect((await apiOf(base).get("/healthz")).status).toBe(200);
-      expect((await apiOf(base).get("/readyz")).status).toBe(503);
+      const unready = await apiOf(base).get("/readyz");
+      expect([unready.status, unready.headers.get("retry-after")]).toEqual([503, "5"]);
+      expect(unready.body.error).toMatchObject({
+        code: "SERVICE_UNAVAILABLE",
+        path: "/readyz",
+        correlationId: unready.headers.get("x-correlation-id"),
+      });
     }
   });
 });

@@ -51,6 +51,29 @@ describe("health", () => {
   });
 });
 
+describe("what operators ask", () => {
+  it.each([
+    ["healthz", () => stack.appUrl],
+    ["readyz", () => stack.appUrl],
+    ["healthz", () => stack.dataUrl],
+    ["readyz", () => stack.dataUrl],
+    ["metrics", () => stack.dataUrl],
+    ["metrics", () => new URL(gatewayMetrics).origin],
+  ] as const)("is answered like everything else, also when it is refused: %s (%#)", async (name, base) => {
+    const headers = { "X-Correlation-ID": "an-operator" };
+    for (const path of [`/${name}`, `/${name}/`]) {
+      const answer = await fetch(base() + path, { headers });
+      expect([path, answer.status]).toEqual([path, 200]);
+      expectOurs(answer);
+    }
+    const refused = await fetch(`${base()}/${name}`, { method: "POST", headers });
+    expectOurs(refused);
+    expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+    const { error } = JSON.parse(await refused.text());
+    expect(error).toMatchObject({ path: `/${name}`, correlationId: "an-operator" });
+  });
+});
+
 describe("who sees metrics", () => {
   it.each(["/metrics", "/api/metrics", "/api/metrics/", "/api/%6Detrics", "/api/readyz", "/api/healthz"])(
     "nobody finds them at the public address %s",
@@ -71,7 +94,7 @@ describe("who sees metrics", () => {
     const origin = new URL(gatewayMetrics).origin;
     for (const path of ["/", "/api/posts", "/healthz"])
       expect([path, (await fetch(origin + path)).status]).toEqual([path, 404]);
-    expect((await fetch(gatewayMetrics, { method: "POST" })).status).toBe(404);
+    expect((await fetch(gatewayMetrics, { method: "POST" })).status).toBe(405);
   });
 });
 
@@ -224,6 +247,12 @@ describe("the dashboard in ops/", () => {
     expect([...names].filter((name) => !declared.has(name))).toEqual([]);
   });
 });
+
+function expectOurs({ headers }: Response): void {
+  expect(headers.get("x-correlation-id")).toBe("an-operator");
+  expect(headers.get("x-content-type-options")).toBe("nosniff");
+  expect(headers.get("cache-control")).toBe("no-store");
+}
 
 interface Panel {
   readonly targets: readonly { readonly expr: string }[];

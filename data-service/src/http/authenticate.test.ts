@@ -70,7 +70,7 @@ beforeAll(async () => {
   };
   const check = authenticate({ accessTokens: tokens.access, sessionCache, apiTokenCache, clock });
   const app = express();
-  app.use(requestContext(logger, (path) => `/api${path}`));
+  app.use(requestContext((path) => `/api${path}`));
   app.use(
     authRoutes({
       sessions,

@@ -12,7 +12,7 @@ describe("the look at the disk", () => {
     const clock = { now: () => new Date(disk.now) };
     const logger = makeLogger("test", "silent");
     const app = express();
-    app.use(requestContext(logger, (path) => path));
+    app.use(requestContext((path) => path));
     app.use(
       requireFreeSpace({ free: async () => disk.free, reserveBytes: 900, largestBodyBytes: 500, clock }),
     );
