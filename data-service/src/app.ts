@@ -1,6 +1,6 @@
 // The route table of the data service, top to bottom: the life of a request.
 import { unavailable } from "@portico/shared/app-error";
-import { errorHandler, logRequests, notFound, requestContext } from "@portico/shared/http-context";
+import { errorHandler, logRequests, requestContext } from "@portico/shared/http-context";
 import { shedLoad } from "@portico/shared/load-shedding";
 import { matchedRoute, metricsPage } from "@portico/shared/metrics";
 import { noSuchProvider } from "@portico/shared/no-such-provider";
@@ -28,6 +28,7 @@ import { presentPrincipal } from "./http/authenticate.js";
 import { requireFreeSpace } from "./http/free-space.js";
 import { gatewayOnly } from "./http/gateway-only.js";
 import { methodOverride } from "./http/method-override.js";
+import { nothingThere } from "./http/nothing-there.js";
 import { requestLimit } from "./http/request-limit.js";
 import { internalRoutes } from "./identity/internal-routes.js";
 import { oauthAccountRoutes } from "./identity/routes.js";
@@ -86,7 +87,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   const ofUsers = userHandlers({ ...records, audit: auth.audit }, users, `${prefix}role`);
   const own = [schemaHandlers(records), ofUsers];
   app.use(recordRoutes(records, config.bodyMaxBytes, together(own)));
-  app.use(notFound);
+  app.use(nothingThere(prefix));
   app.use(auditRefusals(auth.audit));
   app.use(databaseErrors);
   app.use(errorHandler(logger));

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Api, asAdmin } from "../../support/api.js";
+import { type Api, asAdmin, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row, tally, valuesOf } from "../records/make.js";
 import { type Files, filesOf } from "./files.js";
@@ -578,10 +578,31 @@ describe("an id that no address can hold", () => {
         400,
         expect.stringMatching(/^No part of the path may .* found by filter=\{"id":"…"\}\.$/),
       ]);
+      const direct = await signIn(stack.dataUrl, stack.admin);
+      const found = await direct.get(`/${table}/${encodeURIComponent(id)}`);
+      expect([found.status, found.body.data?.[0].id]).toEqual([200, id]);
       expect((await admin.patch(`/${table}`, { name: "two" }, { filter: { id } })).body.meta.changed).toBe(1);
       expect((await admin.get(`/${table}`, { filter: { id }, fields: "id,name" })).body.data).toEqual([
         { id, name: "two" },
       ]);
+    },
+  );
+});
+
+describe("an address with a slash too many", () => {
+  it.each(["GET", "PATCH", "DELETE"])(
+    "is refused with a word about ids that hold one: %s",
+    async (method) => {
+      for (const rest of ["a/b", "a/b/c"]) {
+        const { status, body } = await admin.send(method, `/${items}/${rest}`);
+        const what = `There is nothing at /api/${items}/${rest}`;
+        const remedy = 'a record whose id holds a slash is found by filter={"id":"…"}';
+        expect([status, body.message]).toEqual([404, `${what}; ${remedy}.`]);
+      }
+      for (const path of ["/svc_role/a/b", "/me/a/b"]) {
+        const { status, body } = await admin.send(method, path);
+        expect([status, body.message]).toEqual([404, `There is nothing at /api${path}.`]);
+      }
     },
   );
 });
