@@ -4,7 +4,7 @@
 // the first request has left (see unfinished) and starts afresh.
 import { AppError, isClientError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
-import { type Json, nestsDeeperThan } from "@portico/shared/json";
+import type { Json } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import type { Stored } from "../catalog/column-types.js";
 import type { KeyedDigest } from "../keyed-digest.js";
@@ -65,8 +65,6 @@ export interface Turn<Result> {
   finish(result: Result): Promise<boolean>;
 }
 
-/** Anything nested deeper would overflow the stack when it is written as text. */
-const MOST_LEVELS = 200;
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
@@ -93,10 +91,6 @@ export function onceKey(
   if (header === undefined) return undefined;
   if (!KEY.test(header))
     throw new AppError("BAD_REQUEST", "Idempotency-Key must be 1 to 255 visible characters, such as a UUID.");
-  if (nestsDeeperThan(asked, MOST_LEVELS))
-    throw new AppError("VALIDATION_ERROR", {
-      message: [`body: must not have more than ${MOST_LEVELS} levels`],
-    });
   const askedFor = digest(JSON.stringify(asked));
   // Visitors can't be told apart: their key is only good for the same request, so that nobody is shown what somebody
   // else has made.
