@@ -1,11 +1,17 @@
 // What the data service counts, beside requests and the process itself (shared/metrics). Every label comes from a list.
 import { AppError } from "@portico/shared/app-error";
-import { Counter, Gauge, makeRegistry, type Registry } from "@portico/shared/metrics";
-import type { AuditLog } from "./auth/audit.js";
+import { countBy, Gauge, makeRegistry, type Registry } from "@portico/shared/metrics";
+import { AUDIT_EVENTS, type AuditLog } from "./auth/audit.js";
 import type { Throttle } from "./auth/throttle.js";
-import type { PlanKind } from "./records/plan-kind.js";
+import { PLAN_KINDS, type PlanKind } from "./records/plan-kind.js";
 
-export type CacheName = "catalog" | "rules" | "sessions" | "api_tokens";
+const CACHES = ["catalog", "rules", "sessions", "api_tokens"] as const;
+
+export type CacheName = (typeof CACHES)[number];
+
+const LIMITS = ["sign_in", "refresh", "oauth_starts", "requests"] as const;
+
+type Limit = (typeof LIMITS)[number];
 
 /** Lookups without a load were answered by the cache. */
 export interface CacheNotes {
@@ -27,34 +33,39 @@ export interface Metrics {
 
 export function makeMetrics(): Metrics {
   const registry = makeRegistry();
-  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[]) =>
-    new Counter({ name: `portico_${name}`, help, labelNames: [...labelNames], registers: [registry] });
-  const lookups = counter("cache_lookups_total", "Questions to a cache.", ["cache"]);
-  const loads = counter("cache_loads_total", "Of these, answered by the database.", ["cache"]);
-  const plans = counter("query_plans_total", "Lists by the way the planner chose.", ["plan"]);
-  const events = counter("account_events_total", "What the audit log records, by event.", ["event"]);
-  const refused = counter("throttled_total", "Refusals by a limit (429).", ["limit"]);
+  const count = <Value extends string>(name: string, help: string, label: string, values: readonly Value[]) =>
+    countBy(registry, { name: `portico_${name}`, help, label, values });
+  const noteLookup = count("cache_lookups_total", "Questions to a cache.", "cache", CACHES);
+  const noteLoad = count("cache_loads_total", "Of these, answered by the database.", "cache", CACHES);
+  const notePlan = count("query_plans_total", "Lists by the way the planner chose.", "plan", PLAN_KINDS);
+  const noteEvent = count(
+    "account_events_total",
+    "What the audit log records, by event.",
+    "event",
+    AUDIT_EVENTS,
+  );
+  const noteRefusal = count("throttled_total", "Refusals by a limit (429).", "limit", LIMITS);
   return {
     registry,
-    cache: (cache) => ({ lookup: () => lookups.inc({ cache }), load: () => loads.inc({ cache }) }),
-    notePlan: (plan) => plans.inc({ plan }),
+    cache: (cache) => ({ lookup: () => noteLookup(cache), load: () => noteLoad(cache) }),
+    notePlan,
     audited: (audit) => ({
       record(event, client) {
-        events.inc({ event: event.event });
+        noteEvent(event.event);
         return audit.record(event, client);
       },
       recordAll(all, client) {
-        for (const { event } of all) events.inc({ event });
+        for (const { event } of all) noteEvent(event);
         return audit.recordAll(all, client);
       },
     }),
-    throttled: (throttle) => countRefusals(throttle, (limit) => refused.inc({ limit })),
+    throttled: (throttle) => countRefusals(throttle, noteRefusal),
     liveSessions: (count) => showSessions(registry, count),
   };
 }
 
-function countRefusals(throttle: Throttle, note: (limit: string) => void): Throttle {
-  const noting = async <Result>(limit: string, admitted: Promise<Result>): Promise<Result> => {
+function countRefusals(throttle: Throttle, note: (limit: Limit) => void): Throttle {
+  const noting = async <Result>(limit: Limit, admitted: Promise<Result>): Promise<Result> => {
     try {
       return await admitted;
     } catch (error) {

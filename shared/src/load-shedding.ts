@@ -17,7 +17,9 @@ export interface OverloadLimits {
   readonly maxWaitMs: number;
 }
 
-export type Overload = "in_flight" | "event_loop" | "waiting";
+export const OVERLOADS = ["in_flight", "event_loop", "waiting"] as const;
+
+export type Overload = (typeof OVERLOADS)[number];
 
 /** So few may wait as long as they take: they are slow by themselves. */
 const FEW = 100;

@@ -2,7 +2,7 @@
 //
 // Labels come from fixed lists and route patterns, never from addresses: a client must not be able to make series.
 import type { Request, RequestHandler } from "express";
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { isEventStream } from "./event-stream.js";
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
@@ -17,6 +17,27 @@ export function makeRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   return registry;
+}
+
+/**
+ * A counter by one label with fixed values. All of them begin at zero: Prometheus sees no growth in a series that
+ * begins with one, so that `rate` would miss the first event.
+ * @returns counts one
+ */
+export function countBy<Value extends string>(
+  registry: Registry,
+  { name, help, label, values }: CounterBy<Value>,
+): (value: Value) => void {
+  const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
+  for (const value of values) counter.inc({ [label]: value }, 0);
+  return (value) => counter.inc({ [label]: value });
+}
+
+export interface CounterBy<Value extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly label: string;
+  readonly values: readonly Value[];
 }
 
 /**

@@ -1,7 +1,7 @@
 // The handlers that measure and trace requests, if the operator wants that.
 import type { Request, RequestHandler } from "express";
-import type { Overload } from "./load-shedding.js";
-import { Counter, measureRequests, type Registry } from "./metrics.js";
+import { OVERLOADS, type Overload } from "./load-shedding.js";
+import { countBy, measureRequests, type Registry } from "./metrics.js";
 import { traceRequests } from "./tracing.js";
 
 export interface WatchRequests {
@@ -26,11 +26,10 @@ export function watchRequests(
 }
 
 function countShed(registry: Registry): (why: Overload) => void {
-  const shed = new Counter({
+  return countBy(registry, {
     name: "portico_shed_requests_total",
     help: "Requests refused because the process was overloaded.",
-    labelNames: ["reason"],
-    registers: [registry],
+    label: "reason",
+    values: OVERLOADS,
   });
-  return (reason) => shed.inc({ reason });
 }

@@ -6,27 +6,30 @@ import type { Logger } from "@portico/shared/logger";
 import type { ClientFacts } from "./issue-session.js";
 
 /** Everything that is recorded. */
-export type AuditEventName =
-  | "access.refused"
-  | "sign-in"
-  | "sign-in.failed"
-  | "sign-out"
-  | "session.ended"
-  | "refresh.reuse"
-  | "password.changed"
-  | "email.changed"
-  | "role.changed"
-  | "user.activated"
-  | "user.deactivated"
-  | "user.deleted"
-  | "token.made"
-  | "token.revoked"
-  | "keys.rotated"
-  | "oauth.sign-in"
-  | "oauth.link"
-  | "oauth.unlink"
-  | "oauth.refused"
-  | "bridge.replay";
+export const AUDIT_EVENTS = [
+  "access.refused",
+  "sign-in",
+  "sign-in.failed",
+  "sign-out",
+  "session.ended",
+  "refresh.reuse",
+  "password.changed",
+  "email.changed",
+  "role.changed",
+  "user.activated",
+  "user.deactivated",
+  "user.deleted",
+  "token.made",
+  "token.revoked",
+  "keys.rotated",
+  "oauth.sign-in",
+  "oauth.link",
+  "oauth.unlink",
+  "oauth.refused",
+  "bridge.replay",
+] as const;
+
+export type AuditEventName = (typeof AUDIT_EVENTS)[number];
 
 export type AuditEvent = {
   readonly event: AuditEventName;

@@ -11,7 +11,9 @@ import type { Plan } from "./plan-read.js";
  * - `search`: a text search goes by an index of parts of the text
  * - `plain`: columns of the table alone
  */
-export type PlanKind = "window" | "grouped" | "join" | "keys" | "search" | "plain";
+export const PLAN_KINDS = ["window", "grouped", "join", "keys", "search", "plain"] as const;
+
+export type PlanKind = (typeof PLAN_KINDS)[number];
 
 /** The costliest that applies. */
 export function planKind({ ranking, query }: Plan): PlanKind {

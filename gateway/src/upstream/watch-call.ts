@@ -6,7 +6,12 @@ import { traceCall } from "@portico/shared/tracing";
 export type CallOutcome = number | "failed" | "cut off";
 
 /** `forward` hands a client's request on; `own` are the gateway's calls for sessions, sign-in and readiness. */
-export type CallKind = "forward" | "own";
+const CALL_KINDS = ["forward", "own"] as const;
+
+export type CallKind = (typeof CALL_KINDS)[number];
+
+/** Of the series by how a call ended, which all begin at zero; see `countBy` in shared/metrics. */
+const RESULTS = ["2xx", "3xx", "4xx", "5xx", "failed", "cut off"];
 
 export interface WatchedCall {
   /** Go along with the call. */
@@ -35,13 +40,15 @@ export function makeWatchCall(registry: Registry | undefined): WatchCall {
 }
 
 function makeDuration(registry: Registry) {
-  return new Histogram({
+  const duration = new Histogram({
     name: "portico_upstream_request_duration_seconds",
     help: "Calls to the data service until the head of the answer, by how they ended.",
     labelNames: ["call", "result"],
     buckets: LATENCY_BUCKETS,
     registers: [registry],
   });
+  for (const call of CALL_KINDS) for (const result of RESULTS) duration.zero({ call, result });
+  return duration;
 }
 
 /** A `fetch` whose calls are watched. */
