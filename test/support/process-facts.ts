@@ -1,4 +1,5 @@
 // What a running process holds and says: memory, open files and sockets (from /proc, so on Linux alone), and its log.
+import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 
 /** Resident memory in bytes. */
@@ -37,4 +38,16 @@ export async function untilLogged(service: { log(): string }, words: RegExp): Pr
     (log) => words.test(log),
     LOGGED_WITHIN_MS,
   );
+}
+
+/** How many bytes the two ends of a connection may hold, sent and not read yet: as many as the system lets their buffers grow to. */
+export function mostInSocket(): number {
+  const read = (name: string, otherwise: number): number => {
+    try {
+      return Number(readFileSync(`/proc/sys/net/ipv4/${name}`, "utf8").trim().split(/\s+/).at(-1));
+    } catch {
+      return otherwise;
+    }
+  };
+  return read("tcp_rmem", 6 * 1024 * 1024) + read("tcp_wmem", 4 * 1024 * 1024);
 }
