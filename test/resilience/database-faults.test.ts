@@ -101,9 +101,9 @@ describe("a database that stands still", () => {
     `for ${FROZEN_MS} ms keeps nobody longer, leaves no service ready, and what was answered is there`,
     () =>
       underLoad("frozen", async () => {
-        engine.signal("SIGSTOP");
+        await engine.freeze();
         const [ready] = await Promise.all([readiness(), pause(FROZEN_MS)]);
-        engine.signal("SIGCONT");
+        engine.thaw();
         expect(ready).toEqual([503, 503]);
         await until(readiness, (statuses) => statuses.every((status) => status === 200), 30_000);
       }),

@@ -13,6 +13,16 @@ export async function openHandles(pid: number): Promise<number> {
   return (await readdir(`/proc/${pid}/fd`)).length;
 }
 
+/** What each thread does: `R` runs, `S` sleeps, `T` is stopped (proc(5)). */
+export async function threadStates(pid: number): Promise<string[]> {
+  const threads = await readdir(`/proc/${pid}/task`);
+  const stats = await Promise.all(
+    // One that has just ended has no state.
+    threads.map((id) => readFile(`/proc/${pid}/task/${id}/stat`, "utf8").catch(() => "")),
+  );
+  return stats.flatMap((stat) => /\) (\w)/.exec(stat)?.[1] ?? []);
+}
+
 /** Waits until something holds. @throws what was seen last, when it does not hold in time */
 export async function until<Seen>(
   look: () => Promise<Seen>,

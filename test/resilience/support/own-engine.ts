@@ -4,13 +4,19 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type EngineProcess, startEngine, stopEngine } from "../../support/engine-of-run.js";
+import { threadStates, until } from "../../support/process-facts.js";
 import { startToxicProxy, type ToxicProxy } from "./toxic-proxy.js";
+
+const STOPPED_WITHIN_MS = 10_000;
 
 export interface OwnEngine {
   /** An address of a database on it, through the proxy. */
   readonly mongodbUrl: string;
   readonly proxy: ToxicProxy;
-  signal(signal: NodeJS.Signals): void;
+  /** `SIGSTOP`. Resolves when it stands still: on a busy machine its threads go on for a moment. */
+  freeze(): Promise<void>;
+  /** `SIGCONT`. */
+  thaw(): void;
   /** `kill -9`, then the same folder again. */
   crash(): Promise<void>;
   stop(): Promise<void>;
@@ -24,7 +30,16 @@ export async function startOwnEngine(): Promise<OwnEngine> {
   return {
     mongodbUrl: `mongodb://127.0.0.1:${proxy.port}/portico?directConnection=true`,
     proxy,
-    signal: (signal) => void engine.process.kill(signal),
+    async freeze() {
+      engine.process.kill("SIGSTOP");
+      const { pid = 0 } = engine.process;
+      await until(
+        () => threadStates(pid),
+        (states) => states.every((state) => state === "T"),
+        STOPPED_WITHIN_MS,
+      );
+    },
+    thaw: () => void engine.process.kill("SIGCONT"),
     async crash() {
       const ended = once(engine.process, "exit");
       engine.process.kill("SIGKILL");
