@@ -13,10 +13,16 @@ export default async function tearDown(): Promise<void> {
 async function stopEngine(): Promise<void> {
   const { engine } = engineOfRun;
   if (engine === undefined) return;
-  const ended = once(engine.process, "exit");
-  engine.process.kill("SIGTERM");
-  await ended;
+  const { exitCode, signalCode } = engine.process;
+  // Whoever waits for an end that was before waits for ever.
+  const end = signalCode ?? exitCode;
+  if (end === null) {
+    const ended = once(engine.process, "exit");
+    engine.process.kill("SIGTERM");
+    await ended;
+  }
   await rm(engine.directory, { recursive: true, force: true });
+  if (end !== null) throw new Error(`The engine of the run ended by itself (${end}).`);
 }
 
 /** Fails the run: see documented.ts. @param file where the tests have noted what is not in the document */
