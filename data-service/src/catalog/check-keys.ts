@@ -5,6 +5,9 @@ import type { ColumnDefinition } from "./definition.js";
 import type { DefinitionReader } from "./definition-reader.js";
 import { GENERATED_NAMES, suggestion } from "./names.js";
 
+/** How many names an index or a unique may have. */
+export const MAX_KEY_NAMES = 16;
+
 export function checkKeys(
   reader: DefinitionReader,
   key: "uniques" | "indexes",
@@ -17,8 +20,8 @@ export function checkKeys(
   ]);
   return reader.list(key).flatMap((entry, at) => {
     const names = namesIn(entry);
-    if (names.length === 0 || names.length > 16)
-      reader.problem(`${key}[${at}]`, "must be a list of 1 to 16 names");
+    if (names.length === 0 || names.length > MAX_KEY_NAMES)
+      reader.problem(`${key}[${at}]`, `must be a list of 1 to ${MAX_KEY_NAMES} names`);
     const bares = names.map((name) => bareName(name, key));
     if (bares.length === 1 && bares[0] === "id")
       reader.problem(`${key}[${at}]`, '"id" alone is unique and indexed in every table');
@@ -41,7 +44,10 @@ function namesIn(entry: Json): string[] {
 }
 
 /** A list can't be unique together with anything, and what is sealed or untyped has no order. */
-function fitsKey({ type, encrypted }: ColumnDefinition, key: "uniques" | "indexes"): boolean {
+export function fitsKey(
+  { type, encrypted }: Pick<ColumnDefinition, "type" | "encrypted">,
+  key: "uniques" | "indexes",
+): boolean {
   return !encrypted && type !== "json" && (type !== "enumList" || key === "indexes");
 }
 

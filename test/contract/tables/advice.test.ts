@@ -163,6 +163,66 @@ describe("advice on indexes", () => {
     ]);
   });
 
+  test("names what a change of the table takes, and what then ends the waste", async () => {
+    const id = await makeTable({
+      name: "wasteful",
+      idType: "string",
+      columns: [
+        { name: "kind", type: "string" },
+        { name: "size", type: "int" },
+        { name: "code", type: "string", unique: true },
+        { name: "some", type: "enumList", options: { values: ["red", "green", "blue"] } },
+        { name: "more", type: "enumList", options: { values: ["red", "green", "blue"] } },
+      ],
+    });
+    const lists = (at: number) => ({
+      some: at < 3 ? ["red"] : ["green"],
+      more: at < 5 ? ["red"] : ["green"],
+    });
+    await makeRecords(
+      "wasteful",
+      Array.from({ length: ROWS }, (_, at) => ({
+        id: `note-${at}`,
+        kind: `k${at % 20}`,
+        size: at,
+        ...lists(at),
+        ...(at < 2 ? {} : { code: `c${at}` }),
+      })),
+    );
+    const queries: readonly Query[] = [
+      { filter: { some: { _contains: "red" }, more: { _contains: "red" } } },
+      { sort: "-code", limit: "2" },
+      { filter: { code: null } },
+      { filter: { kind: "k7" }, sort: "-id,size", limit: "1" },
+      { filter: { id: { _contains: "note-77" } } },
+    ];
+    for (const query of queries) await ask("wasteful", query);
+    const given = (await adviceOn(id)).map(({ shape, advice }) => ({ ...shape, advice }));
+    const found = (field: string, kind: string) => ({ field, test: kind });
+    const shapeOf = (filter: unknown[], sort: string[], advice: unknown) => ({
+      table: "wasteful",
+      filter,
+      sort,
+      advice,
+    });
+    const unaided = shapeOf([found("id", "text")], [], null);
+    expect(new Set(given)).toEqual(
+      new Set([
+        shapeOf([found("more", "equality"), found("some", "equality")], [], { index: ["more"] }),
+        shapeOf([], ["-code"], { index: ["-code"] }),
+        shapeOf([found("code", "null")], [], { index: ["code"] }),
+        shapeOf([found("kind", "equality")], ["-id", "size"], { index: ["kind", "-id"] }),
+        unaided,
+      ]),
+    );
+    const changed = await root.patch(`/svc_table/${id}`, {
+      indexes: given.flatMap(({ advice }) => (advice?.index === undefined ? [] : [advice.index])),
+    });
+    expect([changed.status, changed.body.message]).toEqual([200, "Success"]);
+    for (const query of queries) await ask("wasteful", query);
+    expect((await adviceOn(id)).map(({ shape, advice }) => ({ ...shape, advice }))).toEqual([unaided]);
+  });
+
   test("is for root admins, and only for tables that are there", async () => {
     const id = await makeTable({ name: "guarded", columns: [] });
     const path = `/svc_table/${id}/advice`;

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Json } from "@portico/shared/json";
+import type { Json, JsonObject } from "@portico/shared/json";
+import type { Catalog } from "../../catalog/catalog.js";
+import { indexesOf, MAX_INDEXES } from "../../catalog/indexes.js";
 import { authorizeRead } from "../authorize-read.js";
 import { bindQuery } from "../bind-query.js";
 import { catalog, catalogOf, rootView, table } from "../library-fixture.js";
@@ -125,6 +127,132 @@ describe("the index for a shape", () => {
 
   it("leaves out what no index can hold", () => {
     expect(advice({ filter: { the_json: null, the_int: 1 } }, "samples")).toEqual({ index: ["the_int"] });
+  });
+});
+
+describe("what is suggested is what a definition accepts", () => {
+  const names = (count: number): string[] => Array.from({ length: count }, (_each, at) => `c${at}`);
+  const COLUMNS = [
+    ...names(60).map((name) => ({ name, type: "int" })),
+    ...["some", "more"].map((name) => ({ name, type: "enumList", options: { values: ["red", "green"] } })),
+    { name: "code", type: "string", unique: true },
+    { name: "secret", type: "string", encrypted: true },
+    { name: "quiet", type: "string", hidden: true },
+    { name: "extra", type: "json" },
+  ];
+  const RELATIONS = [
+    { name: "parent", type: "many-to-one", table: "things", inverse: "children" },
+    { name: "owner", type: "one-to-one", table: "things", inverse: "owned" },
+    { name: "links", type: "many-to-many", table: "things", inverse: "backlinks" },
+  ];
+  const THINGS: JsonObject = { name: "things", idType: "string", columns: COLUMNS, relations: RELATIONS };
+
+  /** The definition, changed as it is advised. */
+  function heeded(definition: JsonObject, advice: NonNullable<Advice>): Catalog {
+    if ("index" in advice) {
+      const { indexes } = definition;
+      return catalogOf([
+        { ...definition, indexes: [...(Array.isArray(indexes) ? indexes : []), advice.index] },
+      ]);
+    }
+    if ("searchable" in advice) {
+      const columns = COLUMNS.map((each) =>
+        each.name === advice.searchable ? { ...each, searchable: true } : each,
+      );
+      return catalogOf([{ ...definition, columns }]);
+    }
+    const relations = RELATIONS.map((each) =>
+      each.inverse === advice.counted ? { ...each, counted: true } : each,
+    );
+    return catalogOf([{ ...definition, relations }]);
+  }
+
+  const needed = (of: Catalog): number => {
+    const things = of.tables.get("things");
+    return things === undefined ? Number.NaN : indexesOf(things).length;
+  };
+
+  const equal = (...fields: string[]): QueryShape["filter"] =>
+    fields.map((field) => ({ field, test: "equality" }));
+  const FULL = { ...THINGS, indexes: names(MAX_INDEXES - 8).map((name) => [name]) };
+  const KEPT = { ...THINGS, softDelete: true };
+
+  it("begins with tables that are as full as can be", () => {
+    expect(needed(catalogOf([FULL]))).toBe(MAX_INDEXES);
+  });
+
+  it.each<[what: string, asked: Partial<QueryShape>, advice: Advice | undefined, definition?: JsonObject]>([
+    ["every id is found by its own index", { filter: [{ field: "id", test: "range" }] }, undefined],
+    ["and that lies in order", { filter: [{ field: "c1", test: "negated" }], sort: ["-id"] }, undefined],
+    [
+      "nothing lies in order after an id",
+      { filter: equal("c1"), sort: ["-id", "c2"] },
+      { index: ["c1", "-id"] },
+    ],
+    [
+      "an index is closed by the id already",
+      { filter: equal("c1"), sort: ["-id", "c2"] },
+      undefined,
+      { ...THINGS, indexes: [["c1"]] },
+    ],
+    ["ids are not searched", { filter: [{ field: "id", test: "text" }] }, null],
+    [
+      "nor do they keep another column from being searched",
+      {
+        filter: [
+          { field: "id", test: "text" },
+          { field: "quiet", test: "text" },
+        ],
+      },
+      { searchable: "quiet" },
+    ],
+    ["hidden columns can be indexed", { filter: equal("quiet") }, { index: ["quiet"] }],
+    ["one list at most", { filter: equal("c1", "more", "some") }, { index: ["c1", "more"] }],
+    [
+      "what is sealed or untyped can't",
+      { filter: [{ field: "extra", test: "null" }, ...equal("secret")] },
+      null,
+    ],
+    ["links to one record can", { filter: equal("parent", "c1") }, { index: ["parent", "c1"] }],
+    ["links to many can't", { filter: equal("links", "c1") }, { index: ["c1"] }],
+    ["links that others store can't", { filter: equal("children", "owned", "backlinks") }, null],
+    ["sixteen names are the most", { filter: equal(...names(20)) }, { index: names(16) }],
+    ["a longer index serves", { filter: equal("c2") }, undefined, { ...THINGS, indexes: [["c2", "c1"]] }],
+    ["what is unique has an index", { filter: equal("code") }, undefined],
+    ["which lacks those without a value", { filter: [{ field: "code", test: "null" }] }, { index: ["code"] }],
+    ["and so can't give the order of all", { sort: ["code"] }, { index: ["code"] }],
+    ["the same for links", { filter: [{ field: "owner", test: "null" }] }, { index: ["owner"] }],
+    [
+      "when a record was deleted can't be indexed with others",
+      { filter: equal("c1"), sort: ["-deletedAt", "c2"] },
+      { index: ["c1"] },
+      KEPT,
+    ],
+    ["children are counted", { sort: ["_count(children)"] }, { counted: "children" }],
+    ["but not where deleted ones are kept", { sort: ["_count(children)"] }, null, KEPT],
+    ["no index where there is no room", { filter: equal("c55") }, null, FULL],
+    [
+      "no searchable column where there is no room",
+      { filter: [{ field: "quiet", test: "text" }] },
+      null,
+      FULL,
+    ],
+    ["no counted relation where there is no room", { sort: ["_count(children)"] }, null, FULL],
+  ])("%s", (_what, asked, expected, definition = THINGS) => {
+    const asks: QueryShape = { table: "things", filter: [], sort: [], ...asked };
+    const advice = suggest(asks, catalogOf([definition]))?.advice;
+    expect(advice).toEqual(expected);
+    if (advice === undefined || advice === null) return;
+    const after = heeded(definition, advice);
+    expect(needed(after)).toBe(needed(catalogOf([definition])) + 1);
+    expect(suggest(asks, after)?.advice).not.toEqual(advice);
+  });
+
+  it("says what stands against an index where there is no room", () => {
+    const asks: QueryShape = { table: "things", filter: equal("c55"), sort: [] };
+    expect(suggest(asks, catalogOf([FULL]))?.sentence).toBe(
+      '"things" has 56 indexes, the most there can be; remove one, then add ["c55"].',
+    );
   });
 });
 

@@ -1,9 +1,11 @@
-// The shape of a query -> the index that would help it. Pure.
+// The shape of a query -> the index that would help it, if a definition accepts it. Pure.
 import { type Catalog, fieldNamed, type Table } from "../../catalog/catalog.js";
-import { type IndexSpec, indexesOf } from "../../catalog/indexes.js";
+import { fitsKey, MAX_KEY_NAMES } from "../../catalog/check-keys.js";
+import { type IndexSpec, indexesOf, MAX_INDEXES } from "../../catalog/indexes.js";
+import { GENERATED_NAMES } from "../../catalog/names.js";
 import type { QueryShape } from "./shape.js";
 
-/** What to write into the table's definition; null when nothing there would help. */
+/** What to write into the table's definition; null when nothing there would help, or there is no room for it. */
 export type Advice =
   | { readonly index: readonly string[] }
   | { readonly searchable: string }
@@ -16,23 +18,19 @@ export interface Suggestion {
   readonly sentence: string;
 }
 
-/** MongoDB's limit for the fields of an index, less the id that closes it. */
-const MOST_FIELDS = 16;
-
 /** The suggestion for a shape; undefined when what would be suggested is there, or the shape's fields are gone. */
 export function suggest(shape: QueryShape, catalog: Catalog): Suggestion | undefined {
   const table = catalog.tables.get(shape.table);
   if (table === undefined || !isKnown(shape, table)) return undefined;
-  const uncounted = uncountedSort(shape, table);
-  if (uncounted !== undefined) return uncounted;
-  const text = shape.filter.find(({ test }) => test === "text");
-  if (text !== undefined && table.columns.get(text.field)?.searchable === false) {
-    return {
-      advice: { searchable: text.field },
-      sentence: `Make "${text.field}" of "${table.name}" searchable, so that text inside it is found without reading every record.`,
-    };
-  }
-  return indexSuggestion(shape, table);
+  // Numbers of children and searches need an index of this table, too.
+  const special = isFull(table)
+    ? undefined
+    : (uncountedSort(shape, table, catalog) ?? unsearchedText(shape, table));
+  return special ?? indexSuggestion(shape, table);
+}
+
+function isFull(table: Table): boolean {
+  return indexesOf(table).length >= MAX_INDEXES;
 }
 
 /** Fields of the table itself must still be there; what lies behind relations is not looked at. */
@@ -42,18 +40,35 @@ function isKnown(shape: QueryShape, table: Table): boolean {
   return sorts && shape.filter.every(({ field }) => table.columns.has(field) || table.relations.has(field));
 }
 
-function uncountedSort({ sort }: QueryShape, table: Table): Suggestion | undefined {
+function uncountedSort({ sort }: QueryShape, table: Table, { tables }: Catalog): Suggestion | undefined {
   for (const key of sort) {
     const name = /^-?_count\((\w+)\)$/.exec(key)?.[1] ?? "";
     const relation = table.relations.get(name);
     // Numbers are kept with the parents that others link to.
     if (relation === undefined || relation.counter !== undefined || relation.link.on === "self") continue;
+    // A table that keeps deleted records has its links counted by nobody.
+    if (tables.get(relation.target)?.deletedAt !== undefined) continue;
     return {
       advice: { counted: name },
       sentence: `Set "counted": true on the relation "${relation.inverse}" of "${relation.target}", so that "${table.name}" knows how many "${name}" each record has.`,
     };
   }
   return undefined;
+}
+
+function unsearchedText({ filter }: QueryShape, table: Table): Suggestion | undefined {
+  const text = filter.find(({ test, field }) => test === "text" && isUnsearched(table, field));
+  if (text === undefined) return undefined;
+  return {
+    advice: { searchable: text.field },
+    sentence: `Make "${text.field}" of "${table.name}" searchable, so that text inside it is found without reading every record.`,
+  };
+}
+
+/** An id may be text as well, and stands in no definition. */
+function isUnsearched({ columns }: Table, name: string): boolean {
+  const column = columns.get(name);
+  return column !== undefined && !column.searchable && !column.generated;
 }
 
 interface Key {
@@ -68,12 +83,30 @@ function indexSuggestion(shape: QueryShape, table: Table): Suggestion | undefine
   // The planner finds these from the children's end, so what helps is an index there.
   if (keys.length === 0 && shape.sort.some((key) => /^-?_(max|min)\(/.test(key))) return undefined;
   if (keys.length === 0) return { advice: null, sentence: noIndexSentence(shape, table) };
-  if (indexesOf(table).some((spec) => serves(spec, keys, table))) return undefined;
+  const present = new Set(
+    shape.filter
+      .filter(({ test }) => test === "equality" || test === "range")
+      .map(({ field }) => fieldNamed(table, field)),
+  );
+  const useful = [BY_ID, ...indexesOf(table)].filter((spec) => holdsAll(spec, present));
+  if (useful.some((spec) => serves(spec, keys, table))) return undefined;
   const index = keys.map(({ name }) => name);
-  return {
-    advice: { index },
-    sentence: `Add ${JSON.stringify(index)} to the indexes of "${table.name}".`,
-  };
+  const text = JSON.stringify(index);
+  if (isFull(table)) {
+    return {
+      advice: null,
+      sentence: `"${table.name}" has ${MAX_INDEXES} indexes, the most there can be; remove one, then add ${text}.`,
+    };
+  }
+  return { advice: { index }, sentence: `Add ${text} to the indexes of "${table.name}".` };
+}
+
+/** MongoDB's own, in every collection. */
+const BY_ID: IndexSpec = { key: [["_id", 1]], unique: true };
+
+/** Does an index have every record that a query wants? @param present the fields in which these have a value */
+function holdsAll(spec: IndexSpec, present: ReadonlySet<string | undefined>): boolean {
+  return (spec.present ?? []).every((field) => present.has(field));
 }
 
 /** Equality narrows to one stretch of the index, the sort then lies in order, and a range is checked on the keys. */
@@ -83,13 +116,16 @@ function indexKeys({ filter, sort }: QueryShape, table: Table): Key[] {
   const keys: Key[] = [];
   const add = (name: string, role: Key["role"]): void => {
     const known = keys.some((key) => bare(key.name) === bare(name));
-    if (!known && keys.length < MOST_FIELDS && isIndexable(table, bare(name), keys))
+    if (!known && keys.length < MAX_KEY_NAMES && isIndexable(table, bare(name), keys))
       keys.push({ name, role });
   };
   for (const field of fields(["equality", "null"])) add(field, "equality");
-  // A key behind a relation can't stand in the index, and what follows it would not be in order.
-  const foreign = sort.findIndex((key) => !table.columns.has(bare(key)));
-  for (const key of foreign < 0 ? sort : sort.slice(0, foreign)) add(key, "sort");
+  // What follows a key that can't stand in the index would not be in order, and no two records have the same id.
+  for (const key of sort) {
+    if (!isIndexable(table, bare(key), [])) break;
+    add(key, "sort");
+    if (bare(key) === table.idColumn.name) break;
+  }
   const [range] = fields(["range"]);
   if (range !== undefined) add(range, "range");
   return keys;
@@ -103,7 +139,8 @@ function isIndexable(table: Table, name: string, others: readonly Key[]): boolea
   const relation = table.relations.get(name);
   if (relation !== undefined) return relation.link.on === "self" && !relation.link.list;
   const column = table.columns.get(name);
-  if (column === undefined || column.encrypted || column.type === "json") return false;
+  if (column === undefined || !fitsKey(column, "indexes")) return false;
+  if (column.generated && !GENERATED_NAMES.some((generated) => generated === name)) return false;
   const isList = (each: string): boolean => table.columns.get(each)?.type === "enumList";
   return !isList(name) || !others.some((key) => isList(bare(key.name)));
 }
