@@ -6,10 +6,11 @@ import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { mixedIdText } from "../catalog/mixed-id.js";
 import { systemTables } from "../catalog/system-tables.js";
-import type { Document } from "../query/lower/document.js";
 import { GatheredReads } from "./gathered-reads.js";
 
 const NAME = { _id: 1, name: 1 };
+
+type Asked = (readonly Stored[])[];
 
 function tableNamed(name: string): Table {
   const found = buildCatalog(0, [], systemTables("svc_")).tables.get(name);
@@ -17,15 +18,14 @@ function tableNamed(name: string): Table {
   return found;
 }
 
-/** Documents with every id below 1,000, and the filters that they were asked for with. */
-function gathering(): { reads: GatheredReads; asked: Document[] } {
-  const asked: Document[] = [];
-  const find = async (_table: Table, filter: { _id?: { $eq?: Stored; $in?: Stored[] } }) => {
-    asked.push(filter as Document);
-    const { $eq, $in = $eq === undefined ? [] : [$eq] } = filter._id ?? {};
-    if ($in.includes("away")) throw new MongoNetworkError("away");
-    if ($in.includes("broken")) throw new Error("broken");
-    return $in.filter((id) => Number(id) < 1_000).map((_id) => ({ _id }));
+/** Documents with every id below 1,000, and the ids that were asked for together. */
+function gathering(): { reads: GatheredReads; asked: Asked } {
+  const asked: Asked = [];
+  const find = async (_table: Table, ids: readonly Stored[]) => {
+    asked.push(ids);
+    if (ids.includes("away")) throw new MongoNetworkError("away");
+    if (ids.includes("broken")) throw new Error("broken");
+    return ids.filter((id) => Number(id) < 1_000).map((_id) => ({ _id }));
   };
   return { reads: new GatheredReads(find, (_table, id) => String(id)), asked };
 }
@@ -42,13 +42,13 @@ describe("documents asked for by id", () => {
       [],
       [],
     ]);
-    expect(asked).toEqual([{ _id: { $in: ["1", "2", "3", "4000"] } }]);
+    expect(asked).toEqual([["1", "2", "3", "4000"]]);
   });
 
   it("are found anew in the next turn", async () => {
     const { reads, asked } = gathering();
     for (const id of ["1", "1"]) await reads.read(tableNamed("svc_user"), [id], NAME);
-    expect(asked).toEqual([{ _id: { $eq: "1" } }, { _id: { $eq: "1" } }]);
+    expect(asked).toEqual([["1"], ["1"]]);
   });
 
   it("are found apart for other tables and other fields", async () => {
@@ -60,21 +60,20 @@ describe("documents asked for by id", () => {
       reads.read(users, ["3"], {}),
     ];
     await Promise.all(all);
-    expect(asked).toEqual(["1", "2", "3"].map((id) => ({ _id: { $eq: id } })));
+    expect(asked).toEqual([["1"], ["2"], ["3"]]);
   });
 
   it("are asked for alone, when only the database knows whose they are", async () => {
     const [five, one] = [{ _id: Decimal128.fromString("5") }, { _id: 1 }];
-    const asked: Document[] = [];
-    const find = async (_table: Table, filter: { _id?: { $eq?: Stored; $in?: Stored[] } }) => {
-      asked.push(filter as Document);
-      const ids = filter._id?.$in ?? [filter._id?.$eq];
+    const asked: Asked = [];
+    const find = async (_table: Table, ids: readonly Stored[]) => {
+      asked.push(ids);
       return [...(ids.includes(5) ? [five] : []), ...(ids.includes(1) ? [one] : [])];
     };
     const reads = new GatheredReads(find, (_table, id) => String(mixedIdText(id)));
     const answers = [[5], [1], [6]].map((ids) => reads.read(tableNamed("svc_user"), ids, NAME));
     expect(await Promise.all(answers)).toEqual([[five], [one], []]);
-    expect(asked).toEqual([{ _id: { $in: [5, 1, 6] } }, { _id: { $eq: 5 } }, { _id: { $eq: 6 } }]);
+    expect(asked).toEqual([[5, 1, 6], [5], [6]]);
   });
 
   it("are refused to those alone who ask for one that can't be decoded", async () => {
@@ -109,6 +108,6 @@ describe("documents asked for by id", () => {
       reads.read(tableNamed("svc_user"), ["1"], NAME),
     ]);
     expect(answers.map((found) => found.length)).toEqual([150, 1]);
-    expect(asked).toEqual([{ _id: { $in: many } }, { _id: { $eq: "1" } }]);
+    expect(asked).toEqual([many, ["1"]]);
   });
 });

@@ -15,8 +15,8 @@ const MOST_IDS = 100;
 /** Kinds of questions that are remembered. */
 const MOST_KINDS = 500;
 
-/** Runs a `find`. */
-export type Find = (table: Table, filter: Document, fields: Document) => Promise<StoredRecord[]>;
+/** Finds the documents with these ids. */
+export type Find = (table: Table, ids: readonly Stored[], fields: Document) => Promise<StoredRecord[]>;
 /** An id as text, for one of the table. */
 type IdText = (table: Table, id: unknown) => string;
 
@@ -38,7 +38,7 @@ export class GatheredReads {
    * @returns the documents that there are, in any order
    */
   async read(table: Table, ids: readonly Stored[], fields: Document): Promise<StoredRecord[]> {
-    if (ids.length > MOST_IDS) return this.#find(table, idsFilter(ids), fields);
+    if (ids.length > MOST_IDS) return this.#find(table, ids, fields);
     const loader = this.#loaderFor(table, fields);
     const found = await Promise.all(ids.map((id) => loader.load(id)));
     return found.filter((document) => document !== undefined);
@@ -61,7 +61,7 @@ export class GatheredReads {
     const asked = new Map(ids.map((id, at) => [texts[at], id]));
     const different = [...asked.values()];
     try {
-      const documents = await this.#find(table, idsFilter(different), fields);
+      const documents = await this.#find(table, different, fields);
       const byText = new Map(documents.map((document) => [mixedIdText(document._id), document]));
       const answers = texts.map((text) => byText.get(text));
       const others = [...byText].flatMap(([text, document]) => (asked.has(text) ? [] : [document]));
@@ -92,7 +92,7 @@ export class GatheredReads {
   }
 
   async #loadAlone(table: Table, id: Stored, fields: Document): Promise<StoredRecord | undefined | Error> {
-    return this.#find(table, idsFilter([id]), fields).then(([document]) => document, asError);
+    return this.#find(table, [id], fields).then(([document]) => document, asError);
   }
 }
 

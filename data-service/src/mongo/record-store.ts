@@ -24,10 +24,11 @@ import {
 import { type ExecutionReport, reportOf } from "./execution-report.js";
 import { findForm } from "./find-form.js";
 import { GatheredInserts } from "./gathered-inserts.js";
-import { GatheredReads } from "./gathered-reads.js";
+import { GatheredReads, idsFilter } from "./gathered-reads.js";
 import { GatheredUpdates } from "./gathered-updates.js";
 import { raiseSequence, takeNumbers } from "./sequences.js";
 import { TableCounts } from "./table-counts.js";
+import { mostAnswered, readCommand, readWhole } from "./whole-answer.js";
 
 /** A change of one document, by operator. */
 export type Change = UpdateFilter<BsonDocument>;
@@ -123,19 +124,16 @@ export class RecordStore {
     this.#counts = new TableCounts(db);
     this.#updates = new GatheredUpdates(timeoutMs);
     this.#gathered = new GatheredReads(
-      (table, filter, projection) =>
-        untilRead(() =>
-          this.#collection(table)
-            .find(filter, { ...this.#limits, projection })
-            .toArray(),
-        ),
+      (table, ids, fields) =>
+        untilRead(() => this.#whole(table, [{ $match: idsFilter(ids) }, { $project: fields }], ids.length)),
       idText,
     );
   }
 
   /** Runs a pipeline to its end and gives all documents. */
   async read(table: Table, pipeline: Stage[], limits?: ReadLimits): Promise<StoredRecord[]> {
-    return this.#refusing(table, () => untilRead(() => this.#cursor(table, pipeline, limits).toArray()));
+    const most = mostAnswered(pipeline);
+    return this.#refusing(table, () => untilRead(() => this.#whole(table, pipeline, most, limits)));
   }
 
   /** Those of the documents that there are, in any order. @param fields a projection */
@@ -395,6 +393,13 @@ export class RecordStore {
     return getOrMake(this.#collections, name, make);
   }
 
+  /** @param most documents that it answers at most */
+  #whole(table: Table, pipeline: Stage[], most: number, limits?: ReadLimits): Promise<StoredRecord[]> {
+    const { collection } = table;
+    const read = { collection, pipeline, most, maxTimeMS: this.timeoutMs, ...limits };
+    return readWhole(this.#db, read, () => this.#cursor(table, pipeline, limits));
+  }
+
   #cursor(table: Table, pipeline: Stage[], limits?: ReadLimits): AbstractCursor<StoredRecord> {
     const form = findForm(pipeline);
     if (form === undefined) return this.#aggregate(table, pipeline, limits);
@@ -406,17 +411,8 @@ export class RecordStore {
    * A cursor without a limit of its own: a server counts `maxTimeMS` over all batches of a cursor. Opening it reads
    * nothing, so that all that takes long is a `getMore`, which ends when its cursor is killed.
    */
-  #openCursor(table: Table, pipeline: Stage[]): AbstractCursor<StoredRecord> {
-    const { collection } = table;
-    const form = findForm(pipeline);
-    const command =
-      form === undefined
-        ? { aggregate: collection, pipeline, cursor: { batchSize: 0 } }
-        : { find: collection, ...form, batchSize: 0 };
-    // Unlike `find` and `aggregate`, a command of our own knows nothing of the address's `readConcernLevel`.
-    const { readConcern } = this.#db;
-    const whole = readConcern === undefined ? command : { ...command, readConcern: readConcern.toJSON() };
-    return this.#db.runCursorCommand(whole).setBatchSize(BATCH_SIZE);
+  #openCursor({ collection }: Table, pipeline: Stage[]): AbstractCursor<StoredRecord> {
+    return this.#db.runCursorCommand(readCommand(this.#db, collection, pipeline, 0)).setBatchSize(BATCH_SIZE);
   }
 
   #aggregate(table: Table, pipeline: Stage[], limits?: ReadLimits) {

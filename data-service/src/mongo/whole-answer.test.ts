@@ -1,0 +1,129 @@
+// Reads in one message: when that is tried, what becomes of answers that do not fit, and of those that are lost.
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { Socket } from "node:net";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type AbstractCursor, type CommandStartedEvent, type Db, ReadConcern } from "mongodb";
+import type { Stage } from "../query/lower/document.js";
+import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
+import { mostAnswered, readWhole } from "./whole-answer.js";
+
+const COLLECTION = "items";
+const NEW_SOCKETS = "net.client.socket";
+const FORMS: [string, Stage[]][] = [
+  ["find", [{ $match: {} }, { $sort: { _id: 1 } }]],
+  ["aggregate", [{ $sort: { _id: 1 } }, { $addFields: { next: { $add: ["$_id", 1] } } }]],
+];
+
+let database: TestDatabase;
+let commands: CommandStartedEvent[] = [];
+const sockets: Socket[] = [];
+const note = (event: CommandStartedEvent): void => void commands.push(event);
+const noteSocket = (message: unknown): void => {
+  if (typeof message !== "object" || message === null || !("socket" in message)) return;
+  if (message.socket instanceof Socket) sockets.push(message.socket);
+};
+
+beforeAll(async () => {
+  subscribe(NEW_SOCKETS, noteSocket);
+  database = await openTestDatabase({ monitorCommands: true });
+});
+
+afterAll(async () => {
+  unsubscribe(NEW_SOCKETS, noteSocket);
+  await database?.close();
+});
+
+beforeEach(async () => {
+  const documents = [1, 2, 3].map((_id) => ({ _id }));
+  await database.db.collection<{ _id: number }>(COLLECTION).insertMany(documents);
+  commands = [];
+  database.db.client.on("commandStarted", note);
+});
+
+afterEach(async () => {
+  database.db.client.off("commandStarted", note);
+  await database.db.collection(COLLECTION).drop();
+});
+
+const names = (): string[] => commands.map(({ commandName }) => commandName);
+
+/** @param openCursor for what does not fit; fails if there is no need for it */
+function readAll(
+  pipeline: Stage[],
+  most: number,
+  { db = database.db, openCursor = unneeded }: { db?: Db; openCursor?: () => AbstractCursor } = {},
+) {
+  return readWhole(db, { collection: COLLECTION, pipeline, most, maxTimeMS: 60_000 }, openCursor);
+}
+
+function unneeded(): never {
+  throw new Error("a cursor was opened");
+}
+
+const opening = (pipeline: Stage[]) => (): AbstractCursor =>
+  database.db.collection(COLLECTION).aggregate(pipeline);
+
+describe("how many documents a pipeline answers at most", () => {
+  it.each<[number, Stage[]]>([
+    [5, [{ $match: { a: 1 } }, { $limit: 5 }]],
+    [5, [{ $limit: 5 }, { $lookup: { from: "b", as: "b" } }, { $set: { c: 1 } }, { $project: { b: 1 } }]],
+    [5, [{ $unwind: "$a" }, { $limit: 5 }, { $match: { a: 1 } }]],
+    [5, [{ $limit: 100 }, { $limit: 5 }]],
+    [1, [{ $match: { a: 1 } }, { $count: "value" }]],
+    [Number.POSITIVE_INFINITY, []],
+    [Number.POSITIVE_INFINITY, [{ $match: { a: 1 } }]],
+    [Number.POSITIVE_INFINITY, [{ $limit: 5 }, { $unwind: "$a" }]],
+    [Number.POSITIVE_INFINITY, [{ $limit: 5 }, { $unionWith: { coll: "b" } }, { $project: { a: 1 } }]],
+  ])("%d: %j", (most, pipeline) => {
+    expect(mostAnswered(pipeline)).toBe(most);
+  });
+});
+
+describe.each(FORMS)("an answer by %s", (name, pipeline) => {
+  it("is one command, also where it is as long as it may be", async () => {
+    expect(await readAll(pipeline, 3)).toMatchObject([{ _id: 1 }, { _id: 2 }, { _id: 3 }]);
+    expect(names()).toEqual([name]);
+    expect(commands[0]?.command).toMatchObject({ maxTimeMS: 60_000 });
+  });
+
+  it("is read by a cursor where it may be of any length", async () => {
+    const openCursor = opening(pipeline);
+    expect(await readAll(pipeline, Number.POSITIVE_INFINITY, { openCursor })).toHaveLength(3);
+  });
+
+  it("is read whole where it is too large for one message, and leaves no cursor open", async () => {
+    const large = "x".repeat(9 * 1024 * 1024);
+    await database.db.collection(COLLECTION).updateMany({}, { $set: { large } });
+    commands = [];
+    const documents = await readAll(pipeline, 3, { openCursor: opening(pipeline) });
+    expect(documents.map(({ _id }) => _id)).toEqual([1, 2, 3]);
+    expect(names().slice(0, 3)).toEqual([name, "killCursors", "aggregate"]);
+    const isOurs = { $match: { ns: `${database.db.databaseName}.${COLLECTION}` } };
+    const running = await database.db.client
+      .db("admin")
+      .aggregate([{ $currentOp: { idleCursors: true, allUsers: true } }, isOurs])
+      .toArray();
+    expect(running).toEqual([]);
+  });
+
+  it("is asked for once more when it is lost on its way", async () => {
+    database.db.client.once("commandStarted", () => {
+      for (const socket of sockets) socket.destroy();
+    });
+    expect(await readAll(pipeline, 3)).toHaveLength(3);
+    expect(names().filter((each) => each === name)).toHaveLength(2);
+  });
+
+  it("is asked for no more when the database refuses it", async () => {
+    const refused: Stage[] = [...pipeline, { $match: { $nonsense: 1 } }];
+    await expect(readAll(refused, 3)).rejects.toThrow("$nonsense");
+    expect(commands).toHaveLength(1);
+  });
+
+  it("is read with the concern that the database's address names", async () => {
+    const { client, databaseName } = database.db;
+    const db = client.db(databaseName, { readConcern: new ReadConcern("available") });
+    await readAll(pipeline, 3, { db });
+    expect(commands.map(({ command }) => command.readConcern)).toEqual([{ level: "available" }]);
+  });
+});

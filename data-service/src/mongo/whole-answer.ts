@@ -1,0 +1,76 @@
+// Reads whose answer fits into one message, as nearly all do: as one command of the database, which takes the driver two
+// thirds of the processor time of a cursor. Such a command it does not send again by itself; this does.
+import { type AbstractCursor, type Db, type Document, Long } from "mongodb";
+import type { Stage } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
+import { isLost } from "./driver-errors.js";
+import { findForm } from "./find-form.js";
+
+/** Documents that are taken in one message. A message holds 16 MB, however many it is asked for. */
+const MOST_DOCUMENTS = 10_000;
+/** Stages that answer no more documents than they get. */
+const KEEPING = ["$match", "$sort", "$skip", "$project", "$addFields", "$set", "$lookup"];
+
+/** A pipeline as the command that opens its cursor; as a `find`, if it can be one. */
+export function readCommand(db: Db, collection: string, pipeline: Stage[], batchSize: number): Document {
+  const form = findForm(pipeline);
+  const command =
+    form === undefined
+      ? { aggregate: collection, pipeline, cursor: { batchSize } }
+      : { find: collection, ...form, batchSize };
+  // Unlike `find` and `aggregate`, a command of our own knows nothing of the address's `readConcernLevel`.
+  const { readConcern } = db;
+  return readConcern === undefined ? command : { ...command, readConcern: readConcern.toJSON() };
+}
+
+/** How many documents a pipeline answers at most, as far as it says so itself. */
+export function mostAnswered(pipeline: readonly Stage[]): number {
+  for (let at = pipeline.length - 1; at >= 0; at -= 1) {
+    const [[name, value] = []] = Object.entries(pipeline[at] ?? {});
+    if (name === "$count") return 1;
+    if (name === "$limit") return Number(value);
+    if (name === undefined || !KEEPING.includes(name)) break;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+export interface WholeRead {
+  readonly collection: string;
+  readonly pipeline: Stage[];
+  /** Documents that it answers at most. */
+  readonly most: number;
+  readonly maxTimeMS: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Reads all that a pipeline answers.
+ * @param openCursor for answers that do not fit
+ */
+export async function readWhole(
+  db: Db,
+  read: WholeRead,
+  openCursor: () => AbstractCursor<StoredRecord>,
+): Promise<StoredRecord[]> {
+  if (read.most > MOST_DOCUMENTS) return openCursor().toArray();
+  const answer = await inOneMessage(db, read).catch((error: unknown) => {
+    if (!isLost(error)) throw error;
+    return inOneMessage(db, read);
+  });
+  return answer ?? openCursor().toArray();
+}
+
+/** @returns undefined when there is more than the message holds */
+async function inOneMessage(
+  db: Db,
+  { collection, pipeline, most, maxTimeMS, signal }: WholeRead,
+): Promise<StoredRecord[] | undefined> {
+  // Only who looks for one more learns that there is none.
+  const command = { ...readCommand(db, collection, pipeline, most + 1), maxTimeMS };
+  const { cursor } = await db.command(command, signal === undefined ? {} : { signal });
+  if (Number(cursor.id) === 0) return cursor.firstBatch;
+  const id = Long.isLong(cursor.id) ? cursor.id : Long.fromNumber(Number(cursor.id));
+  // One that stays open all the same is closed by the database after a while.
+  await db.command({ killCursors: collection, cursors: [id] }).catch(() => {});
+  return undefined;
+}
