@@ -30,8 +30,9 @@ export function kindOf(value: unknown): string {
 
 /** A number for a message. Of one beyond these, reading has made another: it can't be told any more what was sent. */
 export function describeNumber(number: number): string {
-  const isExact = Math.abs(number) <= Number.MAX_SAFE_INTEGER;
-  return isExact ? String(number) : `a number beyond ±${Number.MAX_SAFE_INTEGER}`;
+  const size = Math.abs(number);
+  if (size <= Number.MAX_SAFE_INTEGER) return String(number);
+  return `a number beyond ±${Number.isFinite(number) ? Number.MAX_SAFE_INTEGER : Number.MAX_VALUE}`;
 }
 
 /**

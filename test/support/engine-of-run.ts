@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { fileOf } from "./run-state.js";
 
 export interface EngineProcess {
@@ -9,13 +10,21 @@ export interface EngineProcess {
   readonly process: ChildProcess;
 }
 
-/** Opens the folder, which is made when missing. */
+/** Opens the folder, which is made when missing. @throws Error when the engine ends before it has begun */
 export async function startEngine(directory: string): Promise<EngineProcess> {
   const program = fileOf("@portico/data-service/mongo/embedded/engine-main");
   const engine = spawn(process.execPath, [program, directory], { stdio: ["pipe", "pipe", "inherit"] });
-  const [line] = await once(createInterface(engine.stdout), "line");
-  const { uri } = JSON.parse(String(line)) as { uri: string };
+  const { uri } = JSON.parse(await firstLine(engine.stdout)) as { uri: string };
   return { uri, process: engine };
+}
+
+async function firstLine(output: Readable): Promise<string> {
+  for await (const line of createInterface(output)) {
+    // The reader has paused it; whatever else comes must not stay in the pipe.
+    output.resume();
+    return line;
+  }
+  throw new Error("the engine ended before it said where it is");
 }
 
 export async function stopEngine({ process: engine }: EngineProcess): Promise<void> {

@@ -4,7 +4,7 @@ import { isArray, isObject, type Json, kindOf } from "@portico/shared/json";
 import { RE2JS } from "re2js";
 import { buildRules } from "./build-catalog.js";
 import { checkMemberName, memberId, memberKeys } from "./check-member.js";
-import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "./column-types.js";
+import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType, columnOf } from "./column-types.js";
 import type { ColumnDefinition, RulesDefinition } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
 import type { DefinitionReader } from "./definition-reader.js";
@@ -87,7 +87,7 @@ function checkOptions(reader: DefinitionReader, type: ColumnType): { values: rea
   const given = reader.raw("options");
   const isEnum = type === "enum" || type === "enumList";
   if (!isEnum) {
-    if (given !== undefined) reader.problem("options", `a ${type} column takes no options`);
+    if (given !== undefined) reader.problem("options", `${columnOf(type)} takes no options`);
     return undefined;
   }
   const values = isObject(given) ? given.values : given;

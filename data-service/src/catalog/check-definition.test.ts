@@ -195,7 +195,7 @@ describe("a definition that makes no sense is refused with the place and the rea
       column({ encrypted: true, searchable: true }),
       "columns[0].searchable: an encrypted column can't be searchable",
     ],
-    [column({ type: "int", options: ["a"] }), "columns[0].options: a int column takes no options"],
+    [column({ type: "int", options: ["a"] }), "columns[0].options: an int column takes no options"],
     [column({ type: "enum" }), 'columns[0].options: must be {"values": […]} with 1 to 1000 different texts'],
     [
       column({ type: "enum", options: [] }),

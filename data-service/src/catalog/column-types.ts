@@ -30,6 +30,11 @@ export type DeclaredType = (typeof COLUMN_TYPE_NAMES)[number];
 /** `mixed` is the type of ids alone, in collections whose `_id`s are of several kinds. */
 export type ColumnType = DeclaredType | "mixed";
 
+/** For a message: `an int column`. */
+export function columnOf(type: ColumnType): string {
+  return `${/^[aeio]/.test(type) ? "an" : "a"} ${type} column`;
+}
+
 /** A value as MongoDB holds it. Never null: absence is not a value. */
 export type Stored =
   | string

@@ -44,7 +44,8 @@ function readOps(given: Json, allowed: readonly AggregateOp[], path: Path): Aggr
   return Object.entries(given).map(([name, value]) => {
     const op = allowed.find((each) => each === name);
     if (op === undefined) throw refuse(`${path}.${name}`, `is not possible here; use ${allowed.join(", ")}`);
-    if (value !== true) throw refuse(`${path}.${name}`, `must be true, not ${kindOf(value)}`);
+    if (value !== true)
+      throw refuse(`${path}.${name}`, `must be true, not ${value === false ? "false" : kindOf(value)}`);
     return op;
   });
 }

@@ -70,7 +70,7 @@ describe("every operator on every column type", () => {
     "$type refuses $name",
     ({ type, name }) => {
       expect(refusalOf(() => bindOperator(of(type), name, operandFor(type, name), "f"))).toBe(
-        `f: a ${type} column does not take ${name}; it takes ${operatorsOf(of(type)).join(", ")}`,
+        `f: ${/^[aeio]/.test(type) ? "an" : "a"} ${type} column does not take ${name}; it takes ${operatorsOf(of(type)).join(", ")}`,
       );
     },
   );

@@ -2,7 +2,13 @@
 
 import { describeNumber, isArray, type Json, kindOf } from "@portico/shared/json";
 import type { Column } from "../catalog/catalog.js";
-import { COLUMN_TYPES, type ColumnType, type OperatorFamily, type Stored } from "../catalog/column-types.js";
+import {
+  COLUMN_TYPES,
+  type ColumnType,
+  columnOf,
+  type OperatorFamily,
+  type Stored,
+} from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
 import { ALWAYS, NEVER, type Predicate, type Test, type Tested } from "./ast.js";
 import { LIMITS } from "./limits.js";
@@ -211,7 +217,7 @@ export function bindOperator(column: Column, name: string, operand: Json, path: 
   if (allowed.length === 0) throw refuse(path, "an encrypted column can't be filtered by");
   if (operator === undefined) throw refuse(path, `unknown operator "${name}"${suggestion(name, allowed)}`);
   if (!allowed.includes(name)) {
-    throw refuse(path, `a ${column.type} column does not take ${name}; it takes ${allowed.join(", ")}`);
+    throw refuse(path, `${columnOf(column.type)} does not take ${name}; it takes ${allowed.join(", ")}`);
   }
   const comparesValues = operator.families.some(
     (each) => each !== "null" && familiesOf(column).includes(each),
@@ -225,7 +231,7 @@ export function bindOperator(column: Column, name: string, operand: Json, path: 
 function onlyNull(type: ColumnType): string {
   return COLUMN_TYPES[type].families.includes("membership")
     ? "an enum list takes _contains with one of its values, and _eq and _neq only with null"
-    : `a ${type} column can only be compared with null`;
+    : `${columnOf(type)} can only be compared with null`;
 }
 
 /**

@@ -333,7 +333,7 @@ describe("aggregate", () => {
     [{ pages: "sum" }, 'aggregate.pages: must be an object such as {"count":true}'],
     [{ pages: {} }, 'aggregate.pages: must be an object such as {"count":true}'],
     [{ pages: { sum: 1 } }, "aggregate.pages.sum: must be true, not a number"],
-    [{ pages: { sum: false } }, "aggregate.pages.sum: must be true, not true or false"],
+    [{ pages: { sum: false } }, "aggregate.pages.sum: must be true, not false"],
     [
       { pages: { median: true } },
       "aggregate.pages.median: is not possible here; use count, sum, avg, min, max",

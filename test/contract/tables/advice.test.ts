@@ -107,6 +107,24 @@ describe("advice on indexes", () => {
     expect(await adviceOn(id)).toEqual([]);
   });
 
+  test.each<[index: string[], query: Query]>([
+    [["createdAt"], { sort: "createdAt" }],
+    [["kind", "-size"], { filter: { kind: "k7" }, sort: "-size" }],
+    [["kind", "-createdAt", "id", "size"], { filter: { kind: "k7", size: { _gt: 20 } }, sort: "-createdAt" }],
+    [["kind", "size", "-id"], { filter: { kind: "k7" }, sort: "size,-id" }],
+  ])("advises an index that has what is asked for in its order: %j", async (index, asked) => {
+    const id = await notes(`ordered_${index.join("").replaceAll("-", "_").toLowerCase()}`);
+    const name = (await root.get(`/svc_table/${id}`)).body.data[0].name;
+    const query = { ...asked, limit: "3" };
+    await ask(name, query);
+    expect((await adviceOn(id)).map(({ advice }) => advice)).toEqual([{ index }]);
+    expect((await root.patch(`/svc_table/${id}`, { indexes: [index] })).status).toBe(200);
+    const explained = await root.get(`/${name}`, { ...query, explain: "true" });
+    expect(explained.body.data[0].documentsExamined).toBe(3);
+    await ask(name, query);
+    expect(await adviceOn(id)).toEqual([]);
+  });
+
   test("lists the greatest waste first, and leaves frugal queries out", async () => {
     const id = await notes("several");
     await ask("several", { filter: { kind: "k1" }, limit: "0" });

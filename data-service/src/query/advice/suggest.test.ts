@@ -89,10 +89,11 @@ describe("the index for a shape", () => {
     [{ filter: { title: "a" }, sort: "-pages" }, ["title", "-pages"]],
     [
       { filter: { price: { _gt: "1" }, title: "a" }, sort: "-pages,createdAt" },
-      ["title", "-pages", "createdAt", "price"],
+      ["title", "-pages", "createdAt", "id", "price"],
     ],
     [{ filter: { author: 5, pages: 1 } }, ["author", "pages"]],
     [{ filter: { pages: 1 }, sort: "author.name,price" }, ["pages"]],
+    [{ sort: "createdAt" }, ["createdAt"]],
     [{ filter: { title: "a", _or: [{ pages: 1 }, { price: "2" }] } }, ["title"]],
   ])("begins with equality, goes on with the sort, ends with a range: %j", (asked, index) => {
     expect(advice(asked)).toEqual({ index });
@@ -102,12 +103,13 @@ describe("the index for a shape", () => {
     [{ filter: { id: 5, pages: 1 } }],
     [{ filter: { author: 5 } }],
     [{ filter: { author: 5 }, sort: "-createdAt" }],
-    [{ sort: "createdAt" }],
+    [{ sort: "-createdAt" }],
+    [{ sort: "createdAt,-id" }],
   ])("is not suggested when the table has it: %j", (asked) => {
     expect(suggest(shape(asked), catalog)).toBeUndefined();
   });
 
-  it("counts as there once the table declares it, with the fields of equality in any order, read from either end", () => {
+  it("counts as there once the table declares it, with the fields of equality in any order", () => {
     const columns = ["a", "b", "c"].map((name) => ({ name, type: "int" }));
     const asked: QueryShape = {
       table: "things",
@@ -117,7 +119,11 @@ describe("the index for a shape", () => {
     const withIndex = (...indexes: string[][]) => catalogOf([{ name: "things", columns, indexes }]);
     expect(suggest(asked, withIndex())?.advice).toEqual({ index: ["a", "b", "-c"] });
     expect(suggest(asked, withIndex(["a", "b", "-c"]))).toBeUndefined();
-    expect(suggest(asked, withIndex(["b", "a", "c"]))).toBeUndefined();
+    expect(suggest(asked, withIndex(["b", "a", "-c"]))).toBeUndefined();
+    // Read from its other end, it gives what is alike in "c" by descending ids.
+    expect(suggest(asked, withIndex(["a", "b", "c"]))?.advice).toEqual({ index: ["a", "b", "-c"] });
+    const fromTheEnd = { ...asked, sort: ["-c", "-id"] };
+    expect(suggest(fromTheEnd, withIndex(["a", "b", "c"]))).toBeUndefined();
     expect(suggest(asked, withIndex(["a", "c", "b"]))?.advice).toEqual({ index: ["a", "b", "-c"] });
     const twoKeys = { ...asked, sort: ["-c", "createdAt"] };
     expect(suggest(twoKeys, withIndex(["a", "b", "-c", "-createdAt"]))?.advice).toEqual({

@@ -90,7 +90,7 @@ function indexSuggestion(shape: QueryShape, table: Table): Suggestion | undefine
   );
   const useful = [BY_ID, ...indexesOf(table)].filter((spec) => holdsAll(spec, present));
   if (useful.some((spec) => serves(spec, keys, table))) return undefined;
-  const index = keys.map(({ name }) => name);
+  const index = namesOf(keys, table);
   const text = JSON.stringify(index);
   if (isFull(table)) {
     return {
@@ -109,7 +109,16 @@ function holdsAll(spec: IndexSpec, present: ReadonlySet<string | undefined>): bo
   return (spec.present ?? []).every((field) => present.has(field));
 }
 
-/** Equality narrows to one stretch of the index, the sort then lies in order, and a range is checked on the keys. */
+/** As a definition spells them: where nothing follows the closing id, every index has it by itself. */
+function namesOf(keys: readonly Key[], { idColumn }: Table): string[] {
+  const names = keys.map(({ name }) => name);
+  return names.at(-1) === idColumn.name ? names.slice(0, -1) : names;
+}
+
+/**
+ * Equality narrows to one stretch of the index, the sort then lies in order, with the id that closes it, and a range is
+ * checked on the keys.
+ */
 function indexKeys({ filter, sort }: QueryShape, table: Table): Key[] {
   const fields = (tests: readonly string[]): string[] =>
     filter.filter(({ test }) => tests.includes(test)).map(({ field }) => field);
@@ -121,10 +130,11 @@ function indexKeys({ filter, sort }: QueryShape, table: Table): Key[] {
   };
   for (const field of fields(["equality", "null"])) add(field, "equality");
   // What follows a key that can't stand in the index would not be in order, and no two records have the same id.
-  for (const key of sort) {
+  const { name: id } = table.idColumn;
+  for (const key of sort.length === 0 ? [] : [...sort, id]) {
     if (!isIndexable(table, bare(key), [])) break;
     add(key, "sort");
-    if (bare(key) === table.idColumn.name) break;
+    if (bare(key) === id) break;
   }
   const [range] = fields(["range"]);
   if (range !== undefined) add(range, "range");
@@ -154,7 +164,7 @@ function serves(spec: IndexSpec, keys: readonly Key[], table: Table): boolean {
   const equal = new Set<string | undefined>(present.slice(0, count));
   if (!wanted.slice(0, count).every((field) => equal.has(field))) return false;
   if (!wanted.slice(count).every((field, at) => present[count + at] === field)) return false;
-  // An index is read in either direction, but in one at a time.
+  // An index is read in either direction, but in one at a time, also where the id closes a sort.
   const turns = keys.flatMap(({ name, role }, at) =>
     role === "sort" ? [(spec.key[at]?.[1] ?? 1) * (name.startsWith("-") ? -1 : 1)] : [],
   );
