@@ -72,6 +72,7 @@ export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): 
     identity: makeIdentity(config, secrets, store, auth),
     permissions: {
       ...records,
+      roles: `${config.systemTablePrefix}role`,
       principalOf: async (userId) => {
         const found = /^[0-9a-f]{24}$/.test(userId) ? await users.findActive(userId) : undefined;
         if (found === undefined) return undefined;

@@ -14,6 +14,8 @@ import { findTable, parseId } from "./find-table.js";
 export interface ExplainPermissionDeps extends Pick<RecordDeps, "catalogs" | "rights" | "store"> {
   /** A user as a principal; undefined when there is none. */
   readonly principalOf: (userId: string) => Promise<Principal | undefined>;
+  /** The name of the table of roles. */
+  readonly roles: string;
 }
 
 const KEYS = ["user", "role", "table", "action", "id"];
@@ -25,12 +27,12 @@ interface Question {
   readonly id: string | undefined;
 }
 
-/** @throws AppError 400 with every problem of the question, 404 for a user who does not exist */
+/** @throws AppError 400 with every problem of the question, 404 for a user, role or table that does not exist */
 export async function explainPermission(deps: ExplainPermissionDeps, body: Json): Promise<Json> {
   const question = readQuestion(body);
   const catalog = await deps.catalogs.refresh();
   const table = findTable(catalog, question.table);
-  const rights = await rightsOf(deps, question);
+  const rights = await rightsOf(deps, catalog, question);
   const explained = rights.explain(catalog, table, question.action);
   const id = question.id === undefined ? undefined : parseId(table, question.id);
   const matches = async (rows: AuthorizedPredicate): Promise<boolean> => {
@@ -104,11 +106,25 @@ function isObjectId(json: Json): boolean {
   return typeof json === "string" && /^[0-9a-f]{24}$/.test(json);
 }
 
-async function rightsOf(deps: ExplainPermissionDeps, { who }: Question): Promise<Rights> {
-  if ("role" in who) return deps.rights.ofRole(who.role);
+async function rightsOf(deps: ExplainPermissionDeps, catalog: Catalog, { who }: Question): Promise<Rights> {
+  if ("role" in who) {
+    if (who.role !== null) await requireRole(deps, catalog, who.role);
+    return deps.rights.ofRole(who.role);
+  }
   const principal = await deps.principalOf(who.user);
   if (principal === undefined) throw new AppError("NOT_FOUND", "There is no active user with this id.");
   return deps.rights(principal);
+}
+
+/** One that is not there would look like one without rules. */
+async function requireRole(
+  { store, roles }: ExplainPermissionDeps,
+  catalog: Catalog,
+  role: string,
+): Promise<void> {
+  const table = findTable(catalog, roles);
+  const known = await store.existing(table, [parseId(table, role)]);
+  if (known.size === 0) throw new AppError("NOT_FOUND", "There is no role with this id.");
 }
 
 function ruleJson({ id, roleId, filter, fields, presets, check }: Rule): JsonObject {

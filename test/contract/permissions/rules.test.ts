@@ -1017,7 +1017,13 @@ describe("asking about permissions", () => {
         "user: give either a user or a role, by id; role null stands for everyone",
       ],
     ]);
-    expect((await explain({ user: "0".repeat(24), table: "notes", action: "read" })).status).toBe(404);
+    for (const who of ["user", "role"]) {
+      const unknown = await explain({ [who]: "0".repeat(24), table: "notes", action: "read" });
+      expect([unknown.status, unknown.body.message]).toEqual([
+        404,
+        expect.stringContaining(`${who} with this id`),
+      ]);
+    }
   });
 
   it.each([
