@@ -107,6 +107,18 @@ describe("QUERY and POST with X-HTTP-Method-Override", () => {
     expect([status, JSON.parse(text).data.length]).toEqual([200, 5]);
   });
 
+  it("take lists where the address has names separated by commas", async () => {
+    const [ofLists, ofTexts] = await Promise.all(
+      [
+        { fields: ["id", "author.name"], sort: ["-pages", "title"], meta: ["totalCount"] },
+        { fields: "id,author.name", sort: "-pages,title", meta: "totalCount" },
+      ].map((parameters) => send("QUERY", "/books", JSON.stringify(parameters))),
+    );
+    expect(ofLists).toMatchObject({ status: 200, text: ofTexts?.text });
+    const bare = await send("QUERY", "/books", JSON.stringify({ sort: [], meta: [] }));
+    expect(JSON.parse(bare.text)).toEqual(JSON.parse((await send("QUERY", "/books", "{}")).text));
+  });
+
   it.each<[body: string | undefined, message: string]>([
     ["[]", "body: must be a JSON object with the parameters of the query"],
     ["null", "body: must be a JSON object with the parameters of the query"],
@@ -117,8 +129,10 @@ describe("QUERY and POST with X-HTTP-Method-Override", () => {
     ['{"limit":null}', "limit: must be a whole number from 0"],
     ['{"limit":true}', "limit: must be a whole number from 0"],
     ['{"sort":5}', "sort: must be keys separated by commas, not a number"],
-    ['{"sort":["id",5]}', "sort: must be keys separated by commas, not a list"],
+    ['{"sort":["id",5]}', "sort[1]: must be text, not a number"],
     ['{"fields":{"a":1}}', "fields: must be names separated by commas, not an object"],
+    ['{"fields":[]}', "fields: names nothing; leave it out for every column"],
+    ['{"sort":""}', "sort: has an empty key"],
     ['{"meta":5}', "meta: must be totalCount, filterCount or *"],
     ['{"meta":[5]}', 'meta: "5" is not known; use totalCount, filterCount or *'],
     ['{"deep":"{}"}', "deep: must be an object keyed by relation, not text"],
@@ -159,7 +173,7 @@ describe("QUERY and POST with X-HTTP-Method-Override", () => {
     ["meta", '{"toString":1}', "meta: must be totalCount, filterCount or *"],
     ["meta", '[{"toString":1}]', "meta: an object is not known; use totalCount, filterCount or *"],
     ["meta", "[null]", 'meta: "null" is not known; use totalCount, filterCount or *'],
-    ["fields", '[{"toString":1}]', "fields: must be names separated by commas, not a list"],
+    ["fields", '[{"toString":1}]', "fields[0]: must be text, not an object"],
     ["fields", "[]", "fields: names nothing; leave it out for every column"],
     ["deep", '{"author":{"fields":[]}}', "deep.author.fields: names nothing; leave it out for every column"],
     ["sort", '{"toString":1}', "sort: must be keys separated by commas, not an object"],

@@ -1,7 +1,8 @@
 // `fields` text -> a tree of scopes. Knows the grammar of 4.2, knows nothing of tables.
-import { isArray, type Json, kindOf } from "@portico/shared/json";
+import type { Json } from "@portico/shared/json";
 import { LIMITS } from "../limits.js";
 import { type Path, refuse } from "../refuse.js";
+import { textsOf } from "./texts.js";
 
 /** The names given for one table: the root, or one relation. */
 export interface FieldScope {
@@ -47,18 +48,12 @@ const ANY_DEPTH: Depth = { depth: 0, maxDepth: Number.POSITIVE_INFINITY };
  * @throws AppError 400 for empty names and anything outside the grammar
  */
 export function parseFields(given: Json, path: Path, from: Depth = ANY_DEPTH): FieldScope {
-  const names = namesOf(given, path);
+  const names = textsOf(given, "names", path);
   if (names.length === 0) throw refuse(path, "names nothing; leave it out for every column");
   if (names.length > LIMITS.fields) throw refuse(path, `names more than ${LIMITS.fields} fields`);
   const root = emptyScope();
   for (const name of names) addName(root, name.trim(), path, from);
   return root;
-}
-
-function namesOf(given: Json, path: Path): string[] {
-  if (typeof given === "string") return given.split(",");
-  if (isArray(given) && given.every((each) => typeof each === "string")) return given.map(String);
-  throw refuse(path, `must be names separated by commas, not ${kindOf(given)}`);
 }
 
 function addName(root: FieldScope, name: string, path: Path, { depth, maxDepth }: Depth): void {

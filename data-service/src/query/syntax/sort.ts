@@ -1,7 +1,8 @@
 // `sort` text -> keys. Knows the grammar of 4.3, knows nothing of tables.
-import { isArray, type Json, kindOf } from "@portico/shared/json";
+import type { Json } from "@portico/shared/json";
 import { LIMITS } from "../limits.js";
 import { type Path, refuse } from "../refuse.js";
+import { textsOf } from "./texts.js";
 
 export type SortSyntax =
   | {
@@ -28,12 +29,9 @@ const EXTREME = /^_(max|min)\((\w+)\.(\w+)\)$/;
  * @throws AppError 400 for empty keys and anything outside the grammar
  */
 export function parseSort(given: Json, path: Path): SortSyntax[] {
-  const keys = typeof given === "string" ? given.split(",") : given;
-  if (!isArray(keys) || !keys.every((key) => typeof key === "string")) {
-    throw refuse(path, `must be keys separated by commas, not ${kindOf(given)}`);
-  }
+  const keys = textsOf(given, "keys", path);
   if (keys.length > LIMITS.sortKeys) throw refuse(path, `has more than ${LIMITS.sortKeys} keys`);
-  return keys.map((key) => parseKey(String(key).trim(), path));
+  return keys.map((key) => parseKey(key.trim(), path));
 }
 
 function parseKey(text: string, path: Path): SortSyntax {
