@@ -23,12 +23,16 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "40" },
     warmup: { type: "string", default: "10" },
     rate: { type: "string", default: "100" },
+    // What warms up by requests, not by time, is warm sooner.
+    "warmup-rate": { type: "string" },
     every: { type: "string", default: "10" },
     json: { type: "string" },
   },
 });
 const [minutes, warmUp, rate, every] = [values.minutes, values.warmup, values.rate, values.every].map(Number);
-if (!minutes || !warmUp || !rate || !every || minutes <= warmUp) throw new Error("--minutes 40 --warmup 10");
+const warmUpRate = Number(values["warmup-rate"] ?? values.rate);
+if (!minutes || !warmUp || !rate || !every || !warmUpRate || minutes <= warmUp)
+  throw new Error("--minutes 40 --warmup 10 --rate 100 --warmup-rate 300");
 
 const MEBIBYTE = 1024 * 1024;
 const MOST_MEBIBYTES_AN_HOUR = 1;
@@ -42,21 +46,13 @@ process.env.MONGODB_URL = engine.uri;
 const probe = pathToFileURL(fileOf("@portico/test/resilience/support/memory-probe")).href;
 const stack = await startStack({ env: { NODE_OPTIONS: `--import=${probe}`, LOG_LEVEL: "warn" } });
 const samples: Sample[] = [];
-let outcomes: readonly Outcome[] = [];
+const outcomes: Outcome[] = [];
 try {
   const mix = await prepare(stack);
   await mix.fill();
   const began = performance.now();
-  const load = startLoad(rate, () => mix.step());
-  outcomes = load.outcomes;
-  while (performance.now() - began < minutes * 60_000) {
-    await new Promise((resolve) => setTimeout(resolve, every * 1_000));
-    const sample = { minute: (performance.now() - began) / 60_000, ...(await look()) };
-    samples.push(sample);
-    if (samples.length % 6 === 0) console.log(lineOf(sample));
-    if (values.json !== undefined) await writeFile(values.json, JSON.stringify(samples));
-  }
-  await load.stop();
+  await loadUntil(began + warmUp * 60_000, warmUpRate, mix, began);
+  await loadUntil(began + minutes * 60_000, rate, mix, began);
   mix.close();
 } finally {
   await stack.stop();
@@ -64,6 +60,19 @@ try {
   await rm(directory, { recursive: true, force: true });
 }
 process.exitCode = report() ? 0 : 1;
+
+/** Looks at the services every few seconds meanwhile. @param end and `began`: by `performance.now()` */
+async function loadUntil(end: number, perSecond: number, mix: Mix, began: number): Promise<void> {
+  const load = startLoad(perSecond, () => mix.step());
+  while (performance.now() < end) {
+    await new Promise((resolve) => setTimeout(resolve, (every ?? 1) * 1_000));
+    const sample = { minute: (performance.now() - began) / 60_000, ...(await look()) };
+    samples.push(sample);
+    if (samples.length % 6 === 0) console.log(lineOf(sample, load.outcomes.length));
+    if (values.json !== undefined) await writeFile(values.json, JSON.stringify(samples));
+  }
+  for (const outcome of await load.stop()) outcomes.push(outcome);
+}
 
 async function prepare(system: Stack): Promise<Mix> {
   const admin = await asAdmin(system);
@@ -127,9 +136,9 @@ function facts(name: string, { rss, heapUsed, external, arrayBuffers, active }: 
   };
 }
 
-function lineOf(sample: Sample): string {
+function lineOf(sample: Sample, requests: number): string {
   const parts = Object.entries(sample).map(([name, value]) => `${name} ${shown(name, value)}`);
-  return `${parts.join("  ")}  requests ${outcomes.length}`;
+  return `${parts.join("  ")}  requests ${requests}`;
 }
 
 function isBytes(name: string): boolean {
