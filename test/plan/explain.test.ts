@@ -72,8 +72,10 @@ describe("explain", () => {
       });
     }
     const plan = await explain({ fields: "title,_count(tags),author._count(posts)", limit: "20" });
-    // Tags that are there, authors that are shown, and posts of these.
-    expect(plan.questions).toMatchObject([{ table: "tags" }, { table: "authors" }, { table: "posts" }]);
+    // Tags that are there, authors that are shown, and posts of these; what needs not wait for others is asked beside them.
+    const asked: string[] = plan.questions.map(({ table }: { table: string }) => table);
+    expect(asked.toSorted()).toEqual(["authors", "posts", "tags"]);
+    expect(asked.indexOf("posts")).toBeGreaterThan(asked.indexOf("authors"));
   });
 
   test("the number that a counted relation keeps is shown without counting", async () => {
