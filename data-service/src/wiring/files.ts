@@ -5,6 +5,7 @@ import type { Logger } from "@portico/shared/logger";
 import type { Config } from "../config.js";
 import { Contents } from "../files/contents.js";
 import type { FileDeps } from "../files/deps.js";
+import { withRecent } from "../files/recent-contents.js";
 import { makeS3Content } from "../files/s3-content.js";
 import type { Store } from "../mongo/connect.js";
 import { makeContentLedger } from "../mongo/content-ledger.js";
@@ -19,7 +20,9 @@ export function makeFileParts(
 ): FileParts {
   const fileTables = { files: `${systemTablePrefix}file`, folders: `${systemTablePrefix}folder` };
   const ledger = makeContentLedger(store.db, fileTables.files);
-  const content = s3 === undefined ? makeGridFsContent(store.db, store.cluster) : makeS3Content(s3);
+  const content = withRecent(
+    s3 === undefined ? makeGridFsContent(store.db, store.cluster) : makeS3Content(s3),
+  );
   const leaseMs = uploadLeaseSeconds * 1_000;
   const contents = new Contents({ ledger, store: content, clock: systemClock, logger, leaseMs });
   return { contents, ledger, fileTables };

@@ -1,0 +1,96 @@
+// Contents that were asked for lately are given from memory, as far as they are small and still there.
+import { afterAll, beforeAll, beforeEach, expect, it } from "@jest/globals";
+import { type CommandStartedEvent, ObjectId } from "mongodb";
+import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
+import { makeGridFsContent } from "../mongo/gridfs-content.js";
+import type { ByteRange } from "./byte-range.js";
+import type { ContentStore } from "./content-store.js";
+import { withRecent } from "./recent-contents.js";
+
+const SMALL = Buffer.alloc(200 * 1024, "0123456789 ");
+const LARGE = Buffer.alloc(256 * 1024 + 1, "0123456789 ");
+
+let database: TestDatabase;
+let stored: ContentStore;
+let contents: ContentStore;
+let asked = 0;
+
+beforeAll(async () => {
+  database = await openTestDatabase({ monitorCommands: true });
+  stored = makeGridFsContent(database.db, false);
+  database.db.client.on("commandStarted", ({ commandName }: CommandStartedEvent) => {
+    if (commandName === "find") asked += 1;
+  });
+});
+
+afterAll(() => database?.close());
+
+beforeEach(() => {
+  contents = withRecent(stored);
+});
+
+async function store(bytes: Buffer): Promise<string> {
+  const key = new ObjectId().toHexString();
+  await contents.write(
+    key,
+    (async function* () {
+      yield bytes;
+    })(),
+  );
+  return key;
+}
+
+const whole = (bytes: Buffer): ByteRange => ({ start: 0, end: bytes.length - 1 });
+
+/** What is read, and whether the database was asked for it. */
+async function read(key: string, range: ByteRange, from = contents) {
+  asked = 0;
+  const pieces: Uint8Array[] = [];
+  for await (const piece of from.read(key, range)) pieces.push(piece);
+  return { bytes: Buffer.concat(pieces), isAsked: asked > 0 };
+}
+
+it("a small content is asked for once, and then given as a whole and in parts", async () => {
+  const key = await store(SMALL);
+  expect(await read(key, whole(SMALL))).toEqual({ bytes: SMALL, isAsked: true });
+  expect(await read(key, whole(SMALL))).toEqual({ bytes: SMALL, isAsked: false });
+  const part = { start: 130_000, end: 190_000 };
+  expect(await read(key, part)).toEqual({ bytes: SMALL.subarray(130_000, 190_001), isAsked: false });
+});
+
+it("the beginning of a content is given again, and nothing beyond it", async () => {
+  const key = await store(SMALL);
+  await read(key, { start: 0, end: 99 });
+  expect(await read(key, { start: 10, end: 99 })).toEqual({ bytes: SMALL.subarray(10, 100), isAsked: false });
+  expect(await read(key, { start: 10, end: 100 })).toEqual({ bytes: SMALL.subarray(10, 101), isAsked: true });
+});
+
+it("a large content is read each time, and so is a part that does not begin at the beginning", async () => {
+  const [large, small] = [await store(LARGE), await store(SMALL)];
+  for (const [key, range] of [[large, whole(LARGE)] as const, [small, { start: 1, end: 99 }] as const]) {
+    await read(key, range);
+    expect((await read(key, range)).isAsked).toBe(true);
+  }
+});
+
+it("one that was not read to its end is not kept", async () => {
+  const key = await store(SMALL);
+  for await (const _piece of contents.read(key, whole(SMALL))) break;
+  expect(await read(key, whole(SMALL))).toEqual({ bytes: SMALL, isAsked: true });
+});
+
+it("a removed one is gone here as well", async () => {
+  const key = await store(SMALL);
+  await read(key, whole(SMALL));
+  await contents.remove(key);
+  await expect(read(key, whole(SMALL))).rejects.toThrow("is missing");
+});
+
+it("what was asked for longest ago makes room", async () => {
+  const few = withRecent(stored, 2 * SMALL.length);
+  const keys = [await store(SMALL), await store(SMALL), await store(SMALL)];
+  for (const key of keys) await read(key, whole(SMALL), few);
+  const kept = [];
+  for (const key of keys.toReversed()) kept.push(!(await read(key, whole(SMALL), few)).isAsked);
+  expect(kept).toEqual([true, true, false]);
+});

@@ -1,0 +1,55 @@
+// Small contents that were asked for lately, in memory: the pictures of a page are asked for by everyone who opens it.
+// A key is written once, so what was read under it stays true; who may have it is asked before, each time.
+import { LRUCache } from "lru-cache";
+import type { ByteRange } from "./byte-range.js";
+import type { ContentStore } from "./content-store.js";
+
+/** Larger ones are never held as a whole. */
+const LARGEST_BYTES = 256 * 1024;
+const MOST_BYTES = 32 * 1024 * 1024;
+/** Of a content that another instance has removed, nothing stays longer. */
+const LIFE_MS = 5 * 60_000;
+
+/** @param bytes how much is kept */
+export function withRecent(store: ContentStore, bytes = MOST_BYTES): ContentStore {
+  /** Contents, or the beginning of some. */
+  const recent = new LRUCache<string, Buffer>({
+    maxSize: bytes,
+    sizeCalculation: ({ length }) => length,
+    ttl: LIFE_MS,
+  });
+  return {
+    write: (key, content) => store.write(key, content),
+    read(key, range) {
+      const known = recent.get(key);
+      if (known !== undefined && range.end < known.length)
+        return once(known.subarray(range.start, range.end + 1));
+      if (range.start > 0 || range.end >= LARGEST_BYTES) return store.read(key, range);
+      return reading(store, key, range, (content) => void recent.set(key, content));
+    },
+    async remove(key) {
+      recent.delete(key);
+      await store.remove(key);
+    },
+  };
+}
+
+async function* once(content: Buffer): AsyncGenerator<Uint8Array> {
+  yield content;
+}
+
+/** @param done gets all of it, if it is read to its end */
+async function* reading(
+  store: ContentStore,
+  key: string,
+  range: ByteRange,
+  done: (content: Buffer) => void,
+): AsyncGenerator<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of store.read(key, range)) {
+    pieces.push(piece);
+    yield piece;
+  }
+  // A copy: what the database sent with it would stay in memory, too.
+  done(Buffer.concat(pieces));
+}
