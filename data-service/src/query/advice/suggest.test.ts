@@ -81,6 +81,18 @@ describe("the shape of a query", () => {
   });
 });
 
+it("nothing is suggested for text among the records of a relation, which are found by their link", () => {
+  const filter = { text: { _contains: "secret" } };
+  const { children } = rootOf({ deep: { reviews: { filter } } }, "books");
+  const child = children.find(({ relation }) => relation.name === "reviews");
+  const read = child && shapeOf(childRead(child));
+  expect(read?.filter).toEqual([
+    { field: "book", test: "equality" },
+    { field: "text", test: "joined" },
+  ]);
+  expect(read && suggest(read, catalog)).toBeUndefined();
+});
+
 describe("the index for a shape", () => {
   it.each<[asked: Asked, index: string[]]>([
     [{ filter: { pages: 5 } }, ["pages"]],
