@@ -59,6 +59,13 @@ describe("a repeated name", () => {
     expect(placeIn(text)).toBe(place);
   });
 
+  it("is named by its beginning where it is long", () => {
+    const name = "x".repeat(400_000);
+    expect(placeIn(`{"${name}":1,"${name}":2}`)).toBe("x".repeat(64));
+    const deep = `${'{"inside":'.repeat(90)}{"a":1,"a":2}${"}".repeat(90)}`;
+    expect(placeIn(deep)).toHaveLength(512);
+  });
+
   it.each(['{"a":{"a":{"a":1}}}', '[{"a":1},{"a":2}]', '{"a":"b\\":\\"a","b":":"}', '"a:b"', "[]", "1"])(
     "is not one in another object, or inside of a text: %s",
     (text) => {

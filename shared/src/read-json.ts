@@ -156,9 +156,13 @@ function findRepeated(text: string): string | undefined {
   return undefined;
 }
 
+/** Of a name or a place that is longer than this, its beginning says enough. */
+const [LONGEST_NAME, LONGEST_PLACE] = [64, 512];
+
 function placeOf(open: readonly Open[]): string {
   return open
-    .map((each) => ("at" in each ? `[${each.at}]` : `.${each.name}`))
+    .map((each) => ("at" in each ? `[${each.at}]` : `.${each.name.slice(0, LONGEST_NAME)}`))
     .join("")
-    .replace(/^\./, "");
+    .replace(/^\./, "")
+    .slice(0, LONGEST_PLACE);
 }

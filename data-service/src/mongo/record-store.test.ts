@@ -60,7 +60,7 @@ describe("a stream", () => {
     async (opening, how) => {
       expect(await countStreamed(storeWith(PATIENCE_MS), how)).toBe(ROWS);
       expect(named(opening)).toHaveLength(1);
-      expect(named("getMore").map(({ command }) => command.batchSize)).toEqual([500, 500, 500]);
+      expect(named("getMore").map(({ command }) => command.batchSize)).toEqual([10, 500, 500, 500]);
       expect(commands.filter(({ command }) => "maxTimeMS" in command)).toEqual([]);
     },
   );
@@ -87,6 +87,17 @@ describe("a stream", () => {
     const db = client.db(databaseName, { readConcern: new ReadConcern("available") });
     await countStreamed(new RecordStore(db, PATIENCE_MS), how);
     expect(named(opening).map(({ command }) => command.readConcern)).toEqual([{ level: "available" }]);
+  });
+
+  it("asks for few documents at once where they are large", async () => {
+    const large = "x".repeat(700_000);
+    const heavy = Array.from({ length: 20 }, (_, at) => ({ _id: -1 - at, large }));
+    await database.db.collection<{ _id: number }>("items").insertMany(heavy);
+    commands = [];
+    expect(await countStreamed(storeWith(PATIENCE_MS), [{ $match: { _id: { $lt: 0 } } }])).toBe(20);
+    const sizes = named("getMore").map(({ command }) => command.batchSize);
+    expect(sizes).toEqual([10, 2, 2, 2, 2, 2, 2]);
+    await database.db.collection<{ _id: number }>("items").deleteMany({ _id: { $lt: 0 } });
   });
 
   it("may take longer as a whole than a read", async () => {
@@ -146,7 +157,12 @@ describe("a read whose index is dropped meanwhile", () => {
 
   it("is made again as a stream of which nothing was handed over", async () => {
     const dropped = dropOnceBegun("getMore");
-    expect(await countStreamed(storeWith(PATIENCE_MS), INDEXED)).toBe(ROWS);
+    // Its first batch alone takes longer than the index is left.
+    const slow: Stage[] = [
+      { $match: { place: { $gte: 0, $lt: 60 } } },
+      { $project: { work: { $sum: Array.from({ length: 20 }, () => WORK) } } },
+    ];
+    expect(await countStreamed(storeWith(PATIENCE_MS), slow)).toBe(60);
     await dropped;
     expect(named("aggregate").length).toBe(2);
   });

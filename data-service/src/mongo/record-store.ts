@@ -1,11 +1,13 @@
 // Records in MongoDB: the few calls every use case is made of, with refusals instead of driver errors.
 
+import { calculateObjectSize } from "bson";
 import type {
   AbstractCursor,
   Document as BsonDocument,
   Collection,
   CollectionOptions,
   Db,
+  RunCommandCursor,
   UpdateFilter,
 } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
@@ -92,6 +94,12 @@ const POSITION = "__at";
 
 /** Documents of a list call, small enough to be sent at once or to be streamed. */
 const BATCH_SIZE = 500;
+/** Of a stream whose documents are large, about as much is held at once. */
+const BATCH_BYTES = 2 * 1024 * 1024;
+/** What a stream begins with: how large its documents are shows then. */
+const FIRST_BATCH_SIZE = 10;
+/** Documents of a batch that are weighed. */
+const WEIGHED = 3;
 /** Documents that are handed over together. */
 const AT_ONCE = 50;
 /** How often it is looked whether a cursor that is to be killed is open by now. */
@@ -124,15 +132,26 @@ export class RecordStore {
     this.#counts = new TableCounts(db);
     this.#updates = new GatheredUpdates(timeoutMs);
     this.#gathered = new GatheredReads(
-      (table, ids, fields) =>
-        untilRead(() => this.#whole(table, [{ $match: idsFilter(ids) }, { $project: fields }], ids.length)),
+      (table, ids, fields) => this.#read(table, idsPipeline(ids, fields), ids.length),
       idText,
     );
   }
 
   /** Runs a pipeline to its end and gives all documents. */
   async read(table: Table, pipeline: Stage[], limits?: ReadLimits): Promise<StoredRecord[]> {
-    const most = mostAnswered(pipeline);
+    return this.#refusing(table, () => this.#read(table, pipeline, mostAnswered(pipeline), limits));
+  }
+
+  /**
+   * The same for a pipeline that answers no more than `most` documents.
+   * @returns undefined when they have more than 16 MB: nobody should hold them all
+   */
+  async readSmall(
+    table: Table,
+    pipeline: Stage[],
+    most: number,
+    limits?: ReadLimits,
+  ): Promise<StoredRecord[] | undefined> {
     return this.#refusing(table, () => untilRead(() => this.#whole(table, pipeline, most, limits)));
   }
 
@@ -165,7 +184,12 @@ export class RecordStore {
   async *#batches(table: Table, pipeline: Stage[]): AsyncGenerator<readonly StoredRecord[]> {
     const cursor = this.#openCursor(table, pipeline);
     try {
-      while (await hasMore(cursor, this.timeoutMs)) yield cursor.readBufferedDocuments(AT_ONCE);
+      while (await hasMore(cursor, this.timeoutMs)) {
+        const isLast = cursor.bufferedCount() <= AT_ONCE;
+        const documents = cursor.readBufferedDocuments(AT_ONCE);
+        if (isLast) cursor.setBatchSize(batchSizeFor(documents));
+        yield documents;
+      }
     } finally {
       await cursor.close();
     }
@@ -394,10 +418,20 @@ export class RecordStore {
   }
 
   /** @param most documents that it answers at most */
-  #whole(table: Table, pipeline: Stage[], most: number, limits?: ReadLimits): Promise<StoredRecord[]> {
-    const { collection } = table;
-    const read = { collection, pipeline, most, maxTimeMS: this.timeoutMs, ...limits };
-    return readWhole(this.#db, read, () => this.#cursor(table, pipeline, limits));
+  #read(table: Table, pipeline: Stage[], most: number, limits?: ReadLimits): Promise<StoredRecord[]> {
+    return untilRead(
+      async () =>
+        (await this.#whole(table, pipeline, most, limits)) ?? this.#cursor(table, pipeline, limits).toArray(),
+    );
+  }
+
+  #whole(
+    { collection }: Table,
+    pipeline: Stage[],
+    most: number,
+    limits?: ReadLimits,
+  ): Promise<StoredRecord[] | undefined> {
+    return readWhole(this.#db, { collection, pipeline, most, maxTimeMS: this.timeoutMs, ...limits });
   }
 
   #cursor(table: Table, pipeline: Stage[], limits?: ReadLimits): AbstractCursor<StoredRecord> {
@@ -411,8 +445,9 @@ export class RecordStore {
    * A cursor without a limit of its own: a server counts `maxTimeMS` over all batches of a cursor. Opening it reads
    * nothing, so that all that takes long is a `getMore`, which ends when its cursor is killed.
    */
-  #openCursor({ collection }: Table, pipeline: Stage[]): AbstractCursor<StoredRecord> {
-    return this.#db.runCursorCommand(readCommand(this.#db, collection, pipeline, 0)).setBatchSize(BATCH_SIZE);
+  #openCursor({ collection }: Table, pipeline: Stage[]): RunCommandCursor {
+    const command = readCommand(this.#db, collection, pipeline, 0);
+    return this.#db.runCursorCommand(command).setBatchSize(FIRST_BATCH_SIZE);
   }
 
   #aggregate(table: Table, pipeline: Stage[], limits?: ReadLimits) {
@@ -432,6 +467,11 @@ export class RecordStore {
   }
 }
 
+/** The documents with these ids. @param fields a projection */
+export function idsPipeline(ids: readonly Stored[], fields: Document): Stage[] {
+  return [{ $match: idsFilter(ids) }, { $project: fields }];
+}
+
 /** Runs a read, and again when the database has ended it by its own doing: a table that is changed loses indexes. */
 async function untilRead<Result>(read: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
@@ -441,6 +481,12 @@ async function untilRead<Result>(read: () => Promise<Result>): Promise<Result> {
       if (attempt >= READ_ATTEMPTS || !isInterrupted(error)) throw error;
     }
   }
+}
+
+/** How many documents like these are to be asked for at once. */
+function batchSizeFor(documents: readonly StoredRecord[]): number {
+  const largest = Math.max(1, ...documents.slice(-WEIGHED).map((each) => calculateObjectSize(each)));
+  return Math.max(1, Math.min(BATCH_SIZE, Math.floor(BATCH_BYTES / largest)));
 }
 
 /** Waits for the next batch, which the database gives up when it takes longer than `limitMs`. */

@@ -1,8 +1,8 @@
-// Reads in one message: when that is tried, what becomes of answers that do not fit, and of those that are lost.
+// Reads in one message: when that is tried, how answers that do not fit are told apart, and what becomes of lost ones.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type AbstractCursor, type CommandStartedEvent, type Db, ReadConcern } from "mongodb";
+import { type CommandStartedEvent, type Db, ReadConcern } from "mongodb";
 import type { Stage } from "../query/lower/document.js";
 import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { mostAnswered, readWhole } from "./whole-answer.js";
@@ -47,21 +47,9 @@ afterEach(async () => {
 
 const names = (): string[] => commands.map(({ commandName }) => commandName);
 
-/** @param openCursor for what does not fit; fails if there is no need for it */
-function readAll(
-  pipeline: Stage[],
-  most: number,
-  { db = database.db, openCursor = unneeded }: { db?: Db; openCursor?: () => AbstractCursor } = {},
-) {
-  return readWhole(db, { collection: COLLECTION, pipeline, most, maxTimeMS: 60_000 }, openCursor);
+function readAll(pipeline: Stage[], most: number, db: Db = database.db) {
+  return readWhole(db, { collection: COLLECTION, pipeline, most, maxTimeMS: 60_000 });
 }
-
-function unneeded(): never {
-  throw new Error("a cursor was opened");
-}
-
-const opening = (pipeline: Stage[]) => (): AbstractCursor =>
-  database.db.collection(COLLECTION).aggregate(pipeline);
 
 describe("how many documents a pipeline answers at most", () => {
   it.each<[number, Stage[]]>([
@@ -86,18 +74,17 @@ describe.each(FORMS)("an answer by %s", (name, pipeline) => {
     expect(commands[0]?.command).toMatchObject({ maxTimeMS: 60_000 });
   });
 
-  it("is read by a cursor where it may be of any length", async () => {
-    const openCursor = opening(pipeline);
-    expect(await readAll(pipeline, Number.POSITIVE_INFINITY, { openCursor })).toHaveLength(3);
+  it("is not asked for where it may be of any length", async () => {
+    expect(await readAll(pipeline, Number.POSITIVE_INFINITY)).toBeUndefined();
+    expect(commands).toEqual([]);
   });
 
-  it("is read whole where it is too large for one message, and leaves no cursor open", async () => {
+  it("is told from one that is too large for a message, of which no cursor stays open", async () => {
     const large = "x".repeat(9 * 1024 * 1024);
     await database.db.collection(COLLECTION).updateMany({}, { $set: { large } });
     commands = [];
-    const documents = await readAll(pipeline, 3, { openCursor: opening(pipeline) });
-    expect(documents.map(({ _id }) => _id)).toEqual([1, 2, 3]);
-    expect(names().slice(0, 3)).toEqual([name, "killCursors", "aggregate"]);
+    expect(await readAll(pipeline, 3)).toBeUndefined();
+    expect(names()).toEqual([name, "killCursors"]);
     const isOurs = { $match: { ns: `${database.db.databaseName}.${COLLECTION}` } };
     const running = await database.db.client
       .db("admin")
@@ -123,7 +110,7 @@ describe.each(FORMS)("an answer by %s", (name, pipeline) => {
   it("is read with the concern that the database's address names", async () => {
     const { client, databaseName } = database.db;
     const db = client.db(databaseName, { readConcern: new ReadConcern("available") });
-    await readAll(pipeline, 3, { db });
+    await readAll(pipeline, 3, db);
     expect(commands.map(({ command }) => command.readConcern)).toEqual([{ level: "available" }]);
   });
 });

@@ -1,6 +1,6 @@
 // Reads whose answer fits into one message, as nearly all do: as one command of the database, which takes the driver two
 // thirds of the processor time of a cursor. Such a command it does not send again by itself; this does.
-import { type AbstractCursor, type Db, type Document, Long } from "mongodb";
+import { type Db, type Document, Long } from "mongodb";
 import type { Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import { isLost } from "./driver-errors.js";
@@ -43,24 +43,15 @@ export interface WholeRead {
   readonly signal?: AbortSignal;
 }
 
-/**
- * Reads all that a pipeline answers.
- * @param openCursor for answers that do not fit
- */
-export async function readWhole(
-  db: Db,
-  read: WholeRead,
-  openCursor: () => AbstractCursor<StoredRecord>,
-): Promise<StoredRecord[]> {
-  if (read.most > MOST_DOCUMENTS) return openCursor().toArray();
-  const answer = await inOneMessage(db, read).catch((error: unknown) => {
+/** Reads all that a pipeline answers. @returns undefined when that is more than one message holds */
+export async function readWhole(db: Db, read: WholeRead): Promise<StoredRecord[] | undefined> {
+  if (read.most > MOST_DOCUMENTS) return undefined;
+  return inOneMessage(db, read).catch((error: unknown) => {
     if (!isLost(error)) throw error;
     return inOneMessage(db, read);
   });
-  return answer ?? openCursor().toArray();
 }
 
-/** @returns undefined when there is more than the message holds */
 async function inOneMessage(
   db: Db,
   { collection, pipeline, most, maxTimeMS, signal }: WholeRead,

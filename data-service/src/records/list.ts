@@ -2,6 +2,8 @@
 
 import type { Json, JsonObject } from "@portico/shared/json";
 import { getOrMake } from "../get-or-make.js";
+import { recordTooLarge } from "../mongo/driver-errors.js";
+import { idsPipeline } from "../mongo/record-store.js";
 import { type Principal, requireRoot } from "../principal.js";
 import { asStored } from "../query/as-read.js";
 import type { AuthorizedNode, AuthorizedQuery } from "../query/ast.js";
@@ -14,6 +16,7 @@ import {
   lowerList,
   mostRecords,
   ownFields,
+  type PageOfParents,
   type Ranking,
   readsTogether,
 } from "../query/lower/read.js";
@@ -124,43 +127,52 @@ async function runList(
     seen.joined(all);
     return all;
   };
-  if (mostRecords(root) > STREAM_FROM) {
+  const documents = mostRecords(root) > STREAM_FROM ? undefined : await readPage(deps, plan, effort);
+  if (documents === undefined) {
     const run = await streamedRanking(deps, query, ranking, effort);
     const unfolded = (documents: readonly StoredRecord[]) => unfold(root, documents, shape);
     const done = (count: number): void => seen.done(() => pipelineOf(query, run), count);
     return shaped(streamOf(deps, query, run), root, whole, unfolded, done);
   }
-  const documents = await readPage(deps, query, ranking, effort);
-  const short = namesParents(ranking) && documents.length < root.limit;
-  const rows = await whole(short ? await readAfterAll(deps, plan, effort) : documents, effort);
+  const rows = await whole(documents, effort);
   seen.done(() => pipelineOf(query, ranking), documents.length);
   return unfold(root, rows, shape);
 }
 
-async function readPage(
+/** Documents of a page; undefined where they are too large to be held all at once. */
+type Page = readonly StoredRecord[] | undefined;
+
+/** The page, however it is ranked: what happens meanwhile may leave out some of the parents that were named for it. */
+async function readPage(deps: RecordDeps, plan: Plan, effort: Effort): Promise<Page> {
+  const { query, ranking } = plan;
+  const isShort = (run: Ranking, page: Page) =>
+    page !== undefined && namesParents(run) && page.length < query.root.limit;
+  const first = await readRanked(deps, query, ranking, effort);
+  if (!isShort(ranking, first)) return first;
+  const next = await rankAfterAll(deps, plan, effort);
+  const second = await readRanked(deps, query, next, effort);
+  return isShort(next, second) ? readRanked(deps, query, { kind: "all" }, effort) : second;
+}
+
+async function readRanked(
   { store }: RecordDeps,
   query: AuthorizedQuery,
   ranking: Ranking,
   effort: Effort,
-): Promise<readonly StoredRecord[]> {
+): Promise<Page> {
   const { root } = query;
-  const read = () => effort.ask((limits) => store.read(root.table, pipelineOf(query, ranking), limits));
-  if (ranking.kind !== "page") return read();
+  const read = (pipeline: Stage[]) =>
+    effort.ask((limits) => store.readSmall(root.table, pipeline, root.limit, limits));
+  if (ranking.kind !== "page") return read(pipelineOf(query, ranking));
   const { parents } = ranking;
   const fields = ownFields(root, { together: readsTogether(root) });
-  const readParents = (fields: Document) => effort.ask(() => store.byIds(root.table, parents, fields));
-  const found = fields === undefined ? await read() : await readParents(fields);
+  const isFew = parents.length <= PARENTS_AT_ONCE;
+  const readParents = (fields: Document) =>
+    isFew ? effort.ask(() => store.byIds(root.table, parents, fields)) : read(idsPipeline(parents, fields));
+  const found = await (fields === undefined ? read(pipelineOf(query, ranking)) : readParents(fields));
+  if (found === undefined) return undefined;
   const byId = new Map(found.map((document) => [keyText(document._id), document]));
   return parents.map((id) => byId.get(keyText(id))).filter((document) => document !== undefined);
-}
-
-/** The list, where the parents that were named did not fill the page; what happens meanwhile may leave out more of them. */
-async function readAfterAll(deps: RecordDeps, plan: Plan, effort: Effort): Promise<readonly StoredRecord[]> {
-  const { query } = plan;
-  const ranking = await rankAfterAll(deps, plan, effort);
-  const rows = await readPage(deps, query, ranking, effort);
-  const isFull = !namesParents(ranking) || rows.length === query.root.limit;
-  return isFull ? rows : readPage(deps, query, { kind: "all" }, effort);
 }
 
 /** Some of them may be gone by the time that they are read. */
@@ -180,7 +192,7 @@ async function streamedRanking(
 ): Promise<Ranking> {
   if (!namesParents(ranking)) return ranking;
   const ids = { ...query, root: { ...query.root, columns: [], children: [], counts: [], masks: [] } };
-  const page = await readPage(deps, ids, ranking, effort);
+  const page = (await readRanked(deps, ids, ranking, effort)) ?? [];
   const isFull = page.length === query.root.limit;
   // Of ids that only the database can compare, only it can restore the order.
   if (!isFull || page.some(({ _id }) => keyText(_id) === undefined)) return { kind: "all" };
@@ -190,15 +202,28 @@ async function streamedRanking(
 /** Parents of a page that are read at once, with all that is joined to them. */
 const PARENTS_AT_ONCE = 10;
 
-async function* streamOf(
+function streamOf(
   deps: RecordDeps,
   query: AuthorizedQuery,
   ranking: Ranking,
 ): AsyncGenerator<readonly StoredRecord[]> {
-  if (ranking.kind !== "page") return yield* deps.store.stream(query.root.table, pipelineOf(query, ranking));
-  for (let at = 0; at < ranking.parents.length; at += PARENTS_AT_ONCE) {
-    const some = { ...ranking, parents: ranking.parents.slice(at, at + PARENTS_AT_ONCE) };
-    yield await readPage(deps, query, some, new Effort(deps.store.timeoutMs));
+  if (ranking.kind === "page") return inParts(deps, query, ranking, PARENTS_AT_ONCE);
+  return deps.store.stream(query.root.table, pipelineOf(query, ranking));
+}
+
+/** The page, some parents at a time; fewer where these are too large to be held at once. @throws AppError 400 */
+async function* inParts(
+  deps: RecordDeps,
+  query: AuthorizedQuery,
+  page: PageOfParents,
+  atOnce: number,
+): AsyncGenerator<readonly StoredRecord[]> {
+  for (let at = 0; at < page.parents.length; at += atOnce) {
+    const part = { ...page, parents: page.parents.slice(at, at + atOnce) };
+    const found = await readRanked(deps, query, part, new Effort(deps.store.timeoutMs));
+    if (found !== undefined) yield found;
+    else if (atOnce === 1) throw recordTooLarge();
+    else yield* inParts(deps, query, part, Math.ceil(atOnce / 2));
   }
 }
 

@@ -3,9 +3,11 @@
 // Counting a shape costs a list a few microseconds. What the database examined for it is learned from `explain` now
 // and then, after the answer, one at a time; a shape holds no operands.
 
+import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "@portico/shared/clock";
 import { LRUCache } from "lru-cache";
 import type { Table } from "../catalog/catalog.js";
+import { indexesOf } from "../catalog/indexes.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Examined, ExecutionReport } from "../mongo/execution-report.js";
 import type { RecordStore } from "../mongo/record-store.js";
@@ -156,6 +158,7 @@ export class SeenQueries {
     const due = job.samples.filter((sample) => isDue(sample, milliseconds, now));
     if (due.length === 0 || this.#waiting >= MOST_WAITING) return;
     for (const { entry, table } of due) {
+      if (!hasIndexesOf(entry.table, table)) entry.facts = undefined;
       entry.table = table;
       entry.explainedAt = now;
     }
@@ -180,8 +183,10 @@ export class SeenQueries {
   /** What is known of the shapes of a table, once running explains are done or have taken long. */
   async of(table: Table): Promise<SeenShape[]> {
     await within(SETTLE_MS, this.#work);
-    return [...this.#entries.values()].flatMap(({ shape, seen, facts }) =>
-      shape.table === table.name && facts !== undefined ? [{ shape, seen, ...facts }] : [],
+    return [...this.#entries.values()].flatMap(({ shape, seen, facts, table: then }) =>
+      shape.table === table.name && facts !== undefined && hasIndexesOf(then, table)
+        ? [{ shape, seen, ...facts }]
+        : [],
     );
   }
 }
@@ -215,6 +220,11 @@ class OpenList {
   done(pipeline: () => Stage[], returned: number): void {
     this.#note({ plan: this.#plan, pipeline, returned, joined: this.#joined, related: this.#related });
   }
+}
+
+/** What was read with other indexes will not be read again. */
+function hasIndexesOf(then: Table | undefined, now: Table): boolean {
+  return then !== undefined && isDeepStrictEqual(indexesOf(then), indexesOf(now));
 }
 
 interface KeyedShape {

@@ -125,6 +125,28 @@ describe("advice on indexes", () => {
     expect(await adviceOn(id)).toEqual([]);
   });
 
+  test("says no more of what was taken, by whichever advice", async () => {
+    const id = await notes("heeded");
+    const people = await makeTable({ name: "owners", columns: [{ name: "name", type: "string" }] });
+    const relations = [{ name: "owner", type: "many-to-one", table: "owners", inverse: "heeded" }];
+    expect((await root.patch(`/svc_table/${id}`, { relations })).status).toBe(200);
+    await makeRecords(
+      "owners",
+      Array.from({ length: ROWS }, (_, at) => ({ name: `n${at}` })),
+    );
+    await ask("heeded", { filter: { text: { _contains: "note 77" } } });
+    await ask("owners", { sort: "-_count(heeded)", limit: "1" });
+    const taken = async () => [await adviceOn(id), await adviceOn(people)].flat().map(({ advice }) => advice);
+    expect(await taken()).toEqual([{ searchable: "text" }, { counted: "heeded" }]);
+    const [{ columns, relations: made }] = (await root.get(`/svc_table/${id}`)).body.data;
+    const changed = await root.patch(`/svc_table/${id}`, {
+      columns: columns.map((each: Query) => ({ ...each, ...(each.name === "text" && { searchable: true }) })),
+      relations: made.map((each: Query) => ({ ...each, counted: true })),
+    });
+    expect(changed.status).toBe(200);
+    expect(await taken()).toEqual([]);
+  });
+
   test("lists the greatest waste first, and leaves frugal queries out", async () => {
     const id = await notes("several");
     await ask("several", { filter: { kind: "k1" }, limit: "0" });
