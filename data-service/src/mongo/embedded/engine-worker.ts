@@ -56,6 +56,12 @@ const PARAMETERS: readonly Readonly<Record<string, string>>[] = [
   // from a twentieth of it on. The journal has the changes, so nothing is less safe; a write to an index of many small
   // entries (`searchable`) costs a fifth.
   { wiredTigerEngineRuntimeConfig: "eviction_dirty_target=60,eviction_dirty_trigger=75" },
+  // Every collection and index is an open file, until nobody has used it for ten minutes; one that was dropped as well. At
+  // the system's limit the engine aborts its process.
+  {
+    wiredTigerEngineRuntimeConfig:
+      "file_manager=(close_idle_time=30,close_scan_interval=10,close_handle_minimum=250)",
+  },
 ];
 
 async function setParameters(uri: string): Promise<void> {
