@@ -1,4 +1,5 @@
 // Contents that were asked for lately are given from memory, as far as they are small and still there.
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, expect, it } from "@jest/globals";
 import { type CommandStartedEvent, ObjectId } from "mongodb";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
@@ -31,12 +32,7 @@ beforeEach(() => {
 
 async function store(bytes: Buffer): Promise<string> {
   const key = new ObjectId().toHexString();
-  await contents.write(
-    key,
-    (async function* () {
-      yield bytes;
-    })(),
-  );
+  await contents.write(key, Readable.from([bytes]));
   return key;
 }
 

@@ -1,5 +1,6 @@
 // Small contents that were asked for lately, in memory: the pictures of a page are asked for by everyone who opens it.
 // A key is written once, so what was read under it stays true; who may have it is asked before, each time.
+import { Readable } from "node:stream";
 import { LRUCache } from "lru-cache";
 import type { ByteRange } from "./byte-range.js";
 import type { ContentStore } from "./content-store.js";
@@ -23,7 +24,7 @@ export function withRecent(store: ContentStore, bytes = MOST_BYTES): ContentStor
     read(key, range) {
       const known = recent.get(key);
       if (known !== undefined && range.end < known.length)
-        return once(known.subarray(range.start, range.end + 1));
+        return Readable.from([known.subarray(range.start, range.end + 1)]);
       if (range.start > 0 || range.end >= LARGEST_BYTES) return store.read(key, range);
       return reading(store, key, range, (content) => void recent.set(key, content));
     },
@@ -32,10 +33,6 @@ export function withRecent(store: ContentStore, bytes = MOST_BYTES): ContentStor
       await store.remove(key);
     },
   };
-}
-
-async function* once(content: Buffer): AsyncGenerator<Uint8Array> {
-  yield content;
 }
 
 /** @param done gets all of it, if it is read to its end */

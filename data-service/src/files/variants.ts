@@ -1,4 +1,5 @@
 // Transformed pictures: found where they were made before, else made, stored and noted. Bounded for each file.
+import { Readable } from "node:stream";
 import { AppError } from "@portico/shared/app-error";
 import type { Variant } from "../mongo/content-ledger.js";
 import { contentBytes } from "./content-bytes.js";
@@ -50,7 +51,7 @@ async function make(deps: FileDeps, source: Source, wish: Transform): Promise<Va
   const { contents } = deps;
   const load = () => contentBytes(contents.store, source.key, source.size);
   const { bytes, mimetype } = await transform(load, source.mimetype, wish);
-  const key = await contents.write(once(bytes));
+  const key = await contents.write(Readable.from([bytes]));
   const variant: Variant = {
     content: source.key,
     name: variantName(wish),
@@ -85,8 +86,4 @@ async function makeRoom({ contents, ledger }: FileDeps, content: string): Promis
 
 function gone(): never {
   throw new AppError("NOT_FOUND", "There is no such file any more.");
-}
-
-async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
 }

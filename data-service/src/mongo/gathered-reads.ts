@@ -95,9 +95,3 @@ export class GatheredReads {
     return this.#find(table, [id], fields).then(([document]) => document, asError);
   }
 }
-
-/** A single id is found without planning a query. */
-export function idsFilter(ids: readonly Stored[]): Document {
-  const [only, ...others] = ids;
-  return only !== undefined && others.length === 0 ? { _id: { $eq: only } } : { _id: { $in: [...ids] } };
-}

@@ -5,7 +5,7 @@ import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
 import { bareTable } from "../catalog/definition-fixture.js";
 import type { Stage } from "../query/lower/document.js";
-import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
+import { openOn, openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { RecordStore } from "./record-store.js";
 
 const ROWS = 1_200;
@@ -71,12 +71,7 @@ describe("a stream", () => {
   ])("ends when the database works too long for one batch, there too: %s", async (_when, how) => {
     await expect(countStreamed(storeWith(100), how)).rejects.toMatchObject({ code: "QUERY_TIMEOUT" });
     expect(named("killCursors")).toHaveLength(1);
-    const isOurs = { $match: { ns: `${database.db.databaseName}.items` } };
-    const running = await database.db.client
-      .db("admin")
-      .aggregate([{ $currentOp: { idleCursors: true, allUsers: true } }, isOurs])
-      .toArray();
-    expect(running).toEqual([]);
+    expect(await openOn(database.db, "items")).toEqual([]);
   });
 
   it.each<[string, Stage[]]>([

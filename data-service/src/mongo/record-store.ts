@@ -26,7 +26,7 @@ import {
 import { type ExecutionReport, reportOf } from "./execution-report.js";
 import { findForm } from "./find-form.js";
 import { GatheredInserts } from "./gathered-inserts.js";
-import { GatheredReads, idsFilter } from "./gathered-reads.js";
+import { GatheredReads } from "./gathered-reads.js";
 import { GatheredUpdates } from "./gathered-updates.js";
 import { raiseSequence, takeNumbers } from "./sequences.js";
 import { TableCounts } from "./table-counts.js";
@@ -465,6 +465,12 @@ export class RecordStore {
       throw asRefusal(error, table);
     }
   }
+}
+
+/** A single id is found without planning a query. */
+export function idsFilter(ids: readonly Stored[]): Document {
+  const [only, ...others] = ids;
+  return only !== undefined && others.length === 0 ? { _id: { $eq: only } } : { _id: { $in: [...ids] } };
 }
 
 /** The documents with these ids. @param fields a projection */

@@ -1,14 +1,11 @@
 // Reads in one message: when that is tried, how answers that do not fit are told apart, and what becomes of lost ones.
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type CommandStartedEvent, type Db, ReadConcern } from "mongodb";
 import type { Stage } from "../query/lower/document.js";
-import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
+import { noteSockets, openOn, openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { mostAnswered, readWhole } from "./whole-answer.js";
 
 const COLLECTION = "items";
-const NEW_SOCKETS = "net.client.socket";
 const FORMS: [string, Stage[]][] = [
   ["find", [{ $match: {} }, { $sort: { _id: 1 } }]],
   ["aggregate", [{ $sort: { _id: 1 } }, { $addFields: { next: { $add: ["$_id", 1] } } }]],
@@ -16,20 +13,15 @@ const FORMS: [string, Stage[]][] = [
 
 let database: TestDatabase;
 let commands: CommandStartedEvent[] = [];
-const sockets: Socket[] = [];
+const connections = noteSockets();
 const note = (event: CommandStartedEvent): void => void commands.push(event);
-const noteSocket = (message: unknown): void => {
-  if (typeof message !== "object" || message === null || !("socket" in message)) return;
-  if (message.socket instanceof Socket) sockets.push(message.socket);
-};
 
 beforeAll(async () => {
-  subscribe(NEW_SOCKETS, noteSocket);
   database = await openTestDatabase({ monitorCommands: true });
 });
 
 afterAll(async () => {
-  unsubscribe(NEW_SOCKETS, noteSocket);
+  connections.stop();
   await database?.close();
 });
 
@@ -85,17 +77,12 @@ describe.each(FORMS)("an answer by %s", (name, pipeline) => {
     commands = [];
     expect(await readAll(pipeline, 3)).toBeUndefined();
     expect(names()).toEqual([name, "killCursors"]);
-    const isOurs = { $match: { ns: `${database.db.databaseName}.${COLLECTION}` } };
-    const running = await database.db.client
-      .db("admin")
-      .aggregate([{ $currentOp: { idleCursors: true, allUsers: true } }, isOurs])
-      .toArray();
-    expect(running).toEqual([]);
+    expect(await openOn(database.db, COLLECTION)).toEqual([]);
   });
 
   it("is asked for once more when it is lost on its way", async () => {
     database.db.client.once("commandStarted", () => {
-      for (const socket of sockets) socket.destroy();
+      for (const socket of connections.sockets) socket.destroy();
     });
     expect(await readAll(pipeline, 3)).toHaveLength(3);
     expect(names().filter((each) => each === name)).toHaveLength(2);

@@ -1,8 +1,8 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 
 import type { Json, JsonObject } from "@portico/shared/json";
+import type { Stored } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
-import { recordTooLarge } from "../mongo/driver-errors.js";
 import { idsPipeline } from "../mongo/record-store.js";
 import { type Principal, requireRoot } from "../principal.js";
 import { asStored } from "../query/as-read.js";
@@ -35,7 +35,7 @@ import { planKind } from "./plan-kind.js";
 import { type Plan, planRead, rankAfterAll } from "./plan-read.js";
 import { withRelated } from "./related.js";
 import { Remembered } from "./remembered.js";
-import { inRoom } from "./room.js";
+import { inRoom, NoRoom } from "./room.js";
 import { unfold } from "./unfold.js";
 
 export interface ListAnswer {
@@ -139,6 +139,9 @@ async function runList(
   return unfold(root, rows, shape);
 }
 
+/** Parents of a page that are read at once, with all that is joined to them. */
+const PARENTS_AT_ONCE = 10;
+
 /** Documents of a page; undefined where they are too large to be held all at once. */
 type Page = readonly StoredRecord[] | undefined;
 
@@ -199,15 +202,12 @@ async function streamedRanking(
   return { kind: "page", parents: page.map(({ _id }) => asStored(_id)) };
 }
 
-/** Parents of a page that are read at once, with all that is joined to them. */
-const PARENTS_AT_ONCE = 10;
-
 function streamOf(
   deps: RecordDeps,
   query: AuthorizedQuery,
   ranking: Ranking,
 ): AsyncGenerator<readonly StoredRecord[]> {
-  if (ranking.kind === "page") return inParts(deps, query, ranking, PARENTS_AT_ONCE);
+  if (ranking.kind === "page") return inParts(deps, query, ranking);
   return deps.store.stream(query.root.table, pipelineOf(query, ranking));
 }
 
@@ -216,15 +216,14 @@ async function* inParts(
   deps: RecordDeps,
   query: AuthorizedQuery,
   page: PageOfParents,
-  atOnce: number,
 ): AsyncGenerator<readonly StoredRecord[]> {
-  for (let at = 0; at < page.parents.length; at += atOnce) {
-    const part = { ...page, parents: page.parents.slice(at, at + atOnce) };
-    const found = await readRanked(deps, query, part, new Effort(deps.store.timeoutMs));
-    if (found !== undefined) yield found;
-    else if (atOnce === 1) throw recordTooLarge();
-    else yield* inParts(deps, query, part, Math.ceil(atOnce / 2));
-  }
+  const readParents = async (parents: readonly Stored[]) => {
+    const found = await readRanked(deps, query, { ...page, parents }, new Effort(deps.store.timeoutMs));
+    if (found === undefined) throw new NoRoom();
+    return found;
+  };
+  for (let at = 0; at < page.parents.length; at += PARENTS_AT_ONCE)
+    yield* inRoom(page.parents.slice(at, at + PARENTS_AT_ONCE), readParents);
 }
 
 const pipelines = new WeakMap<AuthorizedQuery, Stage[]>();

@@ -4,7 +4,7 @@ import { AppError } from "@portico/shared/app-error";
 const MOST_BYTES = 32 * 1024 * 1024;
 
 /** The refusal of what is too large to be held at once; whoever can read less at once tries that first. */
-class NoRoom extends AppError {
+export class NoRoom extends AppError {
   constructor() {
     super(
       "BAD_REQUEST",

@@ -67,19 +67,3 @@ describe("a rule", () => {
     await holds(() => admin.delete(`/svc_permission/${made.id}`), [403]);
   }, 60_000);
 });
-
-it("a new relation takes new records at once, on an instance that has not heard of it", async () => {
-  const root = await asAdmin(twin);
-  let [table] = (await admin.get("/svc_table", { filter: { name: "notes" } })).body.data;
-  for (const name of ["first", "second", "third"]) {
-    expect((await root.get("/notes")).status).toBe(200);
-    const relations = [...table.relations, { name, type: "many-to-one", table: "notes" }];
-    const changed = await admin.patch(`/svc_table/${table.id}`, { relations });
-    expect(changed.status).toBe(200);
-    [table] = changed.body.data;
-    const { status, body } = await root.post("/notes", { title: "around", [name]: { title: "inside" } });
-    expect([status, body.message]).toEqual([201, "Success"]);
-    const shown = await root.get(`/notes/${body.data[0].id}`, { fields: `${name}.title` });
-    expect(shown.body.data[0][name]).toMatchObject({ title: "inside" });
-  }
-});

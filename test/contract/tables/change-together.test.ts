@@ -34,6 +34,21 @@ async function table(records: readonly object[] = []): Promise<Row> {
 }
 
 describe("a change that was answered is seen by every instance", () => {
+  it("a new relation takes new records", async () => {
+    let made = await table();
+    for (const name of ["first", "second", "third"]) {
+      expect((await elsewhere.get(`/${made.name}`)).status).toBe(200);
+      const relations = [...made.relations, { name, type: "many-to-one", table: made.name }];
+      const changed = await admin.patch(`/svc_table/${made.id}`, { relations });
+      expect(changed.status).toBe(200);
+      [made] = changed.body.data;
+      const { status, body } = await elsewhere.post(`/${made.name}`, { a: "x", [name]: { a: "inside" } });
+      expect([status, body.message]).toEqual([201, "Success"]);
+      const shown = await elsewhere.get(`/${made.name}/${body.data[0].id}`, { fields: `${name}.a` });
+      expect(shown.body.data[0][name]).toMatchObject({ a: "inside" });
+    }
+  });
+
   it("a renamed column is unknown by its former name, in reads and in writes", async () => {
     for (let round = 0; round < 5; round += 1) {
       const made = await table([{ a: "x" }]);
