@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
+import express from "express";
 import { listen, type RunningServer, withoutBodyDeadline } from "./server.js";
 
 const WHERE = { host: "127.0.0.1", port: 0, portVariable: "PORT" };
@@ -20,7 +21,7 @@ afterEach(async () => {
 
 /** Sends the head of a request and the first of ten bytes of its body. */
 async function begin(contentType: string, handler: RequestListener = readAll): Promise<Socket> {
-  server = await listen(handler, WHERE, { bodyTimeouts });
+  server = await listen(express().use(handler), WHERE, { bodyTimeouts });
   const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
   sockets.push(socket);
   socket.on("error", () => {});

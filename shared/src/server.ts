@@ -2,13 +2,14 @@
 import {
   createServer,
   type IncomingMessage,
-  type RequestListener,
   type Server,
   type ServerOptions,
   type ServerResponse,
 } from "node:http";
 import type { Socket } from "node:net";
+import type { Express } from "express";
 import { ConfigError } from "./env.js";
+import { expressMessages } from "./express-messages.js";
 import { hasBody } from "./has-body.js";
 import { onlyPaths } from "./refuse-malformed.js";
 
@@ -49,7 +50,7 @@ export interface RunningServer {
  * @throws ConfigError when the port is taken or may not be used
  */
 export async function listen(
-  handler: RequestListener,
+  app: Express,
   where: { host: string; port: number; portVariable: string },
   {
     bodyTimeouts = BODY_TIMEOUTS,
@@ -62,13 +63,14 @@ export async function listen(
     {
       maxHeaderSize: MOST_HEAD_BYTES,
       ...options,
+      ...expressMessages(app),
       headersTimeout: HEADERS_TIMEOUT_MS,
       // Node has one time for all requests; ours can be lifted for one (see withoutBodyDeadline).
       requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: 2_000,
     },
-    onlyPaths(handler),
+    onlyPaths(app),
   );
   const inFlight = new Set<ServerResponse>();
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
