@@ -1,6 +1,7 @@
 // The outermost room of both services: correlation id, access log line, the end of every road, and the one error handler.
 import type { ErrorRequestHandler, Request, RequestHandler } from "express";
 import { AppError } from "./app-error.js";
+import { beside } from "./beside.js";
 import { CORRELATION_HEADER, correlationId } from "./correlation-id.js";
 import { errorBody } from "./envelope.js";
 import type { ErrorCode } from "./error-codes.js";
@@ -13,7 +14,7 @@ export interface RequestContext {
   publicPath: string;
 }
 
-const contexts = new WeakMap<Request, RequestContext>();
+const contexts = beside<Request, RequestContext>();
 
 /** The context of a request that has passed `requestContext`. */
 export function contextOf(request: Request): RequestContext {

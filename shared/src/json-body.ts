@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import { type Request, type RequestHandler, raw } from "express";
 import { AppError } from "./app-error.js";
+import { beside } from "./beside.js";
 import { hasBody } from "./has-body.js";
 import type { Json } from "./json.js";
 import { readJson } from "./read-json.js";
@@ -9,7 +10,7 @@ import { utf8Type } from "./utf8-type.js";
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/;
 
-const bodies = new WeakMap<Request, Json | undefined>();
+const bodies = beside<Request, Json>();
 
 /** The parsed body; undefined when the request has none. */
 export function bodyOf(request: Request): Json | undefined {

@@ -5,6 +5,7 @@ import { unavailable } from "./app-error.js";
 import type { EnvReader } from "./env.js";
 import { isEventStream } from "./event-stream.js";
 import { hasBody } from "./has-body.js";
+import { LinkedSet } from "./linked-set.js";
 import { SlowBodies } from "./slow-bodies.js";
 import { type Waiting, WaitingRequests } from "./waiting-requests.js";
 
@@ -55,7 +56,7 @@ export interface ShedOptions {
 export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions): RequestHandler {
   const delayMs = limits.maxEventLoopDelayMs > 0 ? watchEventLoop() : () => 0;
   const waiting = new WaitingRequests<Response>();
-  const inFlight = new Set<Response>();
+  const inFlight = new LinkedSet<Response>();
   const slowBodies = new SlowBodies(limits.maxInFlight);
   const hasBegun = (response: Response): boolean => {
     // Whoever listens asks for nothing more; how many may is another limit.

@@ -8,9 +8,11 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Express } from "express";
+import { beside } from "./beside.js";
 import { ConfigError } from "./env.js";
 import { expressMessages } from "./express-messages.js";
 import { hasBody } from "./has-body.js";
+import { LinkedSet } from "./linked-set.js";
 import { onlyPaths } from "./refuse-malformed.js";
 
 /** Slow request heads are cut after this. */
@@ -72,7 +74,7 @@ export async function listen(
     },
     onlyPaths(app),
   );
-  const inFlight = new Set<ServerResponse>();
+  const inFlight = new LinkedSet<ServerResponse>();
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
     if (hasBody(request.headers)) setBodyDeadline(request, bodyTimeouts);
     inFlight.add(response);
@@ -116,7 +118,7 @@ function lingerBeforeClosing(request: IncomingMessage, response: ServerResponse)
 }
 
 const JSON_BODY = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
-const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>();
+const deadlines = beside<IncomingMessage, NodeJS.Timeout>();
 
 function setBodyDeadline(request: IncomingMessage, { jsonMs, otherMs }: BodyTimeouts): void {
   const isJson = JSON_BODY.test(request.headers["content-type"] ?? "");
@@ -151,7 +153,7 @@ function listenProblem(
 
 async function stop(
   server: Server,
-  inFlight: ReadonlySet<ServerResponse>,
+  inFlight: Iterable<ServerResponse>,
   connections: ReadonlySet<Socket>,
 ): Promise<void> {
   // A client must not put its next request on a connection that is about to go.

@@ -1,4 +1,6 @@
 // Requests that a process has wholly received and not begun to answer: how many, since when, and how fast they are done.
+import { beside } from "./beside.js";
+import { LinkedSet } from "./linked-set.js";
 
 /** What a decision needs to know of them. */
 export interface Waiting {
@@ -14,34 +16,37 @@ const SECOND_MS = 1_000;
 /** Times are of one clock, in milliseconds. */
 export class WaitingRequests<Request extends object> {
   /** In the order in which they came. */
-  readonly #since = new Map<Request, number>();
+  readonly #waiting = new LinkedSet<Request>();
+  readonly #since = beside<Request, number>();
   #second = 0;
   #answered = 0;
   #answeredBefore = 0;
 
   begin(request: Request, now: number): void {
     this.#since.set(request, now);
+    this.#waiting.add(request);
   }
 
   /** Its answer has begun, or nobody waits for it any more. */
   end(request: Request, isAnswered: boolean, now: number): void {
-    if (!this.#since.delete(request) || !isAnswered) return;
+    if (!this.#waiting.delete(request) || !isAnswered) return;
     this.#turn(now);
     this.#answered += 1;
   }
 
   /** Ends those of which this is so: their answers have begun. */
   endWhere(isAnswered: (request: Request) => boolean, now: number): void {
-    for (const request of this.#since.keys()) if (isAnswered(request)) this.end(request, true, now);
+    for (const request of this.#waiting) if (isAnswered(request)) this.end(request, true, now);
   }
 
   look(now: number): Waiting {
     this.#turn(now);
-    const [first = now] = this.#since.values();
+    const { first } = this.#waiting;
+    const since = first && this.#since.get(first);
     const partOfBefore = 1 - (now % SECOND_MS) / SECOND_MS;
     return {
-      count: this.#since.size,
-      oldestMs: now - first,
+      count: this.#waiting.size,
+      oldestMs: now - (since ?? now),
       answeredPerSecond: this.#answered + this.#answeredBefore * partOfBefore,
     };
   }

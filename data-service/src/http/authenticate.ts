@@ -1,5 +1,6 @@
 // Authorization header -> Principal. A bad credential is refused on every route, never treated as anonymous.
 import { AppError } from "@portico/shared/app-error";
+import { beside } from "@portico/shared/beside";
 import type { Clock } from "@portico/shared/clock";
 import { isSafe } from "@portico/shared/safe-methods";
 import type { Request, RequestHandler } from "express";
@@ -30,7 +31,7 @@ const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
 /** A body that took longer comes, perhaps, from somebody who has left since its head came. */
 const SLOW_BODY_MS = 1_000;
 
-const callers = new WeakMap<Request, LastingCaller>();
+const callers = beside<Request, LastingCaller>();
 
 /** Who asks. Throws when `authenticate` has not run: forgetting it must not read as "nobody". */
 export function principalOf(request: Request): Principal {

@@ -6,6 +6,7 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { Agent as TlsAgent } from "node:https";
 import { finished } from "node:stream/promises";
+import { beside } from "@portico/shared/beside";
 import type { NextFunction, Request, Response } from "express";
 import { createProxyMiddleware, type Plugin } from "http-proxy-middleware";
 import type { WatchCall } from "../upstream/watch-call.js";
@@ -58,7 +59,7 @@ class Forwarder {
   readonly #limits: ForwardDeps["limits"];
   readonly #watch: WatchCall;
   readonly #agent: Agent;
-  readonly #exchanges = new WeakMap<IncomingMessage, Exchange>();
+  readonly #exchanges = beside<IncomingMessage, Exchange>();
   readonly #proxy: ReturnType<typeof createProxyMiddleware<Request, Response>>;
 
   constructor({ dataServiceUrl, limits, watch }: ForwardDeps) {

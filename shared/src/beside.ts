@@ -1,0 +1,27 @@
+// Keeps something with an object that is not ours, such as a request.
+
+/** What is kept with objects of one kind, under a name that nobody else has. */
+export interface Beside<Holder extends object, Value> {
+  get(holder: Holder): Value | undefined;
+  set(holder: Holder, value: Value): void;
+  delete(holder: Holder): void;
+}
+
+/**
+ * Like a WeakMap, for objects that come and go thousands of times a second. V8 keeps what is in a WeakMap until its next
+ * full collection, with all that hangs on it, and moves it about before; this goes with its object (decision 023).
+ */
+export function beside<Holder extends object, Value>(): Beside<Holder, Value> {
+  const key = Symbol("beside");
+  type Keeping = Holder & { [key]?: Value | undefined };
+  return {
+    get: (holder: Keeping) => holder[key],
+    set: (holder: Keeping, value) => {
+      holder[key] = value;
+    },
+    // Taken away, it would leave an object that V8 looks up in a table.
+    delete: (holder: Keeping) => {
+      holder[key] = undefined;
+    },
+  };
+}
