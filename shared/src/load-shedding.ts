@@ -42,6 +42,12 @@ export function readOverloadLimits(reader: EnvReader): OverloadLimits {
   };
 }
 
+/** A request whose body is not read yet, and what to do when it has come. */
+interface Coming {
+  readonly request: Request;
+  readonly take: () => void;
+}
+
 export interface ShedOptions {
   /** Told of each request that was refused. */
   readonly onShed: (why: Overload) => void;
@@ -63,11 +69,10 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
     if (isEventStream(response)) inFlight.delete(response);
     return response.headersSent;
   };
-  /** Requests whose bodies are not read yet, and what to do when they have come. */
-  const coming = new Map<Request, () => void>();
+  const coming = new LinkedSet<Coming>();
   setInterval(() => {
     // Not everybody reads a body that has come.
-    for (const [request, take] of coming) if (request.complete) take();
+    for (const { request, take } of coming) if (request.complete) take();
     waiting.endWhere(hasBegun, performance.now());
   }, LOOK_MS).unref();
   return (request, response, next) => {
@@ -81,7 +86,7 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
       throw unavailable("The service is overloaded; try again in a moment.", RETRY_AFTER_SECONDS);
     }
     response.once("close", () => {
-      coming.delete(request);
+      coming.delete(body);
       inFlight.delete(response);
       waiting.end(response, response.headersSent, performance.now());
     });
@@ -91,15 +96,16 @@ export function shedLoad(limits: OverloadLimits, { onShed, queued }: ShedOptions
     const wait = isQueued ? () => ifStillOpen(response, QUEUED_MS, count) : count;
     const take = (): void => {
       request.off("end", take);
-      coming.delete(request);
+      coming.delete(body);
       if (response.destroyed) return;
       inFlight.add(response);
       wait();
     };
+    const body = { request, take };
     // A body takes as long as its sender takes: those who only send must not take the places of those who can be
     // answered.
     if (hasBody(request.headers)) {
-      coming.set(request, take);
+      coming.add(body);
       request.once("end", take);
       slowBodies.watch(request, response);
     } else take();
