@@ -7,6 +7,8 @@ export interface ContentStore {
   write(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void>;
   /** Gives bytes as they are asked for. @param range within the content; there is none of an empty one */
   read(key: string, range: ByteRange): AsyncIterable<Uint8Array>;
+  /** What it has in memory of these bytes, which then need not be read; undefined unless it is all of them. */
+  held?(key: string, range: ByteRange): Uint8Array | undefined;
   /** Removes all there is of it, finished or not; nothing there is no error. */
   remove(key: string): Promise<void>;
 }

@@ -111,6 +111,8 @@ async function send(
   response.status(verdict === "whole" ? 200 : 206).set("Content-Length", String(range.end - range.start + 1));
   if (verdict !== "whole") response.set("Content-Range", `bytes ${range.start}-${range.end}/${size}`);
   if (request.method === "HEAD" || size === 0) return void response.end();
+  const held = contents.store.held?.(key, range);
+  if (held !== undefined) return void response.end(held);
   const bytes = await begun(contents.store.read(key, range));
   // A client that has left needs no answer, and nothing else would close what is open here.
   if (response.destroyed) return void bytes.destroy();

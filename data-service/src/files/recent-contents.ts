@@ -19,12 +19,16 @@ export function withRecent(store: ContentStore, bytes = MOST_BYTES): ContentStor
     sizeCalculation: ({ length }) => length,
     ttl: LIFE_MS,
   });
+  const held = (key: string, range: ByteRange): Uint8Array | undefined => {
+    const known = recent.get(key);
+    return known && range.end < known.length ? known.subarray(range.start, range.end + 1) : undefined;
+  };
   return {
     write: (key, content) => store.write(key, content),
+    held,
     read(key, range) {
-      const known = recent.get(key);
-      if (known !== undefined && range.end < known.length)
-        return Readable.from([known.subarray(range.start, range.end + 1)]);
+      const known = held(key, range);
+      if (known !== undefined) return Readable.from([known]);
       if (range.start > 0 || range.end >= LARGEST_BYTES) return store.read(key, range);
       return reading(store, key, range, (content) => void recent.set(key, content));
     },
