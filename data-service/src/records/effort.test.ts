@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
+import { Stop } from "../stop.js";
 import { Effort } from "./effort.js";
 
 /** Questions that take their time, and what became of them. */
@@ -56,11 +57,11 @@ describe("the questions of one request", () => {
   });
 
   it("end when the client goes", async () => {
-    const client = new AbortController();
+    const client = new Stop();
     const effort = new Effort(10_000, client);
     const { seen, question } = questions(20);
     const answers = many(() => effort.ask(question));
-    client.abort();
+    client.abort(new Error("gone"));
     expect((await answers).filter(({ status }) => status === "rejected").length).toBeGreaterThanOrEqual(16);
     expect(seen.begun).toBeLessThanOrEqual(4);
   });

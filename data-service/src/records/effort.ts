@@ -2,6 +2,7 @@
 // is there to hear the answer.
 import { tookTooLong } from "../mongo/driver-errors.js";
 import type { ReadLimits } from "../mongo/record-store.js";
+import { Stop } from "../stop.js";
 import { makeTurns } from "../turns.js";
 
 /** Of the connections that all requests share. */
@@ -9,7 +10,7 @@ const AT_ONCE = 4;
 
 export class Effort {
   readonly #until: number;
-  readonly #stop: AbortController;
+  readonly #stop: Stop;
   readonly #inTurn = makeTurns({
     atOnce: AT_ONCE,
     mostWaiting: Number.POSITIVE_INFINITY,
@@ -20,7 +21,7 @@ export class Effort {
    * @param timeoutMs QUERY_TIMEOUT_MS, for all questions together
    * @param stop is aborted by whoever sees that nobody waits for the answer any more, and here when a question fails
    */
-  constructor(timeoutMs: number, stop = new AbortController()) {
+  constructor(timeoutMs: number, stop = new Stop()) {
     this.#until = performance.now() + timeoutMs;
     this.#stop = stop;
   }
@@ -31,7 +32,7 @@ export class Effort {
    * @throws AppError QUERY_TIMEOUT
    */
   async ask<Answer>(question: (limits: ReadLimits) => Promise<Answer>): Promise<Answer> {
-    const { signal } = this.#stop;
+    const signal = this.#stop;
     return this.#inTurn(async () => {
       signal.throwIfAborted();
       const left = Math.ceil(this.#until - performance.now());
@@ -39,7 +40,7 @@ export class Effort {
       try {
         return await question({ maxTimeMS: left, signal });
       } catch (error) {
-        this.#stop.abort(error);
+        signal.abort(error);
         throw error;
       }
     });

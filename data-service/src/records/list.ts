@@ -25,6 +25,7 @@ import { keyText } from "../query/plan/key-text.js";
 import { type StoredRecord, shaper } from "../query/shape.js";
 import { type ExportFormat, parametersOfExport, parseFormat } from "../query/syntax/format.js";
 import { parseExplain } from "../query/syntax/paging.js";
+import type { Stop } from "../stop.js";
 import { askedRows } from "./asked-rows.js";
 import { countRows } from "./count.js";
 import type { RecordDeps } from "./deps.js";
@@ -61,7 +62,7 @@ export async function list(
   principal: Principal,
   tableName: string,
   given: Parameters,
-  stop?: AbortController,
+  stop?: Stop,
 ): Promise<ListAnswer> {
   const format = parseFormat(given.format);
   const parameters = format === undefined ? given : parametersOfExport(format, given);

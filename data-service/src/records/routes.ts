@@ -15,6 +15,7 @@ import {
   readCall,
   readParameters,
 } from "../query/parameters.js";
+import { Stop } from "../stop.js";
 import { exportText, FILE_TYPES } from "../transfer/write-export.js";
 import { create } from "./create.js";
 import type { RecordDeps } from "./deps.js";
@@ -146,7 +147,7 @@ async function answerList(deps: RecordDeps, request: Request, response: Response
   const address = readParameters(searchOf(request), from === "address" ? PARAMETERS : []);
   const parameters = from === "address" ? address : parametersOfBody(body(request));
   const table = String(request.params.table);
-  const stop = new AbortController();
+  const stop = new Stop();
   response.once("close", () => {
     if (!response.writableFinished) stop.abort(new AppError("BAD_REQUEST", "The client has gone."));
   });

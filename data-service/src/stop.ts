@@ -1,0 +1,54 @@
+// Says to all that is under way for a request that it is of no use any more.
+
+type Listener = Parameters<AbortSignal["addEventListener"]>[1];
+
+/**
+ * An AbortController that is its own signal, for what happens with every request. The driver listens to a signal about
+ * five times a command, which by Node's own takes a tenth of the processor time of a list.
+ */
+export class Stop implements AbortSignal {
+  onabort: AbortSignal["onabort"] = null;
+  #isAborted = false;
+  #reason: unknown;
+  #listeners: Listener[] = [];
+
+  get aborted(): boolean {
+    return this.#isAborted;
+  }
+
+  get reason(): unknown {
+    return this.#reason;
+  }
+
+  /** Once; later reasons are not heard. */
+  abort(reason: unknown): void {
+    if (this.#isAborted) return;
+    this.#isAborted = true;
+    this.#reason = reason;
+    this.dispatchEvent(new Event("abort"));
+    this.#listeners = [];
+  }
+
+  throwIfAborted(): void {
+    if (this.#isAborted) throw this.#reason;
+  }
+
+  /** It happens once, so nobody hears it twice. */
+  addEventListener(_type: string, listener: Listener): void {
+    if (!this.#listeners.includes(listener)) this.#listeners.push(listener);
+  }
+
+  removeEventListener(_type: string, listener: Listener): void {
+    const at = this.#listeners.indexOf(listener);
+    if (at >= 0) this.#listeners.splice(at, 1);
+  }
+
+  dispatchEvent(event: Event): boolean {
+    this.onabort?.(event);
+    for (const listener of [...this.#listeners]) {
+      if (typeof listener === "function") listener.call(this, event);
+      else listener.handleEvent(event);
+    }
+    return true;
+  }
+}
