@@ -1,13 +1,17 @@
 // Remembers what a request's parameters were bound to, per view. A view belongs to one catalog and one set of rules, so
 // the same words looked up through the same view always give the same result; it is forgotten with the view.
+import { LRUCache } from "lru-cache";
 import type { ReadView } from "../permission/read-view.js";
 
 /** Of each view; beyond it, the oldest goes. */
 const MOST = 100;
 /** Longer ones are seldom repeated, and their results may be large. */
 const MOST_CHARACTERS = 600;
+/** Questions that were asked lately, through whatever view, and are not remembered yet. */
+const MOST_ASKED = 1_000;
 
 export class Remembered<Result> {
+  readonly #asked = new LRUCache<string, true>({ max: MOST_ASKED });
   readonly #byView = new WeakMap<ReadView, Map<string, Result>>();
 
   /**
@@ -21,11 +25,19 @@ export class Remembered<Result> {
     const before = known.get(key);
     if (before !== undefined) return before;
     const result = make();
+    if (!this.#isAskedAgain(key)) return result;
     known.set(key, result);
     const [oldest] = known.size > MOST ? known.keys() : [];
     if (oldest !== undefined) known.delete(oldest);
     this.#byView.set(view, known);
     return result;
+  }
+
+  /** Most that is asked only once would be kept just long enough to be moved among what lives long. */
+  #isAskedAgain(key: string): boolean {
+    if (this.#asked.get(key)) return true;
+    this.#asked.set(key, true);
+    return false;
   }
 }
 
