@@ -1,7 +1,7 @@
 // What is stored of a secret of 256 random bits; nothing slower is needed for one.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** SHA-256 as base64url. */
 export function secretHash(secret: string): string {
-  return createHash("sha256").update(secret).digest("base64url");
+  return hash("sha256", secret, "base64url");
 }

@@ -1,5 +1,5 @@
 // Access tokens: JWTs (RFC 7519) in the profile of RFC 9068, signed with Ed25519 (RFC 8037).
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import { errors, type JWTPayload, jwtVerify, type ProtectedHeaderParameters, SignJWT } from "jose";
 import { agingCache } from "../aging-cache.js";
@@ -61,7 +61,7 @@ export function makeAccessTokens(keys: KeyRing, issuer: string, ttlSeconds: numb
     },
     async verify(token, now) {
       if (token.length > MAX_CHARACTERS || !FORM.test(token)) throw invalid();
-      const name = createHash("sha256").update(token).digest("base64");
+      const name = hash("sha256", token, "base64");
       const known = verified.get(name);
       // Time passes and keys retire: expiry and key are checked every time, as for a new token.
       if (known !== undefined && isBefore(now, known.payload.exp) && (await keys.verifying(known.kid, now)))

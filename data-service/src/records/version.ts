@@ -3,7 +3,7 @@
 // An ETag has two parts, "{version}-{digest}". The version counts the changes of the record itself: If-Match asks for
 // it, whatever was shown of the record. The digest stands for what was shown, which changes with other records too (a
 // name of the author): If-None-Match compares both.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
@@ -34,7 +34,7 @@ export function versionOf(document: StoredRecord): number {
 
 /** The ETag of an answer with one record. */
 export function etagOf({ json, version }: Versioned): string {
-  const digest = createHash("sha256").update(JSON.stringify(json)).digest("base64url").slice(0, 16);
+  const digest = hash("sha256", JSON.stringify(json), "base64url").slice(0, 16);
   return `"${version ?? ""}-${digest}"`;
 }
 
