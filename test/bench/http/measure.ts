@@ -73,7 +73,7 @@ async function problemWith(
   return problemOf(workload, question, dialect.read(workload, answer), facts, dialect.leavesOut?.[workload]);
 }
 
-/** Every workload once with few connections, so that code is compiled and pages are in memory. */
+/** Every workload once, so that code is compiled and pages are in memory. */
 export async function warmUp(
   load: LoadGenerator,
   targets: readonly Target[],
@@ -82,7 +82,7 @@ export async function warmUp(
 ): Promise<void> {
   for (const workload of plan.workloads) {
     for (const target of targets.filter((each) => can(each, workload))) {
-      await measureOne(load, target, workload, 4, { ...plan, milliseconds });
+      await measureOne(load, target, workload, JUDGED_CONNECTIONS, { ...plan, milliseconds });
     }
   }
 }
