@@ -41,6 +41,20 @@ async function outcome(socket: Socket): Promise<string> {
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
+describe("the last request of a connection", () => {
+  // Else its sender would put another one on a connection that is about to go.
+  it("is told in the answer that there will be no other", async () => {
+    const body = "1".repeat(10);
+    server = await listen(express().use(readAll), WHERE);
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    sockets.push(socket);
+    socket.write(`POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 10\r\n\r\n${body}`);
+    const answer = (await socket.toArray()).join("");
+    expect(answer).toMatch(/\r\nConnection: close\r\n/i);
+    expect(answer).toMatch(/read$/);
+  });
+});
+
 describe("a request whose body does not come to its end", () => {
   it("is cut, however often a byte of it comes", async () => {
     const socket = await begin("application/json; charset=utf-8");

@@ -80,9 +80,9 @@ export async function listen(
     inFlight.add(response);
     response.once("close", () => inFlight.delete(response));
     if (!server.listening) response.setHeader("Connection", "close");
-    else if (isLast(request)) lingerBeforeClosing(request, response);
+    else if (isLast(request)) lingerBeforeClosing(request);
   });
-  const connections = new Set<Socket>();
+  const connections = new LinkedSet<Socket>();
   server.on("connection", (socket: Socket) => {
     connections.add(socket);
     socket.once("close", () => connections.delete(socket));
@@ -103,18 +103,18 @@ function isLast({ headers: { connection = "" } }: IncomingMessage): boolean {
 }
 
 /**
- * Node closes such a connection with the answer. A client that is still sending, and was refused early, would then lose
- * the answer to a reset; so what it sends is read to its end first (RFC 9112, section 9.6).
+ * Node closes such a connection with the answer, which says so. A client that is still sending, and was refused early, would
+ * then lose the answer to a reset; so what it sends is read to its end first (RFC 9112, section 9.6).
  */
-function lingerBeforeClosing(request: IncomingMessage, response: ServerResponse): void {
+function lingerBeforeClosing(request: IncomingMessage): void {
   const { socket } = request;
-  response.shouldKeepAlive = true;
-  response.once("finish", () => {
-    if (request.complete) return void socket.end();
+  // What Node calls when the answer is out.
+  socket.destroySoon = () => {
     const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref();
     socket.once("close", () => clearTimeout(cut));
-    request.once("end", () => socket.end()).resume();
-  });
+    if (request.complete) socket.end();
+    else request.once("end", () => socket.end()).resume();
+  };
 }
 
 const JSON_BODY = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
@@ -154,7 +154,7 @@ function listenProblem(
 async function stop(
   server: Server,
   inFlight: Iterable<ServerResponse>,
-  connections: ReadonlySet<Socket>,
+  connections: Iterable<Socket>,
 ): Promise<void> {
   // A client must not put its next request on a connection that is about to go.
   for (const response of inFlight) if (!response.headersSent) response.setHeader("Connection", "close");
