@@ -1,4 +1,4 @@
-// What breaks off the questions of a request is to whoever listens what Node's own signal is.
+// What breaks off the questions of a request is heard as Node's own signal is.
 import { describe, expect, it } from "@jest/globals";
 import { Stop } from "./stop.js";
 

@@ -26,14 +26,13 @@ export class Stop implements AbortSignal {
     this.#isAborted = true;
     this.#reason = reason;
     this.dispatchEvent(new Event("abort"));
-    this.#listeners = [];
   }
 
   throwIfAborted(): void {
     if (this.#isAborted) throw this.#reason;
   }
 
-  /** It happens once, so nobody hears it twice. */
+  /** For `abort` alone. It happens once, so nobody hears it twice. */
   addEventListener(_type: string, listener: Listener): void {
     if (!this.#listeners.includes(listener)) this.#listeners.push(listener);
   }
@@ -45,7 +44,7 @@ export class Stop implements AbortSignal {
 
   dispatchEvent(event: Event): boolean {
     this.onabort?.(event);
-    for (const listener of [...this.#listeners]) {
+    for (const listener of this.#listeners.splice(0)) {
       if (typeof listener === "function") listener.call(this, event);
       else listener.handleEvent(event);
     }

@@ -8,8 +8,9 @@ export interface Beside<Holder extends object, Value> {
 }
 
 /**
- * Like a WeakMap, for objects that come and go thousands of times a second. V8 keeps what is in a WeakMap until its next
- * full collection, with all that hangs on it, and moves it about before; this goes with its object (decision 023).
+ * Like a WeakMap, for objects that come and go thousands of times a second. Where what is kept leads back to its object, a
+ * WeakMap holds both until V8's next full collection (decision 023); this goes with its object. Not for objects that are
+ * copied with `{ ...object }`: the copy would bring it along.
  */
 export function beside<Holder extends object, Value>(): Beside<Holder, Value> {
   const key = Symbol("beside");

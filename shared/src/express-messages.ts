@@ -9,7 +9,7 @@ export interface ExpressMessages {
 
 /**
  * Express gives every request and answer another prototype. To V8 they are objects of an unknown shape from then on, and
- * all that Node.js does with them costs three to four times as much (decision 023). Made by these classes they have that
+ * all that Node.js does with them costs several times as much (decision 023). Made by these classes they have that
  * prototype already, and Express changes nothing.
  * @returns what `createServer` makes requests and answers of
  */

@@ -1,5 +1,5 @@
 // API tokens: what one is, and its text. The text is shown once; only its SHA-256 is kept.
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 
 /** A long-lived credential that a user made for a program. */
 export interface ApiToken {
@@ -32,5 +32,5 @@ export function looksLikeApiToken(text: string): boolean {
 
 /** The digest a token is kept and found by; undefined for what can't be a token. 256 random bits need no slow hash. */
 export function hashOfApiToken(text: string): string | undefined {
-  return FORM.test(text) ? createHash("sha256").update(text).digest("hex") : undefined;
+  return FORM.test(text) ? hash("sha256", text, "hex") : undefined;
 }

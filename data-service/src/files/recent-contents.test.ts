@@ -54,6 +54,17 @@ it("a small content is asked for once, and then given as a whole and in parts", 
   expect(await read(key, part)).toEqual({ bytes: SMALL.subarray(130_000, 190_001), isAsked: false });
 });
 
+it("what is in memory is told of, and nothing else", async () => {
+  const key = await store(SMALL);
+  const part = { start: 1_000, end: 2_000 };
+  expect(contents.held?.(key, part)).toBeUndefined();
+  await read(key, { start: 0, end: 4_999 });
+  expect(contents.held?.(key, part)).toEqual(SMALL.subarray(1_000, 2_001));
+  expect(contents.held?.(key, { start: 0, end: 5_000 })).toBeUndefined();
+  await contents.remove(key);
+  expect(contents.held?.(key, part)).toBeUndefined();
+});
+
 it("the beginning of a content is given again, and nothing beyond it", async () => {
   const key = await store(SMALL);
   await read(key, { start: 0, end: 99 });

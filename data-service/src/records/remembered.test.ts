@@ -32,6 +32,12 @@ describe("Remembered", () => {
     expect(of(["books", {}])).not.toBe(first);
   });
 
+  it("keeps nothing of what comes back after a hundred others", () => {
+    const of = setUp();
+    const rounds = Array.from({ length: 3 }, () => Array.from({ length: 101 }, (_, each) => of([each])));
+    expect(new Set(rounds.flat()).size).toBe(3 * 101);
+  });
+
   it("keeps at once what was asked through another view", () => {
     const of = setUp();
     of(["books", {}]);

@@ -1,5 +1,6 @@
 // Remembers what a request's parameters were bound to, per view. A view belongs to one catalog and one set of rules, so
 // the same words looked up through the same view always give the same result; it is forgotten with the view.
+import { beside } from "@portico/shared/beside";
 import { LRUCache } from "lru-cache";
 import type { ReadView } from "../permission/read-view.js";
 
@@ -7,12 +8,13 @@ import type { ReadView } from "../permission/read-view.js";
 const MOST = 100;
 /** Longer ones are seldom repeated, and their results may be large. */
 const MOST_CHARACTERS = 600;
-/** Questions that were asked lately, through whatever view, and are not remembered yet. */
-const MOST_ASKED = 1_000;
+/** Of the questions that were asked lately, through whatever view: of what comes back later, nothing would be kept by then. */
+const MOST_ASKED = MOST;
 
 export class Remembered<Result> {
   readonly #asked = new LRUCache<string, true>({ max: MOST_ASKED });
-  readonly #byView = new WeakMap<ReadView, Map<string, Result>>();
+  /** What is kept leads to its view, which may end with its request. */
+  readonly #byView = beside<ReadView, Map<string, Result>>();
 
   /**
    * @param words all that the result depends on besides the view, as JSON
