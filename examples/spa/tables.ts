@@ -784,6 +784,16 @@ export interface ObjectIdTests {
   _is_not_null?: boolean;
 }
 
+export interface MixedTests {
+  _eq?: string | null;
+  _neq?: string | null;
+  _in?: readonly string[];
+  _not_in?: readonly string[];
+  _nin?: readonly string[];
+  _is_null?: boolean;
+  _is_not_null?: boolean;
+}
+
 export interface LinkTests<Value> {
   _eq?: Value | null;
   _neq?: Value | null;

@@ -30,6 +30,9 @@ export type DeclaredType = (typeof COLUMN_TYPE_NAMES)[number];
 /** `mixed` is the type of ids alone, in collections whose `_id`s are of several kinds. */
 export type ColumnType = DeclaredType | "mixed";
 
+/** Those that a column may be declared with, and that of ids alone. */
+export const ALL_TYPE_NAMES: readonly ColumnType[] = [...COLUMN_TYPE_NAMES, "mixed"];
+
 /** For a message: `an int column`. */
 export function columnOf(type: ColumnType): string {
   return `${/^[aeio]/.test(type) ? "an" : "a"} ${type} column`;

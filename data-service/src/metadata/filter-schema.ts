@@ -1,7 +1,7 @@
 // What the query language takes for one table, as JSON Schema: filter, deep, aggregate, a whole QUERY body. Pure.
 import type { Part } from "@portico/shared/operation";
 import type { Column } from "../catalog/catalog.js";
-import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
+import { ALL_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
 import type { VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
 import { aggregatesOf } from "../query/bind-aggregate.js";
 import { ON_RELATIONS } from "../query/bind-filter.js";
@@ -19,7 +19,7 @@ const hasMembers = (type: ColumnType): boolean => type === "enum" || type === "e
 
 /** What each type of column can be compared with, by the name of its schema. */
 export function operatorSchemas(): Readonly<Record<string, Part>> {
-  const types = COLUMN_TYPE_NAMES.filter((type) => !hasMembers(type));
+  const types = ALL_TYPE_NAMES.filter((type) => !hasMembers(type));
   return Object.fromEntries(types.map((type) => [`Operators.${type}`, operators({ type, values: [] })]));
 }
 

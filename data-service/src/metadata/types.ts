@@ -1,6 +1,6 @@
 // What a caller may see and do -> a TypeScript module with the types of the records, bodies and filters. Pure.
 import type { Column } from "../catalog/catalog.js";
-import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
+import { ALL_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
 import {
   countable,
   type VisibleColumn,
@@ -184,7 +184,7 @@ function testsName(type: ColumnType): string {
 
 /** One interface a column type: the operators it takes. Those of enums are generic over the members. */
 function testsOfTypes(): string {
-  const ofTypes = COLUMN_TYPE_NAMES.map((type) => {
+  const ofTypes = ALL_TYPE_NAMES.map((type) => {
     const isEnum = type === "enum" || type === "enumList";
     const value = isEnum ? "Value" : plainType({ type, values: [] });
     const head = `export interface ${testsName(type)}${isEnum ? "<Value>" : ""} {`;

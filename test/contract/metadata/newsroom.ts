@@ -52,6 +52,7 @@ export async function openNewsroom(): Promise<Newsroom> {
       { name: "vault", type: "many-to-one", table: "vaults", inverse: "articles" },
     ],
   });
+  await makeTable(root, { name: "relics", idType: "mixed", columns: [{ name: "name", type: "string" }] });
   await makeTable(root, { name: "letters", columns: [{ name: "text", type: "text", required: true }] });
   await writeRules(root);
   const visitor = apiOf(`${stack.appUrl}/api`);
