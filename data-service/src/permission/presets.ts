@@ -4,7 +4,7 @@ import { type Catalog, type Column, type Relation, type Table, targetOf } from "
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
 import { ruleProblem } from "../catalog/rules.js";
-import { isVariable, type Variables } from "./variables.js";
+import { isVariable, type Variables, variablesIn } from "./variables.js";
 
 export interface Presets {
   /** By member, variables filled in. */
@@ -49,6 +49,9 @@ function readPreset(path: string, name: string, json: Json, table: Table, contex
   }
   if (member.readOnly) return refused("is read-only");
   const isFixed = !isVariable(json);
+  const [inside] = isFixed ? variablesIn(json) : [];
+  if (inside !== undefined)
+    return refused(`"${inside}" must be all of the value; inside JSON it would be plain text`);
   const value = isFixed ? json : context.variables(json, column);
   if (value === undefined) return refused(`unknown variable "${String(json)}"`);
   const problem = isFixed ? fixedProblem(member, column, value) : typeProblem(column, value);

@@ -341,6 +341,11 @@ describe("a rule that is saved", () => {
         "presets.pages: must be a whole number",
       ],
     ],
+    [
+      { table: "samples", action: "create", presets: { the_json: { by: ["$user.id"] } } },
+      ['presets.the_json: "$user.id" must be all of the value; inside JSON it would be plain text'],
+    ],
+    [{ table: "samples", action: "create", presets: { the_json: { by: "$" } } }, []],
     [{ action: "create", presets: { title: "$user.id", author: 1 }, check: { pages: { _gt: 1 } } }, []],
     [
       { action: "update", check: { reviews: { _is_null: true } } },

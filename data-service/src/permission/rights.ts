@@ -108,9 +108,10 @@ export class Rights {
     const isAllowed =
       action === "read" ? this.view(catalog).mayRead(table) : this.write(catalog, table, action).length > 0;
     if (isAllowed) return;
-    if (this.#context.principal.kind === "anonymous")
+    const isNobodys = table.journal && action !== "read";
+    if (this.#context.principal.kind === "anonymous" && !isNobodys)
       throw signInNeeded(`Sign in to ${action} "${table.name}".`);
-    const who = table.journal && action !== "read" ? "Nobody may" : "You may not";
+    const who = isNobodys ? "Nobody may" : "You may not";
     throw new AppError("FORBIDDEN", `${who} ${action} "${table.name}".`);
   }
 

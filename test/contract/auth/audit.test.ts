@@ -233,6 +233,11 @@ describe("svc_audit", () => {
     expect([status, body.meta.filterCount > 0, body.data[0].event]).toEqual([200, true, "sign-in"]);
   });
 
+  it("can't be written by a visitor, who is not told to sign in for it", async () => {
+    const answer = await apiOf(base).post("/svc_audit", { event: "sign-in" });
+    expect([answer.status, answer.body.message]).toEqual([403, 'Nobody may create "svc_audit".']);
+  });
+
   it("can't be written, changed or deleted over HTTP, by root neither", async () => {
     const [{ id }] = (await admin.get("/svc_audit", { limit: "1" })).body.data;
     const entries = database.db().collection("svc_audit");
