@@ -135,7 +135,7 @@ async function measureAll(): Promise<
       .filter(({ name }) => targetNames.includes(name));
     await check(targets, plan.workloads, factsOf(blog));
     console.log("every answer is right");
-    await warmUp(load, targets, plan, WARM_UP_MS);
+    await warmUp(load, targets, plan, Math.min(WARM_UP_MS, 2 * plan.milliseconds));
     const begin = loadavg()[0] ?? 0;
     const { cells, leftOut } = await measure(load, targets, plan, console.log);
     const versions = Object.assign({}, ...systems.map((system) => system.versions));

@@ -1,5 +1,5 @@
-// A proxy that does nothing else, made of the same part as Portico's gateway; without Express, which would cost more than
-// the proxy itself (decision 023).
+// A proxy that does nothing else, made of the same part as Portico's gateway; without Express, which would cost nearly as
+// much as the proxy itself (decision 023).
 import { createServer } from "node:http";
 import { createProxyMiddleware } from "http-proxy-middleware";
 
