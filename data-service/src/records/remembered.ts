@@ -23,16 +23,19 @@ export class Remembered<Result> {
   of(view: ReadView, words: readonly unknown[], make: () => Result): Result {
     const key = JSON.stringify(words, distinctly);
     if (key.length > MOST_CHARACTERS) return make();
-    const known = this.#byView.get(view) ?? new Map<string, Result>();
-    const before = known.get(key);
+    const before = this.#byView.get(view)?.get(key);
     if (before !== undefined) return before;
     const result = make();
-    if (!this.#isAskedAgain(key)) return result;
+    if (this.#isAskedAgain(key)) this.#keep(view, key, result);
+    return result;
+  }
+
+  #keep(view: ReadView, key: string, result: Result): void {
+    const known = this.#byView.get(view) ?? new Map<string, Result>();
     known.set(key, result);
     const [oldest] = known.size > MOST ? known.keys() : [];
     if (oldest !== undefined) known.delete(oldest);
     this.#byView.set(view, known);
-    return result;
   }
 
   /** Most that is asked only once would be kept just long enough to be moved among what lives long. */
