@@ -1,13 +1,10 @@
 // What the log says of requests that were refused, and of those that have failed.
-import { afterEach, describe, expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import express from "express";
 import { pino } from "pino";
+import supertest from "supertest";
 import { AppError, unavailable } from "./app-error.js";
 import { errorHandler, logRequests, requestContext } from "./http-context.js";
-import { listen, type RunningServer } from "./server.js";
-
-let server: RunningServer | undefined;
-afterEach(() => server?.stop());
 
 /** @returns the messages of the log by their levels, when a request has been answered with this */
 async function logged(thrown: unknown): Promise<string[]> {
@@ -26,9 +23,7 @@ async function logged(thrown: unknown): Promise<string[]> {
     throw thrown;
   });
   app.use(errorHandler(logger));
-  server = await listen(app, { host: "127.0.0.1", port: 0, portVariable: "PORT" });
-  await (await fetch(server.url)).text();
-  await server.stop();
+  await supertest(app).get("/");
   return lines;
 }
 

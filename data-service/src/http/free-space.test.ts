@@ -1,9 +1,9 @@
 // Writes are refused while the disk is nearly full, and taken again once there is room.
-import { createServer } from "node:http";
 import { describe, expect, it } from "@jest/globals";
 import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
 import express from "express";
+import supertest from "supertest";
 import { requireFreeSpace, roomCheck } from "./free-space.js";
 
 describe("the look at the disk", () => {
@@ -18,21 +18,18 @@ describe("the look at the disk", () => {
     );
     app.all("/", (_request, response) => void response.status(200).end());
     app.use(errorHandler(logger));
-    const server = createServer(app);
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const address = server.address();
-    const port = typeof address === "object" ? address?.port : 0;
-    const ask = async (method: string, body?: string): Promise<number> =>
-      (await fetch(`http://127.0.0.1:${port}/`, { method, ...(body === undefined ? {} : { body }) })).status;
+    const client = supertest(app);
 
-    expect([await ask("POST", "x".repeat(50)), await ask("POST", "x".repeat(200))]).toEqual([200, 503]);
+    await client.post("/").send("x".repeat(50)).expect(200);
+    await client.post("/").send("x".repeat(200)).expect(503);
     // Its route refuses it as too large, which no room would change.
-    expect(await ask("POST", "x".repeat(501))).toBe(200);
+    await client.post("/").send("x".repeat(501)).expect(200);
     Object.assign(disk, { free: 800, now: 2_000 });
-    expect([await ask("PATCH", "x"), await ask("GET"), await ask("DELETE")]).toEqual([503, 200, 200]);
+    await client.patch("/").send("x").expect(503);
+    await client.get("/").expect(200);
+    await client.delete("/").expect(200);
     Object.assign(disk, { free: 1_000, now: 4_000 });
-    expect(await ask("PATCH", "x")).toBe(200);
-    await new Promise((resolve) => server.close(resolve));
+    await client.patch("/").send("x").expect(200);
   });
 
   it("lets work that goes on without a request take its next batch only while there is as much as is to be kept", async () => {

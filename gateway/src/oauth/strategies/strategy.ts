@@ -1,6 +1,8 @@
 // What a provider is to the rest of the gateway, and how one of its strategies is run for one request.
+import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Identity, Provider } from "@portico/shared/oauth";
 import type { Request } from "express";
+import passport from "passport";
 import type OAuth2Strategy from "passport-oauth2";
 import type { ProviderSettings } from "../provider-settings.js";
 import type { StateStore } from "../state-store.js";
@@ -28,10 +30,9 @@ export type Outcome =
   | { readonly kind: "profile"; readonly profile: unknown }
   | { readonly kind: "failed"; readonly cause: unknown };
 
-/**
- * Runs a Passport strategy as Passport does: by giving it its actions (`redirect`, `success`, `fail`, `error`, `pass`).
- * Passport's own middleware would write plain-text answers, and put a session into the request.
- */
+type Handler = (request: Request, response: ServerResponse, next: () => void) => void;
+
+/** Lets Passport run a strategy, and tells what came of it. What is answered is the route's to say. */
 export function runStrategy(
   row: ProviderRow,
   setup: Omit<Setup, "transport"> & { readonly transport: Omit<Transport, "fail"> },
@@ -42,20 +43,30 @@ export function runStrategy(
     const fail = (cause: unknown): void => resolve({ kind: "failed", cause });
     try {
       const strategy = row.strategy({ ...setup, transport: { ...setup.transport, fail } });
-      Object.assign(strategy, {
-        redirect: (url: string) => resolve({ kind: "redirect", url }),
-        success: (profile: unknown) => resolve({ kind: "profile", profile }),
-        fail: (challenge: unknown) => fail(new Error("the strategy refused", { cause: challenge })),
-        error: fail,
-        pass: () => fail(new Error("the strategy passed")),
-      });
+      const done = (error: unknown, profile: unknown, challenge: unknown): void => {
+        if (error) fail(error);
+        else if (profile) resolve({ kind: "profile", profile });
+        else fail(new Error("the strategy refused", { cause: challenge }));
+      };
+      const handle: Handler = passport.authenticate(strategy, { session: false }, done);
       // Only what was checked: on an `error` a strategy would answer before it looks at the state.
       Object.defineProperty(request, "query", { value: query, configurable: true });
-      strategy.authenticate(request, {});
+      const answer = answerWithRedirect(request, (url) => resolve({ kind: "redirect", url }));
+      handle(request, answer, () => fail(new Error("the strategy passed")));
     } catch (cause) {
       fail(cause);
     }
   });
+}
+
+/** For Passport to write a redirect to, which goes nowhere: the answer also sets a cookie, and may be JSON. */
+function answerWithRedirect(request: IncomingMessage, redirect: (url: string) => void): ServerResponse {
+  const answer = new ServerResponse(request);
+  answer.end = () => {
+    redirect(String(answer.getHeader("Location")));
+    return answer;
+  };
+  return answer;
 }
 
 /** The `_json` of a Passport profile: the provider's own words. */
