@@ -23,7 +23,9 @@ export interface ProcessUse {
 const TICKS = 100;
 
 export class LoadGenerator {
-  readonly #process: ChildProcess = fork(fileURLToPath(new URL("load-process.js", import.meta.url)));
+  readonly #process: ChildProcess = fork(fileURLToPath(new URL("load-process.js", import.meta.url)), {
+    execArgv: [...process.execArgv, "--expose-gc"],
+  });
 
   async measure(job: Job, processes: readonly ServerProcess[]): Promise<Measured> {
     this.#process.send(job);
