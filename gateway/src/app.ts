@@ -7,9 +7,9 @@ import { onlyMethods } from "@portico/shared/only-methods";
 import { takesNoParameters } from "@portico/shared/takes-no-parameters";
 import { cutUnread } from "@portico/shared/unread-answers";
 import { watchRequests } from "@portico/shared/watch-requests";
-import cookieParser from "cookie-parser";
 import express, { type Express, Router } from "express";
 import type { Config } from "./config.js";
+import { findSessionCookies } from "./cookies/request-cookies.js";
 import type { Deps } from "./deps.js";
 import { checkRequestLine } from "./http/check-request-line.js";
 import { cors } from "./http/cors.js";
@@ -50,7 +50,7 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   // Behind the probes, which come every few seconds.
   for (const handler of watch.handlers) app.use(handler);
 
-  app.use("/api", cors(config.allowedOrigins), cookieParser());
+  app.use("/api", cors(config.allowedOrigins), findSessionCookies());
   app.use(shedLoad(config, { onShed: watch.onShed, queued: SIGN_INS }), cutUnread(config));
   app.use(ownRoutes(room));
   app.use(proxyRoute(room));

@@ -77,6 +77,11 @@ export class Exchange {
     return !hasBody(this.#request.headers) && !this.#settled && !this.#response.destroyed;
   }
 
+  /** Of a request without a body nobody awaits the end. */
+  get #isBodyLeft(): boolean {
+    return hasBody(this.#request.headers) && !this.#request.readableEnded;
+  }
+
   /** The upstream request has its socket; its body begins to flow after this. */
   sending(upstream: ClientRequest): void {
     this.#upstream = upstream;
@@ -105,8 +110,8 @@ export class Exchange {
     }
     this.#settle(status);
     // An upstream that refuses early reads no further; what the client still sends is thrown away.
-    if (status >= 400 && !this.#request.readableEnded) this.#dropBody();
-    answer.pipe(this.#response);
+    if (status >= 400 && this.#isBodyLeft) this.#dropBody();
+    passOn(answer, this.#response);
   }
 
   /** Ends the exchange with a refusal, unless it has ended already. The cause goes to the log only. */
@@ -134,7 +139,7 @@ export class Exchange {
         this.#limits.answerTimeoutMs,
         () => new AppError("QUERY_TIMEOUT", "The data service did not answer in time."),
       );
-    if (this.#request.readableEnded) start();
+    if (!this.#isBodyLeft) start();
     else this.#request.once("end", () => this.#settled || start());
   }
 
@@ -178,6 +183,21 @@ export class Exchange {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (vary !== undefined) response.vary(vary);
   }
+}
+
+/** What fits into one message of a socket. */
+const SMALL_BYTES = 64 * 1024;
+
+/** A small answer is sent in one piece when all of it is here, which takes less than a pipe. */
+function passOn(answer: IncomingMessage, response: Response): void {
+  const length = Number(answer.headers["content-length"]);
+  if (!(length <= SMALL_BYTES)) {
+    answer.pipe(response);
+    return;
+  }
+  const pieces: Buffer[] = [];
+  answer.on("data", (piece: Buffer) => pieces.push(piece));
+  answer.once("end", () => response.end(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)));
 }
 
 /** 304 is an answer; every other 3xx would send us, or the client, somewhere unchecked. */

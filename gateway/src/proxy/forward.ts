@@ -5,10 +5,12 @@
 // ways of reporting an error (an event, and `next`) both end in `Exchange.fail`, which acts once.
 import { Agent, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { Agent as TlsAgent } from "node:https";
+import { Stream } from "node:stream";
 import { finished } from "node:stream/promises";
 import { beside } from "@portico/shared/beside";
+import { hasBody } from "@portico/shared/has-body";
 import type { NextFunction, Request, Response } from "express";
-import { createProxyMiddleware, type Plugin } from "http-proxy-middleware";
+import { createProxyMiddleware, type Options, type Plugin } from "http-proxy-middleware";
 import type { WatchCall } from "../upstream/watch-call.js";
 import type { BodyLimit } from "./body-limit.js";
 import { decideAnswer } from "./decide-answer.js";
@@ -54,26 +56,31 @@ export function makeForward(deps: ForwardDeps): Forward {
   });
 }
 
+type Proxy = ReturnType<typeof createProxyMiddleware<Request, Response>>;
+
 class Forwarder {
   readonly streams = new OpenStreams();
   readonly #limits: ForwardDeps["limits"];
   readonly #watch: WatchCall;
   readonly #agent: Agent;
   readonly #exchanges = beside<IncomingMessage, Exchange>();
-  readonly #proxy: ReturnType<typeof createProxyMiddleware<Request, Response>>;
+  readonly #proxy: Proxy;
+  readonly #bodiless: Proxy;
 
   constructor({ dataServiceUrl, limits, watch }: ForwardDeps) {
     this.#limits = limits;
     this.#watch = watch;
     this.#agent = makeAgent(dataServiceUrl);
-    this.#proxy = createProxyMiddleware<Request, Response>({
-      target: dataServiceUrl,
+    const options: Options<Request, Response> = {
+      target: targetOf(dataServiceUrl),
       agent: this.#agent,
       selfHandleResponse: true,
       followRedirects: false,
       ejectPlugins: true,
       plugins: [(server) => this.#listen(server)],
-    });
+    };
+    this.#proxy = createProxyMiddleware(options);
+    this.#bodiless = createProxyMiddleware({ ...options, buffer: new NoBody() });
   }
 
   forward(upstream: UpstreamRequest, request: Request, response: Response, next: NextFunction): void {
@@ -124,7 +131,8 @@ class Forwarder {
 
   #send(exchange: Exchange, request: Request): void {
     const fail = (error: unknown): void => exchange.fail(error);
-    if (request.res !== undefined) this.#proxy(request, request.res, fail).catch(fail);
+    const proxy = hasBody(request.headers) ? this.#proxy : this.#bodiless;
+    if (request.res !== undefined) proxy(request, request.res, fail).catch(fail);
   }
 
   #sendAgain(exchange: Exchange, request: Request): void {
@@ -185,6 +193,20 @@ class OpenStreams {
     // Half an event may have been sent: a client that finds no end of it throws it away.
     for (const response of this.#open) response.destroy();
   }
+}
+
+/** Ends what it is piped to: where there is no body, a pipe from the request would be the dearer way to say so. */
+class NoBody extends Stream {
+  override pipe<T extends NodeJS.WritableStream>(upstream: T): T {
+    upstream.end();
+    return upstream;
+  }
+}
+
+/** Taken apart once: the library parses the text of an address with each request. */
+function targetOf(dataServiceUrl: string) {
+  const { protocol, hostname, port } = new URL(dataServiceUrl);
+  return { protocol, host: hostname.replace(/^\[|\]$/g, ""), port };
 }
 
 function makeAgent(dataServiceUrl: string): Agent {

@@ -27,7 +27,7 @@ export interface ProxyDeps extends LoadSessionDeps {
   readonly forward: Forward;
 }
 
-/** Mount it on the whole app, behind cookie-parser and before any body parser. */
+/** Mount it on the whole app, behind `findSessionCookies` and before any body parser. */
 export function proxyRoute(deps: ProxyDeps): RequestHandler {
   const addresses = addressesOf(deps);
   return async (request, response, next) => {

@@ -41,32 +41,29 @@ export function upstreamRequestHeaders(
   headers: IncomingHttpHeaders,
   own: OwnHeaders,
 ): IncomingHttpHeaders {
-  return {
-    ...allowedOf(headers),
-    ...methodOverride(method, headers),
-    ...framing(method, headers),
-    host: own.host,
-    "x-correlation-id": own.correlationId,
-    "x-forwarded-host": own.publicHost,
-    "x-forwarded-proto": own.publicProtocol,
-    ...(own.clientAddress === undefined ? {} : { "x-forwarded-for": own.clientAddress }),
-    ...(own.authorization === undefined ? {} : { authorization: own.authorization }),
-  };
+  const passed = allowedOf(headers);
+  if (isQueryByPost({ method, headers })) passed["x-http-method-override"] = "QUERY";
+  frame(passed, method, headers);
+  passed.host = own.host;
+  passed["x-correlation-id"] = own.correlationId;
+  passed["x-forwarded-host"] = own.publicHost;
+  passed["x-forwarded-proto"] = own.publicProtocol;
+  if (own.clientAddress !== undefined) passed["x-forwarded-for"] = own.clientAddress;
+  if (own.authorization !== undefined) passed.authorization = own.authorization;
+  return passed;
 }
 
 /** Headers named in `Connection` are hop-by-hop and go no further (RFC 9110, section 7.6.1). */
 function allowedOf(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const dropped = new Set((headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase()));
   const passed: IncomingHttpHeaders = {};
   for (const name of ALLOWED) {
     const value = headers[name];
-    if (value !== undefined && !dropped.has(name)) passed[name] = value;
+    if (value !== undefined) passed[name] = value;
   }
+  const { connection } = headers;
+  if (connection === undefined || connection === "keep-alive") return passed;
+  for (const name of connection.split(",")) delete passed[name.trim().toLowerCase()];
   return passed;
-}
-
-function methodOverride(method: string, headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  return isQueryByPost({ method, headers }) ? { "x-http-method-override": "QUERY" } : {};
 }
 
 const METHODS_WITH_BODY = ["POST", "PUT", "PATCH"];
@@ -75,9 +72,9 @@ const METHODS_WITH_BODY = ["POST", "PUT", "PATCH"];
  * Frames the body anew from what the parser understood. A chunked body must say so even on methods that
  * seldom have one: Node would write it without any framing, and its bytes would read as the next request.
  */
-function framing(method: string, headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  if (headers["transfer-encoding"] !== undefined) return { "transfer-encoding": "chunked" };
+function frame(passed: IncomingHttpHeaders, method: string, headers: IncomingHttpHeaders): void {
   const length = headers["content-length"];
-  if (length !== undefined) return { "content-length": String(Number(length)) };
-  return METHODS_WITH_BODY.includes(method) ? { "content-length": "0" } : {};
+  if (headers["transfer-encoding"] !== undefined) passed["transfer-encoding"] = "chunked";
+  else if (length !== undefined) passed["content-length"] = String(Number(length));
+  else if (METHODS_WITH_BODY.includes(method)) passed["content-length"] = "0";
 }

@@ -1,5 +1,5 @@
 // The client behind a request, as the gateway states it to the data service.
-import { isIP } from "node:net";
+import { isIP, isIPv4 } from "node:net";
 import { contextOf } from "@portico/shared/http-context";
 import type { Request } from "express";
 import type { Caller } from "../upstream/auth-client.js";
@@ -23,6 +23,7 @@ export function clientAddress({ ip }: Request): string | undefined {
  * port, which is another one with every connection.
  */
 export function plainAddress(text: string): string | undefined {
+  if (isIPv4(text)) return text;
   const [, bracketed = text] = /^\[(.*)\](?::\d+)?$/.exec(text) ?? [];
   const address = bracketed.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1").replace(/^::ffff:(?=\d+\.)/i, "");
   return isIP(address) === 0 ? undefined : address;

@@ -1,7 +1,8 @@
 // What a request presents about its caller: the Authorization header and the session cookies.
 import { AppError } from "@portico/shared/app-error";
 import type { Request } from "express";
-import { readSessionCookies, type SessionCookies } from "../cookies/session-cookies.js";
+import { sessionCookiesOf } from "../cookies/request-cookies.js";
+import type { SessionCookies } from "../cookies/session-cookies.js";
 import { headerLines } from "../http/header-lines.js";
 
 export interface Credentials {
@@ -10,11 +11,11 @@ export interface Credentials {
   readonly cookies: SessionCookies;
 }
 
-/** Needs cookie-parser before it. */
+/** Needs `findSessionCookies` before it. */
 export function credentialsOf(request: Request): Credentials {
   return {
     authorization: headerLines(request, "authorization"),
-    cookies: readSessionCookies(request.headers.cookie, request.cookies),
+    cookies: sessionCookiesOf(request),
   };
 }
 
