@@ -190,8 +190,8 @@ const SMALL_BYTES = 64 * 1024;
 
 /** A small answer is sent in one piece when all of it is here, which takes less than a pipe. */
 function passOn(answer: IncomingMessage, response: Response): void {
-  const length = Number(answer.headers["content-length"]);
-  if (!(length <= SMALL_BYTES)) {
+  const isSmall = Number(answer.headers["content-length"]) <= SMALL_BYTES;
+  if (!isSmall) {
     answer.pipe(response);
     return;
   }
