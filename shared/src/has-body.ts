@@ -3,5 +3,5 @@ import type { IncomingHttpHeaders } from "node:http";
 
 export function hasBody(headers: IncomingHttpHeaders): boolean {
   const { "transfer-encoding": chunked, "content-length": length = "0" } = headers;
-  return chunked !== undefined || length !== "0";
+  return chunked !== undefined || Number(length) !== 0;
 }

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { openSocket, sendRaw, statuses } from "./support/raw-http.js";
 import { cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
-import { accessToken } from "./support/tokens.js";
+import { accessToken, session } from "./support/tokens.js";
 
 let rig: Rig;
 const rigs: Rig[] = [];
@@ -191,6 +191,10 @@ describe("CORS", () => {
     expect(listed.status).toBe(204);
     expect(listed.headers.get("access-control-allow-methods")).toContain("PATCH");
     expect(listed.headers.get("access-control-max-age")).toBe("600");
+    const headers = listed.headers.get("access-control-allow-headers")?.split(", ");
+    expect(headers).toEqual(
+      expect.arrayContaining(["Authorization", "If-Match", "If-Range", "Last-Event-ID"]),
+    );
     const foreign = await preflight("https://evil.com");
     for (const name of ["allow-methods", "max-age"])
       expect(foreign.headers.get(`access-control-${name}`)).toBeNull();
@@ -347,8 +351,22 @@ describe("a data service that misbehaves", () => {
       setTimeout(() => response.destroy(), 50);
     });
     for (const path of ["/api/dies", "/api/dies-chunked"]) {
-      await expect(rig.call(path).then((response) => response.text())).rejects.toThrow();
+      const response = await rig.call(path);
+      expect(response.status).toBe(200);
+      await expect(response.text()).rejects.toThrow();
     }
+  });
+
+  it("and sends a small answer bit by bit has it passed on as it comes", async () => {
+    let rest = (): void => {};
+    rig.upstream.on("GET /bits", (_arrived, response) => {
+      response.setHeader("Content-Length", "10").write("12345");
+      rest = () => void response.end("67890");
+    });
+    const response = await rig.call("/api/bits");
+    expect(response.headers.get("content-length")).toBe("10");
+    rest();
+    expect(await response.text()).toBe("1234567890");
   });
 
   it("and dies before its head gives 502", async () => {
@@ -486,6 +504,22 @@ describe("a client that leaves", () => {
       for (const socket of sockets) socket.destroy();
       await eventually(() => rig.upstream.connections.size === 0);
     }
+  });
+
+  it("while its session is refreshed asks for nothing any more", async () => {
+    const leaving = new AbortController();
+    let refreshed = (): void => {};
+    const isRefreshed = new Promise<void>((resolve) => (refreshed = resolve));
+    rig.upstream.on("POST /auth/refresh-token", (_arrived, response) => {
+      leaving.abort();
+      setTimeout(() => response.end(JSON.stringify(session(accessToken(), "svc_rt_2")), refreshed), 100);
+    });
+    const headers = { Cookie: cookies({ refreshToken: "svc_rt_1" }) };
+    const init = { method: "DELETE", headers, signal: leaving.signal };
+    await expect(rig.call("/api/posts/1", init)).rejects.toThrow();
+    await isRefreshed;
+    await pause(100);
+    expect(rig.upstream.heads).toEqual(["POST /auth/refresh-token"]);
   });
 
   it("in the middle of its upload leaves nothing open", async () => {

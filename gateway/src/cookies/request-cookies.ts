@@ -1,12 +1,12 @@
-// Finds the session cookies of each request. A browser sends the same header for minutes, so it is read once.
+// Finds the session cookies of each request. A browser sends the same header again and again, so it is read once.
 import { beside } from "@portico/shared/beside";
 import cookieParser from "cookie-parser";
 import type { Request, RequestHandler } from "express";
 import { LRUCache } from "lru-cache";
 import { readSessionCookies, type SessionCookies } from "./session-cookies.js";
 
-/** Of all headers that are remembered together. */
-const MOST_CHARACTERS = 2 * 1024 * 1024;
+/** Headers that are remembered, and how long they may be together. */
+const MOST = { headers: 1_000, characters: 1024 * 1024 };
 
 const NONE: SessionCookies = { kind: "none" };
 
@@ -21,7 +21,8 @@ export function sessionCookiesOf(request: Request): SessionCookies {
 export function findSessionCookies(): RequestHandler {
   const parse = cookieParser();
   const known = new LRUCache<string, SessionCookies>({
-    maxSize: MOST_CHARACTERS,
+    max: MOST.headers,
+    maxSize: MOST.characters,
     sizeCalculation: (_cookies, header) => header.length,
   });
   return (request, response, next) => {

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { hasBody } from "@portico/shared/has-body";
 
-const JSON_BODY = /^application\/json\s*(;|$)/i;
+const JSON_BODY = /^application\/(?:[\w.-]+\+)?json\s*(;|$)/i;
 const RECORD_FILE = /^(text\/csv|application\/x-ndjson)\s*(;|$)/i;
 const MULTIPART_BODY = /^multipart\/form-data\s*;/i;
 

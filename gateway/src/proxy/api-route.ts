@@ -15,6 +15,9 @@ const CLOSED = new Set(["/healthz", "/readyz", "/metrics"]);
 /** Calls that ignore the Authorization header, and cookies with it (contract, section 3.2). */
 const WITHOUT_SESSION = new Set(["/auth/login", "/auth/refresh-token"]);
 
+/** Names the session to end in its body: that of the cookies, which would stay, must not end with it. */
+const WITHOUT_COOKIES = new Set(["/auth/logout"]);
+
 /** The calls of the gateway itself, which no client's call may become. */
 const INTERNAL = /^\/internal(\/|$)/;
 
@@ -24,6 +27,10 @@ export function isClosed({ path }: ApiCall): boolean {
 
 export function ignoresSession({ path }: ApiCall): boolean {
   return WITHOUT_SESSION.has(path);
+}
+
+export function ignoresCookies({ path }: ApiCall): boolean {
+  return WITHOUT_COOKIES.has(path);
 }
 
 export function isUnsafe({ method }: ApiCall): boolean {

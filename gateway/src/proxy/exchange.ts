@@ -185,19 +185,19 @@ export class Exchange {
   }
 }
 
-/** What fits into one message of a socket. */
-const SMALL_BYTES = 64 * 1024;
-
-/** A small answer is sent in one piece when all of it is here, which takes less than a pipe. */
+/** A body that is here with its head, as most are, is sent as it is: a pipe would take longer than all of the rest. */
 function passOn(answer: IncomingMessage, response: Response): void {
-  const isSmall = Number(answer.headers["content-length"]) <= SMALL_BYTES;
-  if (!isSmall) {
-    answer.pipe(response);
-    return;
-  }
-  const pieces: Buffer[] = [];
-  answer.on("data", (piece: Buffer) => pieces.push(piece));
-  answer.once("end", () => response.end(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)));
+  const length = Number(answer.headers["content-length"]);
+  let whole: Buffer | undefined;
+  const end = (): void => void response.end(whole);
+  answer.once("end", end).once("data", (piece: Buffer) => {
+    if (piece.length === length) whole = piece;
+    else {
+      answer.off("end", end);
+      response.write(piece);
+      answer.pipe(response);
+    }
+  });
 }
 
 /** 304 is an answer; every other 3xx would send us, or the client, somewhere unchecked. */

@@ -84,6 +84,8 @@ class Forwarder {
   }
 
   forward(upstream: UpstreamRequest, request: Request, response: Response, next: NextFunction): void {
+    // Who left meanwhile waits for nothing, and nobody would end what is begun for them.
+    if (response.destroyed) return;
     // The library copies `url` and `headers` of the request it is given; adding and removing headers later,
     // in its `proxyReq` event, would come too late for some of them.
     request.url = upstream.pathAndQuery;

@@ -6,10 +6,10 @@ import type { Request, RequestHandler, Response } from "express";
 import { isSpecialBody, type RouteKind } from "../http/media-type.js";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { clientAddress } from "../session/caller.js";
-import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
+import { credentialsOf, headerOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
 import { renewalFor } from "../session/renewal.js";
-import { type ApiCall, ignoresSession, isClosed, isUnsafe, routeKind } from "./api-route.js";
+import { type ApiCall, ignoresCookies, ignoresSession, isClosed, isUnsafe, routeKind } from "./api-route.js";
 import { announcesTooMuch, type BodyLimit, bodyLimit } from "./body-limit.js";
 import { discardBody } from "./exchange.js";
 import type { Forward } from "./forward.js";
@@ -94,7 +94,7 @@ async function actingFor(
   response: Response,
 ): Promise<Acting> {
   if (ignoresSession(call)) return { session: { kind: "anonymous" } };
-  const credentials = credentialsOf(request);
+  const credentials = ignoresCookies(call) ? headerOf(request) : credentialsOf(request);
   const isJudged = isUnsafe(call) && reliesOnCookies(credentials);
   if (isJudged) {
     requirePage(request, deps.pageOrigins);

@@ -13,10 +13,12 @@ export interface Credentials {
 
 /** Needs `findSessionCookies` before it. */
 export function credentialsOf(request: Request): Credentials {
-  return {
-    authorization: headerLines(request, "authorization"),
-    cookies: sessionCookiesOf(request),
-  };
+  return { ...headerOf(request), cookies: sessionCookiesOf(request) };
+}
+
+/** Those of a request whose cookies don't count. */
+export function headerOf(request: Request): Credentials {
+  return { authorization: headerLines(request, "authorization"), cookies: { kind: "none" } };
 }
 
 /** Whether the request would act by cookies: then the page it comes from matters. */

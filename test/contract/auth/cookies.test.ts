@@ -228,6 +228,13 @@ describe("a refused refresh", () => {
     expect(jar.cookies).toEqual({});
   });
 
+  it("of a session that a page ends by its token ends no other: not that of its cookies", async () => {
+    const other = (await apiOf(`${stack.appUrl}/api`).post("/auth/login", stack.admin)).body;
+    expect((await browser.post("/auth/logout", { refreshToken: other.refreshToken })).status).toBe(200);
+    const asOther = apiOf(`${stack.appUrl}/api`, { Authorization: `Bearer ${other.accessToken}` });
+    expect([(await asOther.get("/me")).status, (await browser.get("/me")).status]).toEqual([401, 200]);
+  });
+
   it("leaves no way back for a stolen copy: reuse ends the session for both", async () => {
     const stolen = browser.cookies.refreshToken;
     let owner = browser;

@@ -62,8 +62,14 @@ export function runStrategy(
 /** For Passport to write a redirect to, which goes nowhere: the answer also sets a cookie, and may be JSON. */
 function answerWithRedirect(request: IncomingMessage, redirect: (url: string) => void): ServerResponse {
   const answer = new ServerResponse(request);
+  let url = "";
+  // Its own would throw over an address that can't stand in a header, where nobody listens.
+  answer.setHeader = (name, value) => {
+    if (name === "Location") url = String(value);
+    return answer;
+  };
   answer.end = () => {
-    redirect(String(answer.getHeader("Location")));
+    redirect(url);
     return answer;
   };
   return answer;
