@@ -37,8 +37,11 @@ export function asRefusal(error: unknown, table?: Table): unknown {
   if (error instanceof MongoBulkWriteError && error.code === undefined) return away(error);
   if (error instanceof MongoServerError) return serverRefusal(error, table);
   if (error instanceof MongoError && error.name === "MongoWaitQueueTimeoutError") return busy(error);
-  const unreachable = error instanceof MongoNetworkError || error instanceof MongoSystemError;
-  return unreachable || isClosed(error) ? away(error) : error;
+  return isUnreachable(error) ? away(error) : error;
+}
+
+function isUnreachable(error: unknown): boolean {
+  return error instanceof MongoNetworkError || error instanceof MongoSystemError || isClosed(error);
 }
 
 /** The driver's own words for a client that is being closed. */
@@ -64,6 +67,16 @@ export function isInterrupted(error: unknown): boolean {
 /** Has the answer been lost on its way, or its server gone? The driver asks again by itself, but not for each command. */
 export function isLost(error: unknown): boolean {
   return error instanceof MongoNetworkError || (error instanceof MongoServerError && isAway(error.code));
+}
+
+/**
+ * Does nobody know whether a write that has ended so was done? Not even where no server could be found: the driver sends a
+ * write again by itself, and then says of the second time alone how it went.
+ */
+export function isUnanswered(error: unknown): boolean {
+  const cause = error instanceof AppError ? error.cause : error;
+  if (cause instanceof MongoBulkWriteError && cause.code === undefined) return true;
+  return isUnreachable(cause) || (cause instanceof MongoServerError && isAway(cause.code));
 }
 
 /** The refusal while the database is away. */

@@ -5,6 +5,7 @@
 // changed to the same, or is gone.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "@portico/shared/json";
+import { asRefusal } from "../mongo/driver-errors.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 import { refuse } from "../query/refuse.js";
@@ -92,14 +93,18 @@ async function forEach(
     limit: "0",
   });
   let [matched, changed] = [0, 0];
-  for await (const ids of batches(records)) {
-    const guard = await stillMatching(deps, query, ids.map(stored));
-    const results = await Promise.allSettled(ids.map((id) => act(id, guard)));
-    changed += results.filter(({ status }) => status === "fulfilled").length;
-    const reasons = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
-    const failed = reasons.filter((reason) => !(reason instanceof NoLongerMatching));
-    matched += ids.length - (reasons.length - failed.length);
-    for (const reason of failed) if (!isGone(reason)) throw withProgress(reason, changed, done);
+  try {
+    for await (const ids of batches(records)) {
+      const guard = await stillMatching(deps, query, ids.map(stored));
+      const results = await Promise.allSettled(ids.map((id) => act(id, guard)));
+      changed += results.filter(({ status }) => status === "fulfilled").length;
+      const reasons = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+      const failed = reasons.filter((reason) => !(reason instanceof NoLongerMatching));
+      matched += ids.length - (reasons.length - failed.length);
+      for (const reason of failed) if (!isGone(reason)) throw reason;
+    }
+  } catch (reason) {
+    throw withProgress(asRefusal(reason), changed, done);
   }
   return { matched, changed };
 }

@@ -6,6 +6,7 @@ import { AppError, unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
+import { isUnanswered } from "../mongo/driver-errors.js";
 import type { Unfinished as Note, UnfinishedStore } from "../mongo/unfinished-store.js";
 import { LEASE_MS, type OnceStore, type Turn } from "./once.js";
 import { UnderWay } from "./under-way.js";
@@ -39,14 +40,19 @@ export class Unfinished {
     this.#deps = deps;
   }
 
-  /** Runs writes of which one says it all, or that can be sent again; when one fails, all are taken back. */
+  /**
+   * Runs writes of which one says it all, or that can be sent again; when one fails, all are taken back.
+   * @throws AppError 503 `uncertain` where nobody knows whether the one was done, or they can't be taken back
+   */
   async orUndo<Result>(writes: (log: UndoLog) => Promise<Result>): Promise<Result> {
     const steps: UndoStep[] = [];
     try {
       return await writes({ note: async (step) => void steps.push(step), drop: dropFrom(steps) });
     } catch (error) {
-      await this.#deps.takeBack(steps);
-      throw error;
+      await this.#deps.takeBack(steps).catch((err: unknown) => {
+        throw uncertain(err);
+      });
+      throw steps.length === 0 && isUnanswered(error) ? uncertain(error) : error;
     }
   }
 

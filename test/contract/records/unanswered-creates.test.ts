@@ -1,4 +1,4 @@
-// A create of which the database did not say whether it is whole: what a look shows then may be relied on.
+// A write of which the database did not say whether it was done: what a look shows then may be relied on.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Db } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
@@ -50,4 +50,66 @@ describe("a create that nobody knows to be whole", () => {
     );
     expect(names).toEqual(["Charity", "Hope"]);
   }, 120_000);
+});
+
+const isWrite = (command: string): boolean =>
+  ["insert", "update", "findAndModify"].some((name) => command.includes(`\u0002${name}\u0000`));
+
+/** From the first command on that names the ship, its answer included, the database says nothing any more. */
+function breakAt(name: string, heals: boolean): void {
+  let isBroken = false;
+  proxy.decide((command) => {
+    const isMeant = isWrite(command) && command.includes(name);
+    if (isMeant) isBroken = true;
+    if (isMeant) return "answer lost";
+    return isBroken && !heals ? "lost" : "pass";
+  });
+}
+
+const named = async (name: string): Promise<number> => db.collection("ships").countDocuments({ name });
+
+describe("a write of one record that the database did and did not answer", () => {
+  it("says for a create that it may be there", async () => {
+    breakAt("Ulysses", false);
+    const { status, body } = await admin.post("/ships", { name: "Ulysses" });
+    proxy.decide(() => "pass");
+    expect([status, body.error.details, await named("Ulysses")]).toEqual([503, { uncertain: true }, 1]);
+  }, 60_000);
+
+  it("takes a create back where it can, and then says that nothing is there", async () => {
+    breakAt("Argo", true);
+    const { status, body } = await admin.post("/ships", { name: "Argo" });
+    proxy.decide(() => "pass");
+    expect([status, body.error.details, await named("Argo")]).toEqual([503, undefined, 0]);
+  }, 60_000);
+
+  it("says for a change that it may have been made", async () => {
+    const { body: made } = await admin.post("/ships", { name: "Nautilus" });
+    breakAt("Vengeur", true);
+    const { status, body } = await admin.patch(`/ships/${made.data[0].id}`, { name: "Vengeur" });
+    proxy.decide(() => "pass");
+    expect([status, body.error.details, await named("Vengeur")]).toEqual([503, { uncertain: true }, 1]);
+  }, 60_000);
+});
+
+describe("a change of many that the database breaks off", () => {
+  it("says how far it has come", async () => {
+    await admin.post(
+      "/ships",
+      Array.from({ length: 24 }, () => ({ name: "Barge" })),
+    );
+    let seen = 0;
+    proxy.decide((command) => {
+      if (isWrite(command) && command.includes("Raft")) seen += 1;
+      return seen > 8 ? "lost" : "pass";
+    });
+    const filter = encodeURIComponent('{"name":"Barge"}');
+    const { status, body } = await admin.send("PATCH", `/ships?filter=${filter}`, {
+      body: '{"name":"Raft"}',
+      headers: { "Content-Type": "application/json" },
+    });
+    proxy.decide(() => "pass");
+    expect([status, body.error.details.changed]).toEqual([503, await named("Raft")]);
+    expect(body.message).toMatch(/ records were changed before$/);
+  }, 60_000);
 });
