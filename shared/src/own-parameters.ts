@@ -18,7 +18,7 @@ export type ParameterName = (typeof PARAMETERS)[number];
 
 /** What a call is told besides a query: taken where it says so, and refused everywhere else. */
 export const SWITCHES = ["dryRun", "permanent", "recursive", "flat"] as const;
-const WORDS = ["confirm", "from"] as const;
+const WORDS = ["confirm", "from", "lastEventId"] as const;
 export type SwitchName = (typeof SWITCHES)[number];
 export type OwnName = SwitchName | (typeof WORDS)[number];
 

@@ -61,10 +61,13 @@ async function link(): Promise<string> {
   return (await browser.travel(JSON.parse(answer.text).url)).end;
 }
 
-it("a sign-in is recorded as one, for the user it made", async () => {
+it("a first sign-in is recorded as one, and the user it made", async () => {
   const entries = await recorded(() => signInOnApp(browser, system.stack, "google"));
   const [details, id] = [{ provider: "google" }, await userId()];
-  expect(entries).toEqual([{ event: "oauth.sign-in", userId: id, details }]);
+  expect(entries).toEqual([
+    { event: "user.created", userId: id, details },
+    { event: "oauth.sign-in", userId: id, details },
+  ]);
 });
 
 it("a sign-in that finds the user by e-mail is recorded as a link and a sign-in", async () => {

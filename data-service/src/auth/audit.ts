@@ -16,6 +16,7 @@ export const AUDIT_EVENTS = [
   "password.changed",
   "email.changed",
   "role.changed",
+  "user.created",
   "user.activated",
   "user.deactivated",
   "user.deleted",

@@ -9,9 +9,16 @@ import { stillHas } from "../query/as-read.js";
 import { readParameters } from "../query/parameters.js";
 import type { StoredRecord } from "../query/shape.js";
 import type { RecordDeps } from "../records/deps.js";
-import { findTable } from "../records/find-table.js";
+import { findTable, parseId } from "../records/find-table.js";
 import { remove } from "../records/remove.js";
-import { body, type OwnHandlers, respondWithRecord, searchOf } from "../records/routes.js";
+import {
+  body,
+  createAsked,
+  type OwnHandlers,
+  respondCreated,
+  respondWithRecord,
+  searchOf,
+} from "../records/routes.js";
 import { type UpdateRequest, update } from "../records/update.js";
 import { expectedVersions } from "../records/version.js";
 import type { OwnFields } from "../records/write-plan.js";
@@ -31,7 +38,18 @@ export function userHandlers(
     deps.audit.recordAll(events, auditFacts(request));
   return {
     // One by one, so that each change is in the audit log.
-    collection: { [table]: { PATCH: null, DELETE: null } },
+    collection: {
+      [table]: {
+        POST: async (request, response) => {
+          const created = await createAsked(deps, request);
+          const by = actorOf(request);
+          if (!created.isRepeat) await record(request, await madeEvents(deps, table, created.ids, by));
+          respondCreated(response, table, created);
+        },
+        PATCH: null,
+        DELETE: null,
+      },
+    },
     member: {
       [table]: {
         PATCH: async (request, response) => {
@@ -132,6 +150,29 @@ function eventsOf(
     isActive === "false" && { event: "user.deactivated", userId, details: by },
   ];
   return told.filter((event) => event !== false);
+}
+
+/** New users, and what power they were given. */
+async function madeEvents(
+  deps: RecordDeps,
+  usersTable: string,
+  ids: readonly string[],
+  by: Readonly<Record<string, string>>,
+): Promise<AuditEvent[]> {
+  const users = findTable(await deps.catalogs.get(), usersTable);
+  const roleField = requireField(users, "role");
+  const rootField = requireField(users, "isRootAdmin");
+  const stored = ids.map((id) => parseId(users, id));
+  const found = await deps.store.byIds(users, stored, { [roleField]: 1, [rootField]: 1 });
+  return found.map(({ _id, [roleField]: role, [rootField]: isRootAdmin }) => ({
+    event: "user.created",
+    userId: idText(users, _id),
+    details: {
+      ...by,
+      ...(role === undefined || role === null ? {} : { role: String(role) }),
+      ...(isRootAdmin === true ? { isRootAdmin: "true" } : {}),
+    },
+  }));
 }
 
 /** The users who have a role. */

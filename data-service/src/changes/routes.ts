@@ -6,7 +6,7 @@ import { networkOf } from "../auth/network-of.js";
 import { principalOf } from "../http/authenticate.js";
 import { respondWithList } from "../http/respond.js";
 import type { Principal } from "../principal.js";
-import { readParameters } from "../query/parameters.js";
+import { readCall, readParameters } from "../query/parameters.js";
 import { searchOf } from "../records/routes.js";
 import { type FollowDeps, follow } from "./follow.js";
 import { type HistoryDeps, history } from "./history.js";
@@ -23,13 +23,14 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
     .head(onlyMethods("GET"))
     .get(async (request, response) => {
       const principal = principalOf(request);
+      const call = readCall(searchOf(request), ["fields", "filter", "deep"], ["lastEventId"]);
       const follower = {
         principal,
         caller: principal.kind === "user" ? principal.userId : networkOf(request.ip ?? null),
         present: () => deps.present(request),
         table: String(request.params.table),
-        parameters: readParameters(searchOf(request), ["fields", "filter", "deep"]),
-        lastEventId: lastEventIdOf(request),
+        parameters: call.parameters,
+        lastEventId: lastEventIdOf(request, call.textOf("lastEventId")),
       };
       await follow(deps, follower, response);
     })
@@ -56,10 +57,8 @@ export function changesRoutes(deps: ChangesRoutesDeps): Router {
  * Browsers send the header when they come back by themselves, and give up after an answer that is not 200; a page that
  * opens a new stream then can only name the event in the address. The header is the younger one where both are there.
  */
-function lastEventIdOf(request: Request): string | undefined {
-  const sent = request.headersDistinct["last-event-id"] ?? [];
-  const named = new URLSearchParams(searchOf(request)).getAll("lastEventId");
-  const [id, ...more] = sent.length > 0 ? sent : named;
+function lastEventIdOf(request: Request, named: string | undefined): string | undefined {
+  const [id, ...more] = request.headersDistinct["last-event-id"] ?? [];
   // Several are a contradiction, and no id of ours.
-  return more.length > 0 ? "several" : id;
+  return more.length > 0 ? "several" : (id ?? named);
 }

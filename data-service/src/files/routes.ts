@@ -34,8 +34,7 @@ export function fileRoutes(deps: FileDeps): Router {
       if (!isMultipart(request))
         throw new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the file as multipart/form-data.");
       refuseOnceKey(request.get("Idempotency-Key"));
-      const { records, ids } = await upload(deps, exchangeOf(request, response));
-      respondCreated(response, files, records, ids);
+      respondCreated(response, files, await upload(deps, exchangeOf(request, response)));
     })
     .all(passOn);
   router

@@ -51,6 +51,7 @@ export async function signIn(
     return { error: found.error };
   }
   const { userId, how } = found;
+  if (how === "create") await deps.audit.record({ event: "user.created", userId, details }, client);
   if (how === "link") await deps.audit.record({ event: "oauth.link", userId, details }, client);
   return { code: await mint(deps, flow, identity, userId, null) };
 }

@@ -25,6 +25,8 @@ export interface Created {
   readonly records: readonly Versioned[];
   /** Ids in the order of the body. */
   readonly ids: readonly string[];
+  /** A request with the same Idempotency-Key has made them. */
+  readonly isRepeat: boolean;
 }
 
 export interface CreateRequest extends TableRequest {
@@ -58,7 +60,7 @@ async function createFlat(deps: RecordDeps, rights: Rights, request: CreateReque
   const written: Written | undefined =
     documents && ((fields) => documents.map((document) => asRead(document, fields)));
   const records = await answerOf(deps, shape, ids, { written, isRepeat });
-  return { records, ids: ids.map((id) => idText(table, id)) };
+  return { records, ids: ids.map((id) => idText(table, id)), isRepeat };
 }
 
 function isOneWrite({ bodies }: BoundCreates): boolean {
@@ -84,5 +86,5 @@ async function createTrees(
     return { ids: made.map((id) => parseId(table, String(id))), documents: undefined };
   });
   const records = await answerOf(deps, context.shape, ids, { isRepeat });
-  return { records, ids: ids.map((id) => idText(table, id)) };
+  return { records, ids: ids.map((id) => idText(table, id)), isRepeat };
 }

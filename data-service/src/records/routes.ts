@@ -17,7 +17,7 @@ import {
 } from "../query/parameters.js";
 import { Stop } from "../stop.js";
 import { exportText, FILE_TYPES } from "../transfer/write-export.js";
-import { create } from "./create.js";
+import { type Created, create } from "./create.js";
 import type { RecordDeps } from "./deps.js";
 import { list } from "./list.js";
 import { type Many, type ManyRequest, removeMany, updateMany } from "./many.js";
@@ -46,7 +46,8 @@ export function recordRoutes(deps: RecordDeps, bodyMaxBytes: number, own: OwnHan
   const collection: Methods = {
     GET: (request, response) => answerList(deps, request, response, "address"),
     QUERY: (request, response) => answerList(deps, request, response, "body"),
-    POST: (request, response) => answerPost(deps, request, response),
+    POST: async (request, response) =>
+      respondCreated(response, String(request.params.table), await createAsked(deps, request)),
     PATCH: async (request, response) => {
       const { parameters, isOn } = readCall(searchOf(request), ["filter"], ["dryRun"]);
       const wanted = manyOf(request, parameters, isOn("dryRun"));
@@ -108,6 +109,8 @@ function dispatch({ gate }: RecordDeps, common: Methods, own: OwnHandlers["colle
     const methods = special.get(String(request.params.table)) ?? everyones;
     const method = request.method === "HEAD" ? "GET" : request.method;
     const handler = methods.get(method);
+    // It would be taken for a promise that sending the change again is safe.
+    if (method === "PATCH" || method === "DELETE") refuseOnceKey(request.get("Idempotency-Key"));
     // A stop waits also for what follows a write, such as its entry in the audit log.
     if (handler)
       return isSafe(method) ? handler(request, response) : gate.hold(() => handler(request, response));
@@ -157,14 +160,14 @@ async function answerList(deps: RecordDeps, request: Request, response: Response
   await respondWithFile(response, { name: `${table}.${file.format}`, type: FILE_TYPES[file.format] }, text);
 }
 
-async function answerPost(deps: RecordDeps, request: Request, response: Response): Promise<void> {
+/** Makes what a POST of records asks for. */
+export async function createAsked(deps: RecordDeps, request: Request): Promise<Created> {
   const table = String(request.params.table);
   const [principal, search] = [principalOf(request), searchOf(request)];
   const parameters = readParameters(search, SHAPE);
   const asked = [table, search, body(request)];
   const key = onceKey(request.get("Idempotency-Key"), principal, asked, deps.once.digest);
-  const { records, ids } = await create(deps, { principal, table, parameters, body: body(request), key });
-  respondCreated(response, table, records, ids);
+  return create(deps, { principal, table, parameters, body: body(request), key });
 }
 
 /** @throws AppError 400 */
@@ -183,8 +186,7 @@ function respondWithMany(response: Response, { matched, changed }: Many): void {
 export function respondCreated(
   response: Response,
   table: string,
-  records: readonly Versioned[],
-  ids: readonly string[],
+  { records, ids }: Pick<Created, "records" | "ids">,
 ): void {
   const [record] = records;
   if (ids.length === 1) response.location(`/api/${table}/${encodeURIComponent(String(ids[0]))}`);

@@ -44,12 +44,8 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
           const { table, shape } = await wish(deps, request, "create", []);
           const id = await queue(() => makeTable(deps, body(request)));
           const made = await readEach(deps, shape, [parseId(table, id)]);
-          respondCreated(
-            response,
-            name,
-            made.filter((each) => each !== undefined),
-            [id],
-          );
+          const records = made.filter((each) => each !== undefined);
+          respondCreated(response, name, { records, ids: [id] });
         },
       },
     },

@@ -110,6 +110,29 @@ describe("what is recorded", () => {
     ]);
   });
 
+  it("new users, who made them, and what power they have", async () => {
+    const role = await make(admin, "svc_role", { name: "made with users" });
+    const users = [
+      { email: "plain@example.com", password: "a password" },
+      { email: "mighty@example.com", password: "a password", role: role.id, isRootAdmin: true },
+    ];
+    const answer = await admin.post("/svc_user", users);
+    const [plain, mighty] = answer.body.data;
+    const by = adminId;
+    const told = await entriesOf(answer);
+    expect(told).toHaveLength(2);
+    expect(told).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ event: "user.created", userId: plain.id, details: { by } }),
+        expect.objectContaining({
+          event: "user.created",
+          userId: mighty.id,
+          details: { by, role: role.id, isRootAdmin: "true" },
+        }),
+      ]),
+    );
+  });
+
   it("a password changed by its owner and by root, and who did it", async () => {
     const bob = { email: "bob@example.com", password: "bob's password" };
     const { id } = await make(admin, "svc_user", bob);

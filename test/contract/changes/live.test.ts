@@ -209,6 +209,8 @@ describe("a stream of changes", () => {
       [`created ${third}`],
     ]);
     expect((await admin.get("/notes/changes", { lastEventId: "nonsense" })).status).toBe(400);
+    for (const path of ["/notes/changes?lastEventID=1", "/notes?lastEventId=1"])
+      expect([path, (await admin.get(path)).status]).toEqual([path, 400]);
   });
 
   it("moves the client's place on with its signs of life", async () => {

@@ -189,6 +189,20 @@ describe("a create with an Idempotency-Key", () => {
     expect(await count("imported")).toBe(0);
   });
 
+  it.each([
+    ["PATCH", `/orders/${NONE}`],
+    ["PATCH", '/orders?filter={"item":"x"}'],
+    ["DELETE", `/orders/${NONE}`],
+    ["DELETE", '/orders?filter={"item":"x"}'],
+  ])("is refused for what it does not make safe: %s %s", async (method, path) => {
+    const headers = { "Content-Type": "application/json", "Idempotency-Key": randomUUID() };
+    const answer = await admin.send(method, path, { body: '{"item":"y"}', headers });
+    expect([answer.status, answer.body.message]).toEqual([
+      400,
+      "Idempotency-Key: is for new records in JSON; leave it out here.",
+    ]);
+  });
+
   it("refuses a body that is nested too deep to be told from another", async () => {
     const { status } = await admin.send("POST", "/orders", {
       body: `{"item":${"[".repeat(5_000)}${"]".repeat(5_000)}}`,
