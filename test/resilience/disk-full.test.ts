@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, asAdmin } from "../support/api.js";
-import { upload } from "../support/files.js";
+import { picture, upload, uploaded } from "../support/files.js";
 import { type Stack, startStack } from "../support/stack.js";
 
 const PETABYTE = 2 ** 50;
@@ -15,6 +15,7 @@ describe("an embedded database on a disk with less room than is to be kept", () 
   let stack: Stack;
   let admin: Api;
   let noteId: string;
+  let fileId: string;
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "portico-full-"));
     const where = { dataDir: directory, mongodbUrl: `mongodb_embedded://${directory}/mongodb` };
@@ -22,6 +23,7 @@ describe("an embedded database on a disk with less room than is to be kept", () 
     const first = await asAdmin(roomy);
     await first.post("/svc_table", { name: "notes", columns: [{ name: "text", type: "string" }] });
     noteId = (await first.post("/notes", { text: "written in time" })).body.data[0].id;
+    fileId = (await uploaded(first, await picture(8, 8), "blue.png")).id;
     await roomy.stop();
     stack = await startStack({ ...where, env: { DISK_RESERVE_BYTES: String(PETABYTE) } });
     admin = await asAdmin(stack);
@@ -42,6 +44,12 @@ describe("an embedded database on a disk with less room than is to be kept", () 
       expect([status, body.error.code]).toEqual([503, "SERVICE_UNAVAILABLE"]);
       expect(headers.get("retry-after")).toMatch(/^\d+$/);
     }
+  });
+
+  it("makes no further picture of a file, and sends the file", async () => {
+    const small = await admin.get(`/assets/${fileId}`, { width: "4" });
+    expect([small.status, small.body.error.code]).toEqual([503, "SERVICE_UNAVAILABLE"]);
+    expect((await admin.get(`/assets/${fileId}`)).status).toBe(200);
   });
 
   it("still reads, also with a QUERY, and deletes", async () => {

@@ -28,6 +28,8 @@ const TIME_LIMIT_SECONDS = 20;
 /** Two at once, each with the memory of a whole picture; whoever waits holds none. */
 const AT_ONCE = 2;
 const MOST_WAITING = 64;
+/** So that who is refused hears of it, and no picture is made for somebody who has been told that it took too long. */
+const MOST_WAIT_MS = 10_000;
 const RETRY_AFTER_SECONDS = 2;
 
 type Library = typeof import("sharp").default;
@@ -57,6 +59,7 @@ function sharpOrNone(): Promise<Library | undefined> {
 const inTurn = makeTurns({
   atOnce: AT_ONCE,
   mostWaiting: MOST_WAITING,
+  maxWaitMs: MOST_WAIT_MS,
   refusal: () =>
     unavailable("Too many pictures are being made at the moment; try again shortly.", RETRY_AFTER_SECONDS),
 });
@@ -102,7 +105,7 @@ export interface MadeImage {
   readonly mimetype: string;
 }
 
-/** @throws AppError 400 for what is no picture or has too many pixels, 503 when too many wait */
+/** @throws AppError 400 for what is no picture or has too many pixels, 503 when too many wait or one has waited too long */
 export async function transform(
   load: () => Promise<Buffer>,
   mimetype: string,
@@ -143,6 +146,8 @@ function encoded(
   quality: number | undefined,
 ): Sharp {
   const options = quality === undefined ? {} : { quality };
+  // Of a PNG it would be the number of colours.
+  if (format === "png") return image.png();
   if (format === "avif") return image.avif({ ...options, effort: AVIF_EFFORT });
   return format === "gif" ? image.gif() : image[format](options);
 }

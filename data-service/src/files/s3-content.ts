@@ -63,9 +63,11 @@ async function* inParts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ part
     pieces.push(chunk);
     length += chunk.length;
     if (length < PART_BYTES) continue;
-    yield { part: Buffer.concat(pieces), last: false };
+    const part = Buffer.concat(pieces);
+    // Before the part is sent, during which they would be held beside it.
     pieces = [];
     length = 0;
+    yield { part, last: false };
   }
   yield { part: Buffer.concat(pieces), last: true };
 }

@@ -37,7 +37,7 @@ export function findVariant(deps: FileDeps, source: Source, wish: Transform): Pr
   return deps.ledger.findVariant(source.key, variantName(wish));
 }
 
-/** The picture, made if it is not there. */
+/** The picture, made if it is not there. @throws AppError 503 where it is not, and the disk is nearly full */
 export async function variantOf(deps: FileDeps, source: Source, wish: Transform): Promise<Variant> {
   const found = await findVariant(deps, source, wish);
   if (found !== undefined) return found;
@@ -49,6 +49,7 @@ export async function variantOf(deps: FileDeps, source: Source, wish: Transform)
 
 async function make(deps: FileDeps, source: Source, wish: Transform): Promise<Variant> {
   const { contents } = deps;
+  await deps.requireRoom?.();
   const load = () => contentBytes(contents.store, source.key, source.size);
   const { bytes, mimetype } = await transform(load, source.mimetype, wish);
   const key = await contents.write(Readable.from([bytes]));

@@ -51,13 +51,14 @@ interface Progress {
   readonly seen: SeenValues;
 }
 
-/** @throws AppError 400 with the bad lines; any refusal says in `details` how much is imported */
+/** @throws AppError 400 with the bad lines, 503 while the disk is nearly full; any refusal says in `details` how much is imported */
 export async function importRecords(deps: RecordDeps, request: ImportRequest): Promise<Imported> {
   await importTarget(deps, request);
   const progress: Progress = { imported: 0, checked: 0, next: request.from, rejected: [], seen: new Map() };
   try {
     for await (const batch of batchesOf(rowsOf(deps, request), request.from)) {
       progress.next = batch[0]?.line ?? progress.next;
+      if (!request.dryRun) await deps.requireRoom?.();
       await takeBatch(deps, request, await importTarget(deps, request), batch, progress);
       const isOver = request.dryRun
         ? progress.rejected.length >= MOST_REJECTED

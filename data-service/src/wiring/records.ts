@@ -120,6 +120,7 @@ export function makeRecords(from: RecordSources): RecordParts {
     deletes: { notes, instance, underWay: new UnderWay() },
     once: { store: once, clock, digest: makeKeyedDigest(secrets.encryptionKey, "portico idempotency key") },
     indexGrams: (table) => ensureIndexes(db, table, gramIndexesOf(table)),
+    requireRoom: from.requireRoom,
     fillRoom: from.requireRoom && makeRoom(db, from.requireRoom),
     backfillDerived: makeBackfill({ catalogs, catalogStore, counts, provision }),
     positions: makePositions(secrets.encryptionKey),

@@ -331,6 +331,11 @@ describe("pictures", () => {
     expect(opaque).toBe(format === "jpeg" ? 500 * 500 : 400 * 200);
   });
 
+  test("quality leaves a PNG its colours", async () => {
+    const { bytes } = await get(`${path}?width=40&format=png&quality=50`);
+    expect((await sharp(bytes).metadata()).isPalette).toBe(false);
+  });
+
   test("quality changes the size", async () => {
     const noise = await sharp({
       create: {
