@@ -78,11 +78,11 @@ function beforeChange(
       ? then
       : revertChange(existing, { before: then, after: byNamesOfNow(later, change, names) });
   const wanted = { ...reverted, relations: leadToItself(reverted, nameNow) };
-  const isGone = (each: RelationDefinition): boolean => {
+  const gone = before.relations.flatMap((each) => {
     const target = targetId(before, change, each);
-    return target !== undefined && !names.has(target);
-  };
-  requireTargets(existing, wanted, before.relations.filter(isGone));
+    return target === undefined || names.has(target) ? [] : [{ ...each, target }];
+  });
+  requireTargets(existing, wanted, gone);
   return wanted;
 }
 
@@ -113,22 +113,27 @@ function leadToItself({ name, relations }: TableDefinition, formerName: string):
   return relations.map((each) => (each.table === formerName ? { ...each, table: name } : each));
 }
 
+/** A relation with the id of its table, by which an undo of that is asked for. */
+type Gone = RelationDefinition & { readonly target: string };
+
 /** @param gone relations as they were whose target is gone; another table may have its name */
 function requireTargets(
   existing: TableDefinition | undefined,
   wanted: TableDefinition,
-  gone: readonly RelationDefinition[],
+  gone: readonly Gone[],
 ): void {
   const isThere = (relation: RelationDefinition): boolean =>
     existing?.relations.some((each) => same(each, relation)) === true;
-  const lost = wanted.relations.filter((each) => gone.some(({ id }) => id === each.id) && !isThere(each));
+  const lost = wanted.relations
+    .filter((each) => !isThere(each))
+    .flatMap((each) => gone.filter(({ id }) => id === each.id));
   if (lost.length === 0) return;
   throw new AppError("CONFLICT", {
     message: lost.map(
-      ({ name, table }) =>
-        `relations.${name}: the table "${table}" that it led to was deleted; undo that first.`,
+      ({ name, table, target }) =>
+        `relations.${name}: the table "${table}" (${target}) that it led to was deleted; undo that first.`,
     ),
-    details: { relations: lost.map(({ name }) => name) },
+    details: { relations: lost.map(({ name }) => name), tables: lost.map(({ target }) => target) },
   });
 }
 

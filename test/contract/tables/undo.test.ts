@@ -372,8 +372,11 @@ describe("undo", () => {
     const { status, body } = await undo(lines.id);
     expect([status, body.message]).toEqual([
       409,
-      [`relations.order: the table "${orders.name}" that it led to was deleted; undo that first.`],
+      [
+        `relations.order: the table "${orders.name}" (${orders.id}) that it led to was deleted; undo that first.`,
+      ],
     ]);
+    expect(body.error.details).toEqual({ relations: ["order"], tables: [orders.id] });
     expect((await admin.delete(`/svc_table/${next.id}`)).status).toBe(200);
     await undone(orders.id);
     await undone(lines.id);

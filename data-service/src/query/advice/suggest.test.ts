@@ -266,10 +266,22 @@ describe("what is suggested is what a definition accepts", () => {
     expect(suggest(asks, after)?.advice).not.toEqual(advice);
   });
 
-  it("says what stands against an index where there is no room", () => {
-    const asks: QueryShape = { table: "things", filter: equal("c55"), sort: [] };
+  it.each<[what: string, asked: Partial<QueryShape>, then: string]>([
+    ["an index", { filter: equal("c55") }, 'Add ["c55"] to the indexes of "things".'],
+    [
+      "a searchable column",
+      { filter: [{ field: "quiet", test: "text" }] },
+      'Make "quiet" of "things" searchable, so that text inside it is found without reading every record.',
+    ],
+    [
+      "a number of children",
+      { sort: ["_count(children)"] },
+      'Set "counted": true on the relation "parent" of "things", so that "things" knows how many "children" each record has.',
+    ],
+  ])("says what stands against %s where there is no room", (_what, asked, then) => {
+    const asks: QueryShape = { table: "things", filter: [], sort: [], ...asked };
     expect(suggest(asks, catalogOf([FULL]))?.sentence).toBe(
-      '"things" has 56 indexes, the most there can be; remove one, then add ["c55"].',
+      `"things" has 56 indexes, the most there can be. Remove one first. ${then}`,
     );
   });
 });

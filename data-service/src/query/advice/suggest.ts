@@ -22,15 +22,18 @@ export interface Suggestion {
 export function suggest(shape: QueryShape, catalog: Catalog): Suggestion | undefined {
   const table = catalog.tables.get(shape.table);
   if (table === undefined || !isKnown(shape, table)) return undefined;
-  // Numbers of children and searches need an index of this table, too.
-  const special = isFull(table)
-    ? undefined
-    : (uncountedSort(shape, table, catalog) ?? unsearchedText(shape, table));
-  return special ?? indexSuggestion(shape, table);
+  const suggestion =
+    uncountedSort(shape, table, catalog) ?? unsearchedText(shape, table) ?? indexSuggestion(shape, table);
+  if (suggestion === undefined || suggestion.advice === null) return suggestion;
+  return indexesOf(table).length < MAX_INDEXES ? suggestion : withoutRoom(suggestion, table);
 }
 
-function isFull(table: Table): boolean {
-  return indexesOf(table).length >= MAX_INDEXES;
+/** Numbers of children and searches need an index of this table, too. */
+function withoutRoom({ sentence }: Suggestion, { name }: Table): Suggestion {
+  return {
+    advice: null,
+    sentence: `"${name}" has ${MAX_INDEXES} indexes, the most there can be. Remove one first. ${sentence}`,
+  };
 }
 
 /** Fields of the table itself must still be there; what lies behind relations is not looked at. */
@@ -91,14 +94,7 @@ function indexSuggestion(shape: QueryShape, table: Table): Suggestion | undefine
   const useful = [BY_ID, ...indexesOf(table)].filter((spec) => holdsAll(spec, present));
   if (useful.some((spec) => serves(spec, keys, table))) return undefined;
   const index = namesOf(keys, table);
-  const text = JSON.stringify(index);
-  if (isFull(table)) {
-    return {
-      advice: null,
-      sentence: `"${table.name}" has ${MAX_INDEXES} indexes, the most there can be; remove one, then add ${text}.`,
-    };
-  }
-  return { advice: { index }, sentence: `Add ${text} to the indexes of "${table.name}".` };
+  return { advice: { index }, sentence: `Add ${JSON.stringify(index)} to the indexes of "${table.name}".` };
 }
 
 /** MongoDB's own, in every collection. */
