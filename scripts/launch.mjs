@@ -12,6 +12,8 @@ export const SERVICES = [
     name: "data service",
     script: join(ROOT, "data-service/dist/main.js"),
     urlVariable: "DATA_SERVICE_URL",
+    // Half of Node's default for young objects: 9 MiB less while nobody asks, for a tenth more processor time in lists.
+    nodeOptions: ["--max-semi-space-size=8"],
     // The gateway is the one proxy before it, and hands on the client's address.
     settings: { TRUST_PROXY: "1" },
   },
@@ -40,7 +42,7 @@ export function loadSettings(file = join(ROOT, ".env")) {
 }
 
 /**
- * @typedef {{ name: string, script: string, urlVariable?: string, settings?: Record<string, string> }} Service
+ * @typedef {{ name: string, script: string, nodeOptions?: string[], urlVariable?: string, settings?: Record<string, string> }} Service
  *
  * Runs services until one ends or a signal comes. A second signal kills at once. All load their code at the same time;
  * each acts when the one before it is ready and has told its address.

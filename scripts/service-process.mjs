@@ -11,11 +11,11 @@ export class ServiceProcess {
   #child;
 
   /**
-   * @param {{ name: string, script: string }} service
+   * @param {{ name: string, script: string, nodeOptions?: string[] }} service
    * @param {NodeJS.ProcessEnv} env
    */
-  constructor({ name, script }, env) {
-    this.#child = spawn(process.execPath, [script], {
+  constructor({ name, script, nodeOptions = [] }, env) {
+    this.#child = spawn(process.execPath, [...nodeOptions, script], {
       cwd: ROOT,
       env: { ...env, PORTICO_LAUNCHED: "1" },
       stdio: ["ignore", "pipe", "inherit", "ipc"],
