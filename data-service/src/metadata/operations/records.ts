@@ -290,7 +290,7 @@ const HISTORY_ENTRY: Part = object(
     event: { enum: ["created", "updated", "deleted", "restored"] },
     revision: { ...WHOLE_NUMBER, description: "Counts the changes of one record from 1." },
     at: { type: "string", format: "date-time" },
-    by: { ...TEXT_OR_NULL, description: "The user's id; null for the service itself." },
+    by: { ...TEXT_OR_NULL, description: "The user's id; null for visitors and for the service itself." },
     changes: {
       type: "object",
       additionalProperties: object({ from: {}, to: {} }, ["from", "to"]),
