@@ -35,6 +35,7 @@ import { oauthAccountRoutes } from "./identity/routes.js";
 import { meRoutes } from "./me/routes.js";
 import { metadataRoutes } from "./metadata/routes.js";
 import { asRefusal } from "./mongo/driver-errors.js";
+import { refuseOnceKey } from "./records/once.js";
 import { permissionRoutes } from "./records/permission-routes.js";
 import { type OwnHandlers, recordRoutes } from "./records/routes.js";
 import { adviceRoute } from "./schema/advice-route.js";
@@ -67,6 +68,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(BARE, takesNoParameters);
   app.use(authRoutes(auth));
   app.use(deps.authenticate);
+  app.use(refuseIdleKey);
   if (deps.freeSpace !== undefined) app.use(requireFreeSpace(deps.freeSpace));
   const users = `${prefix}user`;
   const present = (request: Request) => presentPrincipal(auth, request);
@@ -98,6 +100,12 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
 const OPERATORS = /^\/(?:healthz|readyz|metrics)\/?$/;
 
 const EXACT = { caseSensitive: true };
+
+/** It would be taken for a promise that sending the change again is safe. */
+const refuseIdleKey: RequestHandler = ({ method, headers }, _response, next) => {
+  if (method === "PATCH" || method === "DELETE") refuseOnceKey(headers["idempotency-key"]);
+  next();
+};
 
 /** They wait for a password to be hashed, in a queue with limits of its own. */
 const SIGN_INS = new Set(["/auth/login"]);

@@ -71,7 +71,7 @@ const KEY = /^[\x21-\x7e]{1,255}$/;
  * These requests can't be told apart by a digest of their body, so a key here would promise protection it does not give.
  * @throws AppError 400
  */
-export function refuseOnceKey(header: string | undefined): void {
+export function refuseOnceKey(header: string | readonly string[] | undefined): void {
   if (header !== undefined)
     throw new AppError("BAD_REQUEST", "Idempotency-Key: is for new records in JSON; leave it out here.");
 }

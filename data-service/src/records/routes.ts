@@ -109,8 +109,6 @@ function dispatch({ gate }: RecordDeps, common: Methods, own: OwnHandlers["colle
     const methods = special.get(String(request.params.table)) ?? everyones;
     const method = request.method === "HEAD" ? "GET" : request.method;
     const handler = methods.get(method);
-    // It would be taken for a promise that sending the change again is safe.
-    if (method === "PATCH" || method === "DELETE") refuseOnceKey(request.get("Idempotency-Key"));
     // A stop waits also for what follows a write, such as its entry in the audit log.
     if (handler)
       return isSafe(method) ? handler(request, response) : gate.hold(() => handler(request, response));

@@ -19,6 +19,7 @@ import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { beginAct, type DeletionAct, markDeleted, stateCondition } from "./kept.js";
 import { deleteNoted, type HeldStep } from "./noted-delete.js";
+import { throwUnanswered } from "./uncertain.js";
 import { all } from "./write-guard.js";
 
 /** Deletes with one reach, among the tables of one catalog. */
@@ -45,7 +46,7 @@ export class Deleter {
       const first = { table, ids: [id] };
       const both = all([guard, besides]);
       if (incomingLinks(this.#catalog, table).length > 0) return this.takeAway(first, { guard: both });
-      return (await this.#deleteStep(first, this.#newAct(), both)) > 0;
+      return (await this.#deleteStep(first, this.#newAct(), both).catch(throwUnanswered)) > 0;
     });
     if (done) await userHooks.afterChange(table, id);
     return done;

@@ -2,13 +2,13 @@
 //
 // Before each write there is a note how to take it back; the last write of all says that everything is there (it removes
 // the note, or ends the Idempotency-Key). What a dead process has left is taken back by the next one that looks.
-import { AppError, unavailable } from "@portico/shared/app-error";
+import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
-import { isUnanswered } from "../mongo/driver-errors.js";
 import type { Unfinished as Note, UnfinishedStore } from "../mongo/unfinished-store.js";
 import { LEASE_MS, type OnceStore, type Turn } from "./once.js";
+import { throwUnanswered, uncertain } from "./uncertain.js";
 import { UnderWay } from "./under-way.js";
 import type { UndoLog, UndoStep } from "./undo.js";
 
@@ -52,7 +52,8 @@ export class Unfinished {
       await this.#deps.takeBack(steps).catch((err: unknown) => {
         throw uncertain(err);
       });
-      throw steps.length === 0 && isUnanswered(error) ? uncertain(error) : error;
+      if (steps.length === 0) throwUnanswered(error);
+      throw error;
     }
   }
 
@@ -202,13 +203,6 @@ export class Unfinished {
 
 function dropFrom(steps: UndoStep[]): UndoLog["drop"] {
   return (step) => void steps.splice(0, steps.length, ...steps.filter((each) => each !== step));
-}
-
-/** For whoever could send it again: it may be there already. */
-function uncertain(cause: unknown): AppError {
-  const { code, headers } = unavailable("", 2);
-  const message = "The database did not say whether this was written; look before you send it again.";
-  return new AppError(code, { message, headers, cause, details: { uncertain: true } });
 }
 
 function tookTooLong(): AppError {

@@ -194,6 +194,8 @@ describe("a create with an Idempotency-Key", () => {
     ["PATCH", '/orders?filter={"item":"x"}'],
     ["DELETE", `/orders/${NONE}`],
     ["DELETE", '/orders?filter={"item":"x"}'],
+    ["PATCH", "/me"],
+    ["DELETE", `/svc_folder/${NONE}`],
   ])("is refused for what it does not make safe: %s %s", async (method, path) => {
     const headers = { "Content-Type": "application/json", "Idempotency-Key": randomUUID() };
     const answer = await admin.send(method, path, { body: '{"item":"y"}', headers });

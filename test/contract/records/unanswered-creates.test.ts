@@ -92,6 +92,20 @@ describe("a write of one record that the database did and did not answer", () =>
   }, 60_000);
 });
 
+describe("a delete that the database did and did not answer", () => {
+  it("says that the record may be gone", async () => {
+    const { body: made } = await admin.post("/ships", { name: "Titanic" });
+    let isDelete = false;
+    proxy.decide((command) => {
+      isDelete ||= command.includes("\u0002delete\u0000") && command.includes("ships");
+      return isDelete ? "answer lost" : "pass";
+    });
+    const { status, body } = await admin.delete(`/ships/${made.data[0].id}`);
+    proxy.decide(() => "pass");
+    expect([status, body.error.details, await named("Titanic")]).toEqual([503, { uncertain: true }, 0]);
+  }, 60_000);
+});
+
 describe("a change of many that the database breaks off", () => {
   it("says how far it has come", async () => {
     await admin.post(
