@@ -163,8 +163,10 @@ async function madeEvents(
   const roleField = requireField(users, "role");
   const rootField = requireField(users, "isRootAdmin");
   const stored = ids.map((id) => parseId(users, id));
-  const found = await deps.store.byIds(users, stored, { [roleField]: 1, [rootField]: 1 });
-  return found.map(({ _id, [roleField]: role, [rootField]: isRootAdmin }) => ({
+  const found = deps.store.byIds(users, stored, { [roleField]: 1, [rootField]: 1 });
+  // They are there: no failure to tell more of them is one of the request.
+  const unread = (): StoredRecord[] => stored.map((_id) => ({ _id }));
+  return (await found.catch(unread)).map(({ _id, [roleField]: role, [rootField]: isRootAdmin }) => ({
     event: "user.created",
     userId: idText(users, _id),
     details: {
