@@ -16,7 +16,7 @@ import {
   type Transform,
   variantName,
 } from "./image-parameters.js";
-import { findVariant, requireTransformable, variantOf } from "./variants.js";
+import { findVariant, meantBy, requireTransformable, variantOf } from "./variants.js";
 
 const MOST_LISTENERS = 20;
 
@@ -86,12 +86,13 @@ async function answer(
 async function contentOf(
   deps: FileDeps,
   { key, mimetype, filesize }: Asset,
-  wish: Transform | undefined,
+  asked: Transform | undefined,
   isHead: boolean,
 ): Promise<Content> {
-  if (wish === undefined) return { key, mimetype, size: filesize, etag: `"${key}"` };
+  if (asked === undefined) return { key, mimetype, size: filesize, etag: `"${key}"` };
   const source = { key, mimetype, size: filesize };
   requireTransformable(source);
+  const wish = meantBy(asked, source);
   const etag = `"${key}-${variantName(wish)}"`;
   const variant = await (isHead ? findVariant(deps, source, wish) : variantOf(deps, source, wish));
   // Nothing is made for a HEAD: its answer may leave the length out (RFC 9110, section 9.3.2).

@@ -146,8 +146,6 @@ function encoded(
   quality: number | undefined,
 ): Sharp {
   const options = quality === undefined ? {} : { quality };
-  // Of a PNG it would be the number of colours.
-  if (format === "png") return image.png();
   if (format === "avif") return image.avif({ ...options, effort: AVIF_EFFORT });
   return format === "gif" ? image.gif() : image[format](options);
 }

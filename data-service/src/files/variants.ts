@@ -16,6 +16,12 @@ export interface Source {
   readonly size: number;
 }
 
+/** What is asked, without what means nothing for the format: the same picture has one name. */
+export function meantBy(wish: Transform, { mimetype }: Pick<Source, "mimetype">): Transform {
+  const format = wish.format ?? mimetype.slice("image/".length);
+  return format === "png" || format === "gif" ? { ...wish, quality: undefined } : wish;
+}
+
 /** Requests for the same picture at the same time make it once. */
 const underWay = new Map<string, Promise<Variant>>();
 

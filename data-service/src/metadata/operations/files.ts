@@ -38,7 +38,7 @@ export const ASSET_OPERATION: Operation = {
     inQuery("height", SIDE, "Of a picture."),
     inQuery("fit", CHOICE("cover", "contain", "inside", "outside", "fill"), "How it fits both."),
     inQuery("format", CHOICE("jpeg", "png", "webp", "avif"), "Of a picture."),
-    inQuery("quality", { type: "integer", minimum: 1, maximum: 100 }, "Of a picture."),
+    inQuery("quality", { type: "integer", minimum: 1, maximum: 100 }, "Of a picture, but for PNG and GIF."),
     { name: "Range", in: "header", schema: TEXT, description: "`bytes=0-499`: a part of it (206)." },
     { $ref: "#/components/parameters/IfNoneMatch" },
     {
