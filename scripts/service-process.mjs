@@ -15,7 +15,7 @@ export class ServiceProcess {
    * @param {NodeJS.ProcessEnv} env
    */
   constructor({ name, script, nodeOptions = [] }, env) {
-    this.#child = spawn(process.execPath, [...nodeOptions, script], {
+    this.#child = spawn(process.execPath, [...(env.NODE_OPTIONS ? [] : nodeOptions), script], {
       cwd: ROOT,
       env: { ...env, PORTICO_LAUNCHED: "1" },
       stdio: ["ignore", "pipe", "inherit", "ipc"],
