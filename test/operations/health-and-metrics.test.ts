@@ -179,7 +179,7 @@ describe("what is counted by a fixed list", () => {
     ["data", "portico_cache_lookups_total", "cache", 4],
     ["data", "portico_cache_loads_total", "cache", 4],
     ["data", "portico_query_plans_total", "plan", 6],
-    ["data", "portico_account_events_total", "event", 20],
+    ["data", "portico_account_events_total", "event", 21],
     ["data", "portico_throttled_total", "limit", 4],
     ["data", "portico_shed_requests_total", "reason", 3],
     ["gateway", "portico_shed_requests_total", "reason", 3],
