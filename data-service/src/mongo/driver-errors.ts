@@ -33,14 +33,15 @@ const BEFORE_SENDING = /larger than the maximum size|The value of "offset" is ou
 
 /** The refusal for a failed database call; anything unforeseen stays what it is and becomes a 500. */
 export function asRefusal(error: unknown, table?: Table): unknown {
-  // The driver wraps whatever ended a bulk write; without a code it was no answer of the server's.
-  if (error instanceof MongoBulkWriteError && error.code === undefined) return away(error);
+  if (isUnreachable(error)) return away(error);
   if (error instanceof MongoServerError) return serverRefusal(error, table);
   if (error instanceof MongoError && error.name === "MongoWaitQueueTimeoutError") return busy(error);
-  return isUnreachable(error) ? away(error) : error;
+  return error;
 }
 
 function isUnreachable(error: unknown): boolean {
+  // The driver wraps whatever ended a bulk write; without a code it was no answer of the server's.
+  if (error instanceof MongoBulkWriteError) return error.code === undefined;
   return error instanceof MongoNetworkError || error instanceof MongoSystemError || isClosed(error);
 }
 
@@ -75,7 +76,6 @@ export function isLost(error: unknown): boolean {
  */
 export function isUnanswered(error: unknown): boolean {
   const cause = error instanceof AppError ? error.cause : error;
-  if (cause instanceof MongoBulkWriteError && cause.code === undefined) return true;
   return isUnreachable(cause) || (cause instanceof MongoServerError && isAway(cause.code));
 }
 
