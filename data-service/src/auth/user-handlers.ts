@@ -152,29 +152,41 @@ function eventsOf(
   return told.filter((event) => event !== false);
 }
 
-/** New users, and what power they were given. */
+/** New users, and what power they were given. They are there: no failure to tell more of them is one of the request. */
 async function madeEvents(
   deps: RecordDeps,
   usersTable: string,
   ids: readonly string[],
   by: Readonly<Record<string, string>>,
 ): Promise<AuditEvent[]> {
+  const powers = await powersOf(deps, usersTable, ids).catch(() => undefined);
+  return ids.map((userId) => ({
+    event: "user.created",
+    userId,
+    details: { ...by, ...powers?.get(userId) },
+  }));
+}
+
+/** What users may do, by their ids. */
+async function powersOf(
+  deps: RecordDeps,
+  usersTable: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Readonly<Record<string, string>>>> {
   const users = findTable(await deps.catalogs.get(), usersTable);
   const roleField = requireField(users, "role");
   const rootField = requireField(users, "isRootAdmin");
   const stored = ids.map((id) => parseId(users, id));
-  const found = deps.store.byIds(users, stored, { [roleField]: 1, [rootField]: 1 });
-  // They are there: no failure to tell more of them is one of the request.
-  const unread = (): StoredRecord[] => stored.map((_id) => ({ _id }));
-  return (await found.catch(unread)).map(({ _id, [roleField]: role, [rootField]: isRootAdmin }) => ({
-    event: "user.created",
-    userId: idText(users, _id),
-    details: {
-      ...by,
-      ...(role === undefined || role === null ? {} : { role: String(role) }),
-      ...(isRootAdmin === true ? { isRootAdmin: "true" } : {}),
-    },
-  }));
+  const found = await deps.store.byIds(users, stored, { [roleField]: 1, [rootField]: 1 });
+  return new Map(
+    found.map(({ _id, [roleField]: role, [rootField]: isRootAdmin }) => [
+      idText(users, _id),
+      {
+        ...(role === undefined || role === null ? {} : { role: String(role) }),
+        ...(isRootAdmin === true ? { isRootAdmin: "true" } : {}),
+      },
+    ]),
+  );
 }
 
 /** The users who have a role. */
