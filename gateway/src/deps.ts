@@ -11,6 +11,7 @@ import { type DevelopmentCodes, makeDevelopmentCodes } from "./oauth/development
 import { developmentProviders } from "./oauth/development/provider.js";
 import { makeOAuthSettings, type OAuthSettings } from "./oauth/oauth-settings.js";
 import { type Forward, makeForward } from "./proxy/forward.js";
+import { type FindFile, keepRecentFiles } from "./proxy/recent-files.js";
 import { type Borrow, type Refresh, refreshOnce } from "./session/refresh-once.js";
 import { type AuthClient, makeAuthClient } from "./upstream/auth-client.js";
 import { type IdentityClient, makeIdentityClient } from "./upstream/identity-client.js";
@@ -23,6 +24,7 @@ export interface Deps {
   readonly refresh: Refresh;
   readonly borrow: Borrow;
   readonly forward: Forward;
+  readonly findFile: FindFile;
   readonly identityClient: IdentityClient;
   readonly oauth: OAuthSettings;
   /** Undefined where metrics are off. */
@@ -60,6 +62,7 @@ export async function makeDeps(config: Config): Promise<Deps> {
     refresh: refreshOnce(authClient.refresh),
     borrow: refreshOnce(identityClient.borrowAccessToken),
     forward: makeForward({ dataServiceUrl, limits, watch }),
+    findFile: keepRecentFiles(),
     identityClient,
     ...makeOAuth(config, serviceSecret),
   };

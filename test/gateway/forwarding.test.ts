@@ -4,7 +4,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { openSocket, sendRaw, statuses } from "./support/raw-http.js";
 import { cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
-import { accessToken, session } from "./support/tokens.js";
+import { accessToken, grants, session } from "./support/tokens.js";
+import { json } from "./support/upstream.js";
 
 let rig: Rig;
 const rigs: Rig[] = [];
@@ -243,6 +244,86 @@ describe("bytes", () => {
   });
 });
 
+/** A file of the stand-in, which answers the tag that it is asked with. */
+function serveFile(content: { etag: string; body: string }, extra: Record<string, string> = {}) {
+  rig.upstream.on("GET /assets/1", ({ headers }, response) => {
+    const head = { ETag: content.etag, "Cache-Control": "private, no-cache", ...extra };
+    if (headers["if-none-match"] === content.etag) return void response.writeHead(304, head).end();
+    response.writeHead(200, { ...head, "Content-Type": "image/png", "Content-Length": content.body.length });
+    response.end(content.body);
+  });
+}
+
+describe("a small file", () => {
+  const LARGE = "x".repeat(200_000);
+
+  it("that has passed by comes from memory once the data service says that it is the same", async () => {
+    serveFile({ etag: '"a"', body: LARGE });
+    const first = await rig.call("/api/assets/1");
+    expect([first.status, await first.text()]).toEqual([200, LARGE]);
+    serveFile({ etag: '"a"', body: "never sent" }, { "Content-Disposition": "inline; filename=new.png" });
+    const second = await rig.call("/api/assets/1");
+    expect([second.status, await second.text()]).toEqual([200, LARGE]);
+    expect(rig.upstream.last().headers["if-none-match"]).toBe('"a"');
+    expect(Object.fromEntries(second.headers)).toMatchObject({
+      etag: '"a"',
+      "content-type": "image/png",
+      "content-length": "200000",
+      "content-disposition": "inline; filename=new.png",
+      "cache-control": "private, no-cache",
+    });
+  });
+
+  it("is refused to who may not have it, though others had it", async () => {
+    serveFile({ etag: '"a"', body: LARGE });
+    await (await rig.call("/api/assets/1")).text();
+    rig.upstream.on("GET /assets/1", json(404, { success: false, statusCode: 404 }));
+    const answer = await rig.call("/api/assets/1");
+    expect([answer.status, await answer.json()]).toEqual([404, { success: false, statusCode: 404 }]);
+  });
+
+  it("that has become another one comes new, now and later", async () => {
+    serveFile({ etag: '"a"', body: "old" });
+    await (await rig.call("/api/assets/1")).text();
+    serveFile({ etag: '"b"', body: "new" });
+    const texts = [];
+    for (let at = 0; at < 2; at++) texts.push(await (await rig.call("/api/assets/1")).text());
+    expect([texts, rig.upstream.last().headers["if-none-match"]]).toEqual([["new", "new"], '"b"']);
+  });
+
+  it("that the client has is left to the client", async () => {
+    serveFile({ etag: '"a"', body: "abc" });
+    await (await rig.call("/api/assets/1")).text();
+    const answer = await rig.call("/api/assets/1", { headers: { "if-none-match": '"a"' } });
+    expect([answer.status, await answer.text()]).toEqual([304, ""]);
+  });
+
+  it("that was cut off is not kept", async () => {
+    rig.upstream.on("GET /assets/1", (_arrived, response) => {
+      response.writeHead(200, { ETag: '"a"', "Content-Type": "image/png", "Content-Length": "6" });
+      response.write("abc", () => response.destroy());
+    });
+    await expect(rig.call("/api/assets/1").then((answer) => answer.text())).rejects.toThrow();
+    await rig.call("/api/assets/1").catch(() => {});
+    expect(rig.upstream.last().headers["if-none-match"]).toBeUndefined();
+  });
+
+  it("keeps its condition when the token is renewed", async () => {
+    serveFile({ etag: '"a"', body: LARGE });
+    await (await rig.call("/api/assets/1")).text();
+    const asked: (string | undefined)[] = [];
+    rig.upstream.on("POST /auth/refresh-token", grants(accessToken(), "svc_rt_2"));
+    rig.upstream.on("GET /assets/1", ({ headers }, response) => {
+      asked.push(headers["if-none-match"]);
+      if (asked.length > 1) return void response.writeHead(304, { ETag: '"a"' }).end();
+      response.writeHead(401, { "WWW-Authenticate": 'Bearer error="invalid_token"' }).end();
+    });
+    const cookie = cookies({ accessToken: accessToken(), refreshToken: "svc_rt_1" });
+    const answer = await rig.call("/api/assets/1", { headers: { cookie } });
+    expect([answer.status, await answer.text(), asked]).toEqual([200, LARGE, ['"a"', '"a"']]);
+  });
+});
+
 describe("body size", () => {
   const post = (body: BodyInit, path = "/api/posts", type = "application/json"): Promise<Response> =>
     rig.call(path, { method: "POST", body, headers: { "Content-Type": type }, duplex: "half" });
@@ -435,10 +516,10 @@ describe("a data service that misbehaves", () => {
     await impatient.stop();
   });
 
-  it("and refuses before it has read the body is passed on", async () => {
+  it.each([200, 413])("and answers %s before it has read the body is passed on", async (status) => {
     rig.upstream.onHead("POST /svc_file", (request, response) => {
-      response.writeHead(413, { "Content-Type": "application/json" }).end('{"early":true}');
-      request.resume();
+      response.writeHead(status, { "Content-Type": "application/json" }).end('{"early":true}');
+      if (status === 413) request.resume();
     });
     for (let i = 0; i < 5; i++) {
       const response = await rig.call("/api/svc_file", {
@@ -446,7 +527,7 @@ describe("a data service that misbehaves", () => {
         body: randomBytes(3_000_000),
         headers: { "Content-Type": "multipart/form-data; boundary=x" },
       });
-      expect([response.status, await response.text()]).toEqual([413, '{"early":true}']);
+      expect([response.status, await response.text()]).toEqual([status, '{"early":true}']);
     }
   });
 

@@ -1,10 +1,12 @@
 // One forwarded request and its answer: counts the body, keeps the time limits, ends it exactly once.
-import type { ClientRequest, IncomingMessage } from "node:http";
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { Writable } from "node:stream";
 import { AppError, isClientError } from "@portico/shared/app-error";
 import { hasBody } from "@portico/shared/has-body";
 import type { NextFunction, Request, Response } from "express";
 import type { CallOutcome } from "../upstream/watch-call.js";
 import type { BodyLimit } from "./body-limit.js";
+import type { FileRequest } from "./recent-files.js";
 import { clientResponseHeaders } from "./response-headers.js";
 
 export interface ExchangeLimits {
@@ -22,6 +24,8 @@ export interface ExchangeTerms {
   readonly onEnd: (outcome: CallOutcome) => void;
   /** Replaces the token in the headers of the request; asked once at most. */
   readonly renew: (() => Promise<void>) | undefined;
+  /** Where a whole file is asked for. */
+  readonly file: FileRequest | undefined;
 }
 
 export class Exchange {
@@ -30,6 +34,7 @@ export class Exchange {
   readonly #next: NextFunction;
   readonly #limits: ExchangeLimits;
   readonly #onEnd: ExchangeTerms["onEnd"];
+  readonly #file: ExchangeTerms["file"];
   #renew: ExchangeTerms["renew"];
   #isRepeated = false;
   #upstream: ClientRequest | undefined;
@@ -41,7 +46,7 @@ export class Exchange {
     request: Request,
     response: Response,
     next: NextFunction,
-    { limits, onEnd, renew }: ExchangeTerms,
+    { limits, onEnd, renew, file }: ExchangeTerms,
   ) {
     this.#request = request;
     this.#response = response;
@@ -49,6 +54,7 @@ export class Exchange {
     this.#limits = limits;
     this.#onEnd = onEnd;
     this.#renew = renew;
+    this.#file = file;
     response.once("close", () => this.#settle("cut off"));
   }
 
@@ -82,7 +88,7 @@ export class Exchange {
     return hasBody(this.#request.headers) && !this.#request.readableEnded;
   }
 
-  /** The upstream request has its socket; its body begins to flow after this. */
+  /** The upstream request has its socket: what it is to carry is sent. */
   sending(upstream: ClientRequest): void {
     this.#upstream = upstream;
     if (upstream.socket?.connecting === true) {
@@ -91,6 +97,8 @@ export class Exchange {
     } else this.#awaitAnswer();
     if (this.#request.headers["transfer-encoding"] !== undefined) this.#countBody();
     if (this.#limits.bodyStallMs !== undefined) this.#watchBody(this.#limits.bodyStallMs);
+    if (hasBody(this.#request.headers)) passOn(this.#request, upstream);
+    else upstream.end();
   }
 
   /** The head of the answer is here. */
@@ -101,17 +109,27 @@ export class Exchange {
       this.fail(new Error(`The data service answered with the status ${status}.`));
       return;
     }
+    // The client has set no condition: a 304 answers ours, and the file that is known is meant.
+    const known = status === 304 ? this.#file?.known : undefined;
     try {
-      this.#writeHead(status, answer);
+      this.#writeHead(known === undefined ? status : 200, { ...answer.headers, ...known?.headers });
     } catch (cause) {
       // Thrown further, it would reach nobody: this runs in an event of the upstream's socket.
       this.fail(cause);
       return;
     }
     this.#settle(status);
-    // An upstream that refuses early reads no further; what the client still sends is thrown away.
-    if (status >= 400 && this.#isBodyLeft) this.#dropBody();
-    passOn(answer, this.#response);
+    // An upstream that answers early may read no further, and one that refuses does not: what the client still sends
+    // is thrown away.
+    if (status >= 400) this.#dropRest();
+    else answer.once("end", () => this.#dropRest());
+    const keep = this.#file?.keeper(answer);
+    if (keep !== undefined) collect(answer, keep);
+    if (known === undefined) passOn(answer, this.#response);
+    else {
+      answer.resume();
+      this.#response.end(known.body);
+    }
   }
 
   /** Ends the exchange with a refusal, unless it has ended already. The cause goes to the log only. */
@@ -168,14 +186,18 @@ export class Exchange {
     });
   }
 
+  #dropRest(): void {
+    if (this.#isBodyLeft) this.#dropBody();
+  }
+
   #dropBody(): void {
     if (this.#upstream !== undefined) this.#request.unpipe(this.#upstream);
     discardBody(this.#request, this.#response, this.#limits.lingerMs);
   }
 
-  #writeHead(status: number, answer: IncomingMessage): void {
+  #writeHead(status: number, upstream: IncomingHttpHeaders): void {
     const response = this.#response;
-    const { vary, ...headers } = clientResponseHeaders(answer.headers);
+    const { vary, ...headers } = clientResponseHeaders(upstream);
     // Cookies were set on the way here: no cache may keep this answer, whatever the data service thinks of it.
     if (response.hasHeader("Set-Cookie")) delete headers["cache-control"];
     response.statusCode = status;
@@ -185,19 +207,30 @@ export class Exchange {
   }
 }
 
-/** A body that is here with its head, as most are, is sent as it is: a pipe would take longer than all of the rest. */
-function passOn(answer: IncomingMessage, response: Response): void {
-  const length = Number(answer.headers["content-length"]);
+/**
+ * Hands a body on. One that is here with its head, as most are, is sent as it is: a pipe would take longer than all of
+ * the rest.
+ */
+function passOn(source: IncomingMessage, destination: Writable): void {
+  const length = Number(source.headers["content-length"]);
   let whole: Buffer | undefined;
-  const end = (): void => void response.end(whole);
-  answer.once("end", end).once("data", (piece: Buffer) => {
+  const end = (): void => {
+    if (!destination.destroyed) destination.end(whole);
+  };
+  source.once("end", end).once("data", (piece: Buffer) => {
     if (piece.length === length) whole = piece;
     else {
-      answer.off("end", end);
-      response.write(piece);
-      answer.pipe(response);
+      source.off("end", end);
+      destination.write(piece);
+      source.pipe(destination);
     }
   });
+}
+
+/** Copies: a piece may be a part of a larger buffer, which would stay with it. */
+function collect(answer: IncomingMessage, keep: (body: Buffer) => void): void {
+  const pieces: Buffer[] = [];
+  answer.on("data", (piece: Buffer) => pieces.push(piece)).once("end", () => keep(Buffer.concat(pieces)));
 }
 
 /** 304 is an answer; every other 3xx would send us, or the client, somewhere unchecked. */

@@ -8,13 +8,13 @@ import { Agent as TlsAgent } from "node:https";
 import { Stream } from "node:stream";
 import { finished } from "node:stream/promises";
 import { beside } from "@portico/shared/beside";
-import { hasBody } from "@portico/shared/has-body";
 import type { NextFunction, Request, Response } from "express";
-import { createProxyMiddleware, type Options, type Plugin } from "http-proxy-middleware";
+import { createProxyMiddleware, type Plugin } from "http-proxy-middleware";
 import type { WatchCall } from "../upstream/watch-call.js";
 import type { BodyLimit } from "./body-limit.js";
 import { decideAnswer } from "./decide-answer.js";
 import { Exchange, type ExchangeLimits } from "./exchange.js";
+import type { FileRequest } from "./recent-files.js";
 
 /** What to ask of the data service, ready made. */
 export interface UpstreamRequest {
@@ -27,6 +27,8 @@ export interface UpstreamRequest {
   readonly bodyStallMs?: number;
   /** Asked once if the data service no longer accepts the token: the headers to ask with instead. */
   readonly renew?: () => Promise<IncomingHttpHeaders>;
+  /** Where a whole file is asked for. */
+  readonly file: FileRequest | undefined;
 }
 
 export interface Forward {
@@ -56,31 +58,27 @@ export function makeForward(deps: ForwardDeps): Forward {
   });
 }
 
-type Proxy = ReturnType<typeof createProxyMiddleware<Request, Response>>;
-
 class Forwarder {
   readonly streams = new OpenStreams();
   readonly #limits: ForwardDeps["limits"];
   readonly #watch: WatchCall;
   readonly #agent: Agent;
   readonly #exchanges = beside<IncomingMessage, Exchange>();
-  readonly #proxy: Proxy;
-  readonly #bodiless: Proxy;
+  readonly #proxy: ReturnType<typeof createProxyMiddleware<Request, Response>>;
 
   constructor({ dataServiceUrl, limits, watch }: ForwardDeps) {
     this.#limits = limits;
     this.#watch = watch;
     this.#agent = makeAgent(dataServiceUrl);
-    const options: Options<Request, Response> = {
+    this.#proxy = createProxyMiddleware<Request, Response>({
       target: targetOf(dataServiceUrl),
       agent: this.#agent,
       selfHandleResponse: true,
       followRedirects: false,
       ejectPlugins: true,
+      buffer: new SentElsewhere(),
       plugins: [(server) => this.#listen(server)],
-    };
-    this.#proxy = createProxyMiddleware(options);
-    this.#bodiless = createProxyMiddleware({ ...options, buffer: new NoBody() });
+    });
   }
 
   forward(upstream: UpstreamRequest, request: Request, response: Response, next: NextFunction): void {
@@ -102,6 +100,7 @@ class Forwarder {
     const exchange = new Exchange(request, response, next, {
       limits,
       onEnd: call.end,
+      file: upstream.file,
       renew:
         renew &&
         (async () => {
@@ -133,8 +132,7 @@ class Forwarder {
 
   #send(exchange: Exchange, request: Request): void {
     const fail = (error: unknown): void => exchange.fail(error);
-    const proxy = hasBody(request.headers) ? this.#proxy : this.#bodiless;
-    if (request.res !== undefined) proxy(request, request.res, fail).catch(fail);
+    if (request.res !== undefined) this.#proxy(request, request.res, fail).catch(fail);
   }
 
   #sendAgain(exchange: Exchange, request: Request): void {
@@ -197,10 +195,9 @@ class OpenStreams {
   }
 }
 
-/** Ends what it is piped to: where there is no body, a pipe from the request would be the dearer way to say so. */
-class NoBody extends Stream {
+/** The library would pipe each body, and each request that has none; `Exchange` knows which ways are shorter. */
+class SentElsewhere extends Stream {
   override pipe<T extends NodeJS.WritableStream>(upstream: T): T {
-    upstream.end();
     return upstream;
   }
 }

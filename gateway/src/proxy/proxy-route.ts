@@ -1,4 +1,5 @@
 // /api/**: how a call reaches the data service, from its session to the bytes.
+import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "@portico/shared/app-error";
 import { contextOf, notFound } from "@portico/shared/http-context";
 import { withoutBodyDeadline } from "@portico/shared/server";
@@ -13,6 +14,7 @@ import { type ApiCall, ignoresCookies, ignoresSession, isClosed, isUnsafe, route
 import { announcesTooMuch, type BodyLimit, bodyLimit } from "./body-limit.js";
 import { discardBody } from "./exchange.js";
 import type { Forward } from "./forward.js";
+import type { FindFile, RecentFile } from "./recent-files.js";
 import { type OwnHeaders, upstreamRequestHeaders } from "./request-headers.js";
 import { readTarget } from "./target.js";
 
@@ -25,6 +27,7 @@ export interface ProxyDeps extends LoadSessionDeps {
   readonly systemTablePrefix: string;
   readonly limits: { readonly lingerMs: number; readonly importTimeoutMs: number };
   readonly forward: Forward;
+  readonly findFile: FindFile;
 }
 
 /** Mount it on the whole app, behind `findSessionCookies` and before any body parser. */
@@ -38,12 +41,15 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
     const body = bodyKind(deps, call, request);
     const limit = checkBodySize(deps, body, request, response);
     const { session, renew } = await actingFor(deps, call, body, request, response);
+    const file = deps.findFile(call, target.query, request.headers);
+    const headersFor = (who: Session) => upstreamHeaders(addresses, who, file?.known, request);
     deps.forward(
       {
         pathAndQuery: target.path + target.query,
-        headers: headersFor(addresses, session, request),
+        headers: headersFor(session),
         bodyLimit: limit,
-        ...(renew && { renew: async () => headersFor(addresses, await renew(), request) }),
+        file,
+        ...(renew && { renew: async () => headersFor(await renew()) }),
         ...(body === "import" ? importTimes(deps, request) : {}),
       },
       request,
@@ -123,11 +129,19 @@ function addressesOf(deps: ProxyDeps): Addresses {
   };
 }
 
-function headersFor(addresses: Addresses, session: Session, request: Request) {
-  return upstreamRequestHeaders(request.method, request.headers, {
+/** @param known a file that is asked for only if it has become another one */
+function upstreamHeaders(
+  addresses: Addresses,
+  session: Session,
+  known: RecentFile | undefined,
+  request: Request,
+): IncomingHttpHeaders {
+  const headers = upstreamRequestHeaders(request.method, request.headers, {
     ...addresses,
     correlationId: contextOf(request).correlationId,
     authorization: session.kind === "anonymous" ? undefined : session.authorization,
     clientAddress: clientAddress(request),
   });
+  if (known !== undefined) headers["if-none-match"] = known.etag;
+  return headers;
 }
