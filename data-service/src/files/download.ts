@@ -16,17 +16,22 @@ import {
   type Transform,
   variantName,
 } from "./image-parameters.js";
-import { findVariant, meantBy, requireTransformable, variantOf } from "./variants.js";
+import { findVariant, meantBy, mimetypeOf, requireTransformable, variantOf } from "./variants.js";
 
 const MOST_LISTENERS = 20;
 
 /** Bytes to send, and where they are stored. */
 interface Content {
   readonly key: string;
-  readonly mimetype: string;
   /** Undefined for a picture that is not made yet. */
   readonly size: number | undefined;
+}
+
+/** What is known of the bytes before anything is looked for, or made. */
+interface Meant {
+  readonly mimetype: string;
   readonly etag: string;
+  find(): Promise<Content>;
 }
 
 export async function download(deps: FileDeps, request: Request, response: Response): Promise<void> {
@@ -55,13 +60,13 @@ async function answer(
   request: Request,
   response: Response,
 ): Promise<void> {
-  const content = await contentOf(deps, asset, transform, request.method === "HEAD");
-  const { etag, size } = content;
+  const meant = meantContent(deps, asset, transform, request.method === "HEAD");
+  const { etag, mimetype } = meant;
   const validators = { etag, lastModified: asset.at };
   if (isOutdated(request.headers, validators))
     throw new AppError("PRECONDITION_FAILED", "The file has another content by now; ask without If-Match.");
   const headers = {
-    ...contentHeaders({ ...asset, mimetype: content.mimetype }, asAttachment),
+    ...contentHeaders({ ...asset, mimetype }, asAttachment),
     ETag: etag,
     "Last-Modified": asset.at.toUTCString(),
     "Accept-Ranges": "bytes",
@@ -73,6 +78,8 @@ async function answer(
     response.removeHeader("Content-Type");
     return void response.status(304).end();
   }
+  const content = await meant.find();
+  const { size } = content;
   const hasRange = request.method === "GET" && size !== undefined;
   const verdict = hasRange ? chooseRange(request.headers, size, validators) : "whole";
   if (verdict === "unsatisfiable")
@@ -83,21 +90,24 @@ async function answer(
   await send(deps, content, verdict, request, response);
 }
 
-async function contentOf(
+/** @throws AppError 400 where a picture is asked for that can't be made */
+function meantContent(
   deps: FileDeps,
-  { key, mimetype, filesize }: Asset,
+  { key, mimetype, filesize: size }: Asset,
   asked: Transform | undefined,
   isHead: boolean,
-): Promise<Content> {
-  if (asked === undefined) return { key, mimetype, size: filesize, etag: `"${key}"` };
-  const source = { key, mimetype, size: filesize };
+): Meant {
+  if (asked === undefined) return { mimetype, etag: `"${key}"`, find: async () => ({ key, size }) };
+  const source = { key, mimetype, size };
   requireTransformable(source);
   const wish = meantBy(asked, source);
-  const etag = `"${key}-${variantName(wish)}"`;
-  const variant = await (isHead ? findVariant(deps, source, wish) : variantOf(deps, source, wish));
-  // Nothing is made for a HEAD: its answer may leave the length out (RFC 9110, section 9.3.2).
-  const made = `image/${wish.format ?? mimetype.slice("image/".length)}`;
-  return { key: variant?.key ?? "", mimetype: variant?.mimetype ?? made, size: variant?.size, etag };
+  return {
+    mimetype: mimetypeOf(wish, source),
+    etag: `"${key}-${variantName(wish)}"`,
+    // Nothing is made for a HEAD: its answer may leave the length out (RFC 9110, section 9.3.2).
+    find: async () =>
+      (await (isHead ? findVariant : variantOf)(deps, source, wish)) ?? { key: "", size: undefined },
+  };
 }
 
 async function send(

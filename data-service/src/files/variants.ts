@@ -17,9 +17,14 @@ export interface Source {
 }
 
 /** What is asked, without what means nothing for the format: the same picture has one name. */
-export function meantBy(wish: Transform, { mimetype }: Pick<Source, "mimetype">): Transform {
-  const format = wish.format ?? mimetype.slice("image/".length);
-  return format === "png" || format === "gif" ? { ...wish, quality: undefined } : wish;
+export function meantBy(wish: Transform, source: Pick<Source, "mimetype">): Transform {
+  const mimetype = mimetypeOf(wish, source);
+  return mimetype === "image/png" || mimetype === "image/gif" ? { ...wish, quality: undefined } : wish;
+}
+
+/** What the picture will be. */
+export function mimetypeOf({ format }: Transform, { mimetype }: Pick<Source, "mimetype">): string {
+  return format === undefined ? mimetype : `image/${format}`;
 }
 
 /** Requests for the same picture at the same time make it once. */

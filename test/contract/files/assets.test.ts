@@ -437,6 +437,19 @@ describe("pictures", () => {
     expect((await get(`/assets/${many}?width=1`)).status).toBe(200);
   });
 
+  test("that somebody has is not made again to say that it is the same", async () => {
+    const address = `/assets/${(await uploaded(ann, await picture(64, 64), "h.png", { isPublic: "true" })).id}?width=9`;
+    const etag = (await get(address)).headers.get("etag") ?? "";
+    const { variants } = await keptIn(database);
+    await database.db().collection("_content_variants").deleteMany({});
+    const had = await get(address, { "If-None-Match": etag });
+    expect([had.status, had.headers.get("content-security-policy")]).toEqual([
+      304,
+      expect.stringContaining("img-src"),
+    ]);
+    expect([variants > 0, (await keptIn(database)).variants]).toEqual([true, 0]);
+  });
+
   test("a private picture is as private when it is made smaller", async () => {
     const { id: secret } = await uploaded(ann, await picture(64, 64), "s.png");
     expect((await get(`/assets/${secret}?width=8`, await bearer(ANN))).status).toBe(200);
