@@ -18,6 +18,7 @@ import { systemTables } from "@portico/data-service/catalog/system-tables";
 import { connectStore, type Store } from "@portico/data-service/mongo/connect";
 import { provisionTable } from "@portico/data-service/mongo/provision";
 import {
+  authSweeps,
   ensureAuthIndexes,
   makeSessionStore,
   type SessionStore,
@@ -140,20 +141,36 @@ describe("the session store", () => {
     expect(await sessions.find(session.id)).toEqual(won[0]);
   });
 
-  it("clears away the user's expired sessions at the next sign-in, and no other", async () => {
-    const expired = { ...session, expiresAt: new Date(session.createdAt.getTime() - 1) };
-    const ids = ["expired", "of-another", "alive"];
-    await sessions.insert({
-      ...expired,
+  it("sweeps away what has expired, and nothing else", async () => {
+    await sessions.insert({ ...session, id: "expired", expiresAt: new Date(Date.now() - 1) });
+    await sessions.insert({ ...session, id: "alive" });
+    for (const sweep of authSweeps(db)) await sweep(new Date());
+    const found = await Promise.all(["expired", "alive"].map((id) => sessions.find(id)));
+    expect(found.map((each) => each?.id)).toEqual([undefined, "alive"]);
+  });
+
+  it("keeps the thousand of a user that were used last, and those of others", async () => {
+    const usedAt = (seconds: number) => new Date(session.lastUsedAt.getTime() - seconds * 1000);
+    const never = makeSessionStore(db, () => 0.99);
+    for (let at = 1; at <= 1_002; at += 1)
+      await never.insert({ ...session, id: `used-${at}`, lastUsedAt: usedAt(at) });
+    await never.insert({
+      ...session,
       id: "of-another",
       userId: new ObjectId().toHexString(),
-      createdAt: new Date(0),
+      lastUsedAt: usedAt(9_999),
     });
-    await sessions.insert({ ...expired, id: "expired", createdAt: new Date(0) });
-    await sessions.insert({ ...session, id: "alive" });
-    await sessions.insert(session);
+    expect(await sessions.listOf(session.userId, new Date())).toHaveLength(1_002);
+    await makeSessionStore(db, () => 0).insert(session);
+    const ids = [session.id, "used-999", "used-1000", "used-1002", "of-another"];
     const found = await Promise.all(ids.map((id) => sessions.find(id)));
-    expect(found.map((each) => each?.id)).toEqual([undefined, "of-another", "alive"]);
+    expect(found.map((each) => each?.id)).toEqual([
+      session.id,
+      "used-999",
+      undefined,
+      undefined,
+      "of-another",
+    ]);
   });
 
   it("rotates no expired session, swept or not", async () => {

@@ -45,17 +45,24 @@ const PER_SESSION: Quota = { limit: 30, windowMs: MINUTE_MS };
 /** Undefined: admitted and counted. Otherwise nothing was counted, and when the next try may be made. */
 export type Refused = { readonly retryAt: Date } | undefined;
 
-/** Each call is one conditional write, so that all instances together keep the limit. */
+/** Each change of a key is one conditional write, so that all instances together keep the limit. */
 export interface ThrottleStore {
   take(key: string, quota: Quota, now: Date): Promise<Refused>;
   takeDelayed(key: string, delay: GrowingDelay, now: Date): Promise<Refused>;
-  /** Counts one try less. */
-  giveBack(key: string): Promise<void>;
-  /** Forgets all tries. */
-  clear(key: string): Promise<void>;
-  /** Notes a key for a time; what it says is `knows`. */
-  remember(key: string, until: Date): Promise<void>;
+  /** Several changes at once. */
+  settle(outcome: Outcome): Promise<void>;
+  /** Whether the key is noted. */
   knows(key: string, now: Date): Promise<boolean>;
+}
+
+/** What is changed once a try has been judged, or was not to be. */
+export interface Outcome {
+  /** Of these one try less is counted. */
+  readonly giveBack: readonly string[];
+  /** Of these all tries are forgotten. */
+  readonly clear?: readonly string[];
+  /** Noted for a time. */
+  readonly remember?: { readonly key: string; readonly until: Date };
 }
 
 /** A sign-in try that was admitted. Left alone it counts as a failure. */
@@ -108,23 +115,22 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
         const refused = await take();
         if (refused !== undefined) {
           if (key === ofAccount && (await store.knows(known, now))) break;
-          await Promise.all(taken.map(store.giveBack));
+          await store.settle({ giveBack: taken });
           throw tooMany("failed sign-ins", refused, now);
         }
         taken.push(key);
       }
       return {
         async succeeded() {
-          await Promise.all([
-            store.clear(ofBoth),
+          await store.settle({
+            clear: [ofBoth, ofAccount],
             // The address keeps its failures with other accounts.
-            store.giveBack(ofAddress),
-            store.clear(ofAccount),
-            store.remember(known, new Date(now.getTime() + KNOWN_FOR_MS)),
-          ]);
+            giveBack: [ofAddress],
+            remember: { key: known, until: new Date(now.getTime() + KNOWN_FOR_MS) },
+          });
         },
         async withdraw() {
-          await Promise.all(taken.map(store.giveBack));
+          await store.settle({ giveBack: taken });
         },
       };
     },

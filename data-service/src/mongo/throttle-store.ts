@@ -1,5 +1,5 @@
 // Counters of tries in `_throttle`, one document a key, each change one conditional write.
-import type { Collection, Db, Document } from "mongodb";
+import type { AnyBulkWriteOperation, Collection, Db, Document, UpdateFilter } from "mongodb";
 import type { Refused, ThrottleStore } from "../auth/throttle.js";
 import { isDuplicate } from "./driver-errors.js";
 
@@ -65,26 +65,39 @@ export function makeThrottleStore(db: Db): ThrottleStore {
       ]);
       return refusedUntil(before?.notBefore, now);
     },
-    async giveBack(key) {
-      await counters.updateOne(
-        { _id: { $eq: key }, count: { $gt: 0 } },
-        { $inc: { count: -1 }, $unset: { notBefore: "" } },
-      );
-    },
-    async clear(key) {
-      await counters.deleteOne({ _id: { $eq: key } });
-    },
-    async remember(key, until) {
-      await counters.updateOne(
-        { _id: { $eq: key } },
-        { $set: { expiresAt: until }, $setOnInsert: { count: 0 } },
-        { upsert: true },
-      );
+    async settle({ giveBack, clear = [], remember }) {
+      const changes = [
+        ...giveBack.map(oneLess),
+        ...clear.map(noneAnyMore),
+        ...(remember === undefined ? [] : [noted(remember)]),
+      ];
+      if (changes.length > 0) await counters.bulkWrite(changes, { ordered: false });
     },
     async knows(key, now) {
       return (await counters.findOne({ _id: { $eq: key }, expiresAt: { $gt: now } })) !== null;
     },
   };
+}
+
+type Change = AnyBulkWriteOperation<CounterDocument>;
+
+function oneLess(key: string): Change {
+  const filter = { _id: { $eq: key }, count: { $gt: 0 } };
+  return { updateOne: { filter, update: { $inc: { count: -1 }, $unset: { notBefore: "" } } } };
+}
+
+/** Left to be swept: a deletion would be a command of its own, and the next try an insert. */
+function noneAnyMore(key: string): Change {
+  const update: UpdateFilter<CounterDocument> = {
+    $set: { count: 0, expiresAt: NO_WAIT },
+    $unset: { notBefore: "" },
+  };
+  return { updateOne: { filter: { _id: { $eq: key } }, update } };
+}
+
+function noted({ key, until }: { readonly key: string; readonly until: Date }): Change {
+  const update = { $set: { expiresAt: until }, $setOnInsert: { count: 0 } };
+  return { updateOne: { filter: { _id: { $eq: key } }, update, upsert: true } };
 }
 
 function refusedUntil(notBefore: Date | undefined, now: Date): Refused {
