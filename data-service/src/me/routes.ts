@@ -1,4 +1,5 @@
 // /me: the signed-in user's own record, through the same query language as everything else, and their sessions.
+import { isClientError } from "@portico/shared/app-error";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
 import { auditFacts } from "../auth/client-facts.js";
@@ -31,6 +32,13 @@ export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number
     const allow = (catalog: Catalog) => rights.own(catalog, principal);
     return readOneAs(deps, allow, { table: users, id: principal.userId, parameters });
   };
+  /** The id alone where the rest can't be read just now: it is changed, and a refusal would say the opposite. */
+  const readChanged = (request: Request, principal: SignedIn): Promise<Versioned> =>
+    readMe(request, principal).catch((err: unknown) => {
+      if (isClientError(err)) throw err;
+      deps.logger.warn({ err, table: users }, "what was written could not be read for the answer");
+      return { json: { id: principal.userId }, version: undefined };
+    });
 
   router
     .route("/me")
@@ -44,7 +52,7 @@ export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number
       const expected = expectedVersions(request.get("If-Match"));
       const change = () => updateMe(deps, principal, users, body(request), auditFacts(request), expected);
       await deps.gate.run(change);
-      respondWithRecord(response, 200, await readMe(request, principal));
+      respondWithRecord(response, 200, await readChanged(request, principal));
     })
     .all(onlyMethods("GET", "HEAD", "PATCH"));
 

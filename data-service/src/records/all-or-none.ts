@@ -4,8 +4,11 @@ import { type OnceKey, once } from "./once.js";
 import type { Made } from "./run-create.js";
 import type { UndoLog } from "./undo.js";
 
-/** Makes the records of one request, with the writes and the log of the request. */
-type Make = (deps: RecordDeps, log: UndoLog) => Promise<Made>;
+/**
+ * Judges the records of one request, and says how they are made. What fails before has written nothing.
+ * @param deps with the writes of the request
+ */
+type Judge = (deps: RecordDeps) => Promise<(log: UndoLog) => Promise<Made>>;
 
 /** Records that are there, by this request or by one with the same key before. */
 export interface MadeOnce extends Made {
@@ -17,13 +20,13 @@ export async function allOrNone(
   deps: RecordDeps,
   key: OnceKey | undefined,
   isOne: boolean,
-  make: Make,
+  judge: Judge,
 ): Promise<MadeOnce> {
   const { unfinished } = deps;
   const first = (made: Made): MadeOnce => ({ ...made, isRepeat: false });
-  if (key === undefined && isOne) return first(await unfinished.orUndo((log) => make(deps, log)));
+  if (key === undefined && isOne) return first(await unfinished.orUndo(await judge(deps)));
   // What says that all of it is there waits for the disk, and for all that was written before.
-  const noted = (log: UndoLog) => make({ ...deps, writes: deps.writesUnderNote }, log);
+  const noted = async (log: UndoLog) => (await judge({ ...deps, writes: deps.writesUnderNote }))(log);
   if (key === undefined) return first(await unfinished.wholly(noted));
   const { result: ids, isRepeat } = await once(
     deps.once,

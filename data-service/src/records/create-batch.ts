@@ -32,8 +32,11 @@ export async function createBatch(
     // Which of them were written could not be told from other records with their ids after a crash, and need not be:
     // the import goes on where it was cut off.
     const bringsIds = plans.some(({ own }) => own.set.has("_id"));
-    await allOrNone(deps, undefined, bringsIds, (noted, log) =>
-      runCreate(noted, bound.table, plans, log, pathOf),
+    await allOrNone(
+      deps,
+      undefined,
+      bringsIds,
+      async (noted) => (log) => runCreate(noted, bound.table, plans, log, pathOf),
     );
     deps.ruleHooks.afterChange(bound.table);
   });

@@ -52,9 +52,10 @@ async function createFlat(deps: RecordDeps, rights: Rights, request: CreateReque
   const bound = await bindCreates(deps, rights, request);
   const { table, shape } = bound;
   const pathOf = pathIn(body);
-  const made = await allOrNone(deps, key, isOneWrite(bound), async (noted, log) =>
-    runCreate(noted, table, await judgeCreates(deps, bound, { pathOf }), log, pathOf),
-  );
+  const made = await allOrNone(deps, key, isOneWrite(bound), async (noted) => {
+    const plans = await judgeCreates(deps, bound, { pathOf });
+    return (log) => runCreate(noted, table, plans, log, pathOf);
+  });
   const { ids, documents, isRepeat } = made;
   deps.ruleHooks.afterChange(table);
   const written: Written | undefined =
@@ -81,7 +82,7 @@ async function createTrees(
     checkTree(maker, table, tree, (flat, ownLinks) => void alternativesFor(context, flat, ownLinks));
     return tree;
   });
-  const { ids, isRepeat } = await allOrNone(deps, key, false, async (_noted, log) => {
+  const { ids, isRepeat } = await allOrNone(deps, key, false, async () => async (log) => {
     const made = await makeTrees(maker, table, bodies, log, { pathOf: pathIn(body) });
     return { ids: made.map((id) => parseId(table, String(id))), documents: undefined };
   });

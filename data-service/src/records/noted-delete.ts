@@ -9,6 +9,7 @@ import { stillLeaving } from "./await-leaving.js";
 import { canBeHeld, type DeleteStep, type Reach } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { claim, mark, markedFor, unmark } from "./leaving.js";
+import { throwUnanswered } from "./uncertain.js";
 
 /** Ids in one note; a document holds 16 MB. */
 const MOST_IDS = 100_000;
@@ -44,7 +45,8 @@ export async function deleteNoted(
   const note = new DeleteNote(deps, catalog, wanted, group);
   return deps.deletes.underWay.while(group, async () => {
     const steps = await note.hold(found);
-    if (steps === undefined || !(await wanted.act(steps, group))) {
+    // From here on the note says that it is to be done: another may end it later.
+    if (steps === undefined || !(await wanted.act(steps, group).catch(throwUnanswered))) {
       await note.withdraw();
       return false;
     }

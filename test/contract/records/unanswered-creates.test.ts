@@ -92,6 +92,22 @@ describe("a write of one record that the database did and did not answer", () =>
   }, 60_000);
 });
 
+describe("a change of one's own record whose answer can't be read any more", () => {
+  it("answers with the id", async () => {
+    const { body: me } = await admin.get("/me");
+    let isWritten = false;
+    proxy.decide((command) => {
+      if (isWritten) return "lost";
+      isWritten = isWrite(command) && command.includes("Admiral");
+      return "pass";
+    });
+    const { status, body } = await admin.patch("/me", { name: "Admiral" });
+    proxy.decide(() => "pass");
+    expect([status, body.data]).toEqual([200, [{ id: me.data[0].id }]]);
+    expect((await admin.get("/me")).body.data[0].name).toBe("Admiral");
+  }, 60_000);
+});
+
 describe("a delete that the database did and did not answer", () => {
   it("says that the record may be gone", async () => {
     const { body: made } = await admin.post("/ships", { name: "Titanic" });
@@ -125,5 +141,40 @@ describe("a change of many that the database breaks off", () => {
     proxy.decide(() => "pass");
     expect([status, body.error.details.changed]).toEqual([503, await named("Raft")]);
     expect(body.message).toMatch(/ records were changed before$/);
+  }, 60_000);
+});
+
+describe("records that are linked", () => {
+  let id = "";
+  beforeAll(async () => {
+    await makeTable(admin, {
+      name: "voyages",
+      relations: [{ name: "ship", type: "many-to-one", table: "ships" }],
+    });
+    id = (await admin.post("/ships", { name: "Beagle" })).body.data[0].id;
+  });
+
+  it("say nothing of uncertainty where only a read before the write went unanswered", async () => {
+    const isRead = (command: string) => command.includes("\u0002find\u0000\u0006\u0000\u0000\u0000ships");
+    proxy.decide((command) => (isRead(command) ? "lost" : "pass"));
+    const { status, body } = await admin.post("/voyages", { ship: id });
+    proxy.decide(() => "pass");
+    expect([status, body.error.details, await db.collection("voyages").countDocuments()]).toEqual([
+      503,
+      undefined,
+      0,
+    ]);
+  }, 60_000);
+
+  it("say of a delete that they may be gone", async () => {
+    await admin.post("/voyages", { ship: id });
+    let isDelete = false;
+    proxy.decide((command) => {
+      isDelete ||= command.includes("\u0002delete\u0000") && command.includes("ships");
+      return isDelete ? "answer lost" : "pass";
+    });
+    const { status, body } = await admin.delete(`/ships/${id}`);
+    proxy.decide(() => "pass");
+    expect([status, body.error.details, await named("Beagle")]).toEqual([503, { uncertain: true }, 0]);
   }, 60_000);
 });
