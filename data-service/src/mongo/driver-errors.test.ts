@@ -9,7 +9,7 @@ import {
 } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { bareColumn, bareRelation, bareTable } from "../catalog/definition-fixture.js";
-import { asRefusal, isDuplicate } from "./driver-errors.js";
+import { asRefusal, isDuplicate, isUnanswered } from "./driver-errors.js";
 
 /** `shelf` was renamed to `rack`; its data lies under the old name. */
 const definition = bareTable("items", {
@@ -116,6 +116,13 @@ describe("other failures", () => {
     const lost = new MongoNetworkError("connect ECONNREFUSED");
     const wrapped = new MongoBulkWriteError(lost, {} as BulkWriteResult);
     expect(asRefusal(wrapped)).toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+  });
+
+  it("of a write that others of its set have not heard of are 503, and nobody knows whether it stays", () => {
+    const error = new MongoServerError({ message: "waiting for replication timed out", code: 64 });
+    const refusal = asRefusal(error);
+    expect(refusal).toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    expect([isUnanswered(error), isUnanswered(refusal)]).toEqual([true, true]);
   });
 
   it("that nobody foresaw stay what they are", () => {

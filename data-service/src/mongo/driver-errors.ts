@@ -19,8 +19,11 @@ const TYPE_MISMATCH = 14;
 const VALIDATION_FAILED = 121;
 /** An index is not begun with less than 500 MB. */
 const OUT_OF_DISK_SPACE = 14_031;
-/** The server is going, or has lost its place: shutting down, stepping down, host unreachable. */
-const AWAY = [6, 7, 89, 91, 189, 10_107, 11_600, 11_602, 13_435, 13_436];
+/**
+ * The server is going, or has lost its place: shutting down, stepping down, host unreachable. Or others of its set have
+ * not said in time that they have a write (64).
+ */
+const AWAY = [6, 7, 64, 89, 91, 189, 10_107, 11_600, 11_602, 13_435, 13_436];
 /** The server has ended a read by its own doing: its index or cursor has gone, or it has too much to do. */
 const INTERRUPTED = [43, 175, 237, 365];
 /** A document, a parent with its children, or all children of a join, beyond what the server holds at once. */
@@ -75,13 +78,20 @@ export function isLost(error: unknown): boolean {
  * write again by itself, and then says of the second time alone how it went.
  */
 export function isUnanswered(error: unknown): boolean {
-  const cause = error instanceof AppError ? error.cause : error;
-  return isUnreachable(cause) || (cause instanceof MongoServerError && isAway(cause.code));
+  if (error instanceof Away) return true;
+  return isUnreachable(error) || (error instanceof MongoServerError && isAway(error.code));
 }
 
 /** The refusal while the database is away. */
 export function away(cause: unknown): AppError {
-  return unavailable("The database can not be reached; try again shortly.", 2, cause);
+  return new Away(cause);
+}
+
+class Away extends AppError {
+  constructor(cause: unknown) {
+    const { code, headers } = unavailable("", 2);
+    super(code, { message: "The database can not be reached; try again shortly.", headers, cause });
+  }
 }
 
 /** The refusal when all connections were in use for as long as a request may wait for one. */

@@ -1,7 +1,14 @@
 // Inserts of the same turn of the event loop are one command, and each caller is told of its own.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Document as BsonDocument, type Collection, MongoNetworkError } from "mongodb";
+import {
+  type Document as BsonDocument,
+  type BulkWriteResult,
+  type Collection,
+  MongoBulkWriteError,
+  MongoNetworkError,
+} from "mongodb";
 import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
+import { isUnanswered } from "./driver-errors.js";
 import { GatheredInserts } from "./gathered-inserts.js";
 
 let database: TestDatabase;
@@ -85,5 +92,20 @@ describe("inserts that nobody knows the end of", () => {
       { status: "rejected", reason: gone },
       { status: "rejected", reason: gone },
     ]);
+  });
+
+  it("are uncertain to all of them where what was written may not stay", async () => {
+    const inserts = new GatheredInserts();
+    const writeErrors = [{ index: 0, code: 11_000, errmsg: "E11000" }];
+    const result = { getWriteConcernError: () => ({ code: 64 }) } as unknown as BulkWriteResult;
+    const error = new MongoBulkWriteError({ message: "E11000", code: 11_000, writeErrors } as never, result);
+    const collection = Object.create(database.db.collection("unsafe"), {
+      insertMany: { value: async () => Promise.reject(error) },
+      collectionName: { value: "unsafe" },
+    });
+    const done = await Promise.allSettled(
+      [{ name: "a" }, { name: "b" }].map((document) => inserts.insert(collection, document)),
+    );
+    expect(done.map((each) => each.status === "rejected" && isUnanswered(each.reason))).toEqual([true, true]);
   });
 });

@@ -39,7 +39,8 @@ export async function unordered(
     if (errors.length === 0) throw error;
     // A router tells of a shard that it has lost in the place of each document.
     if (errors.some(({ code }) => isAway(code))) throw away(error);
-    if (error.result.getWriteConcernError() !== undefined) throw new Error("unsure", { cause: error });
+    // Those that were not refused are written, and may not stay.
+    if (error.result.getWriteConcernError() !== undefined) throw away(error);
     return { refused: new Set(errors.map(({ index }) => index)), matched: error.matchedCount };
   }
 }
