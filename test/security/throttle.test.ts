@@ -351,28 +351,29 @@ describe("a session", () => {
   });
 });
 
-describe("a user with a thousand sessions", () => {
-  it("loses the one that was used longest ago with each sign-in", async () => {
+describe("a user with more than a thousand sessions", () => {
+  it("loses those that were used longest ago, within some sign-ins", async () => {
     const sessions = database.db().collection<{ _id: string; lastUsedAt: Date }>("_sessions");
-    const api = await signIn(`${stack.appUrl}/api`, ann);
+    await signIn(`${stack.appUrl}/api`, ann);
     const own = await sessions.findOne({}, { sort: { createdAt: -1 } });
     if (own === null) throw new Error("no session");
-    const at = (age: number) => new Date(own.lastUsedAt.getTime() - age);
-    const older = Array.from({ length: 999 }, (_, age) => ({
+    const older = Array.from({ length: 1_100 }, (_, age) => ({
       ...own,
       _id: `older ${people} ${age + 1}`,
-      lastUsedAt: at(age + 1),
+      lastUsedAt: new Date(own.lastUsedAt.getTime() - age - 1),
     }));
     await sessions.insertMany(older);
-    const again = await signIn(`${stack.appUrl}/api`, ann);
-    const ids = (await again.get("/me/sessions")).body.data.map(({ id }: { id: string }) => id);
-    expect([ids.length, ids.includes(older.at(-1)?._id), ids.includes(older.at(-2)?._id)]).toEqual([
-      1_000,
-      false,
-      true,
-    ]);
-    expect((await api.get("/me")).status).toBe(200);
-  });
+    let ids: string[];
+    let signIns = 0;
+    // One of sixteen looks for them: that none of three hundred does happens once in hundreds of millions.
+    do {
+      const again = await signIn(`${stack.appUrl}/api`, ann);
+      ids = (await again.get("/me/sessions")).body.data.map(({ id }: { id: string }) => id);
+      signIns += 1;
+    } while (ids.length > 1_000 && signIns < 300);
+    expect(ids).toHaveLength(1_000);
+    expect(ids.slice(1 + signIns)).toEqual(older.slice(0, 999 - signIns).map(({ _id }) => _id));
+  }, 60_000);
 });
 
 describe("RATE_LIMIT_PER_MINUTE", () => {
