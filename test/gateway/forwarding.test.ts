@@ -421,6 +421,23 @@ describe("a data service that misbehaves", () => {
     expect(response.status).toBe(502);
   });
 
+  it("and is down gives 502 to a client that has not begun with its body, and reads on", async () => {
+    await rig.upstream.close();
+    const socket = await openSocket(rig.url);
+    let received = "";
+    socket.on("error", () => {}).on("data", (chunk) => (received += chunk));
+    const type = "Content-Type: multipart/form-data; boundary=x";
+    socket.write(`POST /api/svc_file HTTP/1.1\r\nHost: a\r\n${type}\r\nContent-Length: 200000\r\n\r\n`);
+    await eventually(() => statuses(received)[0] === 502);
+    for (let at = 0; at < 10; at++) {
+      socket.write("x".repeat(20_000));
+      await pause(20);
+    }
+    socket.write("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+    await eventually(() => statuses(received)[1] === 200);
+    socket.destroy();
+  });
+
   it("and dies in mid-body breaks the transfer: never a short answer that looks whole", async () => {
     rig.upstream.on("GET /dies", (_arrived, response) => {
       response.writeHead(200, { "Content-Length": "1000", "Content-Type": "application/json" });

@@ -38,6 +38,8 @@ export class Exchange {
   #renew: ExchangeTerms["renew"];
   #isRepeated = false;
   #upstream: ClientRequest | undefined;
+  /** Ends the passing on of the request's body. */
+  #stopSending: (() => void) | undefined;
   #bodyBytes = 0;
   #settled = false;
   #timer: NodeJS.Timeout | undefined;
@@ -97,7 +99,7 @@ export class Exchange {
     } else this.#awaitAnswer();
     if (this.#request.headers["transfer-encoding"] !== undefined) this.#countBody();
     if (this.#limits.bodyStallMs !== undefined) this.#watchBody(this.#limits.bodyStallMs);
-    if (hasBody(this.#request.headers)) passOn(this.#request, upstream);
+    if (hasBody(this.#request.headers)) this.#stopSending = passOn(this.#request, upstream);
     else upstream.end();
   }
 
@@ -123,8 +125,7 @@ export class Exchange {
     // is thrown away.
     if (status >= 400) this.#dropRest();
     else answer.once("end", () => this.#dropRest());
-    const keep = this.#file?.keeper(answer);
-    if (keep !== undefined) collect(answer, keep);
+    this.#file?.keep(answer);
     if (known === undefined) passOn(answer, this.#response);
     else {
       answer.resume();
@@ -191,7 +192,7 @@ export class Exchange {
   }
 
   #dropBody(): void {
-    if (this.#upstream !== undefined) this.#request.unpipe(this.#upstream);
+    this.#stopSending?.();
     discardBody(this.#request, this.#response, this.#limits.lingerMs);
   }
 
@@ -210,27 +211,26 @@ export class Exchange {
 /**
  * Hands a body on. One that is here with its head, as most are, is sent as it is: a pipe would take longer than all of
  * the rest.
+ * @returns ends it; what comes after is left to others
  */
-function passOn(source: IncomingMessage, destination: Writable): void {
+function passOn(source: IncomingMessage, destination: Writable): () => void {
   const length = Number(source.headers["content-length"]);
   let whole: Buffer | undefined;
   const end = (): void => {
     if (!destination.destroyed) destination.end(whole);
   };
-  source.once("end", end).once("data", (piece: Buffer) => {
+  const begin = (piece: Buffer): void => {
+    // Whoever listened before may have ended it for this very piece.
+    if (destination.destroyed) return;
     if (piece.length === length) whole = piece;
     else {
       source.off("end", end);
       destination.write(piece);
       source.pipe(destination);
     }
-  });
-}
-
-/** Copies: a piece may be a part of a larger buffer, which would stay with it. */
-function collect(answer: IncomingMessage, keep: (body: Buffer) => void): void {
-  const pieces: Buffer[] = [];
-  answer.on("data", (piece: Buffer) => pieces.push(piece)).once("end", () => keep(Buffer.concat(pieces)));
+  };
+  source.once("end", end).once("data", begin);
+  return () => source.off("end", end).off("data", begin).unpipe(destination);
 }
 
 /** 304 is an answer; every other 3xx would send us, or the client, somewhere unchecked. */

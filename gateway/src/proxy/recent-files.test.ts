@@ -1,25 +1,35 @@
 // Which answers are kept, for which requests they are looked up, and how many there are.
+import { Readable } from "node:stream";
+import { finished } from "node:stream/promises";
 import { describe, expect, it } from "@jest/globals";
-import { keepRecentFiles } from "./recent-files.js";
+import type { AnswerHead } from "./decide-answer.js";
+import { type FileAnswer, type FindFile, keepRecentFiles } from "./recent-files.js";
 
 const CALL = { method: "GET", path: "/assets/1" };
 const HEAD = { etag: '"a"', "content-type": "image/png", "content-length": "3" };
 const BODY = Buffer.from("abc");
 
-/** Whether an answer is found again. */
-function isKept(statusCode: number, headers: Record<string, string>): boolean {
-  const find = keepRecentFiles();
-  find(CALL, "", {})?.keeper({ statusCode, headers })?.(BODY);
-  return find(CALL, "", {})?.known !== undefined;
+function answerWith(head: AnswerHead, body: Readable = Readable.from([BODY])): FileAnswer {
+  return Object.assign(body, head);
 }
 
+/** Lets an answer pass by. */
+async function pass(find: FindFile, path: string, head: AnswerHead, query = ""): Promise<void> {
+  const answer = answerWith(head);
+  find({ method: "GET", path }, query, {})?.keep(answer);
+  await finished(answer.resume());
+}
+
+const WHOLE = { statusCode: 200, headers: HEAD };
+
+const isKnown = (find: FindFile, path: string, query = ""): boolean =>
+  find({ method: "GET", path }, query, {})?.known !== undefined;
+
 describe("an answer", () => {
-  it("is kept with its tag, type and length", () => {
+  it("is kept with its tag, type and length", async () => {
     const find = keepRecentFiles();
-    find(CALL, "?width=9", {})?.keeper({
-      statusCode: 200,
-      headers: { ...HEAD, "content-security-policy": "x" },
-    })?.(BODY);
+    const headers = { ...HEAD, "content-security-policy": "x" };
+    await pass(find, "/assets/1", { statusCode: 200, headers }, "?width=9");
     expect(find(CALL, "?width=9", {})?.known).toEqual({
       etag: '"a"',
       headers: { "content-type": "image/png", "content-length": "3" },
@@ -27,11 +37,22 @@ describe("an answer", () => {
     });
   });
 
-  it("is found at its own address alone", () => {
+  it("is found at its own address alone", async () => {
     const find = keepRecentFiles();
-    find(CALL, "", {})?.keeper({ statusCode: 200, headers: HEAD })?.(BODY);
-    expect(find(CALL, "?width=9", {})?.known).toBeUndefined();
-    expect(find({ ...CALL, path: "/assets/2" }, "", {})?.known).toBeUndefined();
+    await pass(find, "/assets/1", WHOLE);
+    expect([isKnown(find, "/assets/1", "?width=9"), isKnown(find, "/assets/2")]).toEqual([false, false]);
+  });
+
+  it("is not kept before it has ended", async () => {
+    const find = keepRecentFiles();
+    const answer = answerWith(WHOLE, new Readable({ read() {} }));
+    find(CALL, "", {})?.keep(answer);
+    answer.push(BODY.subarray(0, 1));
+    expect(isKnown(find, "/assets/1")).toBe(false);
+    answer.push(BODY.subarray(1));
+    answer.push(null);
+    await finished(answer);
+    expect(find(CALL, "", {})?.known?.body).toEqual(BODY);
   });
 
   it.each([
@@ -46,17 +67,45 @@ describe("an answer", () => {
     ["too large", 200, { ...HEAD, "content-length": String(256 * 1024 + 1) }, false],
     ["compressed", 200, { ...HEAD, "content-encoding": "gzip" }, false],
     ["without a type", 200, { etag: '"a"', "content-length": "3" }, false],
-  ])("that is %s: kept or not", (_what, status, headers, kept) => {
-    expect(isKept(status, headers)).toBe(kept);
+  ])("that is %s: kept or not", async (_what, statusCode, headers, kept) => {
+    const find = keepRecentFiles();
+    await pass(find, "/assets/1", { statusCode, headers });
+    expect(isKnown(find, "/assets/1")).toBe(kept);
+  });
+});
+
+describe("memory", () => {
+  it("is made by the files that were asked for longest ago", async () => {
+    const find = keepRecentFiles(2_100);
+    const paths = ["/assets/1", "/assets/2", "/assets/3"];
+    for (const path of paths) await pass(find, path, WHOLE);
+    expect(paths.map((path) => isKnown(find, path))).toEqual([false, true, true]);
   });
 
-  it("goes when newer ones need its room", () => {
-    const find = keepRecentFiles(8);
-    for (const path of ["/assets/1", "/assets/2", "/assets/3"]) {
-      find({ method: "GET", path }, "", {})?.keeper({ statusCode: 200, headers: HEAD })?.(BODY);
-    }
-    const isThere = (path: string) => find({ method: "GET", path }, "", {})?.known !== undefined;
-    expect(["/assets/1", "/assets/2", "/assets/3"].map(isThere)).toEqual([false, true, true]);
+  it("is not filled with tiny files at a great many addresses", async () => {
+    const find = keepRecentFiles(100_000);
+    const queries = Array.from({ length: 1_000 }, (_, at) => `?${"x".repeat(200)}${at}`);
+    for (const query of queries) await pass(find, "/assets/1", WHOLE, query);
+    expect(queries.filter((query) => isKnown(find, "/assets/1", query)).length).toBeLessThan(100);
+  });
+
+  it("holds no address that somebody has made up at length", () => {
+    expect(keepRecentFiles()(CALL, `?${"x".repeat(300)}`, {})).toBeUndefined();
+  });
+
+  it("is not taken by answers that do not end, and free again after they have", async () => {
+    const find = keepRecentFiles();
+    const headers = { ...HEAD, "content-length": String(256 * 1024) };
+    const slow = Array.from({ length: 32 }, () =>
+      answerWith({ statusCode: 200, headers }, new Readable({ read() {} })),
+    );
+    for (const [at, answer] of slow.entries()) find(CALL, `?${at}`, {})?.keep(answer);
+    await pass(find, "/assets/2", WHOLE);
+    expect(isKnown(find, "/assets/2")).toBe(false);
+    slow[0]?.destroy();
+    await finished(slow[0] ?? Readable.from([])).catch(() => {});
+    await pass(find, "/assets/2", WHOLE);
+    expect(isKnown(find, "/assets/2")).toBe(true);
   });
 });
 

@@ -4,6 +4,7 @@
 // says that this caller may have the file, and that it is still the same; then the kept bytes are sent
 // (RFC 9111, section 4.3).
 import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
 import { LRUCache } from "lru-cache";
 import type { ApiCall } from "./api-route.js";
 import type { AnswerHead } from "./decide-answer.js";
@@ -11,6 +12,12 @@ import type { AnswerHead } from "./decide-answer.js";
 /** Larger ones are never held as a whole, neither here nor in the data service. */
 const LARGEST_BYTES = 256 * 1024;
 const MOST_BYTES = 32 * 1024 * 1024;
+/** What one takes besides its bytes and its address, so that a great many small ones are not forgotten in the sum. */
+const ENTRY_BYTES = 1024;
+/** Room for an id and what a picture may be asked for. Who asks at greater length makes up parameters. */
+const LONGEST_ADDRESS = 300;
+/** What may be held of answers that have not ended, where clients read slowly. */
+const MOST_UNENDED_BYTES = 8 * 1024 * 1024;
 
 const FILE = /^\/assets\/[^/]+$/;
 
@@ -35,19 +42,23 @@ export interface RecentFile {
 /** A request for a file: what is known of it, and where its answer goes. */
 export interface FileRequest {
   readonly known: RecentFile | undefined;
-  /** @returns undefined where this answer is not kept, else what takes its body */
-  keeper(answer: AnswerHead): ((body: Buffer) => void) | undefined;
+  /** Keeps the answer, where it is one to be kept, as soon as all of it has passed by. */
+  keep(answer: FileAnswer): void;
 }
 
+/** An answer of the data service whose body is to come. */
+export type FileAnswer = AnswerHead & Readable;
+
 /**
- * @param mostBytes what all of them may have together
+ * @param mostBytes what all of them may take together
  * @returns asks for a request's file; undefined for whatever is no request for a whole file
  */
 export function keepRecentFiles(mostBytes = MOST_BYTES) {
   const recent = new LRUCache<string, RecentFile>({
     maxSize: mostBytes,
-    sizeCalculation: ({ body }) => body.length,
+    sizeCalculation: ({ body }, address) => ENTRY_BYTES + address.length + body.length,
   });
+  let unended = 0;
   return (
     { method, path }: ApiCall,
     query: string,
@@ -56,17 +67,32 @@ export function keepRecentFiles(mostBytes = MOST_BYTES) {
     if (method !== "GET" || !FILE.test(path)) return undefined;
     if (CONDITIONS.some((name) => headers[name] !== undefined)) return undefined;
     const address = path + query;
+    if (address.length > LONGEST_ADDRESS) return undefined;
     return {
       known: recent.get(address),
-      keeper(answer) {
+      keep(answer) {
         const head = keptHead(answer);
-        return head && ((body) => void recent.set(address, { ...head, body }));
+        if (head === undefined) return;
+        const bytes = Number(head.headers["content-length"]);
+        if (unended + bytes > MOST_UNENDED_BYTES) return;
+        unended += bytes;
+        answer.once("close", () => (unended -= bytes));
+        collect(answer, bytes, (body) => recent.set(address, { ...head, body }));
       },
     };
   };
 }
 
 export type FindFile = ReturnType<typeof keepRecentFiles>;
+
+/** Copies: a piece may be a part of a larger buffer, which would stay with it. So would a buffer of Node's pool. */
+function collect(answer: Readable, bytes: number, keep: (body: Buffer) => void): void {
+  const body = Buffer.allocUnsafeSlow(bytes);
+  let filled = 0;
+  answer.on("data", (piece: Buffer) => (filled += piece.copy(body, filled)));
+  // Node lets no answer end that is shorter or longer than its Content-Length says.
+  answer.once("end", () => keep(body));
+}
 
 function keptHead({ statusCode, headers }: AnswerHead): Omit<RecentFile, "body"> | undefined {
   const { etag, "content-type": type, "content-length": length, "content-encoding": encoding } = headers;
