@@ -1,14 +1,14 @@
 // Makes the records of one request as a whole or not at all, whatever dies, and once where it has an Idempotency-Key.
 import type { RecordDeps } from "./deps.js";
 import { type OnceKey, once } from "./once.js";
-import type { Made } from "./run-create.js";
+import type { Create, Made } from "./run-create.js";
 import type { UndoLog } from "./undo.js";
 
 /**
  * Judges the records of one request, and says how they are made. What fails before has written nothing.
  * @param deps with the writes of the request
  */
-type Judge = (deps: RecordDeps) => Promise<(log: UndoLog) => Promise<Made>>;
+type Judge = (deps: RecordDeps) => Promise<Create>;
 
 /** Records that are there, by this request or by one with the same key before. */
 export interface MadeOnce extends Made {

@@ -9,7 +9,7 @@ import type { RecordDeps } from "./deps.js";
 import { bindCreates, type GivenCreates, judgeCreates } from "./judge-creates.js";
 import type { RecordShape } from "./read-one.js";
 import type { TableCall } from "./request.js";
-import { runCreate } from "./run-create.js";
+import { prepareCreate } from "./run-create.js";
 import { mayName } from "./tell-taken.js";
 import { pathIn } from "./violations.js";
 import type { WritePlan } from "./write-plan.js";
@@ -32,12 +32,7 @@ export async function createBatch(
     // Which of them were written could not be told from other records with their ids after a crash, and need not be:
     // the import goes on where it was cut off.
     const bringsIds = plans.some(({ own }) => own.set.has("_id"));
-    await allOrNone(
-      deps,
-      undefined,
-      bringsIds,
-      async (noted) => (log) => runCreate(noted, bound.table, plans, log, pathOf),
-    );
+    await allOrNone(deps, undefined, bringsIds, (noted) => prepareCreate(noted, bound.table, plans, pathOf));
     deps.ruleHooks.afterChange(bound.table);
   });
 }

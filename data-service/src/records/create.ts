@@ -13,7 +13,7 @@ import { type BoundCreates, bindCreates, judgeCreates } from "./judge-creates.js
 import type { OnceKey } from "./once.js";
 import { asRead, type Written } from "./read-one.js";
 import type { TableRequest } from "./request.js";
-import { runCreate } from "./run-create.js";
+import { prepareCreate } from "./run-create.js";
 import { type Tree, treeOf } from "./tree-maker.js";
 import type { Versioned } from "./version.js";
 import { pathIn } from "./violations.js";
@@ -54,7 +54,7 @@ async function createFlat(deps: RecordDeps, rights: Rights, request: CreateReque
   const pathOf = pathIn(body);
   const made = await allOrNone(deps, key, isOneWrite(bound), async (noted) => {
     const plans = await judgeCreates(deps, bound, { pathOf });
-    return (log) => runCreate(noted, table, plans, log, pathOf);
+    return prepareCreate(noted, table, plans, pathOf);
   });
   const { ids, documents, isRepeat } = made;
   deps.ruleHooks.afterChange(table);

@@ -1,5 +1,6 @@
 // Deletes under a note: what goes is written down before it goes, and marked where a link could stand against it. So links
 // that are made in that moment are waited for or refused, and those that a crash keeps from being looked for are found.
+import { isClientError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
 import { idText } from "../mongo/record-store.js";
@@ -9,7 +10,7 @@ import { stillLeaving } from "./await-leaving.js";
 import { canBeHeld, type DeleteStep, type Reach } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { claim, mark, markedFor, unmark } from "./leaving.js";
-import { throwUnanswered } from "./uncertain.js";
+import { uncertain } from "./uncertain.js";
 
 /** Ids in one note; a document holds 16 MB. */
 const MOST_IDS = 100_000;
@@ -45,14 +46,18 @@ export async function deleteNoted(
   const note = new DeleteNote(deps, catalog, wanted, group);
   return deps.deletes.underWay.while(group, async () => {
     const steps = await note.hold(found);
-    // From here on the note says that it is to be done: another may end it later.
-    if (steps === undefined || !(await wanted.act(steps, group).catch(throwUnanswered))) {
+    if (steps === undefined || !(await wanted.act(steps, group).catch(throwUnended))) {
       await note.withdraw();
       return false;
     }
     await note.end();
     return true;
   });
+}
+
+/** While a note says that it is to be done, another may end what has failed here. @throws AppError what is to be said */
+function throwUnended(error: unknown): never {
+  throw isClientError(error) ? error : uncertain(error);
 }
 
 /** The note of one delete, and the marks that it has set. */
@@ -104,8 +109,12 @@ class DeleteNote {
     }
   }
 
-  /** Nothing goes after all. */
+  /** Nothing goes after all. @throws AppError 503 `uncertain` where it may yet */
   async withdraw(): Promise<void> {
+    await this.#unsay().catch(this.#isJudged ? throwUnended : undefined);
+  }
+
+  async #unsay(): Promise<void> {
     const { notes, instance } = this.#deps.deletes;
     // First of all: what nothing holds any more must not be deleted because its note could not be removed.
     await notes.judgeDelete({ group: this.#group, instance }, false);
@@ -113,12 +122,17 @@ class DeleteNote {
     await notes.forgetDelete(this.#group);
   }
 
-  /** All has gone. */
+  /** All has gone. Where the database does not hear it, the note stays, and whoever finds it ends this as well. */
   async end(): Promise<void> {
-    // What its table keeps may come back, and be linked to again.
-    for (const step of this.#marked)
-      if (step.table.deletedAt !== undefined) await unmark(this.#deps, step, this.#group);
-    const { deletes, clock } = this.#deps;
+    const { deletes, clock, logger } = this.#deps;
+    try {
+      // What its table keeps may come back, and be linked to again.
+      for (const step of this.#marked)
+        if (step.table.deletedAt !== undefined) await unmark(this.#deps, step, this.#group);
+    } catch (err) {
+      logger.warn({ err, group: this.#group }, "the marks of a delete are not taken off yet");
+      return;
+    }
     // Nobody waits for it: not knowing it costs another look later, no more.
     deletes.notes.deleted(this.#group, clock.now()).catch(() => undefined);
   }

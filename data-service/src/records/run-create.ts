@@ -24,20 +24,37 @@ export interface Made {
   readonly documents: readonly StoredRecord[] | undefined;
 }
 
+/** Creates records. @param log what takes them back where it is all or none */
+export type Create = (log: UndoLog) => Promise<Made>;
+
 /**
- * Creates records.
+ * Prepares records to be created.
  * @param plans what they link to is there, as far as it was to be seen before
- * @param log what takes them back where it is all or none
  * @param pathOf where in the request each plan stands
+ * @returns creates them, once; nothing is written of them before
  */
-export async function runCreate(
+export async function prepareCreate(
   deps: RecordDeps,
   table: Table,
   plans: readonly WritePlan[],
-  log: UndoLog,
   pathOf: PathOf = alone,
-): Promise<Made> {
+): Promise<Create> {
   const documents = await documentsOf(deps, table, plans);
+  return (log) => runCreate(deps, table, { plans, documents, pathOf }, log);
+}
+
+interface Prepared {
+  readonly plans: readonly WritePlan[];
+  readonly documents: readonly NewDocument[];
+  readonly pathOf: PathOf;
+}
+
+async function runCreate(
+  deps: RecordDeps,
+  table: Table,
+  { plans, documents, pathOf }: Prepared,
+  log: UndoLog,
+): Promise<Made> {
   const ids = documents.map(({ _id }) => _id);
   await insertNoted(deps, table, plans, documents, log);
   for (const [at, { foreign }] of plans.entries()) await linkForeign(deps, table, ids[at], foreign, log);

@@ -8,7 +8,7 @@ import { alternativesFor, isWritable, MAX_BULK, openWrite, PLAIN } from "./bind-
 import type { RecordDeps } from "./deps.js";
 import { findTable } from "./find-table.js";
 import { bindCreates, judgeCreates } from "./judge-creates.js";
-import { runCreate } from "./run-create.js";
+import { prepareCreate } from "./run-create.js";
 import { withoutLink } from "./write-plan.js";
 import { bringsRecords, type TreeMaker } from "./write-tree.js";
 
@@ -53,7 +53,8 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
       });
       const judged = await judgeCreates(deps, bound, { pathOf });
       const plans = judged.map((plan, at) => withoutLink(plan, laterOf?.(at)));
-      const { ids } = await runCreate(deps, table, plans, log, pathOf);
+      const create = await prepareCreate(deps, table, plans, pathOf);
+      const { ids } = await create(log);
       deps.ruleHooks.afterChange(table);
       return ids.map((id) => COLUMN_TYPES[table.idColumn.type].toJson(id));
     },

@@ -177,4 +177,64 @@ describe("records that are linked", () => {
     proxy.decide(() => "pass");
     expect([status, body.error.details, await named("Beagle")]).toEqual([503, { uncertain: true }, 0]);
   }, 60_000);
+
+  it("say of a delete that can't be withdrawn that they may yet go, and go", async () => {
+    await makeTable(admin, { name: "buoys", columns: [{ name: "name", type: "string" }] });
+    const relation = { name: "buoy", type: "many-to-one", table: "buoys", onDelete: "RESTRICT" };
+    await makeTable(admin, { name: "chains", relations: [relation] });
+    const { body: made } = await admin.post("/buoys", { name: "Nore" });
+    let isMarked = false;
+    proxy.decide((command) => {
+      if (isMarked) return "lost";
+      isMarked = command.includes("\u0002update\u0000\u0006\u0000\u0000\u0000buoys");
+      return "pass";
+    });
+    const { status, body } = await admin.delete(`/buoys/${made.data[0].id}`);
+    expect([status, body.error.details, await db.collection("buoys").countDocuments()]).toEqual([
+      503,
+      { uncertain: true },
+      1,
+    ]);
+    // As if a minute had passed.
+    await db.collection("_deletes").updateMany({}, { $set: { at: new Date(Date.now() - 300_000) } });
+    proxy.decide(() => "pass");
+    await until(
+      () => db.collection("buoys").countDocuments(),
+      (count) => count === 0,
+      30_000,
+    );
+  }, 90_000);
+
+  it("are gone where only the mark of their delete could not be taken off", async () => {
+    await makeTable(admin, { name: "docks", softDelete: true, columns: [{ name: "name", type: "string" }] });
+    await makeTable(admin, {
+      name: "berths",
+      relations: [{ name: "dock", type: "many-to-one", table: "docks", onDelete: "RESTRICT" }],
+    });
+    const { body: made } = await admin.post("/docks", { name: "Tilbury" });
+    let isDeleted = false;
+    proxy.decide((command) => {
+      const isUpdate = command.includes("\u0002update\u0000\u0006\u0000\u0000\u0000docks");
+      if (isUpdate && isDeleted) return "lost";
+      isDeleted ||= isUpdate && command.includes("\u0009_deletedAt\u0000");
+      return "pass";
+    });
+    const { status } = await admin.delete(`/docks/${made.data[0].id}`);
+    proxy.decide(() => "pass");
+    expect([status, (await admin.get("/docks")).body.data, isDeleted]).toEqual([200, [], true]);
+  }, 60_000);
+});
+
+describe("a create that got no number for its id", () => {
+  it("says nothing of uncertainty", async () => {
+    await makeTable(admin, {
+      name: "tickets",
+      idType: "int",
+      columns: [{ name: "name", type: "string" }],
+    });
+    proxy.decide((command) => (command.includes("_sequences") ? "lost" : "pass"));
+    const { status, body } = await admin.post("/tickets", { name: "First" });
+    proxy.decide(() => "pass");
+    expect([status, body.error.details]).toEqual([503, undefined]);
+  }, 60_000);
 });
