@@ -6,6 +6,7 @@ import { CORRELATION_HEADER, correlationId } from "./correlation-id.js";
 import { errorBody } from "./envelope.js";
 import type { ErrorCode } from "./error-codes.js";
 import { type Logger, withoutSecrets } from "./logger.js";
+import { withoutTokens } from "./without-tokens.js";
 
 /** What a request carries from its first moment. */
 export interface RequestContext {
@@ -50,7 +51,7 @@ export function logRequests(logger: Logger): RequestHandler {
       const line = {
         correlationId: id,
         method,
-        path,
+        path: withoutTokens(path),
         status: response.statusCode,
         ms: Math.round((performance.now() - started) * 10) / 10,
       };

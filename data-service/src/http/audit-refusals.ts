@@ -1,6 +1,7 @@
 // Records every 403 in the audit log: somebody signed in has asked for what is not theirs (security row L5).
 import { AppError } from "@portico/shared/app-error";
 import { contextOf } from "@portico/shared/http-context";
+import { withoutTokens } from "@portico/shared/without-tokens";
 import type { ErrorRequestHandler, Request } from "express";
 import type { Audit } from "../auth/audit.js";
 import { auditOnceAMinute } from "../auth/audit-once-a-minute.js";
@@ -24,7 +25,8 @@ export function auditRefusals(audit: Audit): ErrorRequestHandler {
 }
 
 const isForbidden = (error: unknown): boolean => error instanceof AppError && error.status === 403;
-const pathOf = (request: Request): string => contextOf(request).publicPath.slice(0, MAX_PATH_CHARACTERS);
+const pathOf = (request: Request): string =>
+  withoutTokens(contextOf(request).publicPath).slice(0, MAX_PATH_CHARACTERS);
 
 /** Method and table: whoever tries one id after the other is written once. */
 const placeOf = (request: Request): string => `${request.method} ${request.path.split("/", 2)[1]}`;

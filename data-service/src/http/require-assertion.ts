@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import type { Assertions } from "@portico/shared/assertion";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
+import { withoutTokens } from "@portico/shared/without-tokens";
 import type { RequestHandler } from "express";
 
 const BEARER = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/;
@@ -24,7 +25,7 @@ export function requireAssertion({ assertions, clock, logger }: RequireAssertion
       // Nobody else comes here by mistake, and the client learns nothing: without this line nobody would know why.
       if (assertion !== undefined)
         logger.warn(
-          call,
+          { method: request.method, path: withoutTokens(request.path) },
           "refused an internal call: SERVICE_SECRET or the clocks of the two services differ",
         );
       throw new AppError("UNAUTHORIZED", "Only the gateway may call this.");
