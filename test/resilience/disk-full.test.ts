@@ -1,5 +1,5 @@
 // R16: a disk without room. The embedded engine would end the process, so writing is refused before that; reading,
-// signing in and deleting go on, and so does writing as soon as there is room again.
+// signing in and deleting go on. That writing goes on when there is room again is tested in data-service/http/free-space.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -265,7 +265,9 @@ describe("the callback", () => {
     const challenges = new Set<string | null>();
     for (let each = 0; each < 50; each += 1) {
       const { location } = await owner.go(startUrl(api, "google", `${system.stack.appUrl}/`));
-      challenges.add(new URL(location ?? "").searchParams.get("code_challenge"));
+      const { searchParams } = new URL(location ?? "");
+      expect(searchParams.get("code_challenge_method")).toBe("S256");
+      challenges.add(searchParams.get("code_challenge"));
     }
     expect(challenges.size).toBe(50);
     // The OAuth 2 server compares them itself, and refuses what does not match.
@@ -382,6 +384,21 @@ describe("the start", () => {
     expect((await owner.go(url, { headers: { "Sec-Purpose": "prefetch" } })).status).toBe(400);
     expect((await owner.go(url, { headers: { "Sec-Fetch-Dest": "iframe" } })).status).toBe(400);
     expect(await flows.countDocuments()).toBe(before);
+  });
+
+  it("C14 is in the database without its code, its state and its flow cookie", async () => {
+    const secretsIn = ({ end }: { end: string }): (string | null)[] =>
+      ["state", "code"].map((name) => new URL(end).searchParams.get(name));
+    const atCallback = secretsIn(await signInOnChat(owner, "google", "/portal", isCallback));
+    const atBridge = secretsIn(await signInOnChat(stranger, "google", "/portal", isBridge));
+    const flowCookies = [owner, stranger].flatMap((each) => [...each.cookies(CHAT).values()]);
+    const secrets = [...atCallback, ...atBridge, ...flowCookies].filter((secret) => secret !== null);
+    expect(secrets.length).toBeGreaterThanOrEqual(5);
+    for (const name of ["_oauth_flows", "_bridge_codes"]) {
+      const dump = JSON.stringify(await system.mongo.db().collection(name).find().toArray());
+      expect(dump.length).toBeGreaterThan(2);
+      for (const secret of secrets) expect([name, dump.includes(secret)]).toEqual([name, false]);
+    }
   });
 
   it("A24 on the app for another origin's page ends with flow_cookie_missing, and spends nothing", async () => {

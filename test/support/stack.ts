@@ -170,7 +170,12 @@ export async function startService(
   // Not `exit`: its last lines may come after that.
   const closed = once(child, "close").then(() => noteUndocumented(nameOf(module), output.log, testFile()));
   const url = await readiness(child, output);
-  return { url, process: child, log: () => output.log, stop: (signal) => stopChild(child, closed, signal) };
+  return {
+    url,
+    process: child,
+    log: () => output.log,
+    stop: (signal) => stopChild(child, { closed, errors: () => output.errors }, signal),
+  };
 }
 
 function readiness(child: ChildProcess, output: { errors: string }): Promise<string> {
@@ -183,13 +188,16 @@ function readiness(child: ChildProcess, output: { errors: string }): Promise<str
   });
 }
 
+/** @throws when it has ended by itself: that a failure nobody awaits can do, and no test may pass over it (security row L4) */
 async function stopChild(
   child: ChildProcess,
-  closed: Promise<void>,
+  { closed, errors }: { readonly closed: Promise<void>; readonly errors: () => string },
   signal: NodeJS.Signals = "SIGTERM",
 ): Promise<void> {
-  if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+  const isAlive = child.exitCode === null && child.signalCode === null;
+  if (isAlive) child.kill(signal);
   await closed;
+  if (!isAlive && child.exitCode) throw new Error(`the service ended with ${child.exitCode}: ${errors()}`);
 }
 
 function nameOf(module: string): ServiceName {

@@ -265,6 +265,17 @@ describe("DELETE /me/sessions/{id}", () => {
   });
 });
 
+describe("C6 an access token after the log-out", () => {
+  it("is worth nothing here at once, and elsewhere within five seconds", async () => {
+    const { accessToken } = await logIn();
+    const elsewhere = () => me(accessToken, `${twin.appUrl}/api`);
+    expect(await elsewhere()).toBe(200);
+    expect((await bearer(accessToken).post("/auth/logout", {})).status).toBe(200);
+    expect(await me(accessToken)).toBe(401);
+    await within5s(401, elsewhere);
+  });
+});
+
 describe("C16 sessions and tokens", () => {
   it.each(["/sessions", "/_sessions", "/svc_session", "/_api_tokens", "/_throttle", "/_signing_keys"])(
     "are no table: %s",
@@ -285,10 +296,13 @@ describe("a user changed by root", () => {
     await within5s(401, () => me(one.accessToken, `${twin.appUrl}/api`));
   });
 
-  it("B6 and deactivated has no session left, not even when activated again", async () => {
+  it("B6 and deactivated has no session left on any instance, not even when activated again", async () => {
     const { accessToken, refreshToken } = await logIn();
+    const elsewhere = () => me(accessToken, `${twin.appUrl}/api`);
+    expect(await elsewhere()).toBe(200);
     await admin.patch(`/svc_user/${ann.id}`, { isActive: false });
     expect([await me(accessToken), await refresh(refreshToken)]).toEqual([401, 401]);
+    await within5s(401, elsewhere);
     await admin.patch(`/svc_user/${ann.id}`, { isActive: true });
     expect([await me(accessToken), await refresh(refreshToken)]).toEqual([401, 401]);
     expect((await logIn()).statusCode).toBe(200);
