@@ -88,9 +88,17 @@ describe("no log has", () => {
       for (const token of made) {
         await apiOf(base, { "X-Correlation-ID": token }).get(`/${token}`);
         await apiOf(base, { Authorization: `Bearer ${accessToken}` }).get(`/internal/${token}?x=${token}`);
-        await apiOf(base, { Authorization: `Bearer ${accessToken}` }).post(`/svc_role/${token}`, {});
+        await apiOf(base).get(`/posts/${token.replaceAll("_", "%5F").replaceAll(".", "%2E")}`);
       }
     }
+    // A refusal of somebody who is signed in is also written into the audit log, once a minute for each table.
+    const ann = await signIn(`${stack.appUrl}/api`, ANN);
+    const tables = ["svc_role", "svc_file", "svc_permission", "svc_user"];
+    for (const [at, token] of [...made].entries())
+      expect((await ann.get(`/${tables[at % tables.length]}/${token}`)).status).toBe(403);
+    const { body } = await admin.get("/svc_audit", { limit: "0", filter: { event: "access.refused" } });
+    expect(body.data.length).toBeGreaterThanOrEqual(tables.length);
+    for (const token of made) expect(JSON.stringify(body.data)).not.toContain(token);
     await browser.post("/logout");
     expectSilence();
   });
