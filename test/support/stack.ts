@@ -98,12 +98,17 @@ export async function startStack({ twinOf, ...own }: StackOptions = {}): Promise
     async restartGateway() {
       gateway = await startService("@portico/gateway/main", env);
     },
-    async stop() {
-      await gateway.stop();
-      await dataService.stop();
-      if (twinOf === undefined) await dropDatabase(mongodbUrl);
-      if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
-    },
+    stop: () =>
+      inTurn(
+        () => gateway.stop(),
+        () => dataService.stop(),
+        async () => {
+          if (twinOf === undefined) await dropDatabase(mongodbUrl);
+        },
+        async () => {
+          if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
+        },
+      ),
   };
 }
 
@@ -188,16 +193,25 @@ function readiness(child: ChildProcess, output: { errors: string }): Promise<str
   });
 }
 
-/** @throws when it has ended by itself: that a failure nobody awaits can do, and no test may pass over it (security row L4) */
+/** @throws when it has ended by itself, or badly: a failure that nobody awaits does that (security row L4) */
 async function stopChild(
   child: ChildProcess,
   { closed, errors }: { readonly closed: Promise<void>; readonly errors: () => string },
   signal: NodeJS.Signals = "SIGTERM",
 ): Promise<void> {
   const isAlive = child.exitCode === null && child.signalCode === null;
+  const endedByItself = !isAlive && !child.killed;
   if (isAlive) child.kill(signal);
   await closed;
-  if (!isAlive && child.exitCode) throw new Error(`the service ended with ${child.exitCode}: ${errors()}`);
+  if (endedByItself || (isAlive && child.exitCode))
+    throw new Error(`the service ended with ${child.exitCode ?? child.signalCode}: ${errors()}`);
+}
+
+/** One after another, all of them. @throws what the first of them threw that failed */
+async function inTurn(...acts: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const ends: PromiseSettledResult<unknown>[] = [];
+  for (const act of acts) ends.push(...(await Promise.allSettled([act()])));
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
 function nameOf(module: string): ServiceName {
