@@ -10,6 +10,7 @@ import type { Row } from "../contract/records/make.js";
 import { columnsWith, expectDestructive, patchConfirmed } from "../contract/tables/change.js";
 import { type Api, signIn } from "../support/api.js";
 import { startEngine, stopEngine } from "../support/engine-of-run.js";
+import { until } from "../support/process-facts.js";
 import { fileOf } from "../support/run-state.js";
 import { ADMIN, freshDatabase, type RunningService, startService } from "../support/stack.js";
 import { bytesOf, COLLECTIONS, ids, makeForeignDatabase } from "./foreign-database.js";
@@ -817,6 +818,8 @@ describe("a collection with a validator", () => {
       $jsonSchema: { required: ["age"], properties: { age: { bsonType: "number", maximum: 150 } } },
     };
     for (const name of ["people", "followed"]) await owner.db().createCollection(name, { validator });
+    const linked = { required: ["author"], properties: { author: { bsonType: "objectId" } } };
+    await owner.db().createCollection("books", { validator: { $jsonSchema: linked } });
     await owner.close();
     const file = join(directory, "validated.json");
     const columns = [
@@ -826,6 +829,14 @@ describe("a collection with a validator", () => {
     const tables = [
       { name: "people", storage: { collection: "people" }, columns },
       { name: "followed", storage: { collection: "followed" }, columns, changes: true, history: true },
+      { name: "authors", columns: [{ name: "name", type: "string" }] },
+      {
+        name: "books",
+        storage: { collection: "books" },
+        relations: [
+          { name: "author", type: "many-to-one", table: "authors", onDelete: "SET NULL", field: "author" },
+        ],
+      },
     ];
     await writeFile(file, JSON.stringify({ tables }));
     service = await serve(url, file);
@@ -860,6 +871,20 @@ describe("a collection with a validator", () => {
       expect((await admin.patch(`/${name}/${id}`, { age: 31 })).status).toBe(200);
     },
   );
+
+  it("keeps the links that it refuses to let go, when what they lead to is deleted for good", async () => {
+    const author = (await admin.post("/authors", { name: "Ann" })).body.data[0].id;
+    const book = (await admin.post("/books", { author })).body.data[0].id;
+    expect((await admin.delete(`/authors/${author}`)).status).toBe(200);
+    const { body } = await admin.get(`/books/${book}`, { fields: "author,author.name" });
+    expect([body.data, (await admin.get("/authors")).body.data]).toEqual([[{ author: null }], []]);
+    const owner = await MongoClient.connect(url);
+    const db = owner.db();
+    expect(await db.collection("books").countDocuments({ author: { $type: "objectId" } })).toBe(1);
+    const undone = () => db.collection("_deletes").countDocuments({ done: false });
+    await until(undone, (count) => count === 0, 5_000);
+    await owner.close();
+  });
 
   it("takes back the defaults of a change that it refuses, and nothing that others have written", async () => {
     const owner = await MongoClient.connect(url);

@@ -1,11 +1,12 @@
 // Deletes a record with all that `onDelete` asks for, in an order that leaves nothing dangling if the process dies in
 // between. Where a table keeps its deleted records, they are marked instead of removed: docs/decisions/016-soft-deletion.md.
-import { AppError } from "@portico/shared/app-error";
+import { AppError, isClientError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { idsOf, idText } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
+import type { Writes } from "./acting-for.js";
 import {
   type DeleteEffect,
   type DeleteStep,
@@ -218,21 +219,38 @@ export class Deleter {
   async #letGo({ owner, relation }: DeleteEffect, step: DeleteStep, which: Document = {}): Promise<void> {
     if (isKept(step.table, this.#reach)) return;
     const { field } = relation.link;
-    await this.#deps.writes.moveLink(owner, field, { ...which, [field]: { $in: [...step.ids] } }, null);
+    await this.#asFarAsAllowed(owner, (writes) =>
+      writes.moveLink(owner, field, { ...which, [field]: { $in: [...step.ids] } }, null),
+    );
   }
 
   /** Takes the ids out of every link that a delete for good sets to null, and out of those of records that are kept. */
   async #unlink({ table, ids }: DeleteStep): Promise<void> {
-    const { writes } = this.#deps;
     for (const { owner, relation } of incomingLinks(this.#catalog, table)) {
       const { field, list } = relation.link;
       const linked = { [field]: { $in: [...ids] } };
       const isKeptChild = relation.onDelete === "CASCADE" && isKept(owner, this.#reach);
-      if (list) await writes.takeFromList(owner, field, linked, ids);
-      else if (relation.onDelete === "SET NULL") await writes.moveLink(owner, field, linked, null);
-      // A living one among these has come late, and is still to be deleted.
-      else if (isKeptChild)
-        await writes.moveLink(owner, field, { ...linked, ...stateCondition(owner, "deleted") }, null);
+      await this.#asFarAsAllowed(owner, async (writes) => {
+        if (list) await writes.takeFromList(owner, field, linked, ids);
+        else if (relation.onDelete === "SET NULL") await writes.moveLink(owner, field, linked, null);
+        // A living one among these has come late, and is still to be deleted.
+        else if (isKeptChild)
+          await writes.moveLink(owner, field, { ...linked, ...stateCondition(owner, "deleted") }, null);
+      });
+    }
+  }
+
+  /**
+   * Lets links go. What stands against it is the collection's own, of another program: its validator, a unique index.
+   * What they lead to has gone, or is about to go, so that nobody is helped by a refusal: the links stay.
+   */
+  async #asFarAsAllowed(owner: Table, act: (writes: Writes["writes"]) => Promise<unknown>): Promise<void> {
+    try {
+      await act(this.#deps.writes);
+    } catch (err) {
+      if (!isClientError(err)) throw err;
+      const line = { err, table: owner.name };
+      this.#deps.logger.warn(line, "links to deleted records stay: the collection refuses to let them go");
     }
   }
 }

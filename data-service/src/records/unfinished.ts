@@ -73,6 +73,7 @@ export class Unfinished {
   ): Promise<Result> {
     const { notes } = this.#deps;
     const steps: UndoStep[] = [];
+    const undo = (): Promise<void> => this.#undo(note, steps).catch(throwUndoneLater);
     let isNoted = false;
     const log: UndoLog = {
       note: async (step) => {
@@ -85,13 +86,13 @@ export class Unfinished {
       drop: dropFrom(steps),
     };
     const result = await writes(log).catch(async (error: unknown) => {
-      if (isNoted) await this.#undo(note, steps);
+      if (isNoted) await undo();
       throw error;
     });
     // From here on nobody can tell whether it is whole, if this fails: the note says it to whoever looks.
     const isOurs = await (turn?.finish(result) ?? (!isNoted || this.#ended(note)));
     if (!isOurs) {
-      if (isNoted) await this.#undo(note, steps);
+      if (isNoted) await undo();
       throw tookTooLong();
     }
     if (isNoted) this.#forget(note);
@@ -203,6 +204,13 @@ export class Unfinished {
 
 function dropFrom(steps: UndoStep[]): UndoLog["drop"] {
   return (step) => void steps.splice(0, steps.length, ...steps.filter((each) => each !== step));
+}
+
+/** The note stays, and whoever finds it takes back the rest. @throws AppError 503 */
+function throwUndoneLater(cause: unknown): never {
+  const message =
+    "What was written of it can't be taken back yet, and will be within a minute or two; look before you send it again.";
+  throw unavailable(message, 120, cause);
 }
 
 function tookTooLong(): AppError {

@@ -52,8 +52,8 @@ const PARAMETERS: readonly Readonly<Record<string, string>>[] = [
   // When no plan of several has found anything at the end of its trial, this server version would rank them by sampling,
   // and that part is missing in this build: the query would fail. Without it the trial decides, as in all former versions.
   { internalQueryPlanRanker: "multiPlanning" },
-  // Changed pages stay in the cache until the next checkpoint, a minute at most, instead of being written again and again
-  // from a twentieth of it on. The journal has the changes, so nothing is less safe; a write to an index of many small
+  // Changed pages stay in the cache until they fill three fifths of it or the next checkpoint comes, a minute at most,
+  // instead of being written again and again from a twentieth on. The journal has the changes, so nothing is less safe; a write to an index of many small
   // entries (`searchable`) costs a fifth.
   { wiredTigerEngineRuntimeConfig: "eviction_dirty_target=60,eviction_dirty_trigger=75" },
   // Every collection and index is an open file, until nobody has used it for ten minutes; one that was dropped as well. At
