@@ -48,6 +48,7 @@ describe("an answer", () => {
     const answer = answerWith(WHOLE, new Readable({ read() {} }));
     find(CALL, "", {})?.keep(answer);
     answer.push(BODY.subarray(0, 1));
+    await new Promise((resolve) => setImmediate(resolve));
     expect(isKnown(find, "/assets/1")).toBe(false);
     answer.push(BODY.subarray(1));
     answer.push(null);
