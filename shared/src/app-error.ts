@@ -48,3 +48,8 @@ export function unavailable(message: string, retryAfterSeconds: number, cause?: 
 export function isClientError(error: unknown): error is AppError {
   return error instanceof AppError && error.status < 500;
 }
+
+/** A refusal because of what is there already, or of what the collection itself wants: 409. */
+export function isConflict(error: unknown): error is AppError {
+  return error instanceof AppError && error.status === 409;
+}

@@ -21,6 +21,7 @@ describe("a text", () => {
     "/posts/507f1f77bcf86cd799439011",
     "/svc_rt_short",
     "/a.b.c",
+    "web.surveyJob.42",
     "/%41%2e%zz",
     "/eyJa.b",
     "/svc_role/0190163d-8694-739b-aea5",

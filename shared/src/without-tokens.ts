@@ -12,11 +12,14 @@ const DOTTED = /(?<![\w-])[\w-]+(?:\.[\w-]+){2,}/g;
 /** Letters, digits, `-`, `.`, `_` and `~`, which mean the same when they are percent-encoded (RFC 3986, section 2.3). */
 const ENCODED = /%(?:3\d|[46][1-9a-f]|[57][\da]|2[de]|5f|7e)/gi;
 
+/** The shortest that says anything has more characters than this. */
+const SHORTEST_JWT = 40;
+
+const isJwt = (parts: string): boolean => parts.length > SHORTEST_JWT && parts.includes("eyJ");
+
 /** @returns the text; where there are tokens in it, each is replaced, and what was encoded without need is decoded */
 export function withoutTokens(text: string): string {
   const plain = text.includes("%") ? text.replace(ENCODED, decodeURIComponent) : text;
-  const left = plain
-    .replace(OPAQUE, REDACTED)
-    .replace(DOTTED, (parts) => (parts.includes("eyJ") ? REDACTED : parts));
+  const left = plain.replace(OPAQUE, REDACTED).replace(DOTTED, (parts) => (isJwt(parts) ? REDACTED : parts));
   return left === plain ? text : left;
 }

@@ -33,8 +33,11 @@ function piecesOf(secret: string): string[] {
   return [secret, ...secret.split(".").filter((piece) => piece.length >= 40)];
 }
 
+/** Without the percent-encoding of what would not need it. */
+const decoded = (log: string): string => log.replaceAll(/%5f/gi, "_").replaceAll(/%2e/gi, ".");
+
 function expectSilence(): void {
-  for (const log of [stack.gateway.log(), stack.dataService.log()]) {
+  for (const log of [stack.gateway.log(), stack.dataService.log()].map(decoded)) {
     expect(log).not.toContain(CANARY);
     for (const secret of made) for (const piece of piecesOf(secret)) expect(log.includes(piece)).toBe(false);
     for (const line of log.trim().split("\n")) expect(() => JSON.parse(line)).not.toThrow();
@@ -98,7 +101,8 @@ describe("no log has", () => {
       expect((await ann.get(`/${tables[at % tables.length]}/${token}`)).status).toBe(403);
     const { body } = await admin.get("/svc_audit", { limit: "0", filter: { event: "access.refused" } });
     expect(body.data.length).toBeGreaterThanOrEqual(tables.length);
-    for (const token of made) expect(JSON.stringify(body.data)).not.toContain(token);
+    // Paths are cut there, and long tokens with them.
+    expect(JSON.stringify(body.data)).not.toMatch(/eyJ|svc_(rt|pat)_/);
     await browser.post("/logout");
     expectSilence();
   });

@@ -2,9 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MongoClient } from "mongodb";
 import { freePort } from "./free-port.js";
-import { ADMIN, freshDatabase, type RunningService, startService } from "./stack.js";
+import { ADMIN, dropDatabase, freshDatabase, inTurn, type RunningService, startService } from "./stack.js";
 
 export interface ClusterOptions {
   readonly gateways?: number;
@@ -64,12 +63,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     dataServices: data,
     mongodbUrl,
     admin: ADMIN,
-    async stop() {
-      for (const service of running.toReversed()) await service.stop();
-      const client = await MongoClient.connect(mongodbUrl);
-      await client.db().dropDatabase();
-      await client.close();
-      await rm(dataDir, { recursive: true, force: true });
-    },
+    stop: () =>
+      inTurn(
+        ...running.toReversed().map((service) => () => service.stop()),
+        () => dropDatabase(mongodbUrl),
+        () => rm(dataDir, { recursive: true, force: true }),
+      ),
   };
 }

@@ -149,7 +149,7 @@ export function freshDatabase(settings = PATIENT): string {
   return `${parsed[1]}/test_${randomBytes(6).toString("hex")}${all === "" ? "" : `?${all}`}`;
 }
 
-async function dropDatabase(mongodbUrl: string): Promise<void> {
+export async function dropDatabase(mongodbUrl: string): Promise<void> {
   if (mongodbUrl.startsWith("mongodb_embedded:")) return;
   const client = new MongoClient(mongodbUrl);
   await client.db().dropDatabase();
@@ -200,15 +200,15 @@ async function stopChild(
   signal: NodeJS.Signals = "SIGTERM",
 ): Promise<void> {
   const isAlive = child.exitCode === null && child.signalCode === null;
-  const endedByItself = !isAlive && !child.killed;
+  const isTold = child.killed;
   if (isAlive) child.kill(signal);
   await closed;
-  if (endedByItself || (isAlive && child.exitCode))
-    throw new Error(`the service ended with ${child.exitCode ?? child.signalCode}: ${errors()}`);
+  const isGood = isTold || (isAlive && (child.exitCode === 0 || child.signalCode === signal));
+  if (!isGood) throw new Error(`the service ended with ${child.exitCode ?? child.signalCode}: ${errors()}`);
 }
 
 /** One after another, all of them. @throws what the first of them threw that failed */
-async function inTurn(...acts: readonly (() => Promise<unknown>)[]): Promise<void> {
+export async function inTurn(...acts: readonly (() => Promise<unknown>)[]): Promise<void> {
   const ends: PromiseSettledResult<unknown>[] = [];
   for (const act of acts) ends.push(...(await Promise.allSettled([act()])));
   for (const end of ends) if (end.status === "rejected") throw end.reason;

@@ -1,6 +1,6 @@
 // Undoes what dead processes have written only in part, and completes their deletes. Every process does this at its
 // start, and for others while it runs.
-import { isClientError } from "@portico/shared/app-error";
+import { isConflict } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import { type Catalog, type Table, tableById } from "../catalog/catalog.js";
 import { DELETION_FIELD } from "../catalog/soft-delete.js";
@@ -97,7 +97,7 @@ async function removeRest(deps: RepairDeps, catalog: Catalog, table: Table, left
     try {
       await deleter.takeAway({ table, ids: [id] }, { guard });
     } catch (error) {
-      if (!isClientError(error)) throw error;
+      if (!isConflict(error)) throw error;
     }
   }
 }

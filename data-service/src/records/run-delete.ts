@@ -1,12 +1,11 @@
 // Deletes a record with all that `onDelete` asks for, in an order that leaves nothing dangling if the process dies in
 // between. Where a table keeps its deleted records, they are marked instead of removed: docs/decisions/016-soft-deletion.md.
-import { AppError, isClientError } from "@portico/shared/app-error";
+import { AppError, isConflict } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { idsOf, idText } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
-import type { Writes } from "./acting-for.js";
 import {
   type DeleteEffect,
   type DeleteStep,
@@ -219,39 +218,56 @@ export class Deleter {
   async #letGo({ owner, relation }: DeleteEffect, step: DeleteStep, which: Document = {}): Promise<void> {
     if (isKept(step.table, this.#reach)) return;
     const { field } = relation.link;
-    await this.#asFarAsAllowed(owner, (writes) =>
-      writes.moveLink(owner, field, { ...which, [field]: { $in: [...step.ids] } }, null),
+    const { writes } = this.#deps;
+    await this.#letLinksGo(owner, { ...which, [field]: { $in: [...step.ids] } }, (linked) =>
+      writes.moveLink(owner, field, linked, null),
     );
   }
 
   /** Takes the ids out of every link that a delete for good sets to null, and out of those of records that are kept. */
   async #unlink({ table, ids }: DeleteStep): Promise<void> {
+    const { writes } = this.#deps;
     for (const { owner, relation } of incomingLinks(this.#catalog, table)) {
       const { field, list } = relation.link;
       const linked = { [field]: { $in: [...ids] } };
       const isKeptChild = relation.onDelete === "CASCADE" && isKept(owner, this.#reach);
-      await this.#asFarAsAllowed(owner, async (writes) => {
-        if (list) await writes.takeFromList(owner, field, linked, ids);
-        else if (relation.onDelete === "SET NULL") await writes.moveLink(owner, field, linked, null);
-        // A living one among these has come late, and is still to be deleted.
-        else if (isKeptChild)
-          await writes.moveLink(owner, field, { ...linked, ...stateCondition(owner, "deleted") }, null);
-      });
+      if (list) await this.#letLinksGo(owner, linked, (some) => writes.takeFromList(owner, field, some, ids));
+      else if (relation.onDelete === "SET NULL")
+        await this.#letLinksGo(owner, linked, (some) => writes.moveLink(owner, field, some, null));
+      // A living one among these has come late, and is still to be deleted.
+      else if (isKeptChild)
+        await this.#letLinksGo(owner, { ...linked, ...stateCondition(owner, "deleted") }, (some) =>
+          writes.moveLink(owner, field, some, null),
+        );
     }
   }
 
   /**
    * Lets links go. What stands against it is the collection's own, of another program: its validator, a unique index.
-   * What they lead to has gone, or is about to go, so that nobody is helped by a refusal: the links stay.
+   * What they lead to has gone, or is about to go, so that a refusal would help nobody: those links stay, and no others.
    */
-  async #asFarAsAllowed(owner: Table, act: (writes: Writes["writes"]) => Promise<unknown>): Promise<void> {
-    try {
-      await act(this.#deps.writes);
-    } catch (err) {
-      if (!isClientError(err)) throw err;
-      const line = { err, table: owner.name };
-      this.#deps.logger.warn(line, "links to deleted records stay: the collection refuses to let them go");
-    }
+  async #letLinksGo(
+    owner: Table,
+    linked: Document,
+    act: (some: Document) => Promise<unknown>,
+  ): Promise<void> {
+    const isDone = (some: Document): Promise<boolean> =>
+      act(some).then(
+        () => true,
+        (error: unknown) => {
+          if (isConflict(error)) return false;
+          throw error;
+        },
+      );
+    if (await isDone(linked)) return;
+    const { store, logger } = this.#deps;
+    let staying = 0;
+    const found = await store.read(owner, [{ $match: linked }, { $project: { _id: 1 } }]);
+    for (const id of idsOf(owner, found)) if (!(await isDone({ $and: [linked, { _id: id }] }))) staying += 1;
+    logger.warn(
+      { table: owner.name, staying },
+      "links to deleted records stay: the collection refuses to let them go",
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 // Undoes what a request has written, step by step. What others have changed since stays as they left it, and what
 // they have taken meanwhile (a unique value, a link that only one may have) stays theirs.
-import { AppError } from "@portico/shared/app-error";
+import { AppError, isConflict } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
@@ -16,9 +16,6 @@ import type { Changed, Linked, Made, Moved, UndoStep } from "./undo.js";
 import { tablesDeletedFrom, tablesWritten } from "./write-plan.js";
 
 type Deps = RecordDeps & { readonly logger: Logger };
-
-/** What is refused because of what others have written. */
-const TAKEN: readonly string[] = ["CONFLICT", "DUPLICATE_RESOURCE"];
 
 /** Takes steps back, the last first. Doing it again changes nothing. */
 export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<void> {
@@ -52,12 +49,8 @@ export function tablesTakenBackIn(catalog: Catalog, steps: readonly UndoStep[]):
 
 /** The earlier steps are undone even if this one can't be. @throws what others have not caused */
 function requireTaken({ logger }: Deps, { name }: Table, { kind }: UndoStep, error: unknown): void {
-  if (!isTaken(error)) throw error;
+  if (!isConflict(error)) throw error;
   logger.warn({ table: name, step: kind, err: error }, "others have taken what a request would give back");
-}
-
-function isTaken(error: unknown): boolean {
-  return error instanceof AppError && TAKEN.includes(error.code);
 }
 
 /** Somebody may have linked to it meanwhile: it goes as any record does, or stays where that is not allowed. */
@@ -68,7 +61,7 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): P
   const deleter = new Deleter(deps, catalog, { ...OWN_REACH, permanent: true });
   const take = (some: readonly Stored[]) => deleter.takeAway({ table, ids: some });
   await take(left).catch(async (error: unknown) => {
-    if (left.length === 1 || !isTaken(error)) throw error;
+    if (left.length === 1 || !isConflict(error)) throw error;
     // One that has to stay keeps none of the others.
     for (const id of left) await take([id]).catch((each: unknown) => requireTaken(deps, table, step, each));
   });

@@ -9,12 +9,16 @@ import { Unfinished, type UnfinishedDeps } from "./unfinished.js";
 const step = (table: string): UndoStep => ({ kind: "made", table, ids: [1] });
 const refusal = new AppError("CONFLICT", "no c");
 
+/** Of a request with an Idempotency-Key. */
+const TURN = { once: { key: "k", owner: "o" }, finish: async () => true };
+
 /** Notes in memory, and what was taken back, in its order. */
 function world() {
   const kept = new Map<string, Note>();
   const back: string[] = [];
   /** One for each answer of `end` that is lost, alone or with the process that waits for it. */
   const lost: ("answer" | "process")[] = [];
+  const away = { isAway: false };
   const same = ({ id, instance }: Pick<Note, "id" | "instance">): boolean =>
     kept.get(id.toHexString())?.instance === instance;
   const notes: UnfinishedDeps["notes"] = {
@@ -51,9 +55,12 @@ function world() {
       clock: { now: () => new Date(0) },
       logger: makeLogger("test", "fatal"),
       once: { find: async () => undefined, takeOver: async () => true, remove: async () => undefined },
-      takeBack: async (steps) => void back.push(...steps.toReversed().map(({ table }) => table)),
+      takeBack: async (steps) => {
+        if (away.isAway) throw new Error("the database is away");
+        back.push(...steps.toReversed().map(({ table }) => table));
+      },
     });
-  return { kept, back, lost, unfinished };
+  return { kept, back, lost, away, unfinished };
 }
 
 describe.each(["orUndo", "wholly"] as const)("%s", (how) => {
@@ -110,6 +117,22 @@ describe("what a process has left", () => {
     });
     await expect(slow).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
     expect([back, kept.size]).toEqual([["a", "a"], 0]);
+  });
+
+  it.each([
+    ["without a key waits for others to do so", undefined, "120"],
+    ["with a key does so when it is sent again", TURN, "2"],
+  ])("that can't be taken back at once %s", async (_what, turn, seconds) => {
+    const { kept, back, away, unfinished } = world();
+    const failing = unfinished("one").wholly(async (log) => {
+      await log.note(step("a"));
+      away.isAway = true;
+      throw refusal;
+    }, turn);
+    const { code, headers, details } = await failing.catch((error) => error);
+    expect([code, headers, details]).toEqual(["SERVICE_UNAVAILABLE", { "Retry-After": seconds }, undefined]);
+    away.isAway = false;
+    expect([kept.size, await unfinished("other").repair(async () => true), back]).toEqual([1, 1, ["a"]]);
   });
 
   it("can't go on once it was taken back", async () => {

@@ -73,7 +73,10 @@ export class Unfinished {
   ): Promise<Result> {
     const { notes } = this.#deps;
     const steps: UndoStep[] = [];
-    const undo = (): Promise<void> => this.#undo(note, steps).catch(throwUndoneLater);
+    const undo = (): Promise<void> =>
+      this.#undo(note, steps).catch((cause: unknown) => {
+        throw undoneLater(cause, turn !== undefined);
+      });
     let isNoted = false;
     const log: UndoLog = {
       note: async (step) => {
@@ -206,11 +209,15 @@ function dropFrom(steps: UndoStep[]): UndoLog["drop"] {
   return (step) => void steps.splice(0, steps.length, ...steps.filter((each) => each !== step));
 }
 
-/** The note stays, and whoever finds it takes back the rest. @throws AppError 503 */
-function throwUndoneLater(cause: unknown): never {
-  const message =
-    "What was written of it can't be taken back yet, and will be within a minute or two; look before you send it again.";
-  throw unavailable(message, 120, cause);
+/**
+ * The note stays, and whoever finds it takes back the rest.
+ * @param hasKey with an Idempotency-Key the request itself does so when it comes again
+ */
+function undoneLater(cause: unknown, hasKey: boolean): AppError {
+  const [when, seconds] = hasKey
+    ? ["when it is sent again", 2]
+    : ["within a minute or two; send it again after that", 120];
+  return unavailable(`What was written of it can't be taken back yet, and will be ${when}.`, seconds, cause);
 }
 
 function tookTooLong(): AppError {
