@@ -1,5 +1,6 @@
 // What crosses between client and data service, and what stays: headers, bytes, broken transfers.
 import { randomBytes } from "node:crypto";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { openSocket, sendRaw, statuses } from "./support/raw-http.js";
@@ -413,6 +414,22 @@ describe("a data service that misbehaves", () => {
     const body = await readError(response);
     expect(body.error).toMatchObject({ code: "BAD_GATEWAY", path: "/api/posts", correlationId: "c-1" });
     expect(JSON.stringify(body)).not.toMatch(/127\.0\.0\.1|ECONNREFUSED/);
+  });
+
+  it("and is there is not taken for down by a gateway that was held up itself", async () => {
+    const hasty = await startRig({}, { connectTimeoutMs: 20 });
+    rigs.push(hasty);
+    // At once after a connection was begun, and whoever began it knows of it.
+    const holdUp = (): void => process.nextTick(() => process.nextTick(busy, 100));
+    const busy = (milliseconds: number): void => {
+      const end = performance.now() + milliseconds;
+      while (performance.now() < end);
+    };
+    subscribe("net.client.socket", holdUp);
+    // More than there may be connections already.
+    const calls = Array.from({ length: 8 }, () => hasty.call("/api/posts?x=1"));
+    const answers = await Promise.all(calls).finally(() => unsubscribe("net.client.socket", holdUp));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   });
 
   it("and is down gives 502 to a request with a body, too", async () => {

@@ -42,7 +42,7 @@ export class Exchange {
   #stopSending: (() => void) | undefined;
   #bodyBytes = 0;
   #settled = false;
-  #timer: NodeJS.Timeout | undefined;
+  #stopWaiting: (() => void) | undefined;
 
   constructor(
     request: Request,
@@ -147,12 +147,12 @@ export class Exchange {
   #settle(outcome: CallOutcome): void {
     if (!this.#settled) this.#onEnd(outcome);
     this.#settled = true;
-    clearTimeout(this.#timer);
+    this.#stopWaiting?.();
   }
 
   /** No limit on a download in progress: the time runs from the end of the request to the first byte. */
   #awaitAnswer(): void {
-    clearTimeout(this.#timer);
+    this.#stopWaiting?.();
     const start = (): void =>
       this.#failAfter(
         this.#limits.answerTimeoutMs,
@@ -175,8 +175,8 @@ export class Exchange {
 
   #failAfter(milliseconds: number, error: () => AppError): void {
     if (this.#settled) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.fail(error()), milliseconds);
+    this.#stopWaiting?.();
+    this.#stopWaiting = whenLate(milliseconds, () => this.fail(error()));
   }
 
   #countBody(): void {
@@ -206,6 +206,20 @@ export class Exchange {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (vary !== undefined) response.vary(vary);
   }
+}
+
+/**
+ * Acts when a time is over and nothing has come. Node runs its timers before it looks what has come: where it was held up,
+ * by others on the machine for instance, that may be there already, so it looks once more.
+ * @returns ends the waiting
+ */
+function whenLate(milliseconds: number, act: () => void): () => void {
+  let lastLook: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => (lastLook = setImmediate(act)), milliseconds);
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(lastLook);
+  };
 }
 
 /**
