@@ -218,28 +218,29 @@ export class Deleter {
   async #letGo({ owner, relation }: DeleteEffect, step: DeleteStep, which: Document = {}): Promise<void> {
     if (isKept(step.table, this.#reach)) return;
     const { field } = relation.link;
-    const { writes } = this.#deps;
-    await this.#letLinksGo(owner, { ...which, [field]: { $in: [...step.ids] } }, (linked) =>
-      writes.moveLink(owner, field, linked, null),
-    );
+    await this.#setNull(owner, field, { ...which, [field]: { $in: [...step.ids] } });
   }
 
   /** Takes the ids out of every link that a delete for good sets to null, and out of those of records that are kept. */
   async #unlink({ table, ids }: DeleteStep): Promise<void> {
-    const { writes } = this.#deps;
     for (const { owner, relation } of incomingLinks(this.#catalog, table)) {
       const { field, list } = relation.link;
       const linked = { [field]: { $in: [...ids] } };
       const isKeptChild = relation.onDelete === "CASCADE" && isKept(owner, this.#reach);
-      if (list) await this.#letLinksGo(owner, linked, (some) => writes.takeFromList(owner, field, some, ids));
-      else if (relation.onDelete === "SET NULL")
-        await this.#letLinksGo(owner, linked, (some) => writes.moveLink(owner, field, some, null));
+      if (list) await this.#takeFromList(owner, field, linked, ids);
+      else if (relation.onDelete === "SET NULL") await this.#setNull(owner, field, linked);
       // A living one among these has come late, and is still to be deleted.
       else if (isKeptChild)
-        await this.#letLinksGo(owner, { ...linked, ...stateCondition(owner, "deleted") }, (some) =>
-          writes.moveLink(owner, field, some, null),
-        );
+        await this.#setNull(owner, field, { ...linked, ...stateCondition(owner, "deleted") });
     }
+  }
+
+  #setNull(owner: Table, field: string, linked: Document): Promise<void> {
+    return this.#letLinksGo(owner, linked, (some) => this.#deps.writes.moveLink(owner, field, some, null));
+  }
+
+  #takeFromList(owner: Table, field: string, linked: Document, ids: readonly Stored[]): Promise<void> {
+    return this.#letLinksGo(owner, linked, (some) => this.#deps.writes.takeFromList(owner, field, some, ids));
   }
 
   /**
@@ -251,14 +252,15 @@ export class Deleter {
     linked: Document,
     act: (some: Document) => Promise<unknown>,
   ): Promise<void> {
-    const isDone = (some: Document): Promise<boolean> =>
-      act(some).then(
-        () => true,
-        (error: unknown) => {
-          if (isConflict(error)) return false;
-          throw error;
-        },
-      );
+    const isDone = async (some: Document): Promise<boolean> => {
+      try {
+        await act(some);
+        return true;
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        return false;
+      }
+    };
     if (await isDone(linked)) return;
     const { store, logger } = this.#deps;
     let staying = 0;

@@ -53,8 +53,8 @@ const PARAMETERS: readonly Readonly<Record<string, string>>[] = [
   // and that part is missing in this build: the query would fail. Without it the trial decides, as in all former versions.
   { internalQueryPlanRanker: "multiPlanning" },
   // Changed pages stay in the cache until they fill three fifths of it or the next checkpoint comes, a minute at most,
-  // instead of being written again and again from a twentieth on. The journal has the changes, so nothing is less safe; a write to an index of many small
-  // entries (`searchable`) costs a fifth.
+  // instead of being written again and again from a twentieth on. The journal has the changes, so nothing is less safe; a
+  // write to an index of many small entries (`searchable`) costs a fifth.
   { wiredTigerEngineRuntimeConfig: "eviction_dirty_target=60,eviction_dirty_trigger=75" },
   // Every collection and index is an open file, until nobody has used it for ten minutes; one that was dropped as well. At
   // the system's limit the engine aborts its process.
