@@ -1,6 +1,13 @@
 // What a running process holds and says: memory, open files and sockets (from /proc, so on Linux alone), and its log.
+import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
+
+/** @throws when it could not be started */
+export function pidOf({ pid }: ChildProcess): number {
+  if (pid === undefined) throw new Error("a process has no id");
+  return pid;
+}
 
 /** Resident memory in bytes. */
 export async function residentBytes(pid: number): Promise<number> {

@@ -7,9 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { freePort } from "../../support/free-port.js";
-import { residentBytes } from "../../support/process-facts.js";
+import { pidOf, residentBytes } from "../../support/process-facts.js";
 import { projectRoot } from "../../support/run-state.js";
-import { pidOf } from "./system.js";
 
 export interface StartUp {
   /** On an empty folder: milliseconds from the command to the first answer of the data service through the gateway. */

@@ -83,8 +83,3 @@ export async function stopProgram(child: ChildProcess): Promise<void> {
   child.kill("SIGTERM");
   await ended;
 }
-
-export function pidOf({ pid }: ChildProcess): number {
-  if (pid === undefined) throw new Error("a process has no id");
-  return pid;
-}

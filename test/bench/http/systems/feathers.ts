@@ -5,10 +5,11 @@ import { MongoClient } from "mongodb";
 import { apiOf } from "../../../support/api.js";
 import { startEngine, stopEngine } from "../../../support/engine-of-run.js";
 import { freePort } from "../../../support/free-port.js";
+import { pidOf } from "../../../support/process-facts.js";
 import { USERS, userOf } from "../data.js";
 import { installPeer, peerFile, versionsOf } from "../peers.js";
 import { loadDocuments, plain } from "../plain-documents.js";
-import { pidOf, Running, type System, type SystemOptions, startProgram, stopProgram } from "../system.js";
+import { Running, type System, type SystemOptions, startProgram, stopProgram } from "../system.js";
 
 const INDEXES = {
   authors: [{ name: 1 }],

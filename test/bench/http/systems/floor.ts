@@ -3,8 +3,9 @@ import { fileURLToPath } from "node:url";
 import { MongoClient } from "mongodb";
 import { startEngine, stopEngine } from "../../../support/engine-of-run.js";
 import { freePort } from "../../../support/free-port.js";
+import { pidOf } from "../../../support/process-facts.js";
 import { loadDocuments, storeAsset } from "../plain-documents.js";
-import { pidOf, Running, type System, type SystemOptions, startProgram, stopProgram } from "../system.js";
+import { Running, type System, type SystemOptions, startProgram, stopProgram } from "../system.js";
 
 const INDEXES = {
   authors: [{ name: 1 }],

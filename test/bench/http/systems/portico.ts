@@ -3,10 +3,11 @@ import { MongoClient } from "mongodb";
 import { type Api, apiOf, signIn } from "../../../support/api.js";
 import { startEngine, stopEngine } from "../../../support/engine-of-run.js";
 import { freePort } from "../../../support/free-port.js";
+import { pidOf } from "../../../support/process-facts.js";
 import { ADMIN, type RunningService, startService } from "../../../support/stack.js";
 import { load } from "../../scale/load.js";
 import { STATUSES, USERS, userOf } from "../data.js";
-import { pidOf, Running, type System, type SystemOptions, type Target } from "../system.js";
+import { Running, type System, type SystemOptions, type Target } from "../system.js";
 
 const TABLES = [
   { name: "authors", columns: [{ name: "name", type: "string", required: true }], indexes: [["name"]] },
