@@ -147,7 +147,10 @@ export function aggregateSchema({ columns, relations }: VisibleTable): Part {
 }
 
 /** `{table}.query`: the body of QUERY. */
-export function querySchema({ table, actions }: VisibleTable, hasDeep: boolean): Part {
+export function querySchema(
+  { table, actions }: VisibleTable,
+  has: { readonly deep: boolean; readonly explain: boolean },
+): Part {
   const { name } = table;
   const showsDeleted = table.deletedAt !== undefined && actions.delete !== undefined;
   return {
@@ -158,9 +161,9 @@ export function querySchema({ table, actions }: VisibleTable, hasDeep: boolean):
       sort: NAMES,
       ...PAGING,
       meta: NAMES,
-      ...(hasDeep ? { deep: ref(`${name}.deep`) } : {}),
+      ...(has.deep ? { deep: ref(`${name}.deep`) } : {}),
       aggregate: ref(`${name}.aggregate`),
-      explain: { type: "boolean" },
+      ...(has.explain ? { explain: { type: "boolean" } } : {}),
       format: { enum: ["csv", "ndjson"] },
       ...(showsDeleted ? { deleted: { enum: ["with", "only"] } } : {}),
     },

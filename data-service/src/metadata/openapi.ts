@@ -90,9 +90,8 @@ function operationsFor(about: Context): readonly Operation[] {
 }
 
 function operationsOf(visible: VisibleTable, about: Context): readonly Operation[] {
-  const isRoot = isRootAdmin(about.principal);
-  if (isTableOfTables(visible, about)) return tableOperations(visible, isRoot);
-  const operations = recordOperations(visible, { ...syntaxOf(visible, about), hasExplain: isRoot });
+  if (isTableOfTables(visible, about)) return tableOperations(visible, isRootAdmin(about.principal));
+  const operations = recordOperations(visible, syntaxOf(visible, about));
   const { systemTablePrefix: prefix } = about;
   if (visible.table.name === `${prefix}file`) return fileOperations(visible, operations);
   return visible.table.name === `${prefix}folder` ? folderOperations(visible, operations) : operations;
@@ -100,7 +99,7 @@ function operationsOf(visible: VisibleTable, about: Context): readonly Operation
 
 function syntaxOf({ table: { name } }: VisibleTable, about: Context): TableSyntax {
   const isUsers = name === `${about.systemTablePrefix}user`;
-  return { hasDeep: about.hasDeep(name), hasExplain: false, hasMany: !isUsers };
+  return { hasDeep: about.hasDeep(name), forRoot: isRootAdmin(about.principal), hasMany: !isUsers };
 }
 
 function isTableOfTables({ table }: VisibleTable, { systemTablePrefix }: Described): boolean {
@@ -219,11 +218,12 @@ function schemasOfTable(visible: VisibleTable, about: Context): Part {
   const overrides = isTableOfTables(visible, about) ? DEFINITION_MEMBERS : {};
   const { broughtBy } = about;
   const deep = deepSchema(visible, about.hasDeep);
+  const queryHas = { deep: deep !== undefined, explain: isRootAdmin(about.principal) };
   const record = { ...recordSchema(visible, overrides), examples: [recordExample(visible, overrides)] };
   return {
     ...(read === undefined ? {} : { [name]: record, [`${name}.filter`]: filterSchema(visible) }),
     ...(read === undefined ? {} : { [`${name}.aggregate`]: aggregateSchema(visible) }),
-    ...(read === undefined ? {} : { [`${name}.query`]: querySchema(visible, deep !== undefined) }),
+    ...(read === undefined ? {} : { [`${name}.query`]: querySchema(visible, queryHas) }),
     ...(deep === undefined ? {} : { [`${name}.deep`]: deep }),
     ...(create === undefined
       ? {}

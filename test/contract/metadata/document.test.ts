@@ -181,6 +181,21 @@ describe("the document", () => {
       expect(response.content["application/json"].schema).toEqual({ $ref: "#/components/schemas/Error" });
     expect(schemas.Error.properties.error.properties.code.enum).toContain("DUPLICATE_RESOURCE");
   });
+
+  it("offers what is for root admins to nobody else", async () => {
+    await makeTable(room.root, { name: "clippings", softDelete: true, columns: [] });
+    const { body } = await room.root.get("/svc_role", { filter: { name: "Writer" } });
+    const rule = { role: body.data[0].id, table: "clippings" };
+    for (const action of ["read", "delete"]) await make(room.root, "svc_permission", { ...rule, action });
+    const told = async (api: Api): Promise<string[]> => {
+      const { paths, components } = (await api.get("/openapi.json")).body;
+      const parts = [paths["/clippings"], paths["/clippings/{id}"], components.schemas["clippings.query"]];
+      const text = JSON.stringify(parts);
+      return ["deleted", "explain", "permanent"].filter((each) => text.includes(each));
+    };
+    expect(await told(room.root)).toEqual(["deleted", "explain", "permanent"]);
+    expect(await told(room.writer)).toEqual(["deleted"]);
+  });
 });
 
 describe("the schemas of the document", () => {

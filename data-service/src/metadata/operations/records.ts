@@ -26,8 +26,8 @@ const CHANGE_REFUSALS = [...WRITE_REFUSALS, 412] as const;
 /** Which forms of the query language a table has. */
 export interface TableSyntax {
   readonly hasDeep: boolean;
-  /** explain=true */
-  readonly hasExplain: boolean;
+  /** With what is for root admins alone: explain=true, permanent=true. */
+  readonly forRoot: boolean;
   /** PATCH and DELETE by filter, and import. */
   readonly hasMany: boolean;
 }
@@ -40,12 +40,12 @@ export function recordOperations(visible: VisibleTable, syntax: TableSyntax): re
     ...(create ? [createOperation(visible, syntax)] : read ? [queryOperation(visible, syntax)] : []),
     ...(read ? [readOperation(visible, syntax)] : []),
     ...(update ? [updateOperation(visible, syntax)] : []),
-    ...(remove ? [deleteOperation(visible)] : []),
+    ...(remove ? [deleteOperation(visible, syntax)] : []),
     ...(remove && isKept(visible) ? [restoreOperation(visible, syntax)] : []),
     ...(read && visible.table.changes ? [changesOperation(visible, syntax)] : []),
     ...(read && visible.table.history ? [historyOperation(visible)] : []),
     ...(syntax.hasMany && read && update ? [updateManyOperation(visible)] : []),
-    ...(syntax.hasMany && read && remove ? [deleteManyOperation(visible)] : []),
+    ...(syntax.hasMany && read && remove ? [deleteManyOperation(visible, syntax)] : []),
     ...(syntax.hasMany && create && !visible.table.system ? [importOperation(visible)] : []),
   ];
 }
@@ -88,7 +88,7 @@ function listOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
       ...deepParameter(visible, syntax),
       jsonParameter("aggregate", ref(`${name}.aggregate`), "What to compute over the records that match."),
       parameter("format"),
-      ...(syntax.hasExplain ? [parameter("explain")] : []),
+      ...(syntax.forRoot ? [parameter("explain")] : []),
       ...deletedParameter(visible),
     ],
     answers: {
@@ -221,14 +221,18 @@ function updateManyOperation(visible: VisibleTable): Operation {
   };
 }
 
-function deleteManyOperation(visible: VisibleTable): Operation {
+function deleteManyOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
   const { name } = visible.table;
   return {
     method: "delete",
     ...common(visible, "", "deleteMany"),
     summary: `Delete all ${name} that match`,
     ...some(visible.actions.delete, "delete"),
-    parameters: [...manyParameters(visible), ...deletedParameter(visible), ...permanentParameter(visible)],
+    parameters: [
+      ...manyParameters(visible),
+      ...deletedParameter(visible),
+      ...permanentParameter(visible, syntax),
+    ],
     answers: { 200: answer(200, "How many matched, and are gone.", { meta: MANY }) },
     refusals: WRITE_REFUSALS,
   };
@@ -319,13 +323,13 @@ function historyOperation(visible: VisibleTable): Operation {
   };
 }
 
-function deleteOperation(visible: VisibleTable): Operation {
+function deleteOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
   return {
     method: "delete",
     ...common(visible, "/{id}", "delete"),
     summary: `Delete one of ${visible.table.name}`,
     ...some(visible.actions.delete, "delete"),
-    parameters: [idParameter(visible), ...permanentParameter(visible), IF_MATCH],
+    parameters: [idParameter(visible), ...permanentParameter(visible, syntax), IF_MATCH],
     answers: { 200: answer(200, "It is gone.") },
     refusals: CHANGE_REFUSALS,
   };
@@ -340,9 +344,9 @@ function deletedParameter(visible: VisibleTable): readonly Part[] {
   return isKept(visible) && visible.actions.delete !== undefined ? [parameter("deleted")] : [];
 }
 
-function permanentParameter(visible: VisibleTable): readonly Part[] {
-  const words = "For good, deleted before or not: for root admins.";
-  return isKept(visible) ? [inQuery("permanent", FLAG, words)] : [];
+function permanentParameter(visible: VisibleTable, { forRoot }: TableSyntax): readonly Part[] {
+  const words = "For good, deleted before or not.";
+  return forRoot && isKept(visible) ? [inQuery("permanent", FLAG, words)] : [];
 }
 
 function restoreOperation(visible: VisibleTable, syntax: TableSyntax): Operation {

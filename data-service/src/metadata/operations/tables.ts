@@ -111,7 +111,7 @@ const ADVICE = object({
 export function tableOperations(tables: VisibleTable, isRoot: boolean): readonly Operation[] {
   const own = recordOperations(tables, {
     hasDeep: false,
-    hasExplain: isRoot,
+    forRoot: isRoot,
     hasMany: false,
   }).map((operation) => changed(tables, operation));
   return isRoot ? [...own, undoOperation(tables), adviceOperation(tables)] : own;
