@@ -7,7 +7,7 @@ import { MongoClient } from "mongodb";
 import { apiOf } from "../support/api.js";
 import { startEngine, stopEngine } from "../support/engine-of-run.js";
 import { keptIn } from "../support/files.js";
-import { openHandles, until } from "../support/process-facts.js";
+import { openHandles, pidOf, until } from "../support/process-facts.js";
 import { startStack } from "../support/stack.js";
 import {
   abortDownload,
@@ -48,10 +48,10 @@ try {
   const { body } = await apiOf(`${stack.appUrl}/api`).post("/auth/login", stack.admin);
   const target: Target = { appUrl: stack.appUrl, headers: { Authorization: `Bearer ${body.accessToken}` } };
   const ours = {
-    gateway: stack.gateway.process.pid ?? 0,
-    "data service": stack.dataService.process.pid ?? 0,
+    gateway: pidOf(stack.gateway.process),
+    "data service": pidOf(stack.dataService.process),
   };
-  const processes = { ...ours, engine: engine.process.pid ?? 0 };
+  const processes = { ...ours, engine: pidOf(engine.process) };
   // Idle is not the same as never used: what the first requests load stays.
   await downloadBytes(target, await uploadBytes(target, MEBIBYTE));
   const handles = await Promise.all(Object.values(ours).map(openHandles));

@@ -20,7 +20,7 @@ import { startCluster } from "../support/cluster.js";
 import { startEngine, stopEngine } from "../support/engine-of-run.js";
 import { type Kept, keptIn, NOTHING_KEPT, uploaded } from "../support/files.js";
 import { filePart, multipartBody } from "../support/multipart.js";
-import { openHandles, until } from "../support/process-facts.js";
+import { openHandles, pidOf, until } from "../support/process-facts.js";
 import { ADMIN, type Stack, startStack } from "../support/stack.js";
 
 jest.setTimeout(180_000);
@@ -81,7 +81,7 @@ describe("many at once", () => {
   });
 
   test("20 uploads and downloads of 5 MB: each process takes 150 MiB at most for them", async () => {
-    const processes = { gateway: stack.gateway.process.pid ?? 0, data: stack.dataService.process.pid ?? 0 };
+    const processes = { gateway: pidOf(stack.gateway.process), data: pidOf(stack.dataService.process) };
     const id = await uploadBytes(target, 5_000_000);
     const growth = await growthDuring(processes, async () => {
       await inParallel(20, 20, () => uploadBytes(target, 5_000_000));
@@ -92,7 +92,7 @@ describe("many at once", () => {
 
   test("60 aborted uploads and downloads leave no bytes, notes, handles or sockets", async () => {
     const id = await uploadBytes(target, 5_000_000);
-    const pids = [stack.gateway.process.pid ?? 0, stack.dataService.process.pid ?? 0];
+    const pids = [pidOf(stack.gateway.process), pidOf(stack.dataService.process)];
     const handles = () => Promise.all(pids.map(openHandles));
     const [before, kept] = [await handles(), await keptIn(database)];
     await inParallel(60, 10, (at) => abortUpload(target, (at % 10) * 100_000));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { startEngine, stopEngine } from "../support/engine-of-run.js";
-import { openHandles, until } from "../support/process-facts.js";
+import { openHandles, pidOf, until } from "../support/process-facts.js";
 
 const COLLECTIONS = 100;
 const INDEXES = ["a", "b", "c"];
@@ -14,7 +14,7 @@ test("files of collections that nobody uses, or that were dropped, are closed wi
   const directory = await mkdtemp(join(tmpdir(), "portico-files-"));
   const engine = await startEngine(directory);
   const client = await MongoClient.connect(engine.uri);
-  const handles = () => openHandles(engine.process.pid ?? 0);
+  const handles = () => openHandles(pidOf(engine.process));
   try {
     const before = await handles();
     for (const name of ["dropped", "left"]) {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { filePart, MULTIPART, multipartBody, textPart } from "../support/multipart.js";
-import { openHandles, residentBytes, until } from "../support/process-facts.js";
+import { openHandles, pidOf, residentBytes, until } from "../support/process-facts.js";
 import { readSlowly } from "../support/slow-reader.js";
 import { Client, type Outcome } from "./support/client.js";
 import { percentile, startLoad, tally } from "./support/load.js";
@@ -25,7 +25,7 @@ let handlesBefore: number;
 
 beforeAll(async () => {
   system = await startNotesSystem({ direct: true, env: { UPLOAD_MAX_BYTES: String(FILE_BYTES + 1) } });
-  gatewayPid = system.stack.gateway.process.pid ?? 0;
+  gatewayPid = pidOf(system.stack.gateway.process);
   handlesBefore = await openHandles(gatewayPid);
 });
 
@@ -144,7 +144,7 @@ describe(`${READERS} readers that stop in the middle of a file`, () => {
       });
       expect(uploaded.ended).toBe(201);
       const [{ id }] = JSON.parse(uploaded.text).data;
-      const pids = [gatewayPid, system.stack.dataService.process.pid ?? 0];
+      const pids = [gatewayPid, pidOf(system.stack.dataService.process)];
       const before = await Promise.all(pids.map(residentBytes));
       const readers = await Promise.all(
         Array.from({ length: READERS }, () => readSlowly(`${system.stack.appUrl}/assets/${id}`, {})),

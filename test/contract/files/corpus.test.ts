@@ -18,7 +18,7 @@ import {
   sendBody,
   textPart,
 } from "../../support/multipart.js";
-import { openHandles, residentBytes, until } from "../../support/process-facts.js";
+import { openHandles, pidOf, residentBytes, until } from "../../support/process-facts.js";
 import { roleFor } from "../../support/rules.js";
 import { projectRoot } from "../../support/run-state.js";
 import { type Stack, startStack } from "../../support/stack.js";
@@ -55,7 +55,7 @@ let stranger: Record<string, string>;
 let asset: string;
 let handles: readonly number[];
 
-const processes = (): number[] => [stack.gateway, stack.dataService].map(({ process }) => process.pid ?? 0);
+const processes = (): number[] => [stack.gateway, stack.dataService].map(({ process }) => pidOf(process));
 const handlesNow = (): Promise<number[]> => Promise.all(processes().map(openHandles));
 
 beforeAll(async () => {
