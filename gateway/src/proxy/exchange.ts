@@ -163,20 +163,17 @@ export class Exchange {
   }
 
   #watchBody(stallMs: number): void {
-    const request = this.#request;
-    const stalled = setTimeout(
-      () => this.fail(new AppError("QUERY_TIMEOUT", "Nothing of the body was taken for too long.")),
-      stallMs,
+    const stalled = whenLate(stallMs, () =>
+      this.fail(new AppError("QUERY_TIMEOUT", "Nothing of the body was taken for too long.")),
     );
-    const end = (): void => clearTimeout(stalled);
-    request.on("data", () => stalled.refresh()).once("end", end);
-    this.#response.once("close", end);
+    this.#request.on("data", stalled.restart).once("end", stalled.stop);
+    this.#response.once("close", stalled.stop);
   }
 
   #failAfter(milliseconds: number, error: () => AppError): void {
     if (this.#settled) return;
     this.#stopWaiting?.();
-    this.#stopWaiting = whenLate(milliseconds, () => this.fail(error()));
+    this.#stopWaiting = whenLate(milliseconds, () => this.fail(error())).stop;
   }
 
   #countBody(): void {
@@ -211,14 +208,19 @@ export class Exchange {
 /**
  * Acts when a time is over and nothing has come. Node runs its timers before it looks what has come: where it was held up,
  * by others on the machine for instance, that may be there already, so it looks once more.
- * @returns ends the waiting
  */
-function whenLate(milliseconds: number, act: () => void): () => void {
+function whenLate(milliseconds: number, act: () => void): { restart: () => void; stop: () => void } {
   let lastLook: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => (lastLook = setImmediate(act)), milliseconds);
-  return () => {
-    clearTimeout(timer);
-    clearImmediate(lastLook);
+  return {
+    restart() {
+      clearImmediate(lastLook);
+      timer.refresh();
+    },
+    stop() {
+      clearTimeout(timer);
+      clearImmediate(lastLook);
+    },
   };
 }
 
