@@ -23,15 +23,12 @@ export interface Unfinished {
   readonly done?: boolean;
 }
 
-/** Records of one table, by the table's id. */
-export interface Going {
+/** Part of what one request deletes: records of one table. */
+export interface Delete {
+  readonly id: ObjectId;
+  /** The table's id. */
   readonly table: string;
   readonly ids: readonly Stored[];
-}
-
-/** Part of what one request deletes. */
-export interface Delete extends Going {
-  readonly id: ObjectId;
   /** Names the request, also in the records. */
   readonly group: ObjectId;
   readonly instance: string;

@@ -5,10 +5,22 @@ import type { Stored } from "../catalog/column-types.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { State } from "../query/living.js";
 
-/** Records of one table that go together. */
+/** Records of one table that go together: few enough for one command. */
 export interface DeleteStep {
   readonly table: Table;
   readonly ids: readonly Stored[];
+}
+
+/** Even of ids of 1,500 bytes so many stand twice in a command of 16 MB: as links to look for, and as what to take out. */
+const MOST_IDS = 5_000;
+
+/** @returns no step for no records */
+export function stepsOf(table: Table, ids: readonly Stored[]): DeleteStep[] {
+  const count = Math.ceil(ids.length / MOST_IDS);
+  return Array.from({ length: count }, (_, at) => ({
+    table,
+    ids: ids.slice(at * MOST_IDS, (at + 1) * MOST_IDS),
+  }));
 }
 
 /** Tells whether the caller may hear of a relation. */

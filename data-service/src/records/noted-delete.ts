@@ -4,16 +4,13 @@ import { isClientError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
 import { idText } from "../mongo/record-store.js";
-import type { Delete, Going } from "../mongo/unfinished-store.js";
+import type { Delete } from "../mongo/unfinished-store.js";
 import type { Document } from "../query/lower/document.js";
 import { stillLeaving } from "./await-leaving.js";
 import { canBeHeld, type DeleteStep, type Reach } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { claim, mark, markedFor, unmark } from "./leaving.js";
 import { uncertain } from "./uncertain.js";
-
-/** Ids in one note; a document holds 16 MB. */
-const MOST_IDS = 100_000;
 
 /** What goes, and what it must satisfy to the last: that it still bears the mark of this delete, where it was given one. */
 export interface HeldStep extends DeleteStep {
@@ -190,18 +187,10 @@ class DeleteNote {
     const isFirst = this.#notes === 0;
     const going = steps
       .map(({ table, ids }, at) => ({ table, ids, first: isFirst && at === 0 }))
-      .filter(({ table }) => incomingLinks(this.#catalog, table).length > 0)
-      .flatMap(({ table, ids, first }): (Going & { readonly first: boolean })[] => {
-        const count = Math.ceil(ids.length / MOST_IDS);
-        return Array.from({ length: count }, (_, at) => ({
-          table: table.id,
-          ids: ids.slice(at * MOST_IDS, (at + 1) * MOST_IDS),
-          first,
-        }));
-      });
+      .filter(({ table }) => incomingLinks(this.#catalog, table).length > 0);
     return going.map((each) => ({
       id: new ObjectId(),
-      table: each.table,
+      table: each.table.id,
       ids: each.ids,
       group: this.#group,
       judged: this.#isJudged,

@@ -4,6 +4,7 @@ import { AppError, isConflict } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { getOrMake } from "../get-or-make.js";
 import { idsOf, idText } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import {
@@ -14,6 +15,7 @@ import {
   OWN_REACH,
   type Reach,
   standsAgainst,
+  stepsOf,
 } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
@@ -114,24 +116,26 @@ export class Deleter {
   /** What goes, parents before children; a record that is reached again, as in a circle, goes once. */
   async #reached(first: DeleteStep): Promise<DeleteStep[]> {
     const seen = new Map<string, Set<string>>();
-    const unseen = ({ table, ids }: DeleteStep): Stored[] =>
-      ids.filter((id) => !seen.get(table.name)?.has(idText(table, id)));
+    const seenOf = (table: Table): Set<string> => getOrMake(seen, table.name, () => new Set());
+    const unseen = (table: Table, ids: readonly Stored[]): Stored[] =>
+      ids.filter((id) => !seenOf(table).has(idText(table, id)));
     const steps: DeleteStep[] = [];
     // The list grows while it is walked: every step adds the records that link to its own.
-    const wanted: DeleteStep[] = [first];
-    for (const step of wanted) {
-      const { table } = step;
-      const ids = unseen(step);
-      if (ids.length === 0) continue;
-      seen.set(table.name, new Set([...(seen.get(table.name) ?? []), ...ids.map((id) => idText(table, id))]));
-      steps.push({ table, ids });
-      for (const effect of this.#effectsOn(table)) {
-        const { owner } = effect;
-        // One more than those that go anyway is enough to know that something else links here.
-        const enough = effect.effect === "restrict" ? (seen.get(owner.name)?.size ?? 0) + 1 : undefined;
-        const others = unseen({ table: owner, ids: await this.#linkedIds(effect, ids, enough) });
-        if (effect.effect === "restrict" && others.length > 0) throw await this.#refusal(table, effect, ids);
-        wanted.push({ table: owner, ids: others });
+    const wanted = [first];
+    for (const { table, ids: asked } of wanted) {
+      const ids = unseen(table, asked);
+      for (const id of ids) seenOf(table).add(idText(table, id));
+      for (const step of stepsOf(table, ids)) {
+        steps.push(step);
+        for (const effect of this.#effectsOn(table)) {
+          const { owner } = effect;
+          // One more than those that go anyway is enough to know that something else links here.
+          const enough = effect.effect === "restrict" ? seenOf(owner).size + 1 : undefined;
+          const others = unseen(owner, await this.#linkedIds(effect, step.ids, enough));
+          if (effect.effect === "restrict" && others.length > 0)
+            throw await this.#refusal(table, effect, step.ids);
+          wanted.push({ table: owner, ids: others });
+        }
       }
     }
     return steps;
@@ -204,12 +208,14 @@ export class Deleter {
     const all: Reach = { permanent, mayKnow: () => true, ...(mayTake === undefined ? {} : { mayTake }) };
     const deleter = new Deleter(this.#deps, this.#catalog, all);
     // Where each is asked about, one that may not go keeps none of the others.
-    for (const ids of mayTake === undefined ? [late] : late.map((id) => [id])) {
+    const steps = stepsOf(effect.owner, late);
+    const alone = () => late.map((id) => ({ table: effect.owner, ids: [id] }));
+    for (const going of mayTake === undefined ? steps : alone()) {
       try {
-        await deleter.takeAway({ table: effect.owner, ids }, { act });
+        await deleter.takeAway(going, { act });
       } catch (error) {
         if (!isRefusal(error)) throw error;
-        await this.#letGo(effect, step, { _id: { $in: [...ids] } });
+        await this.#letGo(effect, step, { _id: { $in: [...going.ids] } });
       }
     }
   }

@@ -8,7 +8,7 @@ import { DELETED_FIELD, DELETION_FIELD } from "../catalog/soft-delete.js";
 import { idsOf, idText } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import { linkable } from "./await-leaving.js";
-import type { DeleteStep, MayKnow } from "./delete-effects.js";
+import { type DeleteStep, type MayKnow, stepsOf } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { actOf, stateCondition } from "./kept.js";
@@ -102,7 +102,7 @@ async function wentWith(
       const found = await deps.store.read(owner, [deleted, { $project: { _id: 1 } }]);
       const unseen = idsOf(owner, found).filter((id) => !seen.has(`${owner.id} ${idText(owner, id)}`));
       for (const id of unseen) seen.add(`${owner.id} ${idText(owner, id)}`);
-      if (unseen.length > 0) steps.push({ table: owner, ids: unseen });
+      steps.push(...stepsOf(owner, unseen));
     }
   }
   return steps.slice(1);
