@@ -168,7 +168,7 @@ export class JournaledStore {
     const ids = found.map(({ _id }) => asStored(_id));
     let sum = 0;
     for (let at = 0; at < ids.length; at += AT_ONCE) {
-      const numbers = await Promise.all(ids.slice(at, at + AT_ONCE).map(act));
+      const numbers = await allEnded(ids.slice(at, at + AT_ONCE).map(act));
       sum += numbers.reduce((total, number) => total + number, 0);
     }
     return sum;
@@ -328,4 +328,13 @@ const REFUSALS: readonly string[] = ["DUPLICATE_RESOURCE", "CONFLICT", "BAD_REQU
 /** The database has answered, and has written nothing (of the record at which it refused). */
 function isRefusal(error: unknown): boolean {
   return error instanceof AppError && REFUSALS.includes(error.code);
+}
+
+/** All have ended before the first failure is told: what is taken back because of it must not go on. */
+async function allEnded<Result>(tasks: readonly Promise<Result>[]): Promise<Result[]> {
+  const ended = await Promise.allSettled(tasks);
+  return ended.map((each) => {
+    if (each.status === "rejected") throw each.reason;
+    return each.value;
+  });
 }

@@ -17,7 +17,7 @@ const onlySome: AuthorizedPredicate = { kind: "test", column: name, test: { op: 
 function bodyWithRole(of: Table): CheckedBody {
   const role = of.relations.get("role");
   if (role === undefined) throw new Error("users have a role");
-  const link = { relation: role, target: targetOf(catalog, role), ids: [], visible: ALWAYS };
+  const link = { relation: role, target: targetOf(catalog, role), ids: [], visible: ALWAYS, there: ALWAYS };
   return { values: new Map(), links: [link] };
 }
 

@@ -1,6 +1,7 @@
 // Links of a checked body -> the same, with what the caller may see at their other end. Pure.
 import type { Table } from "../catalog/catalog.js";
 import type { ReadView } from "../permission/read-view.js";
+import { ALWAYS } from "../query/ast.js";
 import type { CheckedBody } from "./check-body.js";
 
 /**
@@ -24,7 +25,7 @@ export function movedLinks(body: CheckedBody, { deletedAt }: Table, view: ReadVi
     const { link, required } = set.relation;
     const isNeeded = required && !isDeleted;
     if (isNeeded || link.on !== "self") return set;
-    return { ...set, visible: view.rows(set.target, "all") };
+    return { ...set, visible: view.rows(set.target, "all"), there: ALWAYS };
   });
   return { ...body, links };
 }

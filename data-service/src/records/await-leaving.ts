@@ -24,6 +24,7 @@ export async function linkable(
   holds: boolean,
   visible: readonly Stage[] = [],
 ): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
   if (!holds) return store.existing(table, ids, visible);
   const chosen: Document = { $match: { _id: { $in: [...ids] } } };
   const look = async (): Promise<ReadonlySet<string> | false> => {

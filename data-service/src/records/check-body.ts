@@ -29,6 +29,8 @@ export interface LinkSet {
   readonly ids: readonly Stored[];
   /** Only these records can be linked to: what the caller may not see is not there. */
   readonly visible: AuthorizedPredicate;
+  /** What is there at all, whoever asks: the write itself may change what its caller sees. */
+  readonly there: AuthorizedPredicate;
   /** A rule sets it, whatever the body says. */
   readonly isPreset?: boolean;
 }
@@ -211,18 +213,19 @@ function checkLinks(relation: Relation, target: Table, json: Json, taking: Takin
   const { name } = relation;
   const { report, mayLack } = taking;
   if (relation.readOnly) return report(name, "is read-only");
-  const visible = inState(target, ALWAYS, "living");
+  const there = inState(target, ALWAYS, "living");
+  const set = { relation, target, visible: there, there };
   if (!relation.many) {
     if (json === null && relation.required && !mayLack) return report(name, "must not be null");
-    if (json === null) return { relation, target, ids: [], visible };
+    if (json === null) return { ...set, ids: [] };
     const id = linkId(target, json, name, taking);
-    return id === undefined ? undefined : { relation, target, ids: [id], visible };
+    return id === undefined ? undefined : { ...set, ids: [id] };
   }
   if (!isArray(json)) return report(name, `must be a list of ids, not ${kindOf(json)}`);
   if (json.length > MAX_LINKS) return report(name, `must not have more than ${MAX_LINKS} members`);
   const ids = json.map((each, at) => linkId(target, each, `${name}[${at}]`, taking));
   const found = ids.filter((id) => id !== undefined);
-  return found.length < ids.length ? undefined : { relation, target, ids: distinct(target, found), visible };
+  return found.length < ids.length ? undefined : { ...set, ids: distinct(target, found) };
 }
 
 function linkId(target: Table, json: Json, path: string, taking: Taking): Stored | undefined {

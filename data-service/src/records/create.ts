@@ -60,7 +60,7 @@ async function createFlat(deps: RecordDeps, rights: Rights, request: CreateReque
   deps.ruleHooks.afterChange(table);
   const written: Written | undefined =
     documents && ((fields) => documents.map((document) => asRead(document, fields)));
-  const records = await answerOf(deps, shape, ids, { written, isRepeat });
+  const records = await answerOf(deps, shape, ids, { written });
   return { records, ids: ids.map((id) => idText(table, id)), isRepeat };
 }
 
@@ -86,6 +86,6 @@ async function createTrees(
     const made = await makeTrees(maker, table, bodies, log, { pathOf: pathIn(body) });
     return { ids: made.map((id) => parseId(table, String(id))), documents: undefined };
   });
-  const records = await answerOf(deps, context.shape, ids, { isRepeat });
+  const records = await answerOf(deps, context.shape, ids);
   return { records, ids: ids.map((id) => idText(table, id)), isRepeat };
 }

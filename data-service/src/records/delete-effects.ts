@@ -4,22 +4,26 @@ import { type Catalog, incomingLinks, type Relation, type Table } from "../catal
 import type { Stored } from "../catalog/column-types.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { State } from "../query/living.js";
+import type { Document } from "../query/lower/document.js";
 
 /** Records of one table that go together: few enough for one command. */
 export interface DeleteStep {
   readonly table: Table;
   readonly ids: readonly Stored[];
+  /** Where others take them along: they go as long as they link to those. */
+  readonly linked?: Document;
 }
 
-/** Even of ids of 1,500 bytes so many stand twice in a command of 16 MB: as links to look for, and as what to take out. */
-const MOST_IDS = 5_000;
+/** Even of ids of 1,500 bytes so many stand four times in a command of 16 MB, as in the one that takes them out of lists. */
+const MOST_IDS = 2_000;
 
 /** @returns no step for no records */
-export function stepsOf(table: Table, ids: readonly Stored[]): DeleteStep[] {
+export function stepsOf(table: Table, ids: readonly Stored[], linked?: Document): DeleteStep[] {
   const count = Math.ceil(ids.length / MOST_IDS);
   return Array.from({ length: count }, (_, at) => ({
     table,
     ids: ids.slice(at * MOST_IDS, (at + 1) * MOST_IDS),
+    ...(linked && { linked }),
   }));
 }
 
@@ -62,17 +66,15 @@ interface LinkEffect {
 }
 
 /**
- * The effects of deleting from a table, `restrict` first: nothing may change before all of them have passed.
+ * The effects of deleting from a table.
  * @param follows relations that take their records along, whatever `onDelete` says
  */
 function linkEffects(catalog: Catalog, table: Table, follows: Follow = () => false): LinkEffect[] {
-  const effects = incomingLinks(catalog, table).map(({ owner, relation }): LinkEffect => {
+  return incomingLinks(catalog, table).map(({ owner, relation }): LinkEffect => {
     if (follows(owner, relation)) return { owner, relation, effect: "cascade" };
     if (relation.link.list || relation.onDelete === "SET NULL") return { owner, relation, effect: "unlink" };
     return { owner, relation, effect: relation.onDelete === "CASCADE" ? "cascade" : "restrict" };
   });
-  const order = ["restrict", "cascade", "unlink"];
-  return effects.toSorted((a, b) => order.indexOf(a.effect) - order.indexOf(b.effect));
 }
 
 /** Can a link to a record of this table stand against its delete? */

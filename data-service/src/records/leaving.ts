@@ -12,13 +12,13 @@ import type { RecordDeps } from "./deps.js";
  */
 export const LEAVING_FIELD = "_leaving_for";
 
-/** @param group names the delete */
+/** Marks what is still to go. @param group names the delete */
 export async function mark(
   { store }: Pick<RecordDeps, "store">,
-  { table, ids }: DeleteStep,
+  { table, ids, linked }: DeleteStep,
   group: ObjectId,
 ): Promise<void> {
-  await store.updateMany(table, { _id: { $in: [...ids] } }, { $set: { [markOf(group)]: true } });
+  await store.updateMany(table, { _id: { $in: [...ids] }, ...linked }, { $set: { [markOf(group)]: true } });
 }
 
 /**

@@ -5,11 +5,16 @@ import { owningRelation, type Relation, type Table } from "../catalog/catalog.js
 import type { Stored } from "../catalog/column-types.js";
 import { asStored } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
+import { linkable, stillLeaving } from "./await-leaving.js";
 import type { LinkSet } from "./check-body.js";
 import { movedField } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
 import { formerLinks } from "./former-links.js";
+import { stateCondition } from "./kept.js";
+import { LEAVING_FIELD } from "./leaving.js";
+import { isHolding } from "./require-linked.js";
 import type { Moved, UndoLog } from "./undo.js";
+import { all } from "./write-guard.js";
 
 /**
  * Sets them: first the new ones are set, then the former ones let go. A second writer of the
@@ -32,6 +37,10 @@ export async function linkForeign(
     const chosen = { _id: { $in: [...ids] } };
     const gaining = { $and: [chosen, { [field]: { $ne: id } }] };
     const by = new ObjectId();
+    const [gained, lost] = [
+      await linksOf(store, target, relation, gaining),
+      await linksOf(store, target, relation, former),
+    ];
     await log.note({
       kind: "linked",
       table: target.id,
@@ -39,19 +48,40 @@ export async function linkForeign(
       list,
       to: { table: table.id, id },
       by,
-      gained: await linksOf(store, target, relation, gaining),
-      lost: await linksOf(store, target, relation, former),
+      gained,
+      lost,
     });
     if (list) {
       await writes.addToList(target, field, chosen, id);
       await writes.takeFromList(target, field, former, [id]);
       await writes.addToList(target, field, chosen, id);
     } else {
-      if (!relation.exclusive) await writes.moveLink(target, field, chosen, id, by);
-      await writes.moveLink(target, field, former, null, by);
-      await writes.moveLink(target, field, chosen, id, by);
+      const moving = [...gained, ...lost].map((each) => each.id);
+      // What is about to go with what it links to goes as it was when it was marked.
+      await linkable({ store }, target, moving, true);
+      const [coming, leaving] = [all([chosen, FREE]), all([former, FREE])];
+      if (!relation.exclusive) await writes.moveLink(target, field, coming, id, by);
+      await writes.moveLink(target, field, leaving, null, by);
+      await writes.moveLink(target, field, coming, id, by);
+      await requireMoved({ store }, target, moving, { $or: [gaining, former] });
     }
   }
+}
+
+/** No delete wants it. */
+const FREE: Document = { [LEAVING_FIELD]: { $exists: false } };
+
+/** @param unmoved what would not have been moved @throws AppError 503 when a delete has come first */
+async function requireMoved(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  moving: readonly Stored[],
+  unmoved: Document,
+): Promise<void> {
+  if (moving.length === 0) return;
+  const wanted = { $and: [unmoved, { [LEAVING_FIELD]: { $exists: true } }] };
+  const found = await store.read(table, [{ $match: wanted }, { $limit: 1 }, { $project: { _id: 1 } }]);
+  if (found.length > 0) throw stillLeaving(table);
 }
 
 const NOBODY: Document = { _id: { $in: [] } };
@@ -76,6 +106,22 @@ async function linksOf(
       by: by instanceof ObjectId ? by : null,
     };
   });
+}
+
+/**
+ * Records may have been deleted while others were made to link to them.
+ * @param sets the links that were made
+ * @throws AppError 503 when it takes long until a delete that wants one of them is decided
+ */
+export async function areStillThere(
+  deps: Pick<RecordDeps, "store">,
+  table: Table,
+  ids: readonly Stored[],
+  sets: readonly LinkSet[],
+): Promise<boolean> {
+  const holds = sets.some((linkSet) => isHolding(owningRelation(linkSet)));
+  const living = [{ $match: stateCondition(table, "living") }];
+  return (await linkable(deps, table, ids, holds, living)).size === ids.length;
 }
 
 /** A record whose link is required can't be let go, only moved or deleted. */

@@ -2,7 +2,7 @@
 // that are made in that moment are waited for or refused, and those that a crash keeps from being looked for are found.
 import { isClientError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
-import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
+import { type Catalog, incomingLinks } from "../catalog/catalog.js";
 import { idText } from "../mongo/record-store.js";
 import type { Delete } from "../mongo/unfinished-store.js";
 import type { Document } from "../query/lower/document.js";
@@ -92,7 +92,7 @@ class DeleteNote {
         const notes = this.#notesOf(fresh);
         await this.#deps.deletes.notes.beginDelete(notes);
         this.#notes += notes.length;
-        const toMark = fresh.filter(({ table }) => this.#canBeHeld(table));
+        const toMark = fresh.filter((step) => this.#isToMark(step));
         const goesAlone = steps.length === 1 && toMark.length === 0;
         if (!goesAlone && !(await this.#sign())) return undefined;
         for (const step of toMark) await this.#mark(step);
@@ -123,9 +123,8 @@ class DeleteNote {
   async end(): Promise<void> {
     const { deletes, clock, logger } = this.#deps;
     try {
-      // What its table keeps may come back, and be linked to again.
-      for (const step of this.#marked)
-        if (step.table.deletedAt !== undefined) await unmark(this.#deps, step, this.#group);
+      // What its table keeps may come back, and be linked to again; and what was moved away meanwhile has not gone.
+      for (const step of this.#marked) await unmark(this.#deps, step, this.#group);
     } catch (err) {
       logger.warn({ err, group: this.#group }, "the marks of a delete are not taken off yet");
       return;
@@ -143,7 +142,7 @@ class DeleteNote {
     this.#isSigned = true;
     const { first, guard, isNamed } = this.#wanted;
     if (this.#isJudged) {
-      if (!isNamed && !this.#canBeHeld(first.table)) await this.#mark(first);
+      if (!isNamed && !this.#isToMark(first)) await this.#mark(first);
       return true;
     }
     this.#marked.push(first);
@@ -162,23 +161,26 @@ class DeleteNote {
   }
 
   /** Whoever takes this process for dead takes the marks off before anything else may happen to the records. */
-  #marksOf({ table }: DeleteStep, isFirst: boolean): Document {
+  #marksOf(step: DeleteStep, isFirst: boolean): Document {
     const isSigned = isFirst && this.#marked.includes(this.#wanted.first);
-    return isSigned || this.#canBeHeld(table) ? markedFor(this.#group) : {};
+    return isSigned || this.#isToMark(step) ? markedFor(this.#group) : {};
   }
 
-  #canBeHeld(table: Table): boolean {
-    return canBeHeld(this.#catalog, table, this.#wanted.reach.follows);
+  /** What could be held by a link; and what is taken along and takes others along, which would go without it. */
+  #isToMark({ table, linked }: DeleteStep): boolean {
+    const takesAlong = linked !== undefined && incomingLinks(this.#catalog, table).length > 0;
+    return takesAlong || canBeHeld(this.#catalog, table, this.#wanted.reach.follows);
   }
 
   /** What of the steps is not noted yet; it is from here on. */
   #unnoted(steps: readonly DeleteStep[]): DeleteStep[] {
-    return steps.flatMap(({ table, ids }) => {
+    return steps.flatMap((step) => {
+      const { table, ids } = step;
       const known = this.#noted.get(table.id) ?? new Set();
       const fresh = ids.filter((id) => !known.has(idText(table, id)));
       for (const id of fresh) known.add(idText(table, id));
       this.#noted.set(table.id, known);
-      return fresh.length === 0 ? [] : [{ table, ids: fresh }];
+      return fresh.length === 0 ? [] : [{ ...step, ids: fresh }];
     });
   }
 

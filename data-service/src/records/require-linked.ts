@@ -4,6 +4,7 @@ import { AppError } from "@portico/shared/app-error";
 import type { Relation, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../mongo/record-store.js";
+import type { AuthorizedPredicate } from "../query/ast.js";
 import { matchStages } from "../query/lower/condition.js";
 import { Names } from "../query/lower/document.js";
 import { linkable } from "./await-leaving.js";
@@ -18,22 +19,24 @@ export interface LinkedBesides {
   readonly pathOf?: PathOf;
   /** Records that need not be there yet. */
   readonly isComing?: (target: Table, id: Stored) => boolean;
+  /** They were seen before, and are linked to by now, which may be why the caller sees them no more. */
+  readonly isWritten?: boolean;
 }
 
 /**
- * Every linked record must exist and be visible.
+ * Every linked record must exist and, before it is linked to, be visible.
  * @throws AppError VALIDATION_ERROR naming each field with an unknown one
  */
 export async function requireLinked(
   deps: Pick<RecordDeps, "store">,
   plans: readonly Pick<WritePlan, "mustExist">[],
-  { pathOf = alone, isComing = () => false }: LinkedBesides = {},
+  { pathOf = alone, isComing = () => false, isWritten = false }: LinkedBesides = {},
 ): Promise<void> {
   const unknown: { readonly at: number; readonly problem: string }[] = [];
-  for (const { relation, target, visible, links } of questionsOf(plans)) {
+  for (const { relation, target, rows, links } of questionsOf(plans, isWritten ? "there" : "visible")) {
     const wanted = links.filter(({ id }) => !isComing(target, id));
     const ids = [...new Map(wanted.map(({ id, text }) => [text, id])).values()];
-    const seen = matchStages([visible], new Names());
+    const seen = matchStages([rows], new Names());
     const known = await linkable(deps, target, ids, isHolding(relation), seen);
     const missing = wanted.filter(({ text }) => !known.has(text));
     for (const { at, text } of missing) {
@@ -49,7 +52,8 @@ export async function requireLinked(
 }
 
 /** What plans link to through one relation, as far as the same rule says what is there. */
-type Question = Pick<LinkSet, "relation" | "target" | "visible"> & {
+type Question = Pick<LinkSet, "relation" | "target"> & {
+  readonly rows: AuthorizedPredicate;
   /** `at` says which plan does. */
   readonly links: { readonly at: number; readonly id: Stored; readonly text: string }[];
 };
@@ -58,14 +62,16 @@ type Question = Pick<LinkSet, "relation" | "target" | "visible"> & {
  * One question a relation, however many plans; and another one where a rule sets the link, whatever the caller may see:
  * what may be linked to in one record says nothing about the others.
  */
-function questionsOf(plans: readonly Pick<WritePlan, "mustExist">[]): readonly Question[] {
+function questionsOf(
+  plans: readonly Pick<WritePlan, "mustExist">[],
+  rule: "visible" | "there",
+): readonly Question[] {
   const questions: Question[] = [];
   for (const [at, { mustExist }] of plans.entries()) {
-    for (const { relation, target, ids, visible } of mustExist) {
-      const isSame = (each: Question) =>
-        each.relation === relation && isDeepStrictEqual(each.visible, visible);
+    for (const { relation, target, ids, [rule]: rows } of mustExist) {
+      const isSame = (each: Question) => each.relation === relation && isDeepStrictEqual(each.rows, rows);
       const known = questions.find(isSame);
-      const question = known ?? { relation, target, visible, links: [] };
+      const question = known ?? { relation, target, rows, links: [] };
       if (known === undefined) questions.push(question);
       for (const id of ids) question.links.push({ at, id, text: idText(target, id) });
     }

@@ -1,16 +1,17 @@
 // Creates records as their write plans say, in an order that leaves nothing dangling if the process dies in between.
-import { isClientError } from "@portico/shared/app-error";
+import { AppError, isClientError } from "@portico/shared/app-error";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { emptyGrams } from "../catalog/grams.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
+import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import { insertedBefore } from "../mongo/driver-errors.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import type { RecordDeps } from "./deps.js";
 import { newIds } from "./ids.js";
 import { actOfMoved } from "./kept.js";
-import { linkForeign } from "./link-foreign.js";
+import { areStillThere, linkForeign } from "./link-foreign.js";
 import { requireLinked } from "./require-linked.js";
 import { storedFields } from "./stored-fields.js";
 import type { Made as MadeStep, UndoLog } from "./undo.js";
@@ -60,9 +61,15 @@ async function runCreate(
   for (const [at, { foreign }] of plans.entries()) await linkForeign(deps, table, ids[at], foreign, log);
   // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see run-delete); what it
   // can't have found yet, because we came later, we find here.
-  await requireLinked(deps, plans, { pathOf });
-  const isAll = plans.every(({ foreign }) => foreign.length === 0);
-  return { ids, documents: isAll ? documents : undefined };
+  await requireLinked(deps, plans, { pathOf, isWritten: true });
+  const foreign = plans.flatMap((plan) => plan.foreign);
+  if (foreign.length === 0) return { ids, documents };
+  const isLinkedTo = ({ [DELETED_FIELD]: deletedAt }: NewDocument, at: number): boolean =>
+    plans[at]?.foreign.length !== 0 && deletedAt === undefined;
+  const linkedTo = documents.filter(isLinkedTo).map(({ _id }) => _id);
+  if (!(await areStillThere(deps, table, linkedTo, foreign)))
+    throw new AppError("CONFLICT", "Another request has deleted what this one was about to link to others.");
+  return { ids, documents: undefined };
 }
 
 type NewDocument = Document & { readonly _id: Stored };

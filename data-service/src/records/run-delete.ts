@@ -4,20 +4,18 @@ import { AppError, isConflict } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import { getOrMake } from "../get-or-make.js";
 import { idsOf, idText } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import {
   type DeleteEffect,
   type DeleteStep,
-  deleteEffects,
   isKept,
   OWN_REACH,
   type Reach,
-  standsAgainst,
   stepsOf,
 } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
+import { FindGoing, linksTo } from "./find-going.js";
 import { recordNotFound } from "./find-table.js";
 import { beginAct, type DeletionAct, markDeleted, stateCondition } from "./kept.js";
 import { deleteNoted, type HeldStep } from "./noted-delete.js";
@@ -29,11 +27,13 @@ export class Deleter {
   readonly #deps: RecordDeps;
   readonly #catalog: Catalog;
   readonly #reach: Reach;
+  readonly #going: FindGoing;
 
   constructor(deps: RecordDeps, catalog: Catalog, reach: Reach = OWN_REACH) {
     this.#deps = deps;
     this.#catalog = catalog;
     this.#reach = reach;
+    this.#going = new FindGoing(deps.store, catalog, reach);
   }
 
   /**
@@ -68,15 +68,16 @@ export class Deleter {
       const begun = act ?? (await this.#begin(first, all([guard, steps[0]?.marked ?? {}]), group));
       return begun !== undefined && this.#deleteSteps(steps, begun, guard);
     };
-    const collect = () => this.#collect(first);
+    const collect = () => this.#going.find(first);
     const [reach, isNamed] = [this.#reach, act === undefined && isKept(first.table, this.#reach)];
     return deleteNoted(this.#deps, this.#catalog, { first, guard, collect, act: go, isNamed, reach });
   }
 
   /** Links that were made to records while these went. Those to records that are kept lead nowhere by themselves. */
   async lookAgain(step: DeleteStep, act: DeletionAct = this.#newAct()): Promise<void> {
-    for (const effect of this.#effectsOn(step.table)) {
-      const late = await this.#linkedIds(effect, step.ids);
+    if (step.ids.length === 0) return;
+    for (const effect of this.#going.effectsOn(step.table)) {
+      const late = await this.#going.linkedIds(effect, step.ids);
       if (late.length === 0) continue;
       if (effect.effect === "restrict") await this.#letGo(effect, step);
       else await this.#takeLate(effect, step, late, act);
@@ -86,10 +87,6 @@ export class Deleter {
 
   #newAct(): DeletionAct {
     return { id: new ObjectId(), at: this.#deps.clock.now() };
-  }
-
-  #effectsOn(table: Table): DeleteEffect[] {
-    return deleteEffects(this.#catalog, table, this.#reach);
   }
 
   /** @returns the act in which all goes; undefined when the record does not satisfy the guard */
@@ -106,62 +103,6 @@ export class Deleter {
     return begun;
   }
 
-  /** What goes, as far as the caller may take it along. @throws AppError what stands against it */
-  async #collect(first: DeleteStep): Promise<DeleteStep[]> {
-    const steps = await this.#reached(first);
-    for (const step of steps) await this.#reach.mayTake?.(step);
-    return steps;
-  }
-
-  /** What goes, parents before children; a record that is reached again, as in a circle, goes once. */
-  async #reached(first: DeleteStep): Promise<DeleteStep[]> {
-    const seen = new Map<string, Set<string>>();
-    const seenOf = (table: Table): Set<string> => getOrMake(seen, table.name, () => new Set());
-    const unseen = (table: Table, ids: readonly Stored[]): Stored[] =>
-      ids.filter((id) => !seenOf(table).has(idText(table, id)));
-    const steps: DeleteStep[] = [];
-    // The list grows while it is walked: every step adds the records that link to its own.
-    const wanted = [first];
-    for (const { table, ids: asked } of wanted) {
-      const ids = unseen(table, asked);
-      for (const id of ids) seenOf(table).add(idText(table, id));
-      for (const step of stepsOf(table, ids)) {
-        steps.push(step);
-        for (const effect of this.#effectsOn(table)) {
-          const { owner } = effect;
-          // One more than those that go anyway is enough to know that something else links here.
-          const enough = effect.effect === "restrict" ? seenOf(owner).size + 1 : undefined;
-          const others = unseen(owner, await this.#linkedIds(effect, step.ids, enough));
-          if (effect.effect === "restrict" && others.length > 0)
-            throw await this.#refusal(table, effect, step.ids);
-          wanted.push({ table: owner, ids: others });
-        }
-      }
-    }
-    return steps;
-  }
-
-  async #refusal(table: Table, effect: DeleteEffect, ids: readonly Stored[]): Promise<AppError> {
-    const living = async () => this.#linkedIds({ ...effect, state: "living" }, ids, 1);
-    const { mayKnow } = this.#reach;
-    const areDeleted =
-      mayKnow(effect.owner, effect.relation) && effect.state === "all" && (await living()).length === 0;
-    return standsAgainst(table, effect, mayKnow, areDeleted);
-  }
-
-  async #linkedIds(
-    { owner, relation, state }: DeleteEffect,
-    ids: readonly Stored[],
-    limit?: number,
-  ): Promise<Stored[]> {
-    const found = await this.#deps.store.read(owner, [
-      { $match: { [relation.link.field]: { $in: [...ids] }, ...stateCondition(owner, state) } },
-      ...(limit === undefined ? [] : [{ $limit: limit }]),
-      { $project: { _id: 1 } },
-    ]);
-    return idsOf(owner, found);
-  }
-
   /**
    * Deletes the deepest records first, then looks once more for links that were made meanwhile: whoever links later than
    * that finds the record gone (see runCreate).
@@ -170,21 +111,27 @@ export class Deleter {
    */
   async #deleteSteps(steps: readonly HeldStep[], act: DeletionAct, guard: Document): Promise<boolean> {
     const judged = steps.length === 1 ? guard : {};
+    const gone: DeleteStep[] = [];
     for (const [at, step] of [...steps.entries()].toReversed()) {
-      // The links to the first are let go by the look that follows: had it to stay, they could not come back.
-      if (at > 0 && !isKept(step.table, this.#reach)) await this.#unlink(step);
-      const went = await this.#deleteStep(step, act, all([judged, step.marked]));
+      const { table, ids, marked, linked = {} } = step;
+      const went = await this.#deleteStep(step, act, all([judged, marked, linked]));
       if (at === 0 && went === 0 && (await this.#isRefused(step, guard))) return false;
+      const staying = went === ids.length ? new Set() : await this.#there(step);
+      gone.push({ table, ids: ids.filter((id) => !staying.has(idText(table, id))) });
     }
-    for (const step of steps) await this.lookAgain(step, act);
+    for (const step of gone.toReversed()) await this.lookAgain(step, act);
     return true;
   }
 
   /** Nothing went: whoever asked without a condition has what was wanted where another delete was faster. */
-  async #isRefused({ table, ids }: DeleteStep, guard: Document): Promise<boolean> {
-    if (Object.keys(guard).length > 0) return true;
-    const state = isKept(table, this.#reach) ? "living" : "all";
-    return (await this.#deps.store.existing(table, ids, [{ $match: stateCondition(table, state) }])).size > 0;
+  async #isRefused(step: DeleteStep, guard: Document): Promise<boolean> {
+    return Object.keys(guard).length > 0 || (await this.#there(step)).size > 0;
+  }
+
+  /** Those of the records that have not gone. */
+  #there({ table, ids }: DeleteStep): Promise<ReadonlySet<string>> {
+    const living = [{ $match: stateCondition(table, "living") }];
+    return this.#deps.store.existing(table, ids, isKept(table, this.#reach) ? living : []);
   }
 
   /** Deletes records by themselves: the condition and the deed are one. @returns how many went */
@@ -208,8 +155,9 @@ export class Deleter {
     const all: Reach = { permanent, mayKnow: () => true, ...(mayTake === undefined ? {} : { mayTake }) };
     const deleter = new Deleter(this.#deps, this.#catalog, all);
     // Where each is asked about, one that may not go keeps none of the others.
-    const steps = stepsOf(effect.owner, late);
-    const alone = () => late.map((id) => ({ table: effect.owner, ids: [id] }));
+    const linked = linksTo(effect, step);
+    const steps = stepsOf(effect.owner, late, linked);
+    const alone = () => late.map((id) => ({ table: effect.owner, ids: [id], linked }));
     for (const going of mayTake === undefined ? steps : alone()) {
       try {
         await deleter.takeAway(going, { act });
@@ -223,8 +171,7 @@ export class Deleter {
   /** What stands against going along, or may not be taken by the caller, is left without the link. */
   async #letGo({ owner, relation }: DeleteEffect, step: DeleteStep, which: Document = {}): Promise<void> {
     if (isKept(step.table, this.#reach)) return;
-    const { field } = relation.link;
-    await this.#setNull(owner, field, { ...which, [field]: { $in: [...step.ids] } });
+    await this.#setNull(owner, relation.link.field, { ...which, ...linksTo({ relation }, step) });
   }
 
   /** Takes the ids out of every link that a delete for good sets to null, and out of those of records that are kept. */

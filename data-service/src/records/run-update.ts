@@ -1,20 +1,18 @@
 // Changes a record as its write plan says, in an order that leaves nothing dangling if the process dies in between.
 import { isClientError } from "@portico/shared/app-error";
-import { owningRelation, type Table } from "../catalog/catalog.js";
+import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { Updated } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
-import { linkable } from "./await-leaving.js";
 import type { LinkSet } from "./check-body.js";
 import type { FieldChange, Guard } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { withUnseen } from "./former-links.js";
-import { stateCondition } from "./kept.js";
-import { linkForeign, requireLettable } from "./link-foreign.js";
+import { areStillThere, linkForeign, requireLettable } from "./link-foreign.js";
 import { noteFields } from "./note-fields.js";
-import { isHolding, requireLinked } from "./require-linked.js";
+import { requireLinked } from "./require-linked.js";
 import { storedFields } from "./stored-fields.js";
 import type { Changed as ChangedStep, UndoLog } from "./undo.js";
 import { atVersion } from "./version.js";
@@ -72,9 +70,9 @@ async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog
   if (done === false) return false;
   await linkForeign(deps, table, id, foreign, log);
   // As in run-create.
-  await requireLinked(deps, [{ mustExist: ownLinks(plan) }]);
+  await requireLinked(deps, [plan], { isWritten: true });
   if (foreign.length === 0) return { document: done?.document };
-  await requireStillThere(deps, wanted);
+  if (!(await areStillThere(deps, table, [id], foreign))) throw recordNotFound(table);
   return { document: undefined };
 }
 
@@ -138,16 +136,6 @@ async function writeNoted(
   const asNoted = noted === undefined ? {} : atVersion([noted.version]);
   const condition = all([guard.condition, unmoved, asNoted]);
   return whileNoted(log, noted, () => deps.writes.update(table, id, change, { ...guard, condition }, fields));
-}
-
-/** It may have been deleted while others were made to link to it. @throws AppError 404 */
-async function requireStillThere(
-  deps: RecordDeps,
-  { table, id, plan: { foreign } }: RecordChange,
-): Promise<void> {
-  const holds = foreign.some((linkSet) => isHolding(owningRelation(linkSet)));
-  const living = [{ $match: stateCondition(table, "living") }];
-  if ((await linkable(deps, table, [id], holds, living)).size === 0) throw recordNotFound(table);
 }
 
 /** A change that is refused was not made: nothing of it is to be taken back. */

@@ -23,17 +23,27 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
   // What links to the records must be known in full.
   const catalog = await deps.catalogs.refresh();
   const byId = new Map([...catalog.tables.values()].map((table) => [table.id, table]));
+  /** Made by the request, and linked to by what can't go back, nor be without its link. */
+  const needed: Linked["to"][] = [];
   for (const step of steps.toReversed()) {
     const table = byId.get(step.table);
     // With its table all of it has gone.
     if (table === undefined) continue;
     const back = async (): Promise<void> => {
-      if (step.kind === "made") await unmake(deps, catalog, table, step);
+      if (step.kind === "made") await unmake(deps, catalog, table, without(needed, table, step));
       else if (step.kind === "changed") await changeBack(deps, catalog, table, step);
       else await linkBack(deps, table, byId.get(step.to.table), step);
     };
-    await back().catch((error: unknown) => requireTaken(deps, table, step, error));
+    await back().catch((error: unknown) => {
+      requireTaken(deps, table, step, error);
+      if (step.kind === "linked") needed.push(step.to);
+    });
   }
+}
+
+function without(needed: readonly Linked["to"][], table: Table, step: Made): Made {
+  const staying = needed.filter((to) => to.table === table.id).map(({ id }) => idText(table, id));
+  return { ...step, ids: step.ids.filter((id) => !staying.includes(idText(table, id))) };
 }
 
 /** The tables whose documents that may change. */
@@ -123,11 +133,14 @@ async function linkBack(
       for (const { alike, before, by: former } of groupedByBefore(moved)) {
         // Only where it was we: somebody else may have set the very same.
         const ours = { _id: { $in: idsOf(alike) }, [field]: link, [movedField(field)]: by };
-        await writes.moveLink(table, field, ours, before, former);
+        await writes.moveLink(table, field, ours, before, former).catch(async (error: unknown) => {
+          if (!isConflict(error) || isRequired(table, field)) throw error;
+          // Another record links there by now. This one must not stay, and go with what is taken back next.
+          await writes.moveLink(table, field, ours, null);
+        });
       }
     };
-    await back(gained, to.id);
-    await back(lost, null);
+    await back(gained, to.id).finally(() => back(lost, null));
   }
   if (owner === undefined) return;
   const links = [to.id, ...gained.flatMap(({ before }) => (before === null ? [] : [before]))];
@@ -135,6 +148,12 @@ async function linkBack(
     if (list) await writes.takeFromList(table, field, { [field]: gone }, [gone]);
     else await writes.moveLink(table, field, { [field]: gone }, null);
   }
+}
+
+function isRequired({ relations }: Table, field: string): boolean {
+  return [...relations.values()].some(
+    ({ link, required }) => link.on === "self" && link.field === field && required,
+  );
 }
 
 function idsOf(moved: readonly Moved[]): Stored[] {

@@ -385,3 +385,56 @@ describe("a new record in a body", () => {
     expect([status, body.data[0].project.title]).toEqual([201, "new"]);
   });
 });
+
+describe("a rule that shows what nothing is linked to", () => {
+  beforeAll(async () => {
+    await makeTable(admin, { name: "slots", columns: [{ name: "title", type: "string" }] });
+    await makeTable(admin, {
+      name: "orders",
+      columns: [{ name: "title", type: "string" }],
+      relations: [{ name: "slot", type: "one-to-one", table: "slots", inverse: "order" }],
+    });
+    await makeTable(admin, {
+      name: "bookings",
+      columns: [{ name: "title", type: "string" }],
+      relations: [{ name: "slots", type: "many-to-many", table: "slots", inverse: "bookings" }],
+    });
+    await makeTable(admin, {
+      name: "days",
+      columns: [{ name: "title", type: "string" }],
+    });
+    await makeTable(admin, {
+      name: "hours",
+      columns: [{ name: "title", type: "string" }],
+      relations: [{ name: "day", type: "many-to-one", table: "days", inverse: "hours" }],
+    });
+  });
+
+  it("lets it be linked to, once, by whoever sees it until then", async () => {
+    await rule({ table: "slots", filter: { order: { _is_null: true } } });
+    for (const action of ["create", "update"]) await rule({ table: "orders", action });
+    const [one, other] = [await make(admin, "slots", {}), await make(admin, "slots", {})];
+    const made = await ann.post("/orders", { slot: one.id });
+    expect([made.status, (await ann.post("/orders", { slot: one.id })).body.message]).toEqual([
+      201,
+      [unknown("slot", "slots", one.id)],
+    ]);
+    const { id } = made.body.data[0];
+    expect((await ann.patch(`/orders/${id}`, { slot: other.id })).status).toBe(200);
+    expect((await admin.get(`/orders/${id}`, { fields: "slot.id" })).body.data[0].slot).toEqual({
+      id: other.id,
+    });
+  });
+
+  it("lets it be linked to in a list, and from its other side", async () => {
+    await rule({ table: "slots", filter: { bookings: { _is_null: true } } });
+    await rule({ table: "bookings", action: "create" });
+    const slot = await make(admin, "slots", {});
+    expect((await ann.post("/bookings", { slots: [slot.id] })).status).toBe(201);
+    await rule({ table: "hours", filter: { day: { _is_null: true } } });
+    await rule({ table: "hours", action: "update" });
+    await rule({ table: "days", action: "create" });
+    const hour = await make(admin, "hours", {});
+    expect((await ann.post("/days", { hours: [hour.id] })).status).toBe(201);
+  });
+});

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
-import { atOnce, make, makeTable, type Row, read, tally } from "./make.js";
+import { atOnce, make, makeTable, type Row, read, tally, valuesOf } from "./make.js";
 
 const NO_ID = "0123456789abcdef01234567";
 
@@ -12,7 +12,6 @@ let admin: Api;
 beforeAll(async () => {
   stack = await startStack();
   admin = await asAdmin(stack);
-  const name = { name: "name", type: "string" };
   await makeTable(admin, { name: "authors", columns: [name] });
   await makeTable(admin, { name: "tags", idType: "int", columns: [name] });
   await makeTable(admin, { name: "covers", idType: "uuid", columns: [name] });
@@ -36,6 +35,8 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 const named = (name: string) => ({ name });
+const name = { name: "name", type: "string" };
+const to = (table: string, onDelete: string) => ({ type: "many-to-one", table, onDelete, inverse: null });
 
 /** Ids of the records at the other end. */
 async function linked(table: string, id: unknown, relation: string): Promise<Row> {
@@ -408,5 +409,34 @@ describe("onDelete through several tables", () => {
     }
     expect((await admin.delete(`/firms/${chain[0]}`)).status).toBe(200);
     expect(await idsLeft("firms", chain)).toBe(0);
+  });
+});
+
+describe("a record that a delete takes along", () => {
+  it.each([
+    ["before", ["invoices", "payments"]],
+    ["after", ["payments", "invoices"]],
+  ])("does not stand against it for a link from a table that was made %s the other", async (when, order) => {
+    const company = { ...to(`companies_${when}`, "CASCADE"), name: "company" };
+    await makeTable(admin, { name: `companies_${when}`, columns: [name] });
+    for (const table of order)
+      await makeTable(admin, { name: `${table}_${when}`, columns: [name], relations: [company] });
+    const invoice = { ...to(`invoices_${when}`, "RESTRICT"), name: "invoice" };
+    const { body: tables } = await admin.get("/svc_table", { filter: { name: `payments_${when}` } });
+    const { id, relations } = tables.data[0];
+    expect((await admin.patch(`/svc_table/${id}`, { relations: [...relations, invoice] })).status).toBe(200);
+    const [mine, others] = [
+      await make(admin, `companies_${when}`, {}),
+      await make(admin, `companies_${when}`, {}),
+    ];
+    const bill = await make(admin, `invoices_${when}`, { company: mine.id });
+    await make(admin, `payments_${when}`, { company: mine.id, invoice: bill.id });
+    const foreign = await make(admin, `payments_${when}`, { company: others.id, invoice: bill.id });
+    const path = `/companies_${when}/${mine.id}`;
+    expect((await admin.delete(path)).status).toBe(409);
+    await admin.patch(`/payments_${when}/${foreign.id}`, { invoice: null });
+    expect((await admin.delete(path)).status).toBe(200);
+    expect(await valuesOf(admin, `payments_${when}`, "id")).toEqual([foreign.id]);
+    expect(await valuesOf(admin, `invoices_${when}`, "id")).toEqual([]);
   });
 });

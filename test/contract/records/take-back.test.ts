@@ -120,6 +120,39 @@ describe("a create that is refused for its number", () => {
   );
 });
 
+describe("of many records that are linked at once in a table that tells of its changes", () => {
+  it(
+    "none is linked after the refusal of one",
+    async () => {
+      await makeTable(api, { name: "threads", columns: [{ name: "name", type: "string" }] });
+      await makeTable(api, {
+        name: "replies",
+        changes: true,
+        columns: [
+          { name: "place", type: "int" },
+          { name: "text", type: "string" },
+        ],
+        uniques: [["thread", "place"]],
+        relations: [{ name: "thread", type: "many-to-one", table: "threads", inverse: "replies" }],
+      });
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const [from, to] = [await make(api, "threads", {}), await make(api, "threads", {})];
+        await make(api, "replies", { thread: to.id, place: 0 });
+        const bodies = Array.from({ length: 8 }, (_, place) => ({ thread: from.id, place }));
+        const replies = (await api.post("/replies", bodies)).body.data.map(({ id }: Row) => id);
+        // Others change them meanwhile, so that they are linked one later than the other.
+        const others = atOnce(24, (at) => api.patch(`/replies/${replies[at % 8]}`, { text: `${at}` }));
+        const { status } = await api.patch(`/threads/${to.id}`, { replies });
+        await others;
+        expect(status).toBe(409);
+        const { body } = await api.get("/replies", { filter: { thread: from.id }, fields: "id", limit: "0" });
+        expect(body.data).toHaveLength(8);
+      }
+    },
+    LONG,
+  );
+});
+
 describe("what a dead process has left", () => {
   /** Notes steps as a process does that dies afterwards. */
   const leave = async (...steps: object[]): Promise<void> => {
@@ -173,6 +206,43 @@ describe("what a dead process has left", () => {
     const { body } = await api.get("/items", { filter: { box: holder }, fields: "title" });
     expect(body.data).toEqual([{ title: "has the box" }]);
   }, 60_000);
+
+  describe.each([
+    ["can be without its link", false],
+    ["can't be without its link", true],
+  ])("where a record was moved to a new one, and %s", (_words, required) => {
+    const [owners, passports] = [`owners_${required}`, `passports_${required}`];
+
+    it("and its former place is taken: it is not deleted with the new one", async () => {
+      await makeTable(api, { name: owners, columns: [{ name: "name", type: "string" }] });
+      const link = { name: "owner", type: "one-to-one", table: owners, inverse: "passport" };
+      const relations = [{ ...link, onDelete: "CASCADE", required }];
+      const columns = [{ name: "name", type: "string" }];
+      await makeTable(api, { name: passports, softDelete: true, columns, relations });
+      const former = (await make(api, owners, { name: "former" })).id;
+      const made = (await make(api, owners, { name: "made" })).id;
+      const { id } = await make(api, passports, { name: "moved", owner: made });
+      const by = new ObjectId();
+      await db
+        .collection(passports)
+        .updateOne({ _id: new ObjectId(String(id)) }, { $set: { _moved_ownerId: by } });
+      await make(api, passports, { name: "new", owner: former });
+      const to = { table: await tableId(owners), id: new ObjectId(String(made)) };
+      const gained = [{ id: new ObjectId(String(id)), before: new ObjectId(String(former)), by: null }];
+      const table = await tableId(passports);
+      await leave(
+        { kind: "made", table: to.table, ids: [to.id] },
+        { kind: "linked", table, field: "ownerId", list: false, to, by, gained, lost: [] },
+      );
+      await settled(0);
+      const { body } = await api.get(`/${passports}`, { fields: "name,owner.name", sort: "name" });
+      expect(body.data).toMatchObject([
+        { name: "moved", owner: required ? { name: "made" } : null },
+        { name: "new", owner: { name: "former" } },
+      ]);
+      expect((await read(api, owners, made)) === undefined).toBe(!required);
+    }, 60_000);
+  });
 
   it("goes but for the one that others hold by now", async () => {
     const shelves = await Promise.all(
