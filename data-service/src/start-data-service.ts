@@ -1,6 +1,5 @@
 // Settings -> a running data service that can be stopped cleanly.
 import { tellLauncher } from "@portico/shared/launcher-messages";
-import { refuseMalformed } from "@portico/shared/refuse-malformed";
 import type { Service } from "@portico/shared/run-service";
 import { listen, MOST_FORWARDED_HEAD_BYTES, STOP_TIMEOUT_MS } from "@portico/shared/server";
 import { startTracing } from "@portico/shared/tracing";
@@ -40,7 +39,6 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
     await deps.store.close();
     throw error;
   });
-  refuseMalformed(server.server);
   const filler = startSearchFiller({ ...deps.records, logger: deps.logger });
   deps.logger.info({ url: server.url }, "data service is ready");
   const repairs = repairAfterOthers(deps);

@@ -15,6 +15,16 @@ function problems(env: Record<string, string>): readonly string[] {
 }
 
 describe("readConfig", () => {
+  it("listens where it is told to", () => {
+    const told = readConfig({
+      HOST: "0.0.0.0",
+      PORT: "4000",
+      METRICS_HOST: "10.0.0.1",
+      METRICS_PORT: "9100",
+    });
+    expect(told).toMatchObject({ host: "0.0.0.0", port: 4000, metricsHost: "10.0.0.1", metricsPort: 9_100 });
+  });
+
   it("has a default for every setting, and is frozen", () => {
     const config = readConfig({});
     expect(config).toMatchObject({

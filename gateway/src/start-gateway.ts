@@ -1,6 +1,4 @@
 // Settings -> a running gateway that can be stopped cleanly.
-
-import { refuseMalformed } from "@portico/shared/refuse-malformed";
 import type { Service } from "@portico/shared/run-service";
 import { listen, type RunningServer } from "@portico/shared/server";
 import { startTracing } from "@portico/shared/tracing";
@@ -16,16 +14,14 @@ export async function startGateway(config: Config): Promise<Service> {
   const deps = await makeDeps(config);
   const app = makeApp(config, deps, () => stopping);
   const metrics = await listenForMetrics(config, deps);
-  const { url, server, stop } = await listen(
+  const { url, stop } = await listen(
     app,
     { host: config.host, port: config.port, portVariable: "PORT" },
-    // Ours to refuse, with the error body: Node would answer without one.
-    { requireHostHeader: false, bodyTimeouts: config.limits.bodyTimeouts },
+    { bodyTimeouts: config.limits.bodyTimeouts },
   ).catch(async (error: unknown) => {
     await metrics?.stop();
     throw error;
   });
-  refuseMalformed(server);
   if (config.developmentProvider) {
     deps.logger.warn("development sign-in provider is on: any identity, no password, on this machine only");
   }

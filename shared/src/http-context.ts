@@ -67,6 +67,8 @@ export const notFound: RequestHandler = (request) => {
   throw new AppError("NOT_FOUND", `There is nothing at ${contextOf(request).publicPath}.`);
 };
 
+const OF_A_FILE = ["Content-Type", "ETag", "Last-Modified", "Accept-Ranges"];
+
 /** The last handler: every failure becomes the error body, and only AppErrors may speak. */
 export function errorHandler(logger: Logger): ErrorRequestHandler {
   return (thrown, request, response, _next) => {
@@ -78,6 +80,8 @@ export function errorHandler(logger: Logger): ErrorRequestHandler {
       response.destroy();
       return;
     }
+    // Of a file that is not sent after all.
+    for (const name of OF_A_FILE) response.removeHeader(name);
     response.status(error.status).set({ "Cache-Control": "no-store", ...error.headers });
     response.json(
       errorBody(error, { path: publicPath, method: request.method, correlationId: id }, new Date()),

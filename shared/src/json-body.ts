@@ -27,7 +27,15 @@ export function jsonBody(
   arrived: (request: Request) => Promise<void> = async () => {},
 ): RequestHandler[] {
   const read = raw({ limit: maxBytes, inflate: false, type: () => true });
-  return [requireJsonType, read, parse(arrived)];
+  return [requireJsonType, requireSize(maxBytes), read, parse(arrived)];
+}
+
+/** What is announced is refused at once; the reader would first wait for all of it. */
+function requireSize(maxBytes: number): RequestHandler {
+  return (request, _response, next) => {
+    if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw new AppError("PAYLOAD_TOO_LARGE");
+    next();
+  };
 }
 
 const requireJsonType: RequestHandler = (request, _response, next) => {

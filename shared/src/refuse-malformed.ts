@@ -9,6 +9,7 @@ import {
 } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError } from "./app-error.js";
+import { CORRELATION_HEADER, correlationId } from "./correlation-id.js";
 import { errorBody } from "./envelope.js";
 
 /** How long a connection that Node no longer manages may stay open once it is answered. */
@@ -28,26 +29,36 @@ export function refuseMalformed(server: Server): void {
   });
 }
 
-/** Express finds no path in some targets that the parser lets pass, and would then answer by itself. */
+/** What Express may read as a host, with a user before it, and no path. */
+const USER_AND_HOST = /^\/\/[^@/]+@/;
+
+/**
+ * Express finds no path in some targets that the parser lets pass, and would then answer by itself; Node would answer a request
+ * without a host.
+ */
 export function onlyPaths(handler: RequestListener): RequestListener {
   return (request, response) => {
-    const { url = "" } = request;
-    if (url.startsWith("/") || url === "*") handler(request, response);
-    else refuse(request, response, "The request target must be a path.");
+    const { url = "", headers, httpVersion } = request;
+    const isPath = url.startsWith("/") && !USER_AND_HOST.test(url);
+    if (!isPath && url !== "*") refuse(request, response, "The request target must be a path.");
+    // RFC 9112, section 3.2.
+    else if (headers.host === undefined && httpVersion === "1.1")
+      refuse(request, response, "The request must have a Host header.");
+    else handler(request, response);
   };
 }
 
-function refuse({ method = "" }: IncomingMessage, response: ServerResponse, message: string): void {
-  const correlationId = randomUUID();
+function refuse({ method = "", headers }: IncomingMessage, response: ServerResponse, message: string): void {
+  const id = correlationId(headers[CORRELATION_HEADER]);
   const error = new AppError("BAD_REQUEST", message);
   response.writeHead(error.status, {
     "Content-Type": "application/json; charset=utf-8",
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
-    "X-Correlation-ID": correlationId,
+    "X-Correlation-ID": id,
     Connection: "close",
   });
-  response.end(JSON.stringify(errorBody(error, { path: "", method, correlationId }, new Date())));
+  response.end(JSON.stringify(errorBody(error, { path: "", method, correlationId: id }, new Date())));
 }
 
 /** Node hands the connection of a CONNECT over as it is: without listeners for its errors, without time limits. */
@@ -70,15 +81,15 @@ function answer(socket: Duplex, error: AppError, method: string): void {
     socket.destroy();
     return;
   }
-  const correlationId = randomUUID();
-  const body = JSON.stringify(errorBody(error, { path: "", method, correlationId }, new Date()));
+  const id = randomUUID();
+  const body = JSON.stringify(errorBody(error, { path: "", method, correlationId: id }, new Date()));
   const head = [
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
     "Content-Type: application/json; charset=utf-8",
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Cache-Control: no-store",
     "X-Content-Type-Options: nosniff",
-    `X-Correlation-ID: ${correlationId}`,
+    `X-Correlation-ID: ${id}`,
     ...(error.code === "METHOD_NOT_ALLOWED"
       ? ["Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, QUERY"]
       : []),

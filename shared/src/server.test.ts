@@ -55,6 +55,22 @@ describe("the last request of a connection", () => {
   });
 });
 
+describe("a server that is stopped", () => {
+  it("waits for answers, but not for one that does not come", async () => {
+    const never: RequestListener = () => {};
+    const stopping = await listen(express().use(never), WHERE, { stopTimeoutMs: 200 });
+    const socket = connect(Number(new URL(stopping.url).port), "127.0.0.1");
+    sockets.push(socket);
+    socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    await once(stopping.server, "request");
+    const began = performance.now();
+    const cut = outcome(socket);
+    await stopping.stop();
+    expect(await cut).toBe("cut");
+    expect(performance.now() - began).toBeGreaterThan(150);
+  });
+});
+
 describe("a request whose body does not come to its end", () => {
   it("is cut, however often a byte of it comes", async () => {
     const socket = await begin("application/json; charset=utf-8");

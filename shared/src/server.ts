@@ -13,7 +13,7 @@ import { ConfigError } from "./env.js";
 import { expressMessages } from "./express-messages.js";
 import { hasBody } from "./has-body.js";
 import { LinkedSet } from "./linked-set.js";
-import { onlyPaths } from "./refuse-malformed.js";
+import { onlyPaths, refuseMalformed } from "./refuse-malformed.js";
 
 /** Slow request heads are cut after this. */
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -42,7 +42,7 @@ export interface RunningServer {
   /** `http://host:port` with the port really taken. */
   url: string;
   server: Server;
-  /** Takes no new connections, waits for requests in flight (30 s at most), then resolves. */
+  /** Takes no new connections, waits for requests in flight (30 s at most, then they are cut), then resolves. */
   stop(): Promise<void>;
 }
 
@@ -56,9 +56,11 @@ export async function listen(
   where: { host: string; port: number; portVariable: string },
   {
     bodyTimeouts = BODY_TIMEOUTS,
+    stopTimeoutMs = STOP_TIMEOUT_MS,
     ...options
-  }: Pick<ServerOptions, "requireHostHeader" | "maxHeaderSize"> & {
+  }: Pick<ServerOptions, "maxHeaderSize"> & {
     readonly bodyTimeouts?: BodyTimeouts;
+    readonly stopTimeoutMs?: number;
   } = {},
 ): Promise<RunningServer> {
   const server = createServer(
@@ -66,6 +68,8 @@ export async function listen(
       maxHeaderSize: MOST_HEAD_BYTES,
       ...options,
       ...expressMessages(app),
+      // Ours to refuse, with the error body: Node would answer without one.
+      requireHostHeader: false,
       headersTimeout: HEADERS_TIMEOUT_MS,
       // Node has one time for all requests; ours can be lifted for one (see withoutBodyDeadline).
       requestTimeout: 0,
@@ -74,6 +78,7 @@ export async function listen(
     },
     onlyPaths(app),
   );
+  refuseMalformed(server);
   const inFlight = new LinkedSet<ServerResponse>();
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
     if (hasBody(request.headers)) setBodyDeadline(request, bodyTimeouts);
@@ -94,7 +99,8 @@ export async function listen(
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : where.port;
   const host = where.host.includes(":") ? `[${where.host}]` : where.host;
-  return { url: `http://${host}:${port}`, server, stop: () => stop(server, inFlight, connections) };
+  const url = `http://${host}:${port}`;
+  return { url, server, stop: () => stop(server, inFlight, connections, stopTimeoutMs) };
 }
 
 /** The client asks for the connection to be closed after this request. */
@@ -155,6 +161,7 @@ async function stop(
   server: Server,
   inFlight: Iterable<ServerResponse>,
   connections: Iterable<Socket>,
+  timeoutMs: number,
 ): Promise<void> {
   // A client must not put its next request on a connection that is about to go.
   for (const response of inFlight) if (!response.headersSent) response.setHeader("Connection", "close");
@@ -164,7 +171,7 @@ async function stop(
   const cutAll = (): void => {
     for (const socket of connections) socket.destroy();
   };
-  const deadline = setTimeout(cutAll, STOP_TIMEOUT_MS);
+  const deadline = setTimeout(cutAll, timeoutMs);
   // Answers whose head was out already end on a kept-alive connection, which would stay open for a minute.
   const sweep = setInterval(() => server.closeIdleConnections(), STOP_SWEEP_MS);
   await new Promise<void>((resolve) => {

@@ -382,10 +382,13 @@ describe("a refusal", () => {
   });
 
   it.each(["gateway", "dataService"] as const)(
-    "of bytes that are no HTTP request is JSON in the same shape from the %s",
+    "of bytes that are no HTTP request, or name no host, is JSON in the same shape from the %s",
     async (service) => {
-      const answer = await rawExchange(stack[service].url, "NONSENSE\r\n\r\n");
-      expect(answer).toMatch(/^HTTP\/1\.1 400 .*"code":"BAD_REQUEST"/s);
+      for (const bytes of ["NONSENSE\r\n\r\n", "GET /notes HTTP/1.1\r\nConnection: close\r\n\r\n"]) {
+        const answer = await rawExchange(stack[service].url, bytes);
+        expect(answer).toMatch(/^HTTP\/1\.1 400 .*"code":"BAD_REQUEST"/s);
+        expect(answer).toMatch(/\r\nX-Content-Type-Options: nosniff\r\n/i);
+      }
     },
   );
 });

@@ -1,6 +1,6 @@
 // Sign-in and sign-out through the gateway: cookies, bodies, and who may ask.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { sendRaw } from "./support/raw-http.js";
+import { sendRaw, statuses } from "./support/raw-http.js";
 import { APP_URL, cookies, OTHER_ORIGIN, type Rig, readError, startRig } from "./support/rig.js";
 import { accessToken, grants, refusal } from "./support/tokens.js";
 
@@ -147,6 +147,12 @@ describe("POST /api/login", () => {
     expect(response.status).toBe(415);
     expect((await readError(response)).error.code).toBe("UNSUPPORTED_MEDIA_TYPE");
     expect(rig.upstream.arrived).toEqual([]);
+  });
+
+  it("refuses a body that is announced as too large before it comes", async () => {
+    const head = ["POST /api/login HTTP/1.1", "Host: a", "Content-Type: application/json"];
+    const large = [...head, "Content-Length: 200000000", "", "{"].join("\r\n");
+    expect(statuses(await sendRaw(rig.url, large))).toEqual([413]);
   });
 
   it("refuses malformed JSON with 400 and a body over 16 KB with 413", async () => {

@@ -247,5 +247,8 @@ describe("a single-page app in STATIC_DIR", () => {
   ])("and what Portico serves besides: %s with %j is %d", async (path, headers, status, code) => {
     const response = await rig.call(path, { headers: { ...page.headers, ...headers } });
     expect([response.status, (await readError(response)).error.code]).toEqual([status, code]);
+    expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    for (const name of ["etag", "last-modified", "accept-ranges"])
+      expect([name, response.headers.get(name)]).toEqual([name, null]);
   });
 });

@@ -306,7 +306,22 @@ describe("a request whose answer waits for a file, with an access cookie about t
     expect([response.status, response.headers.getSetCookie()]).toEqual([502, []]);
   });
 
-  it("refreshes like any other when its body is JSON", async () => {
+  it("borrows one as well when its body is so much JSON that it may take a while to come", async () => {
+    rig.upstream.on(BORROW, json(200, { accessToken: FRESH }));
+    const response = await rig.call("/api/posts", {
+      method: "POST",
+      body: JSON.stringify({ text: "x".repeat(70_000) }),
+      headers: {
+        "Content-Type": "application/json",
+        Origin: APP_URL,
+        Cookie: cookies({ accessToken: accessToken({ expiresIn: -5 }), refreshToken: "svc_rt_1" }),
+      },
+    });
+    expect([response.status, response.headers.getSetCookie()]).toEqual([200, []]);
+    expect(rig.upstream.heads).toEqual([BORROW, "POST /posts"]);
+  });
+
+  it("refreshes like any other when its body is a little JSON", async () => {
     rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
     const response = await send("POST", "/api/svc_file", "application/json");
     expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { sendRaw } from "../gateway/support/raw-http.js";
 import { type Api, apiOf, asAdmin } from "../support/api.js";
 import { freePort } from "../support/free-port.js";
 import { projectRoot } from "../support/run-state.js";
@@ -52,6 +53,16 @@ describe("health", () => {
     expect(answer.headers.get("x-powered-by")).toBeNull();
     expect((await fetch(base + path, { method: "HEAD" })).status).toBe(200);
   });
+});
+
+describe("the gateway's port for metrics", () => {
+  it.each(["NONSENSE", "GET /metrics HTTP/1.1\r\nConnection: close"])(
+    "refuses %j in our words",
+    async (head) => {
+      const answer = await sendRaw(gatewayMetrics, `${head}\r\n\r\n`);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 .*"code":"BAD_REQUEST"/s);
+    },
+  );
 });
 
 describe("what operators ask", () => {

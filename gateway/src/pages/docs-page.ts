@@ -1,4 +1,4 @@
-// {appUrl}/api/docs: the OpenAPI document as a page, with Swagger UI from this very server (docs/decisions/012).
+// {appUrl}/api/docs: the OpenAPI document as a page, with Swagger UI from this very server (docs/decisions/013).
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -48,6 +48,7 @@ export interface ForwardDeps {
 /** Shorter than the data service keeps an idle connection (65 s): we must be the one to close it. */
 const IDLE_TIMEOUT_MS = 30_000;
 const MAX_IDLE_CONNECTIONS = 64;
+const MOST_LISTENERS = 20;
 
 export function makeForward(deps: ForwardDeps): Forward {
   const forwarder = new Forwarder(deps);
@@ -84,6 +85,8 @@ class Forwarder {
   forward(upstream: UpstreamRequest, request: Request, response: Response, next: NextFunction): void {
     // Who left meanwhile waits for nothing, and nobody would end what is begun for them.
     if (response.destroyed) return;
+    // So many parts of this service, of the library and of Node want to know when it ends.
+    response.setMaxListeners(MOST_LISTENERS);
     // The library copies `url` and `headers` of the request it is given; adding and removing headers later,
     // in its `proxyReq` event, would come too late for some of them.
     request.url = upstream.pathAndQuery;

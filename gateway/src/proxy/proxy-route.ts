@@ -110,7 +110,7 @@ async function actingFor(
     if (isJudged && session.kind === "cookie") requireSessionPage(request, session.origin);
     return session;
   };
-  const renewal = renewalFor(body);
+  const renewal = renewalFor(body, request.headers);
   const session = judged(await loadSession(deps, credentials, renewal, request, response));
   const renewable = session.kind === "cookie" && renewal === "refresh" ? session.renewable : undefined;
   if (renewable === undefined) return { session };

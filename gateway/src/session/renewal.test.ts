@@ -1,12 +1,16 @@
 // Which requests refresh the session, and which borrow an access token.
+import type { IncomingHttpHeaders } from "node:http";
 import { expect, it } from "@jest/globals";
 import type { RouteKind } from "../http/media-type.js";
 import { type Renewal, renewalFor } from "./renewal.js";
 
-it.each<[RouteKind, Renewal]>([
-  ["json", "refresh"],
-  ["upload", "borrow"],
-  ["import", "borrow"],
-])("for a body of the kind %s it is to %s", (body, renewal) => {
-  expect(renewalFor(body)).toBe(renewal);
+it.each<[RouteKind, IncomingHttpHeaders, Renewal]>([
+  ["json", {}, "refresh"],
+  ["json", { "content-length": "65536" }, "refresh"],
+  ["json", { "content-length": "65537" }, "borrow"],
+  ["json", { "transfer-encoding": "chunked" }, "borrow"],
+  ["upload", { "content-length": "10" }, "borrow"],
+  ["import", { "content-length": "10" }, "borrow"],
+])("for a body of the kind %s with %j it is to %s", (body, headers, renewal) => {
+  expect(renewalFor(body, headers)).toBe(renewal);
 });
