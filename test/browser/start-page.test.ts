@@ -103,6 +103,22 @@ describe("the start page", () => {
     await context.close();
   });
 
+  test("knows the tables also where Portico's own have another prefix", async () => {
+    const other = await startStack({ env: { SYSTEM_TABLE_PREFIX: "sys_" } });
+    const { context, page } = await openStartPage(undefined, other.appUrl);
+    await signIn(page);
+    await page.waitForFunction(() =>
+      document.querySelector("#tables-note")?.textContent?.startsWith("No tables"),
+    );
+    await choose(page, "create-table");
+    expect(await page.inputValue("#query-path")).toBe("/api/sys_table");
+    expect(await run(page)).toMatch(/^201 /);
+    await page.waitForSelector('[data-table="notes"]');
+    expect(await page.locator(".table-card h3").allTextContents()).toEqual(["notes"]);
+    await context.close();
+    await other.stop();
+  });
+
   test("has examples that all run as they stand", async () => {
     const { context, page } = await openStartPage();
     await signIn(page);
@@ -174,10 +190,10 @@ describe("the start page", () => {
   );
 });
 
-async function openStartPage(viewport = { width: 1280, height: 800 }) {
+async function openStartPage(viewport = { width: 1280, height: 800 }, appUrl = stack.appUrl) {
   const context = await browser.newContext({ viewport });
   const page = await context.newPage();
-  await page.goto(stack.appUrl);
+  await page.goto(appUrl);
   await page.waitForSelector("#login-form:visible");
   return { context, page };
 }

@@ -81,3 +81,15 @@ describe("a database with tables", () => {
     await rm(dataDir, { recursive: true });
   }, 120_000);
 });
+
+describe("a MongoDB server of one's own", () => {
+  let stack: Stack;
+  afterAll(() => stack?.stop());
+
+  it("gets no demo content, even if it is empty and DEMO is on", async () => {
+    stack = await startStack({ env: { DEMO: "on" } });
+    const admin = await asAdmin(stack);
+    const { body } = await admin.get("/metadata");
+    expect(body.data.filter(({ system }: { system: boolean }) => !system)).toEqual([]);
+  });
+});

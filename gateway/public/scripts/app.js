@@ -13,8 +13,12 @@ const SIGNED_OUT = "Sign in with the admin e-mail and the password printed in th
 const NO_DEMO = "The examples use the demo tables, which this database does not have.";
 
 let user;
+/** As it is called where SYSTEM_TABLE_PREFIX is not set. */
+let tableOfTables = "svc_table";
 
-renderExamples(fillQuery);
+renderExamples((example) =>
+  fillQuery({ ...example, address: example.address.replace("svc_table", () => tableOfTables) }),
+);
 startQueryBox(async (method, answer) => {
   if (!answer.reached || answer.status >= 502) await services.look();
   else if (answer.status === 401) {
@@ -36,8 +40,10 @@ const services = watchServices(session.check);
 
 /** The tables as the user sees them now; the examples say so when theirs are missing. */
 async function refreshTables() {
-  const names = await showTables(user, queryTable);
-  if (user !== null && names !== null && !names.includes("posts")) enableExamples(true, NO_DEMO);
+  const seen = await showTables(user, queryTable);
+  if (seen === null) return;
+  tableOfTables = seen.tableOfTables ?? tableOfTables;
+  if (user?.isRootAdmin === true && !seen.names.includes("posts")) enableExamples(true, NO_DEMO);
 }
 
 function queryTable(name) {

@@ -5,26 +5,33 @@ import { byId, element } from "./element.js";
 
 const cards = byId("tables");
 const note = byId("tables-note");
-const NOT_VISIBLE =
-  "The list of tables is for the root admin. You can still query every table you know by name.";
+/** Every table has these. */
+const GENERATED = ["id", "createdAt", "updatedAt", "deletedAt"];
 
-/** Shows what the user may see and answers the tables' names, or null when they are not visible. */
+/**
+ * Shows the tables that the user may see. Answers their names and the name of the table of tables, or null when none could be
+ * looked at.
+ */
 export async function showTables(user, onQuery) {
   if (user === null) return hideTables("Sign in to see the tables.");
-  if (user.isRootAdmin === false) return hideTables(NOT_VISIBLE);
-  const answer = await call("GET", "/api/svc_table?limit=0&sort=name");
+  const answer = await call("GET", "/api/metadata");
   if (!answer.reached) return hideTables("The API could not be reached.");
-  if (answer.status === 403) return hideTables(NOT_VISIBLE);
   if (!answer.ok) return hideTables(problemsOf(answer).join(" "));
 
-  const tables = (answer.json?.data ?? []).filter(({ name }) => !name.startsWith("svc_"));
+  const all = answer.json?.data ?? [];
+  const tables = all.filter(({ system }) => !system).sort((a, b) => a.name.localeCompare(b.name, "en"));
   note.textContent =
-    tables.length === 0
-      ? "No tables yet: run “Make a table of your own” above."
-      : "What this database holds, ready to be queried.";
-  cards.replaceChildren(...tables.map((table) => tableCard(table, tables, onQuery)));
-  await Promise.all(tables.map(showCount));
-  return tables.map(({ name }) => name);
+    tables.length > 0
+      ? "What this database holds, ready to be queried."
+      : user.isRootAdmin === false
+        ? "No table is open to you."
+        : "No tables yet: run “Make a table of your own” above.";
+  cards.replaceChildren(...tables.map((table) => tableCard(table, onQuery)));
+  await Promise.all(tables.filter(({ actions }) => actions.read !== undefined).map(showCount));
+  return {
+    names: tables.map(({ name }) => name),
+    tableOfTables: all.find(({ name, system }) => system && name.endsWith("table"))?.name,
+  };
 }
 
 function hideTables(words) {
@@ -43,7 +50,7 @@ async function showCount({ name }) {
   }
 }
 
-function tableCard(table, tables, onQuery) {
+function tableCard(table, onQuery) {
   const query = element("button", { type: "button", class: "button quiet small" }, `Query ${table.name}`);
   query.addEventListener("click", () => onQuery(table.name));
   return element(
@@ -59,8 +66,8 @@ function tableCard(table, tables, onQuery) {
     element(
       "ul",
       { class: "columns", "aria-label": `Columns and relations of ${table.name}` },
-      ...(table.columns ?? []).map(columnRow),
-      ...relationsOf(table, tables).map(relationRow),
+      ...table.columns.filter(({ name }) => !GENERATED.includes(name)).map(columnRow),
+      ...table.relations.map(relationRow),
     ),
     query,
   );
@@ -75,32 +82,11 @@ function columnRow(column) {
   return row("column", column.name, type.filter(Boolean).join(", "), notes);
 }
 
-/** The table's own relations and those that other tables gave it by naming an inverse. */
-function relationsOf(table, tables) {
-  const own = (table.relations ?? []).map((relation) => ({
-    name: relation.name,
-    table: relation.table,
-    many: relation.type === "many-to-many",
-    required: relation.required === true,
-  }));
-  const inverse = tables.flatMap((other) =>
-    (other.relations ?? [])
-      .filter((relation) => relation.table === table.name && typeof relation.inverse === "string")
-      .map((relation) => ({
-        name: relation.inverse,
-        table: other.name,
-        many: relation.type !== "one-to-one",
-        required: false,
-      })),
-  );
-  return [...own, ...inverse];
-}
-
-function relationRow({ name, table, many, required }) {
+function relationRow({ name, table, type, required }) {
   return row(
     "column relation",
     name,
-    `→ ${many ? "many" : "one of"} ${table}${required ? ", required" : ""}`,
+    `→ ${type === "to-many" ? "many" : "one of"} ${table}${required ? ", required" : ""}`,
     [],
   );
 }
