@@ -24,6 +24,13 @@ const SECRETS = {
 };
 
 describe("readConfig", () => {
+  it("listens where it is told to", () => {
+    expect(readConfig({ DATA_SERVICE_HOST: "0.0.0.0", DATA_SERVICE_PORT: "4001" })).toMatchObject({
+      host: "0.0.0.0",
+      port: 4001,
+    });
+  });
+
   it("has a default for everything", () => {
     expect(readConfig({})).toEqual({
       production: false,

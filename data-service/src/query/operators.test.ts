@@ -148,6 +148,7 @@ describe("operands that do not fit", () => {
     ["int", "_is_null", null, "f: must be true or false, not null"],
     ["string", "_eq", { _bsontype: "Code" }, "f: must be text, not an object"],
     ["string", "_eq", "x".repeat(1_025), "f: is longer than 1024 characters"],
+    ["string", "_eq", "😀".repeat(1_025), "f: is longer than 1024 characters"],
     ["string", "_contains", 5, "f: must be text, not a number"],
     ["string", "_contains", "x".repeat(1_025), "f: is longer than 1024 characters"],
     ["int", "_in", Array(1_001).fill(1), "f: has more than 1000 members"],

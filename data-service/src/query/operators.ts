@@ -63,7 +63,9 @@ function describe(operand: Json): string {
 }
 
 function checkLength(text: string, path: Path): void {
-  if (text.length > LIMITS.textCharacters)
+  const isLonger = (characters: ArrayLike<unknown>): boolean => characters.length > LIMITS.textCharacters;
+  // One outside the Basic Multilingual Plane is two units of a string.
+  if (isLonger(text) && (text.length > 2 * LIMITS.textCharacters || isLonger([...text])))
     throw refuse(path, `is longer than ${LIMITS.textCharacters} characters`);
 }
 
