@@ -77,6 +77,11 @@ function linkEffects(catalog: Catalog, table: Table, follows: Follow = () => fal
   });
 }
 
+/** Does such a link stand against the delete of what it leads to? */
+export function isHolding(relation: Relation | undefined): boolean {
+  return relation?.link.on === "self" && !relation.link.list && relation.onDelete === "RESTRICT";
+}
+
 /** Can a link to a record of this table stand against its delete? */
 export function canBeHeld(catalog: Catalog, table: Table, follows?: Follow): boolean {
   return linkEffects(catalog, table, follows).some(({ effect }) => effect === "restrict");

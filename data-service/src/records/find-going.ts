@@ -40,12 +40,13 @@ export class FindGoing {
   }
 
   /**
-   * What goes, parents before children; a record that is reached again, as in a circle, goes once. Whether anything else
-   * stands against it is asked when all of it is known: records that go themselves don't.
+   * What goes, parents before children; a record that is reached again, as in a circle, goes once. Whether records stand
+   * against it that may go themselves is asked when all of it is known; of others, before anything else is read.
    */
   async #reached(first: DeleteStep): Promise<DeleteStep[]> {
     const seen = new Map<string, Set<string>>();
     const seenOf = (table: Table): Set<string> => getOrMake(seen, table.name, () => new Set());
+    const mayGo = this.#tablesReached(first.table);
     const steps: DeleteStep[] = [];
     // The list grows while it is walked: every step adds the records that link to its own.
     const wanted = [await this.#stillLinked(first)];
@@ -53,12 +54,22 @@ export class FindGoing {
       const unseen = ids.filter((id) => !seenOf(table).has(idText(table, id)));
       for (const id of unseen) seenOf(table).add(idText(table, id));
       for (const step of stepsOf(table, unseen, linked)) {
+        await this.#requireFree(step, (owner) => !mayGo.has(owner), seenOf);
         steps.push(step);
         wanted.push(...(await this.#takenAlong(step)));
       }
     }
-    await this.#requireFree(steps, seenOf);
+    for (const step of steps) await this.#requireFree(step, (owner) => mayGo.has(owner), seenOf);
     return steps;
+  }
+
+  /** The tables of which records may go with one of this table. */
+  #tablesReached(first: Table): ReadonlySet<Table> {
+    const reached = new Set([first]);
+    // It grows while it is walked.
+    for (const table of reached)
+      for (const { effect, owner } of this.effectsOn(table)) if (effect === "cascade") reached.add(owner);
+    return reached;
   }
 
   /** Those of the records that have not been moved away since they were found. */
@@ -81,20 +92,19 @@ export class FindGoing {
     return along;
   }
 
-  /** @throws AppError 409 when records stand against it that don't go themselves */
+  /** @throws AppError 409 when records of such tables stand against it that don't go themselves */
   async #requireFree(
-    steps: readonly DeleteStep[],
+    { table, ids }: DeleteStep,
+    isAsked: (owner: Table) => boolean,
     goingOf: (table: Table) => ReadonlySet<string>,
   ): Promise<void> {
-    for (const { table, ids } of steps) {
-      for (const each of this.effectsOn(table)) {
-        if (each.effect !== "restrict") continue;
-        const going = goingOf(each.owner);
-        // One more than those that go is enough to know that something else links here.
-        const linked = await this.linkedIds(each, ids, going.size + 1);
-        if (linked.some((id) => !going.has(idText(each.owner, id))))
-          throw await this.#refusal(table, each, ids);
-      }
+    for (const each of this.effectsOn(table)) {
+      if (each.effect !== "restrict" || !isAsked(each.owner)) continue;
+      const going = goingOf(each.owner);
+      // One more than those that go is enough to know that something else links here.
+      const linked = await this.linkedIds(each, ids, going.size + 1);
+      if (linked.some((id) => !going.has(idText(each.owner, id))))
+        throw await this.#refusal(table, each, ids);
     }
   }
 

@@ -3,7 +3,7 @@
 import type { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
 import type { Document } from "../query/lower/document.js";
-import type { DeleteStep } from "./delete-effects.js";
+import { type DeleteStep, isHolding } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 
 /**
@@ -57,7 +57,15 @@ function markOf(group: ObjectId): string {
   return `${LEAVING_FIELD}.${group.toHexString()}`;
 }
 
+/**
+ * Do changes of a record wait for a delete that takes it along? Not where nothing hangs on it: in the moment that it goes it is
+ * asked whether it is still to go. What holds something by a link of its own is counted on to go with that.
+ */
+export function isHeld(catalog: Catalog, table: Table): boolean {
+  return incomingLinks(catalog, table).length > 0 || [...table.relations.values()].some(isHolding);
+}
+
 /** The field that keeps a record of this table from being changed; none where one that is deleted is gone in the same moment. */
 export function heldBy(catalog: Catalog, table: Table): string | undefined {
-  return incomingLinks(catalog, table).length === 0 ? undefined : LEAVING_FIELD;
+  return isHeld(catalog, table) ? LEAVING_FIELD : undefined;
 }

@@ -8,11 +8,11 @@ import type { Document } from "../query/lower/document.js";
 import { linkable, stillLeaving } from "./await-leaving.js";
 import type { LinkSet } from "./check-body.js";
 import { movedField } from "./counted-writes.js";
+import { isHolding } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { formerLinks } from "./former-links.js";
 import { stateCondition } from "./kept.js";
 import { LEAVING_FIELD } from "./leaving.js";
-import { isHolding } from "./require-linked.js";
 import type { Moved, UndoLog } from "./undo.js";
 import { all } from "./write-guard.js";
 
@@ -37,10 +37,7 @@ export async function linkForeign(
     const chosen = { _id: { $in: [...ids] } };
     const gaining = { $and: [chosen, { [field]: { $ne: id } }] };
     const by = new ObjectId();
-    const [gained, lost] = [
-      await linksOf(store, target, relation, gaining),
-      await linksOf(store, target, relation, former),
-    ];
+    const { gained, lost } = await movingLinks(store, target, relation, { gaining, former });
     await log.note({
       kind: "linked",
       table: target.id,
@@ -56,14 +53,13 @@ export async function linkForeign(
       await writes.takeFromList(target, field, former, [id]);
       await writes.addToList(target, field, chosen, id);
     } else {
-      const moving = [...gained, ...lost].map((each) => each.id);
       // What is about to go with what it links to goes as it was when it was marked.
-      await linkable({ store }, target, moving, true);
       const [coming, leaving] = [all([chosen, FREE]), all([former, FREE])];
       if (!relation.exclusive) await writes.moveLink(target, field, coming, id, by);
       await writes.moveLink(target, field, leaving, null, by);
+      if (lost.length > 0) await requireMoved(store, target, former);
       await writes.moveLink(target, field, coming, id, by);
-      await requireMoved({ store }, target, moving, { $or: [gaining, former] });
+      if (gained.length > 0) await requireMoved(store, target, gaining);
     }
   }
 }
@@ -73,37 +69,59 @@ const FREE: Document = { [LEAVING_FIELD]: { $exists: false } };
 
 /** @param unmoved what would not have been moved @throws AppError 503 when a delete has come first */
 async function requireMoved(
-  { store }: Pick<RecordDeps, "store">,
+  store: Pick<RecordDeps["store"], "read">,
   table: Table,
-  moving: readonly Stored[],
   unmoved: Document,
 ): Promise<void> {
-  if (moving.length === 0) return;
   const wanted = { $and: [unmoved, { [LEAVING_FIELD]: { $exists: true } }] };
   const found = await store.read(table, [{ $match: wanted }, { $limit: 1 }, { $project: { _id: 1 } }]);
   if (found.length > 0) throw stillLeaving(table);
 }
 
+/** What comes to link here, and what no longer does. Where a delete wants one of them that is decided first. */
+async function movingLinks(
+  store: RecordDeps["store"],
+  table: Table,
+  relation: Relation,
+  { gaining, former }: { readonly gaining: Document; readonly former: Document },
+): Promise<{ gained: Moved[]; lost: Moved[] }> {
+  const look = async () => [
+    await linksOf(store, table, relation, gaining),
+    await linksOf(store, table, relation, former),
+  ];
+  let found = await look();
+  if (!relation.link.list && found.flat().some(({ isWanted }) => isWanted)) {
+    const ids = found.flat().map(({ moved }) => moved.id);
+    await linkable({ store }, table, ids, true);
+    found = await look();
+  }
+  const [gained = [], lost = []] = found.map((each) => each.map(({ moved }) => moved));
+  return { gained, lost };
+}
+
 const NOBODY: Document = { _id: { $in: [] } };
 
-/** Records that satisfy a condition, with their links. */
+/** Records that satisfy a condition, with their links, and whether a delete wants them. */
 async function linksOf(
   store: Pick<RecordDeps["store"], "read">,
   table: Table,
   { link: { field, list } }: Pick<Relation, "link">,
   which: Document,
-): Promise<Moved[]> {
+): Promise<{ readonly moved: Moved; readonly isWanted: boolean }[]> {
   const moved = movedField(field);
   const found = await store.read(table, [
     { $match: which },
-    { $project: { _id: 1, [field]: 1, [moved]: 1 } },
+    { $project: { _id: 1, [field]: 1, [moved]: 1, [LEAVING_FIELD]: 1 } },
   ]);
   return found.map((each) => {
     const [before, by] = [each[field] ?? null, each[moved]];
     return {
-      id: asStored(each._id),
-      before: before === null || list ? null : asStored(before),
-      by: by instanceof ObjectId ? by : null,
+      moved: {
+        id: asStored(each._id),
+        before: before === null || list ? null : asStored(before),
+        by: by instanceof ObjectId ? by : null,
+      },
+      isWanted: each[LEAVING_FIELD] !== undefined,
     };
   });
 }

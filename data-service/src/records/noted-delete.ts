@@ -2,14 +2,14 @@
 // that are made in that moment are waited for or refused, and those that a crash keeps from being looked for are found.
 import { isClientError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
-import { type Catalog, incomingLinks } from "../catalog/catalog.js";
+import type { Catalog } from "../catalog/catalog.js";
 import { idText } from "../mongo/record-store.js";
 import type { Delete } from "../mongo/unfinished-store.js";
 import type { Document } from "../query/lower/document.js";
 import { stillLeaving } from "./await-leaving.js";
 import { canBeHeld, type DeleteStep, type Reach } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
-import { claim, mark, markedFor, unmark } from "./leaving.js";
+import { claim, isHeld, mark, markedFor, unmark } from "./leaving.js";
 import { uncertain } from "./uncertain.js";
 
 /** What goes, and what it must satisfy to the last: that it still bears the mark of this delete, where it was given one. */
@@ -166,10 +166,10 @@ class DeleteNote {
     return isSigned || this.#isToMark(step) ? markedFor(this.#group) : {};
   }
 
-  /** What could be held by a link; and what is taken along and takes others along, which would go without it. */
+  /** What could be held by a link; and what is taken along, where others go on account of it. */
   #isToMark({ table, linked }: DeleteStep): boolean {
-    const takesAlong = linked !== undefined && incomingLinks(this.#catalog, table).length > 0;
-    return takesAlong || canBeHeld(this.#catalog, table, this.#wanted.reach.follows);
+    const isTakenAlong = linked !== undefined && isHeld(this.#catalog, table);
+    return isTakenAlong || canBeHeld(this.#catalog, table, this.#wanted.reach.follows);
   }
 
   /** What of the steps is not noted yet; it is from here on. */
@@ -189,7 +189,7 @@ class DeleteNote {
     const isFirst = this.#notes === 0;
     const going = steps
       .map(({ table, ids }, at) => ({ table, ids, first: isFirst && at === 0 }))
-      .filter(({ table }) => incomingLinks(this.#catalog, table).length > 0);
+      .filter(({ table }) => isHeld(this.#catalog, table));
     return going.map((each) => ({
       id: new ObjectId(),
       table: each.table.id,

@@ -1,7 +1,7 @@
 // Records that a write links to: each must be there, visible to the caller, and not about to be deleted.
 import { isDeepStrictEqual } from "node:util";
 import { AppError } from "@portico/shared/app-error";
-import type { Relation, Table } from "../catalog/catalog.js";
+import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../mongo/record-store.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
@@ -9,6 +9,7 @@ import { matchStages } from "../query/lower/condition.js";
 import { Names } from "../query/lower/document.js";
 import { linkable } from "./await-leaving.js";
 import type { LinkSet } from "./check-body.js";
+import { isHolding } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { alone, type PathOf } from "./violations.js";
 import type { WritePlan } from "./write-plan.js";
@@ -77,9 +78,4 @@ function questionsOf(
     }
   }
   return questions;
-}
-
-/** Does such a link stand against the delete of what it leads to? */
-export function isHolding(relation: Relation | undefined): boolean {
-  return relation?.link.on === "self" && !relation.link.list && relation.onDelete === "RESTRICT";
 }

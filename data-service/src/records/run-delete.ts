@@ -107,25 +107,26 @@ export class Deleter {
    * Deletes the deepest records first, then looks once more for links that were made meanwhile: whoever links later than
    * that finds the record gone (see runCreate).
    * @param guard what goes alone is judged by it in the moment that it goes; what takes others along, when it was marked
-   * @returns false when the first one does not go after all
+   * @returns false when the first one does not go after all; whoever asked without a condition has what was wanted where
+   * another delete was faster
    */
   async #deleteSteps(steps: readonly HeldStep[], act: DeletionAct, guard: Document): Promise<boolean> {
     const judged = steps.length === 1 ? guard : {};
     const gone: DeleteStep[] = [];
+    let isDone = true;
     for (const [at, step] of [...steps.entries()].toReversed()) {
       const { table, ids, marked, linked = {} } = step;
       const went = await this.#deleteStep(step, act, all([judged, marked, linked]));
-      if (at === 0 && went === 0 && (await this.#isRefused(step, guard))) return false;
       const staying = went === ids.length ? new Set() : await this.#there(step);
-      gone.push({ table, ids: ids.filter((id) => !staying.has(idText(table, id))) });
+      const left = { table, ids: ids.filter((id) => !staying.has(idText(table, id))) };
+      // Now, and not after all the others have gone: a large delete takes a while, and its notes are for crashes.
+      if (at > 0 && left.ids.length > 0 && !isKept(table, this.#reach)) await this.#unlink(left);
+      gone.push(left);
+      if (at === 0 && went === 0) isDone = Object.keys(guard).length === 0 && staying.size === 0;
     }
+    // Also where the first has stayed, or was taken by another delete: that one knows nothing of what has gone here.
     for (const step of gone.toReversed()) await this.lookAgain(step, act);
-    return true;
-  }
-
-  /** Nothing went: whoever asked without a condition has what was wanted where another delete was faster. */
-  async #isRefused(step: DeleteStep, guard: Document): Promise<boolean> {
-    return Object.keys(guard).length > 0 || (await this.#there(step)).size > 0;
+    return isDone;
   }
 
   /** Those of the records that have not gone. */

@@ -2,6 +2,7 @@
 // they have taken meanwhile (a unique value, a link that only one may have) stays theirs.
 import { AppError, isConflict } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
+import type { ObjectId } from "bson";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { indexesOf } from "../catalog/indexes.js";
@@ -119,27 +120,14 @@ async function missingOf(
   return ids.filter((id) => !there.has(idText(table, id)));
 }
 
-async function linkBack(
-  { store, writes }: Deps,
-  table: Table,
-  owner: Table | undefined,
-  { field, list, to, by, gained, lost }: Linked,
-): Promise<void> {
+async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step: Linked): Promise<void> {
+  const { store, writes } = deps;
+  const { field, list, to, gained, lost } = step;
   if (list) {
     await writes.takeFromList(table, field, { _id: { $in: idsOf(gained) } }, [to.id]);
     await writes.addToList(table, field, { _id: { $in: idsOf(lost) } }, to.id);
   } else {
-    const back = async (moved: readonly Moved[], link: Stored | null): Promise<void> => {
-      for (const { alike, before, by: former } of groupedByBefore(moved)) {
-        // Only where it was we: somebody else may have set the very same.
-        const ours = { _id: { $in: idsOf(alike) }, [field]: link, [movedField(field)]: by };
-        await writes.moveLink(table, field, ours, before, former).catch(async (error: unknown) => {
-          if (!isConflict(error) || isRequired(table, field)) throw error;
-          // Another record links there by now. This one must not stay, and go with what is taken back next.
-          await writes.moveLink(table, field, ours, null);
-        });
-      }
-    };
+    const back = (moved: readonly Moved[], link: Stored | null) => giveBack(deps, table, step, moved, link);
     await back(gained, to.id).finally(() => back(lost, null));
   }
   if (owner === undefined) return;
@@ -148,6 +136,48 @@ async function linkBack(
     if (list) await writes.takeFromList(table, field, { [field]: gone }, [gone]);
     else await writes.moveLink(table, field, { [field]: gone }, null);
   }
+}
+
+/**
+ * Gives records the links that they had, as far as others have not taken those.
+ * @param link what they link to since the request
+ * @throws AppError 409 when some can neither have theirs nor be without
+ */
+async function giveBack(
+  deps: Deps,
+  table: Table,
+  step: Linked,
+  moved: readonly Moved[],
+  link: Stored | null,
+): Promise<void> {
+  const { field, by } = step;
+  const refused: unknown[] = [];
+  for (const { alike, before, by: former } of groupedByBefore(moved)) {
+    const move = (ids: readonly Stored[], to: Stored | null, mover: ObjectId | null) =>
+      // Only where it was we: somebody else may have set the very same.
+      deps.writes.moveLink(
+        table,
+        field,
+        { _id: { $in: ids }, [field]: link, [movedField(field)]: by },
+        to,
+        mover,
+      );
+    const giveOne = async (id: Stored): Promise<void> => {
+      try {
+        await move([id], before, former);
+      } catch (error) {
+        requireTaken(deps, table, step, error);
+        // Another record links there by now. This one must not stay, and go with what is taken back next.
+        if (isRequired(table, field)) refused.push(error);
+        else await move([id], null, null);
+      }
+    };
+    await move(idsOf(alike), before, former).catch(async (error: unknown) => {
+      if (!isConflict(error)) throw error;
+      for (const id of idsOf(alike)) await giveOne(id);
+    });
+  }
+  if (refused.length > 0) throw refused[0];
 }
 
 function isRequired({ relations }: Table, field: string): boolean {

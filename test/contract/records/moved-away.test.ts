@@ -1,7 +1,9 @@
 // A record that is moved to another parent while its former one is deleted with all that it takes along: whoever was told
 // that it was moved has it, with everything that hangs on it.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { MongoClient } from "mongodb";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
+import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { atOnce, make, makeTable, type Row, read } from "./make.js";
 
@@ -12,10 +14,12 @@ const MANY = 40;
 
 let stack: Stack;
 let admin: Api;
+let client: MongoClient;
 
 beforeAll(async () => {
   stack = await startStack();
   admin = await asAdmin(stack);
+  client = await MongoClient.connect(stack.mongodbUrl);
   const link = (name: string, table: string, onDelete: string, more: object = {}) => ({
     name,
     type: "many-to-one",
@@ -31,9 +35,17 @@ beforeAll(async () => {
   await makeTable(admin, { name: "sailors", columns, changes: true, relations: of("ships", "sailors") });
   await makeTable(admin, { name: "tasks", columns, changes: true, relations: of("projects", "tasks") });
   await makeTable(admin, { name: "notes", columns, relations: of("tasks", "notes") });
+  await makeTable(admin, { name: "books", columns, relations: [link("favourite", "tasks", "SET NULL")] });
   const kept = { columns, softDelete: true };
   await makeTable(admin, { name: "oars", ...kept, changes: true, relations: of("boats", "oars") });
   await makeTable(admin, { name: "blades", ...kept, relations: of("oars", "blades") });
+  await makeTable(admin, { name: "cabins", columns, relations: of("ships", "cabins") });
+  await makeTable(admin, {
+    name: "guests",
+    columns,
+    changes: true,
+    relations: [...of("ships", "guests"), link("cabin", "cabins", "RESTRICT", { required: true })],
+  });
   await makeTable(admin, {
     name: "hours",
     relations: [link("task", "tasks", "RESTRICT", { required: true })],
@@ -41,7 +53,10 @@ beforeAll(async () => {
   });
 }, 180_000);
 
-afterAll(() => stack?.stop());
+afterAll(async () => {
+  await client?.close();
+  await stack?.stop();
+});
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -114,6 +129,73 @@ describe.each<[string, Family]>([
         for (const each of body.data) expect(each.of).not.toBeNull();
       }
       expect(moved).toBeGreaterThan(0);
+    },
+    LONG,
+  );
+});
+
+describe("a record that holds another one, which goes with the same parent", () => {
+  it(
+    "is moved no more once the delete is under way, which would leave it without",
+    async () => {
+      let moved = 0;
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const { id: former } = await make(admin, "ships", { name: "former" });
+        const { id: other } = await make(admin, "ships", { name: "other" });
+        const { id: cabin } = await make(admin, "cabins", { of: former });
+        const bodies = Array.from({ length: 8 * MANY }, () => ({ of: former, cabin }));
+        const ids = (await makeAll("guests", bodies)).slice(-MANY);
+        const gone = admin.delete(`/ships/${former}`);
+        await until(
+          () => admin.get("/guests", { filter: { of: former }, limit: "1", meta: "filterCount" }),
+          ({ body }) => body.meta.filterCount < bodies.length,
+          30_000,
+        );
+        const answers = await atOnce(MANY / 4, async (at) => {
+          await wait(at);
+          return admin.patch(`/guests/${ids[at * 4]}`, { of: other });
+        });
+        expect([200, 409, 503]).toContain((await gone).status);
+        for (const [at, { status }] of answers.entries()) {
+          if (status !== 200) continue;
+          moved += 1;
+          const guest = await read(admin, "guests", ids[at * 4], "of.id,cabin.id");
+          expect([at, guest]).toEqual([at, { of: { id: other }, cabin: { id: cabin } }]);
+        }
+      }
+      expect(moved).toBe(0);
+    },
+    LONG,
+  );
+});
+
+describe("deletes of one record at the same moment", () => {
+  it(
+    "leave no link to what has gone with it, whichever of them took it",
+    async () => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const { id: former } = await make(admin, "projects", { name: "former" });
+        const tag = (await admin.get(`/projects/${former}`)).headers.get("etag") ?? "none";
+        const tasks = await makeAll(
+          "tasks",
+          Array.from({ length: 4 * MANY }, () => ({ of: former })),
+        );
+        const books = await makeAll(
+          "books",
+          tasks.map((favourite) => ({ favourite })),
+        );
+        const answers = await atOnce(4, async (at) => {
+          await wait(at * 5 * round);
+          return admin.send("DELETE", `/projects/${former}`, { headers: { "If-Match": tag } });
+        });
+        expect(answers.map(({ status }) => status)).toContain(200);
+        const filter = { id: { _in: books }, favourite: { _is_not_null: true } };
+        const linked = await client
+          .db()
+          .collection("books")
+          .countDocuments({ favouriteId: { $exists: true, $ne: null } });
+        expect([linked, (await admin.get("/books", { filter, fields: "id" })).body.data]).toEqual([0, []]);
+      }
     },
     LONG,
   );
