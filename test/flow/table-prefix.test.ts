@@ -44,7 +44,7 @@ it("leaves rules, users and what they are told as they are", async () => {
   expect((await reader.get("/me")).body.data[0]).toMatchObject({ id: user, email: ann.email });
   expect((await reader.get("/sys_user")).status).toBe(403);
   const why = await admin.post("/sys_permission/explain", { user, table: "notes", action: "read", id: note });
-  expect([why.status, why.body.data[0].matches]).toEqual([200, true]);
+  expect([why.status, why.body.data[0].allowed]).toEqual([200, true]);
   const { body: document } = await admin.get("/openapi.json");
   expect(Object.keys(document.paths)).toEqual(
     expect.arrayContaining(["/sys_table", "/sys_permission/explain"]),

@@ -22,6 +22,8 @@ export type ServiceName = "gateway" | "data-service";
 type Paths = Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>;
 
 const PREFIX = "svc_";
+/** What SYSTEM_TABLE_PREFIX is where a test sets it. */
+const OTHER_PREFIX = /^\/sys_/;
 /** Stands for every table that is not the system's: what can be answered does not depend on the table. */
 const SAMPLE = "any_table";
 /** Not part of the API: probes, the gateway's own calls, and the stand-in for providers' sites. */
@@ -84,7 +86,10 @@ export function undocumented(service: ServiceName, answers: readonly Answered[])
 }
 
 function problemOf(service: ServiceName, { method, path, status }: Answered): string | undefined {
-  const below = service === "data-service" ? path : /^\/api(\/.*)$/.exec(path)?.[1];
+  const below = (service === "data-service" ? path : /^\/api(\/.*)$/.exec(path)?.[1])?.replace(
+    OTHER_PREFIX,
+    `/${PREFIX}`,
+  );
   if (below === undefined || OTHERS.test(below)) return undefined;
   const paths = service === "data-service" ? DATA_PATHS : GATEWAY_PATHS;
   const template = templateOf(paths, below);

@@ -112,7 +112,8 @@ async function actingFor(
   };
   const renewal = renewalFor(body, request.headers);
   const session = judged(await loadSession(deps, credentials, renewal, request, response));
-  const renewable = session.kind === "cookie" && renewal === "refresh" ? session.renewable : undefined;
+  // Once the data service has refused the token, new cookies leave with the answer at once: however large the JSON was.
+  const renewable = session.kind === "cookie" && body === "json" ? session.renewable : undefined;
   if (renewable === undefined) return { session };
   return { session, renew: async () => judged(await renewSession(deps, renewable, request, response)) };
 }
