@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { type Request, type RequestHandler, raw } from "express";
 import { AppError } from "./app-error.js";
 import { beside } from "./beside.js";
-import { hasBody } from "./has-body.js";
+import { announcesTooMuch, hasBody } from "./has-body.js";
 import type { Json } from "./json.js";
 import { readJson } from "./read-json.js";
 import { utf8Type } from "./utf8-type.js";
@@ -33,7 +33,7 @@ export function jsonBody(
 /** What is announced is refused at once; the reader would first wait for all of it. */
 function requireSize(maxBytes: number): RequestHandler {
   return (request, _response, next) => {
-    if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw new AppError("PAYLOAD_TOO_LARGE");
+    if (announcesTooMuch(request.headers, maxBytes)) throw new AppError("PAYLOAD_TOO_LARGE");
     next();
   };
 }

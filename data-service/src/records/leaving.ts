@@ -12,6 +12,9 @@ import type { RecordDeps } from "./deps.js";
  */
 export const LEAVING_FIELD = "_leaving_for";
 
+/** Records that no delete wants. */
+export const FREE: Document = { [LEAVING_FIELD]: { $exists: false } };
+
 /** Marks what is still to go. @param group names the delete */
 export async function mark(
   { store }: Pick<RecordDeps, "store">,

@@ -12,7 +12,7 @@ import { isHolding } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { formerLinks } from "./former-links.js";
 import { stateCondition } from "./kept.js";
-import { LEAVING_FIELD } from "./leaving.js";
+import { FREE, LEAVING_FIELD } from "./leaving.js";
 import type { Moved, UndoLog } from "./undo.js";
 import { all } from "./write-guard.js";
 
@@ -63,9 +63,6 @@ export async function linkForeign(
     }
   }
 }
-
-/** No delete wants it. */
-const FREE: Document = { [LEAVING_FIELD]: { $exists: false } };
 
 /** @param unmoved what would not have been moved @throws AppError 503 when a delete has come first */
 async function requireMoved(

@@ -187,16 +187,14 @@ class DeleteNote {
   #notesOf(steps: readonly DeleteStep[]): Delete[] {
     const { deletes, clock } = this.#deps;
     const isFirst = this.#notes === 0;
-    const going = steps
-      .map(({ table, ids }, at) => ({ table, ids, first: isFirst && at === 0 }))
-      .filter(({ table }) => isHeld(this.#catalog, table));
-    return going.map((each) => ({
+    const isNoted = ({ table }: DeleteStep): boolean => isHeld(this.#catalog, table);
+    return steps.filter(isNoted).map((step) => ({
       id: new ObjectId(),
-      table: each.table.id,
-      ids: each.ids,
+      table: step.table.id,
+      ids: step.ids,
       group: this.#group,
       judged: this.#isJudged,
-      first: each.first,
+      first: isFirst && step === steps[0],
       permanent: this.#wanted.reach.permanent,
       instance: deletes.instance,
       at: clock.now(),

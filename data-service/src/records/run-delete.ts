@@ -156,10 +156,9 @@ export class Deleter {
     const all: Reach = { permanent, mayKnow: () => true, ...(mayTake === undefined ? {} : { mayTake }) };
     const deleter = new Deleter(this.#deps, this.#catalog, all);
     // Where each is asked about, one that may not go keeps none of the others.
+    const atOnce = mayTake === undefined ? [late] : late.map((id) => [id]);
     const linked = linksTo(effect, step);
-    const steps = stepsOf(effect.owner, late, linked);
-    const alone = () => late.map((id) => ({ table: effect.owner, ids: [id], linked }));
-    for (const going of mayTake === undefined ? steps : alone()) {
+    for (const going of atOnce.flatMap((ids) => stepsOf(effect.owner, ids, linked))) {
       try {
         await deleter.takeAway(going, { act });
       } catch (error) {
@@ -176,12 +175,12 @@ export class Deleter {
   }
 
   /** Takes the ids out of every link that a delete for good sets to null, and out of those of records that are kept. */
-  async #unlink({ table, ids }: DeleteStep): Promise<void> {
-    for (const { owner, relation } of incomingLinks(this.#catalog, table)) {
+  async #unlink(step: DeleteStep): Promise<void> {
+    for (const { owner, relation } of incomingLinks(this.#catalog, step.table)) {
       const { field, list } = relation.link;
-      const linked = { [field]: { $in: [...ids] } };
+      const linked = linksTo({ relation }, step);
       const isKeptChild = relation.onDelete === "CASCADE" && isKept(owner, this.#reach);
-      if (list) await this.#takeFromList(owner, field, linked, ids);
+      if (list) await this.#takeFromList(owner, field, linked, step.ids);
       else if (relation.onDelete === "SET NULL") await this.#setNull(owner, field, linked);
       // A living one among these has come late, and is still to be deleted.
       else if (isKeptChild)

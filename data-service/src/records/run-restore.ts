@@ -12,7 +12,7 @@ import { type DeleteStep, type MayKnow, stepsOf } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { actOf, stateCondition } from "./kept.js";
-import { LEAVING_FIELD } from "./leaving.js";
+import { FREE, LEAVING_FIELD } from "./leaving.js";
 import { noteFields } from "./note-fields.js";
 import type { UndoLog } from "./undo.js";
 
@@ -79,7 +79,7 @@ async function bringBack(
  * @throws AppError 409 when the record is deleted again by now, or about to be
  */
 async function end({ store }: RecordDeps, table: Table, id: Stored): Promise<void> {
-  const free = { _id: id, ...stateCondition(table, "living"), [LEAVING_FIELD]: { $exists: false } };
+  const free = { _id: id, ...stateCondition(table, "living"), ...FREE };
   if (await store.update(table, free, { $unset: { [DELETION_FIELD]: "" } })) return;
   throw new AppError("CONFLICT", `Another request has deleted this "${table.name}" record again.`);
 }

@@ -42,7 +42,7 @@ import { NOBODY, type WritesOf } from "../records/acting-for.js";
 import { CountedWrites } from "../records/counted-writes.js";
 import type { RecordDeps } from "../records/deps.js";
 import type { FillDeps } from "../records/fill-search.js";
-import { LEAVING_FIELD } from "../records/leaving.js";
+import { FREE } from "../records/leaving.js";
 import { recordReader } from "../records/record-reader.js";
 import { makeRuleHooks } from "../records/rule-hooks.js";
 import { makeSealer } from "../records/seal.js";
@@ -287,7 +287,7 @@ function userHooks({ config, store: { db }, auth }: RecordSources): RecordDeps["
       await users.updateMany({ $or: [{ _id }, { isRootAdmin: true }] }, { $set: { [TURN_FIELD]: turn } });
       // One that a delete has marked stays only if the delete is refused.
       const others = { _id: { $ne: _id }, isRootAdmin: true, isActive: true };
-      return users.countDocuments({ ...others, [LEAVING_FIELD]: { $exists: false } }, { limit: 1 });
+      return users.countDocuments({ ...others, ...FREE }, { limit: 1 });
     },
   });
 }

@@ -1,4 +1,4 @@
-// How large a request's body may be, and whether it says itself that it is larger. Pure.
+// How large a request's body may be. Pure.
 import type { RouteKind } from "../http/media-type.js";
 
 /** Boundaries, part headers and text parts around the one file; the data service counts the file exactly. */
@@ -27,12 +27,4 @@ export function bodyLimit(
   }
   const bytes = body === "import" ? Number.POSITIVE_INFINITY : bodyMaxBytes;
   return { bytes, refusal: `The body is larger than ${bytes} bytes.` };
-}
-
-/** Whether `Content-Length` alone is reason enough to refuse. */
-export function announcesTooMuch(
-  contentLength: string | undefined,
-  { bytes }: Pick<BodyLimit, "bytes">,
-): boolean {
-  return contentLength !== undefined && Number(contentLength) > bytes;
 }

@@ -1,6 +1,7 @@
 // /api/**: how a call reaches the data service, from its session to the bytes.
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "@portico/shared/app-error";
+import { announcesTooMuch } from "@portico/shared/has-body";
 import { contextOf, notFound } from "@portico/shared/http-context";
 import { withoutBodyDeadline } from "@portico/shared/server";
 import type { Request, RequestHandler, Response } from "express";
@@ -11,7 +12,7 @@ import { credentialsOf, headerOf, reliesOnCookies } from "../session/credentials
 import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
 import { renewalFor } from "../session/renewal.js";
 import { type ApiCall, ignoresCookies, ignoresSession, isClosed, isUnsafe, routeKind } from "./api-route.js";
-import { announcesTooMuch, type BodyLimit, bodyLimit } from "./body-limit.js";
+import { type BodyLimit, bodyLimit } from "./body-limit.js";
 import { discardBody } from "./exchange.js";
 import type { Forward } from "./forward.js";
 import type { FindFile, RecentFile } from "./recent-files.js";
@@ -77,7 +78,7 @@ function importTimes({ limits }: ProxyDeps, request: Request) {
  */
 function checkBodySize(deps: ProxyDeps, body: RouteKind, request: Request, response: Response): BodyLimit {
   const limit = bodyLimit(body, deps);
-  if (announcesTooMuch(request.headers["content-length"], limit)) {
+  if (announcesTooMuch(request.headers, limit.bytes)) {
     discardBody(request, response, deps.limits.lingerMs);
     throw new AppError("PAYLOAD_TOO_LARGE", limit.refusal);
   }
