@@ -121,16 +121,25 @@ async function missingOf(
 }
 
 async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step: Linked): Promise<void> {
-  const { store, writes } = deps;
+  const { writes } = deps;
   const { field, list, to, gained, lost } = step;
+  const give = (moved: readonly Moved[], link: Stored | null) => giveBack(deps, table, step, moved, link);
+  const refused: unknown[] = [];
   if (list) {
     await writes.takeFromList(table, field, { _id: { $in: idsOf(gained) } }, [to.id]);
     await writes.addToList(table, field, { _id: { $in: idsOf(lost) } }, to.id);
-  } else {
-    const back = (moved: readonly Moved[], link: Stored | null) => giveBack(deps, table, step, moved, link);
-    await back(gained, to.id).finally(() => back(lost, null));
-  }
-  if (owner === undefined) return;
+  } else refused.push(...(await give(gained, to.id)), ...(await give(lost, null)));
+  if (owner !== undefined) await letGoOfMissing(deps, table, owner, step);
+  if (refused.length > 0) throw refused[0];
+}
+
+/** What has its link again may have it to what was deleted meanwhile. */
+async function letGoOfMissing(
+  { store, writes }: Deps,
+  table: Table,
+  owner: Table,
+  { field, list, to, gained }: Linked,
+): Promise<void> {
   const links = [to.id, ...gained.flatMap(({ before }) => (before === null ? [] : [before]))];
   for (const gone of await missingOf(store, owner, links)) {
     if (list) await writes.takeFromList(table, field, { [field]: gone }, [gone]);
@@ -141,7 +150,7 @@ async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step
 /**
  * Gives records the links that they had, as far as others have not taken those.
  * @param link what they link to since the request
- * @throws AppError 409 when some can neither have theirs nor be without
+ * @returns why some can neither have theirs nor be without
  */
 async function giveBack(
   deps: Deps,
@@ -149,7 +158,7 @@ async function giveBack(
   step: Linked,
   moved: readonly Moved[],
   link: Stored | null,
-): Promise<void> {
+): Promise<unknown[]> {
   const { field, by } = step;
   const refused: unknown[] = [];
   for (const { alike, before, by: former } of groupedByBefore(moved)) {
@@ -177,7 +186,7 @@ async function giveBack(
       for (const id of idsOf(alike)) await giveOne(id);
     });
   }
-  if (refused.length > 0) throw refused[0];
+  return refused;
 }
 
 function isRequired({ relations }: Table, field: string): boolean {

@@ -244,6 +244,38 @@ describe("what a dead process has left", () => {
     }, 60_000);
   });
 
+  it("leads to nothing that is gone where another one of its records can't go back", async () => {
+    const column = { name: "name", type: "string" };
+    await makeTable(api, { name: "drawers", columns: [column] });
+    const link = { name: "drawer", type: "many-to-one", table: "drawers", inverse: "papers" };
+    const relations = [{ ...link, onDelete: "CASCADE", required: true }];
+    await makeTable(api, { name: "papers", columns: [column], relations, uniques: [["drawer", "name"]] });
+    const [taken, gone, made] = await Promise.all(
+      ["taken", "gone", "made"].map(async (name) => new ObjectId((await make(api, "drawers", { name })).id)),
+    );
+    for (const name of ["x", "y"]) await make(api, "papers", { name, drawer: String(made) });
+    const by = new ObjectId();
+    const papers = db.collection("papers");
+    await papers.updateMany({}, { $set: { _moved_drawerId: by } });
+    const moved = await papers.find().sort({ name: 1 }).toArray();
+    await make(api, "papers", { name: "x", drawer: String(taken) });
+    await api.delete(`/drawers/${String(gone)}`);
+    const to = { table: await tableId("drawers"), id: made };
+    const gained = moved.map(({ _id: id }, at) => ({ id, before: at === 0 ? taken : gone, by: null }));
+    const table = await tableId("papers");
+    await leave(
+      { kind: "made", table: to.table, ids: [made] },
+      { kind: "linked", table, field: "drawerId", list: false, to, by, gained, lost: [] },
+    );
+    await settled(0);
+    const left = await papers
+      .find({ _id: { $in: moved.map(({ _id }) => _id) } })
+      .sort({ name: 1 })
+      .toArray();
+    expect(left.map(({ drawerId }) => drawerId ?? null)).toEqual([made, null]);
+    expect(await read(api, "drawers", String(made))).toMatchObject({ name: "made" });
+  }, 60_000);
+
   it("goes but for the one that others hold by now", async () => {
     const shelves = await Promise.all(
       ["a", "b", "c"].map((of) => make(api, "shelves", { name: `batch ${of}` })),
