@@ -117,22 +117,23 @@ export class Deleter {
     for (const [at, step] of [...steps.entries()].toReversed()) {
       const { table, ids, marked, linked = {} } = step;
       const went = await this.#deleteStep(step, act, all([judged, marked, linked]));
-      const staying = went === ids.length ? new Set() : await this.#there(step);
-      const left = { table, ids: ids.filter((id) => !staying.has(idText(table, id))) };
+      const left = went === ids.length ? step : await this.#gone(step);
       // Now, and not after all the others have gone: a large delete takes a while, and its notes are for crashes.
       if (at > 0 && left.ids.length > 0 && !isKept(table, this.#reach)) await this.#unlink(left);
       gone.push(left);
-      if (at === 0 && went === 0) isDone = Object.keys(guard).length === 0 && staying.size === 0;
+      if (at === 0 && went === 0) isDone = Object.keys(guard).length === 0 && left.ids.length === ids.length;
     }
-    // Also where the first has stayed, or was taken by another delete: that one knows nothing of what has gone here.
-    for (const step of gone.toReversed()) await this.lookAgain(step, act);
+    // Also where the first has stayed, or was taken by another delete: that one knows nothing of what has gone here. But it
+    // may have been restored, with others, which are not to go once more.
+    for (const step of gone.toReversed()) await this.lookAgain(isDone ? step : await this.#gone(step), act);
     return isDone;
   }
 
-  /** Those of the records that have not gone. */
-  #there({ table, ids }: DeleteStep): Promise<ReadonlySet<string>> {
+  /** Those of the records that are not there any more. */
+  async #gone({ table, ids }: DeleteStep): Promise<DeleteStep> {
     const living = [{ $match: stateCondition(table, "living") }];
-    return this.#deps.store.existing(table, ids, isKept(table, this.#reach) ? living : []);
+    const there = await this.#deps.store.existing(table, ids, isKept(table, this.#reach) ? living : []);
+    return { table, ids: ids.filter((id) => !there.has(idText(table, id))) };
   }
 
   /** Deletes records by themselves: the condition and the deed are one. @returns how many went */
