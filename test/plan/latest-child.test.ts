@@ -70,6 +70,29 @@ describe("pages of records by their latest child", () => {
   });
 
   test.each([
+    ["-_max(comments.id)", "max", "letters"],
+    ["_min(comments.id)", "min", "letters"],
+    ["-_max(comments.id)", "max", "notes"],
+    ["_min(comments.id)", "min", "notes"],
+  ] as const)("%s is the order of the %s ids of %s", async (sort, kind, children) => {
+    const parents = `${children}_owners`;
+    const owner = { name: "owner", type: "many-to-one", table: parents, inverse: "comments" };
+    if ((await root.get(`/${children}`)).status === 404) {
+      await root.post("/svc_table", { name: parents, idType: "int" });
+      const idType = children === "notes" ? "int" : "objectId";
+      await root.post("/svc_table", { name: children, idType, relations: [owner] });
+      await root.post(`/${parents}`, Array(500).fill({}));
+      // Each has one, and the first thirty another one that comes last.
+      const owners = [...Array(500).keys(), ...Array(30).keys()].map((at) => ({ owner: at + 1 }));
+      await root.post(`/${children}`, owners);
+    }
+    const { body } = await root.get(`/${parents}`, { sort, fields: "id", limit: "10" });
+    const newest = Array.from({ length: 10 }, (_, at) => 30 - at);
+    const oldest = Array.from({ length: 10 }, (_, at) => at + 1);
+    expect(body.data.map(({ id }: { id: number }) => id)).toEqual(kind === "max" ? newest : oldest);
+  });
+
+  test.each([
     ["the page can be named beforehand", "-_max(comments.number)"],
     ["something else than the id orders those alike", "-_max(comments.number),title"],
   ])("shows all children of each, a few records at a time, where %s", async (_why, sort) => {

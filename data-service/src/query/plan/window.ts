@@ -79,10 +79,14 @@ function firstChildren(key: ExtremeKey, size: number, rules: AuthorizedQuery["ru
   return [
     ...matchStages([rules(key.step.target)], new Names()),
     { $match: { [link]: { $ne: null }, [field]: { $ne: null } } },
-    // Date indexes are [field descending, id ascending]; both directions walk them.
-    { $sort: { [field]: direction, _id: direction === 1 ? -1 : 1 } },
+    { $sort: fromTheEnd(field, direction) },
     { $limit: size },
   ];
+}
+
+/** Date indexes are [field descending, id ascending]; both directions walk them. Ids are different already. */
+function fromTheEnd(field: string, direction: 1 | -1): Document {
+  return field === "_id" ? { _id: direction } : { [field]: direction, _id: direction === 1 ? -1 : 1 };
 }
 
 /** Where a child says whose it is, and the value that counts. */
