@@ -5,7 +5,7 @@ import type { Json } from "@portico/shared/json";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { isSafe } from "@portico/shared/safe-methods";
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import { principalOf } from "../http/authenticate.js";
+import { callerOf, principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
 import { respond, respondWithFile, respondWithList } from "../http/respond.js";
 import {
@@ -173,7 +173,7 @@ function manyOf(request: Request, parameters: Parameters, dryRun: boolean): Many
   if (request.get("If-Match") !== undefined)
     throw new AppError("BAD_REQUEST", "If-Match: speaks of one record; leave it out of changes of many.");
   const table = String(request.params.table);
-  return { principal: principalOf(request), table, parameters, dryRun };
+  return { caller: callerOf(request), table, parameters, dryRun };
 }
 
 function respondWithMany(response: Response, { matched, changed }: Many): void {

@@ -130,6 +130,35 @@ describe("a change of many", () => {
     ]);
   });
 
+  it("leaves alone what it makes itself, though the filter matches that too", async () => {
+    const list = { name: "same", tasks: [{ title: "made", list: undefined }] };
+    expect(
+      many(await change(admin, { list }, { filter: { title: { _in: ["task 0", "task 1", "made"] } } })),
+    ).toEqual([200, 20, 20]);
+    expect(await valuesOf(admin, "tasks", "title", { title: "made" })).toHaveLength(20);
+  });
+
+  it("ends when its caller is nobody any more", async () => {
+    const [busy, user] = [{ email: "busy@example.com", password: "busy's password" }, { isRootAdmin: true }];
+    const { id } = await make(admin, "svc_user", { ...busy, ...user });
+    const caller = await signIn(`${stack.appUrl}/api`, busy);
+    const all = { filter: { id: { _is_not_null: true } } };
+    for (let at = 0; at < 12; at += 1)
+      await admin.post(
+        "/tasks",
+        Array.from({ length: 1_000 }, () => ({ title: "many" })),
+        { fields: "id" },
+      );
+    const deleting = remove(caller, all);
+    await admin.patch(`/svc_user/${id}`, { isActive: false });
+    const { status, body } = await deleting;
+    expect([status, body.error?.code]).toEqual([401, "INVALID_TOKEN"]);
+    expect(body.error.details.changed).toBeGreaterThan(0);
+    const { meta } = (await admin.get("/tasks", { meta: "totalCount", limit: "1" })).body;
+    expect(meta.totalCount).toBe(12_030 - body.error.details.changed);
+    await remove(admin, all);
+  }, 120_000);
+
   it("is refused for what is wrong in a new record, before any is made", async () => {
     const answer = await change(admin, { list: { nme: "x" } }, { filter: { title: "none has it" } });
     expect([answer.status, answer.body.message]).toEqual([
