@@ -99,3 +99,33 @@ describe("a rule after a removal", () => {
     });
   });
 });
+
+describe("a rule through a relation that leads to another table", () => {
+  const people = table("people", [column("other", "name")]);
+  const before = catalog(teams, people, notes());
+  const after = catalog(
+    teams,
+    people,
+    notes([column("title"), column("pay")], relation("team", "people", "notes")),
+  );
+  const off = { kind: "off", because: 'it needs "team" of "notes", which leads elsewhere' };
+
+  it.each<[string, Partial<RuleText>]>([
+    ["a condition", { filter: { team: { name: "red" } } }],
+    ["a path", { check: { "team.name": "red" } }],
+    ["a link that it sets", { presets: { team: "$user.id" } }],
+  ])("is off where it has %s there", (_what, parts) => {
+    expect(followNames(rule(parts), before, after)).toEqual(off);
+  });
+
+  it("is the same where it only names the relation, and where its table got another name", () => {
+    expect(followNames(rule({ fields: "team" }), before, after)).toEqual(SAME);
+    const renamedTeams = table("teams", [column("name")], [], "groups");
+    const moved = catalog(
+      renamedTeams,
+      people,
+      notes([column("title"), column("pay")], relation("team", "groups", "notes")),
+    );
+    expect(followNames(rule({ filter: { team: { name: "red" } } }), before, moved)).toEqual(SAME);
+  });
+});

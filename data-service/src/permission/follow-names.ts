@@ -2,7 +2,7 @@
 // is no longer granted, so that nothing revives when another member takes the name (security row H12). Pure.
 
 import { isArray, isObject, type Json, type JsonObject } from "@portico/shared/json";
-import { type Catalog, type Table, targetOf } from "../catalog/catalog.js";
+import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
 import type { Rule } from "./rule.js";
 
 /** The parts of a rule that name things. */
@@ -17,10 +17,10 @@ export type Followed =
   | { readonly kind: "renamed"; readonly text: RuleText }
   | { readonly kind: "off"; readonly because: string };
 
-/** A name that is gone stands in a condition; the message says which. */
+/** A name that is gone, or means another thing, stands in a condition; the message says which. */
 class Gone extends Error {
-  constructor(name: string, table: Table) {
-    super(`it needs "${name}" of "${table.name}", which goes`);
+  constructor(name: string, table: Table, fate: "goes" | "leads elsewhere" = "goes") {
+    super(`it needs "${name}" of "${table.name}", which ${fate}`);
   }
 }
 
@@ -28,6 +28,8 @@ class Gone extends Error {
 interface Names {
   table(table: Table): string | undefined;
   member(table: Table, name: string): string | undefined;
+  /** Is this the table that a relation still leads to? What was said of the records there is said of no others. */
+  leadsTo(table: Table, relation: string, target: Table): boolean;
 }
 
 /**
@@ -55,7 +57,7 @@ function inTable(rule: RuleText, table: Table, catalog: Catalog, names: Names): 
   return {
     filter: condition(rule.filter),
     fields: inFields(rule.fields, table, names),
-    presets: inPresets(rule.presets, table, names),
+    presets: inPresets(rule.presets, table, catalog, names),
     check: condition(rule.check),
     table: rule.table,
   };
@@ -68,14 +70,21 @@ function inOrder({ filter, fields, presets, check, table }: RuleText): RuleText 
 
 function namesBetween(after: Catalog): Names {
   const byId = new Map([...after.tables.values()].map((table) => [table.id, table]));
+  const laterOf = (table: Table, id: string): Column | Relation | undefined => {
+    const later = byId.get(table.id);
+    const members = [...(later?.columns.values() ?? []), ...(later?.relations.values() ?? [])];
+    return members.find((each) => each.id === id);
+  };
   return {
     table: ({ id }) => byId.get(id)?.name,
     member(table, name) {
       const id = memberId(table, name);
-      if (id === undefined) return name;
-      const later = byId.get(table.id);
-      const members = [...(later?.columns.values() ?? []), ...(later?.relations.values() ?? [])];
-      return members.find((each) => each.id === id)?.name;
+      return id === undefined ? name : laterOf(table, id)?.name;
+    },
+    leadsTo(table, name, target) {
+      const id = memberId(table, name);
+      const later = id === undefined ? undefined : laterOf(table, id);
+      return later !== undefined && "link" in later && targetOf(after, later).id === target.id;
     },
   };
 }
@@ -106,9 +115,11 @@ function alongPath(
   let at: Table | undefined = start;
   const text = path.map((name) => {
     if (at === undefined) return name;
-    const [relation, later] = [at.relations.get(name), names.member(at, name)];
-    if (later === undefined) throw new Gone(name, at);
+    const table = at;
+    const [relation, later] = [table.relations.get(name), names.member(table, name)];
+    if (later === undefined) throw new Gone(name, table);
     at = relation === undefined ? undefined : targetOf(catalog, relation);
+    if (at !== undefined && !names.leadsTo(table, name, at)) throw new Gone(name, table, "leads elsewhere");
     return later;
   });
   return { text: text.join("."), end: at };
@@ -130,12 +141,21 @@ function inFields(fields: string | null, table: Table, names: Names): string | n
   throw new Gone(tokens.join(", "), table);
 }
 
-/** A value for a member that is gone needs no setting. */
-function inPresets(presets: JsonObject | null, table: Table, names: Names): JsonObject | null {
+/** A value for a member that is gone needs no setting. @throws Gone for a link that would be one to other records */
+function inPresets(
+  presets: JsonObject | null,
+  table: Table,
+  catalog: Catalog,
+  names: Names,
+): JsonObject | null {
   if (presets === null) return null;
   const entries = Object.entries(presets).flatMap(([name, value]): [string, Json][] => {
     const later = names.member(table, name);
-    return later === undefined ? [] : [[later, value]];
+    if (later === undefined) return [];
+    const relation = table.relations.get(name);
+    if (relation !== undefined && !names.leadsTo(table, name, targetOf(catalog, relation)))
+      throw new Gone(name, table, "leads elsewhere");
+    return [[later, value]];
   });
   return Object.fromEntries(entries);
 }
