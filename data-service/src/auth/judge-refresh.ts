@@ -48,7 +48,10 @@ export async function judgeRefresh(
       "security event",
     );
     const details = { sessionId, generation: String(generation) };
-    await deps.audit.record({ event: "refresh.reuse", userId: session.userId, details }, client);
+    await deps.audit.record(
+      { event: "refresh.reuse", userId: session.userId, details },
+      { ...client, origin: session.origin },
+    );
     return undefined;
   }
   const user = await deps.users.findActive(session.userId);

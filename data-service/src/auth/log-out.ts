@@ -38,6 +38,9 @@ export async function logOut(
     const ended = await deps.sessions.remove(sessionId);
     deps.sessionCache.forgetSession(sessionId);
     if (ended === undefined) continue;
-    await deps.audit.record({ event: "sign-out", userId: ended.userId, details: { sessionId } }, client);
+    await deps.audit.record(
+      { event: "sign-out", userId: ended.userId, details: { sessionId } },
+      { ...client, origin: ended.origin },
+    );
   }
 }

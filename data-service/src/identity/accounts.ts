@@ -18,6 +18,8 @@ export interface IdentityUser {
   readonly hasPassword: boolean;
   readonly emailUnproven: boolean;
   readonly isRootAdmin: boolean;
+  /** As it was when all of this was read. */
+  readonly epoch: string;
 }
 
 export interface NewUser {

@@ -80,7 +80,8 @@ async function openSession(deps: RedeemDeps, code: BridgeCode, client: ClientFac
   if (user.isRootAdmin && !code.isOwnOrigin && !deps.rootElsewhere)
     return failed(deps, code, "root_admin_elsewhere", client);
   const { provider } = identity;
-  const session = await startSession(deps, { userId, remember: true, provider }, client);
+  const { epoch } = user;
+  const session = await startSession(deps, { userId, remember: true, provider, epoch }, client);
   // An account that is taken over loses its providers first and its sessions then: one that is made too late to be ended
   // finds its provider gone.
   if ((await deps.accounts.find(identity))?.userId !== userId) {

@@ -1,7 +1,7 @@
 // GET /me/oauth-accounts, DELETE /me/oauth-accounts/{id}: the providers a user has connected.
 import { onlyMethods } from "@portico/shared/only-methods";
 import { Router } from "express";
-import { clientFacts } from "../auth/client-facts.js";
+import { auditFacts } from "../auth/client-facts.js";
 import { sessionUserOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
 import type { LinkedAccount, LinkedAccounts } from "./accounts.js";
@@ -24,7 +24,7 @@ export function oauthAccountRoutes(deps: OAuthAccountRoutesDeps): Router {
   router
     .route("/me/oauth-accounts/:id")
     .delete(async (request, response) => {
-      await unlink(deps, sessionUserOf(request).userId, request.params.id, clientFacts(request));
+      await unlink(deps, sessionUserOf(request).userId, request.params.id, auditFacts(request));
       respond(response, 200);
     })
     .all(onlyMethods("DELETE"));

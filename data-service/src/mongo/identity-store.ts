@@ -1,6 +1,7 @@
 // Flows, bridge codes and provider accounts, and the users behind them. Collections of our own: no route reaches them.
 import type { Identity, Provider } from "@portico/shared/oauth";
 import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
+import { FIRST_EPOCH } from "../auth/session.js";
 import type { IdentityUser, IdentityUsers, LinkedAccount, LinkedAccounts } from "../identity/accounts.js";
 import type { FlowDeps, StoredFlow } from "../identity/flows.js";
 import type { RedeemDeps } from "../identity/redeem.js";
@@ -245,13 +246,14 @@ function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
 }
 
 function toUser(user: UserDocument): IdentityUser {
-  const { _id, passwordHash, isActive, emailUnproven, isRootAdmin } = user;
+  const { _id, passwordHash, isActive, emailUnproven, isRootAdmin, sessionEpoch = FIRST_EPOCH } = user;
   return {
     id: _id.toHexString(),
     isActive: isActive === true,
     hasPassword: passwordHash !== undefined,
     emailUnproven: emailUnproven === true,
     isRootAdmin: isRootAdmin === true,
+    epoch: sessionEpoch,
   };
 }
 

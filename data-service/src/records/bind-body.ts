@@ -150,7 +150,7 @@ function alternativeFor(context: BodyContext, body: Json, { grant, preset, view 
   const seen = authorizeLinks(checked, shape.view, preset);
   const linked = view.keepsGenerated ? movedLinks(seen, table, shape.view) : seen;
   const plan = stamped(planWrite(linked), table, stamp);
-  const marked = context.rights.isRoot ? plan : deps.userHooks.markUnproven(table, plan);
+  const marked = deps.userHooks.markAddress(table, plan, context.rights.isRoot);
   return { rows: grant.rows, check: grant.check, plan: marked };
 }
 

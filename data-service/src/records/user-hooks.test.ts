@@ -124,25 +124,25 @@ describe("an address that somebody who is not root has set", () => {
   });
 
   it("is marked as unproven, so that whoever proves it gets the account alone (security row B1)", () => {
-    const marked = hooks().markUnproven(users, plan({ email: "ann@example.com" }));
+    const marked = hooks().markAddress(users, plan({ email: "ann@example.com" }), false);
     expect(marked.own.set.get("emailUnproven")).toBe(true);
   });
 
   it("is not marked where no address changes, or in another table", () => {
     expect(
       hooks()
-        .markUnproven(users, plan({ name: "Ann" }))
+        .markAddress(users, plan({ name: "Ann" }), false)
         .own.set.has("emailUnproven"),
     ).toBe(false);
     expect(
       hooks()
-        .markUnproven(roles, plan({ email: "x" }))
+        .markAddress(roles, plan({ email: "x" }), false)
         .own.set.has("emailUnproven"),
     ).toBe(false);
   });
 
   it("is left out where it is the user's already, as in a form that sends everything", async () => {
-    const marked = hooks().markUnproven(users, plan({ email: "ann@example.com", name: "Ann" }));
+    const marked = hooks().markAddress(users, plan({ email: "ann@example.com", name: "Ann" }), false);
     const left = await hooks().withoutKnown(users, "ann", marked);
     expect([...left.own.set]).toEqual([["name", "Ann"]]);
     expect(await hooks().withoutKnown(users, "bob", marked)).toBe(marked);

@@ -31,8 +31,8 @@ export interface UserHooks {
   prepare(table: Table, body: Json): Json;
   /** The value to store for a column's checked value. */
   transform(table: Table, column: Column, value: Stored): Promise<Stored>;
-  /** Notes that an address was set by somebody who is not root: nobody has proved yet whose it is. */
-  markUnproven(table: Table, plan: WritePlan): WritePlan;
+  /** Notes who has set an address: what root wrote counts as proved, of any other nobody has proved yet whose it is. */
+  markAddress(table: Table, plan: WritePlan, isRoot: boolean): WritePlan;
   /**
    * Leaves out an address that is the user's already: forms send it along with everything else, and nobody has to prove
    * it once more. Whoever sets another one at this moment has the last word.
@@ -77,8 +77,9 @@ export function makeUserHooks(deps: UserHooksDeps): UserHooks {
       const isPassword = table.name === users && column.name === "password";
       return isPassword && typeof value === "string" ? hash(value) : value;
     },
-    markUnproven(table, plan) {
+    markAddress(table, plan, isRoot) {
       if (table.name !== users || !plan.own.set.has(requireField(table, "email"))) return plan;
+      if (isRoot) return { ...plan, own: { ...plan.own, unset: [...plan.own.unset, "emailUnproven"] } };
       const set = new Map<string, Stored>([...plan.own.set, ["emailUnproven", true]]);
       return { ...plan, own: { ...plan.own, set } };
     },

@@ -8,13 +8,15 @@ import { make } from "../records/make.js";
 const CLERK = { email: "clerk@example.com", password: "the clerk's password" };
 
 let stack: Stack;
+let root: Api;
 let clerk: Api;
 let ann: string;
 let client: MongoClient;
 
 beforeAll(async () => {
   stack = await startStack();
-  const admin = await asAdmin(stack);
+  root = await asAdmin(stack);
+  const admin = root;
   const role = (await make(admin, "svc_role", { name: "office" })).id;
   const people = { role, table: "svc_user", fields: "name,email" };
   for (const action of ["read", "update"]) await make(admin, "svc_permission", { ...people, action });
@@ -44,4 +46,15 @@ describe("the address of a user, for whom others may write it", () => {
     expect((await clerk.patch(ann, { email: "ann@elsewhere.example" })).status).toBe(200);
     expect(await stored()).toMatchObject({ email: "ann@elsewhere.example", emailUnproven: true });
   });
+
+  it.each(["ann@elsewhere.example", "ann@right.example"])(
+    "counts as proved once root writes %s",
+    async (email) => {
+      await clerk.patch(ann, { email: "ann@typo.example" });
+      await clerk.patch(ann, { email: "ann@elsewhere.example" });
+      expect(await stored()).toHaveProperty("emailUnproven");
+      expect((await root.patch(ann, { email })).status).toBe(200);
+      expect(await stored()).not.toHaveProperty("emailUnproven");
+    },
+  );
 });
