@@ -197,6 +197,9 @@ describe("the process", () => {
   });
 });
 
+/** Names with a number in them that is no hash of the content. */
+const UNVERSIONED = ["icon-512x512.png", "terms-2024-05-01.pdf", "logo-christmas2024.svg", "a.20240501.txt"];
+
 describe("a single-page app in STATIC_DIR", () => {
   let rig: Rig;
   let folder: string;
@@ -207,6 +210,7 @@ describe("a single-page app in STATIC_DIR", () => {
     await mkdir(directory);
     await writeFile(join(directory, "index.html"), "<title>app</title>");
     await writeFile(join(directory, "main-B4x9f_2a.js"), "1");
+    for (const name of UNVERSIONED) await writeFile(join(directory, name), "1");
     await writeFile(join(directory, ".env"), "SECRET=1");
     rig = await startRig({ STATIC_DIR: directory });
   });
@@ -234,6 +238,10 @@ describe("a single-page app in STATIC_DIR", () => {
     expect((await rig.call("/orders", { method: "POST" })).status).toBe(404);
     const versioned = await rig.call("/main-B4x9f_2a.js");
     expect(versioned.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    for (const name of UNVERSIONED) {
+      const { status, headers } = await rig.call(`/${name}`);
+      expect([name, status, headers.get("cache-control")]).toEqual([name, 200, "no-cache"]);
+    }
     const etag = (await rig.call("/")).headers.get("etag");
     const again = await sendRaw(rig.url, `GET / HTTP/1.1\r\nHost: a\r\nIf-None-Match: ${etag}\r\n\r\n`);
     expect(statuses(again)).toEqual([304]);
