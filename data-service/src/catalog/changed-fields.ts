@@ -47,11 +47,18 @@ export function withFreshFields(before: TableDefinition, wanted: TableDefinition
   };
 }
 
-/** The definition with the epoch of its journal: another one whenever a table that keeps none begins to keep one. */
+/**
+ * The definition with the epoch of its journal: another one whenever a table that keeps none begins to keep one, and when a
+ * member's values lie elsewhere from now on: what was noted before can't be read by the new definition.
+ */
 export function withJournalEpoch(before: TableDefinition, after: TableDefinition): TableDefinition {
   const { journalEpoch: _former, ...storage } = after.storage;
   const begins = isJournaled(after) && !isJournaled(before);
-  const journalEpoch = (before.storage.journalEpoch ?? 0) + (begins ? 1 : 0);
+  const moves = Object.keys(before.storage.fields).some(
+    (id) => after.storage.fields[id] !== undefined && isMoved({ before, after }, id),
+  );
+  const isOther = begins || (isJournaled(after) && moves);
+  const journalEpoch = (before.storage.journalEpoch ?? 0) + (isOther ? 1 : 0);
   return { ...after, storage: { ...storage, ...(journalEpoch === 0 ? {} : { journalEpoch }) } };
 }
 

@@ -29,6 +29,9 @@ const INTERRUPTED = [43, 175, 237, 365];
 /** A document, a parent with its children, or all children of a join, beyond what the server holds at once. */
 const TOO_LARGE = [4_568, 10_334, 17_419, 17_420];
 
+/** More joins inside one another than the server takes. */
+const TOO_DEEP = 165;
+
 /** What the server says of a document that is too large to be inserted. */
 const BAD_VALUE = 2;
 /** What the driver says of one, and its encoder, whose buffer has 17 MB. */
@@ -116,20 +119,38 @@ function serverRefusal(error: MongoServerError, table: Table | undefined): unkno
   if (isInterrupted(error)) return interrupted(error);
   if (error.code === OUT_OF_DISK_SPACE)
     return unavailable("The database's disk is nearly full; try again when there is room.", 60, error);
-  if (isTooLarge(error)) return recordTooLarge(error);
+  if (isTooLarge(error)) return new RecordTooLarge(error);
+  if (error.code === TOO_DEEP) return tooDeep(error);
+  if (error.code === BAD_VALUE && /parallel arrays/.test(error.message)) return listsInTwo(error);
   return error;
 }
 
 /** The refusal of a read one of whose records is larger than the database can hold. */
-export function recordTooLarge(cause?: unknown): AppError {
-  const message = "The answer holds a record with more than 16 MB; ask for fewer fields or related records.";
-  return new AppError("BAD_REQUEST", { message, cause });
+export class RecordTooLarge extends AppError {
+  constructor(cause?: unknown) {
+    const message =
+      "The answer holds a record with more than 16 MB; ask for fewer fields or related records.";
+    super("BAD_REQUEST", { message, cause });
+  }
 }
 
 /** The refusal of a read that takes longer than QUERY_TIMEOUT_MS. */
 export function tookTooLong(cause?: unknown): AppError {
   const message = "The query took too long; filter by fewer records or by an indexed column.";
   return new AppError("QUERY_TIMEOUT", { message, cause });
+}
+
+function tooDeep(cause: unknown): AppError {
+  const message =
+    "The query, with the rules for what it asks, goes through more relations than the database takes; ask for fewer levels.";
+  return new AppError("BAD_REQUEST", { message, cause });
+}
+
+/** Other programs may store lists where a column has single values. */
+function listsInTwo(cause: unknown): AppError {
+  const message =
+    "sort: a record holds lists in two of these columns, which have no order; sort by one of them.";
+  return new AppError("BAD_REQUEST", { message, cause });
 }
 
 function isTooLarge({ code }: MongoServerError): boolean {
@@ -158,6 +179,11 @@ function isTooLargeToWrite(error: unknown): boolean {
 /** Can an operator of the update do nothing with what it found in a field? */
 export function isTypeMismatch(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === TYPE_MISMATCH;
+}
+
+/** Does the collection's validator refuse a document? */
+export function isAgainstValidator(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === VALIDATION_FAILED;
 }
 
 /** Is this a lost race for a unique value? */

@@ -52,6 +52,18 @@ describe("the journal", () => {
     expect((await store.read(place, 10))?.map(({ entry: { id } }) => id)).toEqual([late.id]);
   });
 
+  it("keeps the last entry from before, of which a follower may have been told a moment ago", async () => {
+    await store.append([entry(), entry()]);
+    const place = await store.tip();
+    wait(61_000);
+    const young = entry();
+    await store.append([young]);
+    await store.prune(now, 10);
+    expect((await store.read(place, 10))?.map(({ entry: { id } }) => id)).toEqual([young.id]);
+    await store.prune(new Date(now.getTime() + 1), 0);
+    expect(await store.read(place, 10)).toBeDefined();
+  });
+
   it("has one deletion of what is one life of a record, and one of each of its lives", async () => {
     const [first, second] = [new ObjectId(), new ObjectId()];
     const deletion = (previous: ObjectId | null) => entry({ kind: "deleted", previous });

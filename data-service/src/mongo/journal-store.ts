@@ -196,14 +196,17 @@ export class JournalStore {
     return isFirst && position.number > 0 ? undefined : found;
   }
 
-  /** Forgets entries from before a time, and what is more than `most`; the last one stays, for its number. */
+  /**
+   * Forgets entries from before a time, and what is more than `most`. The last of those from before stays: for its number,
+   * and for followers who have been told of it and of nothing since.
+   */
   async prune(before: Date, most: number): Promise<void> {
     const number = await this.#lastNumber();
     const [young] = await this.#journal
       .find({ at: { $gte: before } }, { projection: { _id: 1 }, sort: { _id: 1 }, limit: 1 })
       .toArray();
     const first = Math.max(young?._id ?? number, number - most);
-    await this.#journal.deleteMany({ _id: { $lt: Math.min(first, number) } });
+    await this.#journal.deleteMany({ _id: { $lt: Math.min(first - 1, number) } });
   }
 
   /** What is kept of one record, newest first, as it is asked for: entries may be large. */

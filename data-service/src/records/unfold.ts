@@ -2,7 +2,7 @@
 // far more than what was read, and others want to be answered meanwhile.
 import { setImmediate as othersTurn } from "node:timers/promises";
 import type { Json } from "@portico/shared/json";
-import { recordTooLarge } from "../mongo/driver-errors.js";
+import { RecordTooLarge } from "../mongo/driver-errors.js";
 import type { AuthorizedNode } from "../query/ast.js";
 import { isTogether, readsTogether } from "../query/lower/read.js";
 import type { StoredRecord } from "../query/shape.js";
@@ -50,6 +50,6 @@ export function requireRoom(node: AuthorizedNode, documents: readonly StoredReco
 function sizesOf(node: AuthorizedNode, documents: readonly StoredRecord[]): readonly number[] {
   if (!readsTogether(node) || !node.children.some(isTogether)) return [];
   const sizes = unfoldedSizes(node, documents);
-  if (sizes.some((each) => each > MOST_OF_RECORD)) throw recordTooLarge();
+  if (sizes.some((each) => each > MOST_OF_RECORD)) throw new RecordTooLarge();
   return sizes;
 }

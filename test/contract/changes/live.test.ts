@@ -310,6 +310,22 @@ describe("a stream of changes", () => {
     expect(await events(last.lastEventId)).toEqual(["ready", "created mark"]);
   });
 
+  it("says `reset` to whoever comes back behind a change that stores a column otherwise", async () => {
+    const price = { name: "price", type: "int" };
+    const table = await define({ name: "orders", changes: true, columns: [price] });
+    const query = { filter: { price: { _gt: 5 } } };
+    const source = await follow("/orders/changes", { query });
+    const order = await make("/orders", { price: 10 });
+    const [told] = await source.first(1, "created");
+    source.close();
+    await admin.delete(`/orders/${order}`);
+    const [{ columns }] = (await admin.get(`/svc_table/${table}`)).body.data;
+    const change = { columns: [{ id: columns[0].id, type: "float" }] };
+    expect((await admin.patch(`/svc_table/${table}`, change)).status).toBe(200);
+    const again = await follow("/orders/changes", { query, from: told?.id ?? "" });
+    expect(again.told[0]?.event).toBe("reset");
+  });
+
   it("says `reset` in a stream that stays open over such a time, however short", async () => {
     const table = await define({
       name: "blinks",
@@ -330,6 +346,22 @@ describe("a stream of changes", () => {
     }
     expect(source.told.some(({ event }) => CHANGES.includes(event))).toBe(false);
   }, 20_000);
+
+  it("goes on behind a record that shows more than the database holds at once", async () => {
+    const text = { name: "text", type: "text" };
+    await define({ name: "shelves", changes: true, columns: [{ name: "name", type: "string" }] });
+    const relation = { name: "shelf", type: "many-to-one", table: "shelves", inverse: "boxes" };
+    await define({ name: "boxes", columns: [text], relations: [relation] });
+    const full = await make("/shelves", { name: "full" });
+    for (let at = 0; at < 40; at += 1) await make("/boxes", { text: "x".repeat(900_000), shelf: full });
+    const query = { fields: "name", deep: { boxes: { fields: "text", limit: 0 } } };
+    const source = await follow("/shelves/changes", { query });
+    await admin.patch(`/shelves/${full}`, { name: "fuller" });
+    await make("/shelves", { name: "empty" });
+    const [updated] = await source.first(1, "updated");
+    const [created] = await source.first(1, "created");
+    expect([updated?.data.record, created?.data.record]).toEqual([null, { name: "empty", boxes: [] }]);
+  }, 60_000);
 
   it("is ended by a rename, and never goes on with another table of its name", async () => {
     const title = { columns: [{ name: "title", type: "string" }] };
