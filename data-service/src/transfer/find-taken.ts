@@ -1,5 +1,6 @@
 // Which records of a batch have unique values that are taken: by records that are there, or by others of the file. It
 // only finds the lines; the unique index decides, when the batch is written.
+import { createHash } from "node:crypto";
 import { EJSON } from "bson";
 import { type Column, memberIn, type Relation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
@@ -112,9 +113,9 @@ async function storedKeys(
   );
 }
 
-/** The same text for the same values, whichever copy of the BSON library made them. */
+/** The same short text for the same values, whichever copy of the BSON library made them, and however long they are. */
 function keyOf(fields: readonly string[], values: readonly unknown[]): string {
-  return EJSON.stringify({ fields, values });
+  return createHash("sha256").update(EJSON.stringify({ fields, values })).digest("base64");
 }
 
 function earlierText(names: readonly string[], line: number): string {
