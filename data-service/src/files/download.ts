@@ -34,12 +34,15 @@ interface Meant {
   find(): Promise<Content>;
 }
 
+/** How often a made picture is looked for. */
+const ATTEMPTS = 3;
+
 export async function download(deps: FileDeps, request: Request, response: Response): Promise<void> {
   // Parameters first: a bad one is a 400 before anything is opened.
   const parameters = readAssetParameters(searchOf(request));
   const find = () => findAsset(deps, principalOf(request), String(request.params.id));
   const kept = new Set(response.getHeaderNames());
-  for (let asset = await find(); ; ) {
+  for (let [asset, attempt] = [await find(), 1]; ; attempt += 1) {
     try {
       return await answer(deps, asset, parameters, request, response);
     } catch (error) {
@@ -47,7 +50,9 @@ export async function download(deps: FileDeps, request: Request, response: Respo
       for (const name of response.getHeaderNames()) if (!kept.has(name)) response.removeHeader(name);
       // Its content may have been replaced or deleted in this moment: then there is another one, or none.
       const now = await find();
-      if (now.key === asset.key) throw error;
+      // A made picture gives way to newer ones, and is made again.
+      const mayBeGone = parameters.transform !== undefined && !(error instanceof AppError);
+      if (now.key === asset.key && !(mayBeGone && attempt < ATTEMPTS)) throw error;
       asset = now;
     }
   }

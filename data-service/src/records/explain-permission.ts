@@ -10,6 +10,7 @@ import { matchStages } from "../query/lower/condition.js";
 import { Names } from "../query/lower/document.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
+import { stateCondition } from "./kept.js";
 
 export interface ExplainPermissionDeps extends Pick<RecordDeps, "catalogs" | "rights" | "store"> {
   /** A user as a principal; undefined when there is none. */
@@ -37,7 +38,9 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
   const id = question.id === undefined ? undefined : parseId(table, question.id);
   const matches = async (rows: AuthorizedPredicate): Promise<boolean> => {
     const pipeline = [
-      { $match: { _id: id ?? null } },
+      {
+        $match: { _id: id ?? null, ...(question.action === "delete" ? {} : stateCondition(table, "living")) },
+      },
       ...matchStages([rows], new Names()),
       { $count: "value" },
     ];

@@ -83,3 +83,16 @@ it("a root admin: a link in a line of an import is taken, and is none as long as
   const linked = await admin.get("/remarks", { filter: { note: { id: world.unseen } } });
   expect(linked.body.data).toEqual([]);
 });
+
+it.each([
+  ["read", false],
+  ["update", false],
+  ["delete", true],
+])("the explanation of who may %s it says so", async (action, allowed) => {
+  const question = { role: null, table: "notes", action, id: world.unseen };
+  const [why] = (await admin.post("/svc_permission/explain", question)).body.data;
+  expect([why.allowed, why.rules.map((rule: { matches: boolean }) => rule.matches)]).toEqual([
+    allowed,
+    [allowed],
+  ]);
+});
