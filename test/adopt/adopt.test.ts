@@ -7,7 +7,12 @@ import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Collection, type Document, MongoClient, ObjectId } from "mongodb";
 import type { Row } from "../contract/records/make.js";
-import { columnsWith, expectDestructive, patchConfirmed } from "../contract/tables/change.js";
+import {
+  columnsWith,
+  deleteConfirmed,
+  expectDestructive,
+  patchConfirmed,
+} from "../contract/tables/change.js";
 import { type Api, signIn } from "../support/api.js";
 import { startEngine, stopEngine } from "../support/engine-of-run.js";
 import { until } from "../support/process-facts.js";
@@ -589,6 +594,84 @@ describe("a database of ten collections as other programs leave them", () => {
         expect(await data("/by_hand", { fields: "title", limit: "1" })).toEqual([{ title: "theirs" }]);
       });
 
+      it.each<[string, object]>([
+        ["another type", { type: "int" }],
+        ["encryption", { encrypted: true }],
+      ])(
+        "after %s an undo takes nothing from what other programs wrote meanwhile",
+        async (_what, different) => {
+          await documents().deleteMany({});
+          const numbers = ["1", "2", "3", "4", "5", "x"].map((title, place) => ({ place, title }));
+          await documents().insertMany([...numbers, { place: 6 }]);
+          const at = async (place: number): Promise<string> => {
+            const found = await documents().findOne({ place });
+            return String(found?._id);
+          };
+          const change = { columns: columnsWith(table, "title", different) };
+          const { confirmHash } = (await patch(change)).body.error.details;
+          expect((await patch(change, { confirm: confirmHash })).status).toBe(200);
+          const isNumber = "type" in different;
+          const ours = (value: string) => ({ title: isNumber ? Number(value) : value });
+          await documents().insertOne({ place: 7, title: "40" });
+          await documents().updateOne({ place: 1 }, { $set: { title: "31" } });
+          await documents().updateOne({ place: 2 }, { $unset: { title: "" } });
+          await documents().updateOne({ place: 5 }, { $set: { title: "50" } });
+          expect((await admin.patch(`/by_hand/${await at(6)}`, ours("60"))).status).toBe(200);
+          expect((await admin.patch(`/by_hand/${await at(3)}`, ours("30"))).status).toBe(200);
+          expect((await admin.post("/by_hand", ours("70"))).status).toBe(201);
+          expect((await admin.post(`/svc_table/${table.id}/undo`)).status).toBe(200);
+          const after = await documents()
+            .find({}, { sort: { place: 1, title: 1 } })
+            .toArray();
+          const titles = after.map(({ place = 8, title }) => [place, title]).toSorted(([a], [b]) => a - b);
+          expect(titles).toEqual([
+            [0, "1"],
+            [1, "31"],
+            // What is encrypted is in no note: a text that stayed counts again, and one that went comes back.
+            [2, isNumber ? undefined : "3"],
+            [3, isNumber ? "30" : "4"],
+            [4, "5"],
+            [5, "50"],
+            [6, "60"],
+            [7, "40"],
+            [8, "70"],
+          ]);
+          expect(
+            after.flatMap((each) => Object.keys(each)).filter((name) => name.startsWith("_was_")),
+          ).toEqual([]);
+        },
+      );
+
+      it("finds the default that a searchable column's gaps were filled with", async () => {
+        const title = columnsWith(table, "title", { searchable: true });
+        expect((await patch({ columns: title })).status).toBe(200);
+        const find = async (text: string) =>
+          (await data("/by_hand", { filter: { title: { _contains: text } } })).length;
+        // As in the background, within half a minute.
+        await documents().updateOne({ title: null }, { $set: { _g_title: [] } });
+        const filled = columnsWith(table, "title", { required: true, default: "untitled work" });
+        expect((await patch({ columns: filled })).status).toBe(200);
+        expect([await find("untitled"), await find("one")]).toEqual([1, 1]);
+      });
+
+      it("is shown again by a new table once the former one is deleted", async () => {
+        await deleteConfirmed(admin, table.id);
+        const made = await byHand({ columns: [{ name: "title", type: "string" }] });
+        expect(made.status).toBe(201);
+        expect(await data("/by_hand", { fields: "title", limit: "2" })).toEqual([
+          { title: "one" },
+          { title: "two" },
+        ]);
+      });
+
+      it("says what is wrong with an order by two columns that hold lists in a document", async () => {
+        const rank = { name: "rank", type: "string" };
+        expect((await patch({ columns: [...table.columns, rank] })).status).toBe(200);
+        await documents().updateMany({}, { $set: { title: ["a", "b"], rank: ["c", "d"] } });
+        const { status, body } = await admin.get("/by_hand", { sort: "title,rank" });
+        expect([status, body.message]).toEqual([400, expect.stringMatching(/^sort: a record holds lists/)]);
+      });
+
       it("makes no days of required times where a document has something else in their place", async () => {
         await documents().updateMany({}, { $set: { at: new Date("2026-05-06T07:08:09Z") } });
         const at = { name: "at", type: "datetime", required: true };
@@ -912,6 +995,30 @@ describe("a collection with a validator", () => {
     const columns = [{ name: "code", type: "string", required: true, default: "x" }];
     const { status } = await admin.patch(`/svc_table/${made.body.data[0].id}`, { columns });
     expect([status, await documents.find().toArray()]).toEqual([409, before]);
+    await owner.close();
+  });
+
+  it("counts children, also where it refuses the number of a parent", async () => {
+    const owner = await MongoClient.connect(url);
+    const validator = { $or: [{ isOpen: true }, { name: { $exists: false } }] };
+    const parents = await owner.db().createCollection<Document>("shops", { validator });
+    await parents.insertMany([{ isOpen: true, name: "one" }, { name: "two" }], {
+      bypassDocumentValidation: true,
+    });
+    await admin.post("/svc_table", { name: "shops", columns: [{ name: "name", type: "string" }] });
+    const shop = { name: "shop", type: "many-to-one", table: "shops", inverse: "sales" };
+    const made = await admin.post("/svc_table", { name: "sales", relations: [shop] });
+    const shops = (await admin.get("/shops", { sort: "name" })).body.data;
+    for (const { id } of shops) expect((await admin.post("/sales", { shop: id })).status).toBe(201);
+    const [{ id, relations }] = made.body.data;
+    const counted = await admin.patch(`/svc_table/${id}`, {
+      relations: [{ id: relations[0].id, counted: true }],
+    });
+    expect([counted.status, counted.body.message]).toEqual([200, "Success"]);
+    const sorted = await admin.get("/shops", { sort: "-_count(sales)", fields: "name" });
+    expect(sorted.body.data).toEqual([{ name: "one" }, { name: "two" }]);
+    // Nothing of it keeps other changes waiting.
+    expect((await admin.patch(`/svc_table/${id}`, { description: "sold" })).status).toBe(200);
     await owner.close();
   });
 

@@ -4,7 +4,7 @@ import type { ColumnDefinition, RelationDefinition } from "./definition.js";
 
 /** Values to write before the new definition is put into use, into fields that nobody reads yet. */
 export type Fill =
-  | { readonly kind: "convert"; readonly member: string; readonly from: string; readonly to: string }
+  | (Copy & { readonly kind: "convert"; readonly member: string })
   | {
       readonly kind: "default";
       readonly member: string;
@@ -12,24 +12,38 @@ export type Fill =
       /** Where the field may hold values of others as well: another field, that names what was filled. */
       readonly mark?: string;
     }
-  | { readonly kind: "wrap" | "first"; readonly from: string; readonly to: string }
+  | (Copy & { readonly kind: "wrap" | "first" })
   | { readonly kind: "mark" }
   | Restore;
+
+/** Brings values into a field of their own. */
+export interface Copy {
+  readonly from: string;
+  readonly to: string;
+  /** Where others may write the former field as well: another field, that names what the value was made from. */
+  readonly note?: string;
+}
+
+/** The field that a change has made, and the one that it came from. */
+export interface FieldPair {
+  readonly later: string;
+  readonly former: string;
+  /** See Copy: a former value that is not what was noted is that of others, and stays. */
+  readonly note?: string;
+}
 
 /**
  * Brings a former field up to date: where the present value is not what a change made of the former one, it goes back.
  */
 export type Restore =
-  | { readonly kind: "restore"; readonly member: string; readonly later: string; readonly former: string }
-  | {
+  | (FieldPair & { readonly kind: "restore"; readonly member: string })
+  | (FieldPair & {
       readonly kind: "restoreLinks";
-      readonly later: string;
-      readonly former: string;
       /** The former field holds a list. */
       readonly list: boolean;
       /** The collection that the links lead to. */
       readonly target: string;
-    };
+    });
 
 /** What a column's values take, from a former field or from its default. */
 export function columnFills(change: Transition, column: ColumnDefinition): Fill[] {
@@ -38,7 +52,13 @@ export function columnFills(change: Transition, column: ColumnDefinition): Fill[
   const [member, field] = [column.id, fieldOf(after, column.id)];
   const fills: Fill[] = [];
   if (from !== undefined && isMoved(change, member))
-    fills.push({ kind: "convert", member, from: fieldOf(before, member), to: field });
+    fills.push({
+      kind: "convert",
+      member,
+      from: fieldOf(before, member),
+      to: field,
+      ...noted(change, member),
+    });
   const isMovedAway = fills.length > 0 && column.required && column.default !== undefined;
   if (!isMovedAway && !isFilled(from, column)) return fills;
   const isShared = after.storage.adopted === true && fills.length === 0;
@@ -47,6 +67,25 @@ export function columnFills(change: Transition, column: ColumnDefinition): Fill[
 
 function markOf(member: string): string {
   return `_filled_${member}`;
+}
+
+/** Where a copy notes what it came from. A text that is encrypted from now on is in no note. */
+function noted(change: Transition, member: string): Pick<Copy, "note"> {
+  if (change.after.storage.adopted !== true || newlyEncrypted(change).includes(member)) return {};
+  return { note: noteOf(member, fieldOf(change.before, member)) };
+}
+
+/** The field that notes what a member had in a former field. */
+export function noteOf(member: string, former: string): string {
+  return `_was_${member}_${former}`;
+}
+
+/** Notes of the fields from which a change brings values elsewhere. */
+export function notesOf({ before, after }: Transition): string[] {
+  if (after.storage.adopted !== true) return [];
+  return Object.entries(before.storage.fields)
+    .filter(([member]) => after.storage.fields[member] !== undefined && isMoved({ before, after }, member))
+    .map(([member, former]) => noteOf(member, former));
 }
 
 /**
@@ -67,7 +106,7 @@ export function linkFills(change: Transition, to: RelationDefinition): Fill[] {
   const from = before.relations.find((each) => each.id === to.id);
   if (from === undefined || !isMoved(change, to.id) || isRetargeted(change, from, to)) return [];
   const kind = to.type === "many-to-many" ? "wrap" : "first";
-  return [{ kind, from: fieldOf(before, to.id), to: fieldOf(after, to.id) }];
+  return [{ kind, from: fieldOf(before, to.id), to: fieldOf(after, to.id), ...noted(change, to.id) }];
 }
 
 /** Ids of columns whose plain values must not stay anywhere. */

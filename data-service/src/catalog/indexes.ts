@@ -1,5 +1,5 @@
 // Table -> the indexes it needs. Pure; mongo/provision makes them.
-import { type Column, type Relation, requireField, type Table } from "./catalog.js";
+import { type Column, type Counter, type Relation, requireField, type Table } from "./catalog.js";
 import { gramField } from "./grams.js";
 
 export interface IndexSpec {
@@ -38,7 +38,7 @@ export function indexesOf(table: Table): IndexSpec[] {
     ...(table.uniquesWithNull ?? []).map((names) => ({ ...uniqueOn(table, names), present: [] })),
     ...table.indexes.map((names) => declared(table, names)),
     ...[...table.relations.values()].flatMap(({ link, counter }) =>
-      link.on === "target" && counter !== undefined ? [greatestFirst(counter.column.field)] : [],
+      link.on === "target" && counter !== undefined ? [counterIndex(counter)] : [],
     ),
     ...gramIndexesOf(table),
     ...(table.singleton
@@ -46,6 +46,11 @@ export function indexesOf(table: Table): IndexSpec[] {
       : []),
   ];
   return withoutRepeats(specs);
+}
+
+/** What a number of children gives the table at the other end, to sort by. */
+export function counterIndex({ column }: Counter): IndexSpec {
+  return greatestFirst(column.field);
 }
 
 /** The indexes that searches of a table use. */

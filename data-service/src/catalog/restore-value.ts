@@ -59,6 +59,14 @@ export function linkRestorer(isList: boolean, lost: readonly Stored[]): Restorer
   };
 }
 
+/** Are two stored values the same to the letter? Null is none. */
+export function sameValue(one: unknown, other: unknown): boolean {
+  return (
+    EJSON.stringify([one ?? null], { relaxed: false }) ===
+    EJSON.stringify([other ?? null], { relaxed: false })
+  );
+}
+
 function isEmpty(stored: unknown): boolean {
   return stored === undefined || stored === null;
 }

@@ -28,6 +28,8 @@ export interface ChangeLock {
    * @returns the number by which it is seen
    */
   publish(holder: Holder): Promise<number>;
+  /** Do the permission rules follow the change? Those that were written since then are by its names already. */
+  isFollowed(holder: Holder): Promise<boolean>;
   /** The permission rules follow the change: they can be written again. */
   followed(holder: Holder): Promise<void>;
   /** Gives the lock back, and with it a freeze that is still on. */
@@ -73,6 +75,10 @@ export function makeChangeLock(db: Db, systemTablePrefix: string): ChangeLock {
       });
       await settle(collections);
       return version;
+    },
+    async isFollowed(holder) {
+      const change = { id: ObjectId.createFromHexString(holder.change), isFollowed: true };
+      return (await versions.findOne({ ...heldBy(holder), change }, { projection: { _id: 1 } })) !== null;
     },
     async followed(holder) {
       const id = ObjectId.createFromHexString(holder.change);

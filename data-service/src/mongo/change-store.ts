@@ -52,7 +52,7 @@ export interface ChangeStore {
   pass(id: string): Promise<void>;
   /** Fields in which a member of a table has lain before changes that are not swept up yet. */
   formerFields(table: string, member: string): Promise<string[]>;
-  /** Is the collection kept for a deleted table? */
+  /** Is the collection kept for a deleted table? One that was adopted is there for others, with that table or without. */
   keepsCollection(collection: string): Promise<boolean>;
   /**
    * Takes one change from before `until` whose remains are to be swept up, also one whose sweeping began so long ago that
@@ -99,8 +99,8 @@ export function makeChangeStore(db: Db): ChangeStore {
     },
     async keepsCollection(collection) {
       // Also by a deletion whose tidying up is still to come: its table is not to be seen any more.
-      const kept = { removed: { $ne: [] }, "before.storage.collection": collection } as const;
-      return (await changes.findOne({ ...kept, state: { $ne: "undone" } })) !== null;
+      const before = { $elemMatch: { "storage.collection": collection, "storage.adopted": { $ne: true } } };
+      return (await changes.findOne({ removed: { $ne: [] }, before, state: { $ne: "undone" } })) !== null;
     },
     async takeForSweeping(until, now) {
       await changes.deleteMany({ state: "undone", at: { $lte: until } });

@@ -7,6 +7,7 @@ import type { Counter } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { asStored } from "../query/as-read.js";
 import { untilStill } from "../until-still.js";
+import { isAgainstValidator } from "./driver-errors.js";
 
 /** A parent whose number of children is kept. */
 export interface Counted {
@@ -102,7 +103,8 @@ export class CountStore {
         const counter = byId.get(name);
         return counter === undefined ? [] : [{ counter, id }];
       });
-      await this.abandon({ id: _id, parents: known });
+      // It is there, for the next time.
+      await this.abandon({ id: _id, parents: known }).catch(unlessAgainstValidator);
     }
     return repaired;
   }
@@ -168,9 +170,12 @@ export class CountStore {
     return (await parents.updateOne(unchanged, setNumber(counter, children))).matchedCount === 1;
   }
 
-  /** One that others never leave alone is left to `repair`, which tries until it has counted it. */
+  /**
+   * One that others never leave alone, or that its collection's validator refuses, is left to `repair`, which tries until
+   * it has counted it.
+   */
   async #recountInTheEnd(parent: Counted): Promise<void> {
-    if (await this.recount(parent)) return;
+    if (await this.recount(parent).catch(unlessAgainstValidator)) return;
     const parents = [toNamed(parent)];
     await this.#marks.insertOne({ _id: new ObjectId(), at: this.#now(), parents, abandoned: true });
   }
@@ -198,6 +203,11 @@ export class CountStore {
       await this.#db.collection<Document>(name, this.#promise).bulkWrite(operations, { ordered: false });
     }
   }
+}
+
+/** Nobody but whoever made the validator can do anything about it. */
+function unlessAgainstValidator(error: unknown): undefined {
+  if (!isAgainstValidator(error)) throw error;
 }
 
 function toNamed({ counter, id }: Counted): MarkDocument["parents"][number] {

@@ -1,13 +1,15 @@
 // Makes a table's collection and indexes; running it again changes nothing.
+import { AppError } from "@portico/shared/app-error";
 import { type Collection, type Db, type IndexDescriptionInfo, MongoServerError } from "mongodb";
-import type { Table } from "../catalog/catalog.js";
+import type { Counter, Table } from "../catalog/catalog.js";
 import { freeField } from "../catalog/fields.js";
-import { type IndexSpec, indexesOf, keyIdentity, SINGLETON_FIELD } from "../catalog/indexes.js";
+import { counterIndex, type IndexSpec, indexesOf, keyIdentity, SINGLETON_FIELD } from "../catalog/indexes.js";
 import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import { builtBy, OUR_PREFIX } from "./index-names.js";
 import { shardById } from "./sharding.js";
 
 const NAMESPACE_EXISTS = 48;
+const CANNOT_CREATE_INDEX = 67;
 
 type IndexedTable = Pick<Table, "collection" | "isAdopted">;
 
@@ -15,6 +17,12 @@ export async function provisionTable(db: Db, table: Table): Promise<void> {
   await makeCollection(db, table.collection);
   await ensureIndexes(db, table, indexesOf(table));
   if (table.isSharded) await shardById(db, table.collection);
+}
+
+/** Makes the index of a number of children, and no other: what the table needs besides is the business of its own changes. */
+export async function provisionCounter(db: Db, parents: IndexedTable, counter: Counter): Promise<void> {
+  await makeCollection(db, parents.collection);
+  await ensureIndexes(db, parents, [counterIndex(counter)]);
 }
 
 /**
@@ -60,6 +68,7 @@ export interface Building {
 /**
  * Makes the indexes that are missing. An adopted collection has some of its own: those that do the same are used, and
  * those in whose way another is that does not stay too. Ours have names of their own there.
+ * @throws AppError 409 where MongoDB allows no more
  */
 export async function ensureIndexes(
   db: Db,
@@ -80,7 +89,15 @@ export async function ensureIndexes(
     taken.add(name);
     return { ...driverIndex(spec), ...(name === usual ? {} : { name }) };
   });
-  if (named.length > 0) await collection.createIndexes(named);
+  if (named.length > 0) await collection.createIndexes(named).catch((error) => refuseTooMany(error, table));
+}
+
+/** @throws AppError 409 where MongoDB allows no more, anything else as it is */
+function refuseTooMany(error: unknown, { collection }: IndexedTable): never {
+  const isFull = error instanceof MongoServerError && error.code === CANNOT_CREATE_INDEX;
+  if (!isFull || !/too many indexes/i.test(error.message)) throw error;
+  const message = `The collection "${collection}" has as many indexes as MongoDB allows; drop some of its indexes first.`;
+  throw new AppError("CONFLICT", { message, cause: error });
 }
 
 /** The names of those indexes of ours that are there. */

@@ -30,10 +30,18 @@ async function settleNew(
   await makeRoom(tables, definition.name);
   const { upsertedCount } = await tables.updateOne({ _id }, { $setOnInsert: definition }, { upsert: true });
   // Whoever was slow here may come after the table was deleted again.
-  const removed =
-    upsertedCount === 1 &&
-    (await changes.findOne({ removed: id.toHexString(), state: { $ne: "undone" } })) !== null;
-  if (removed) await tables.deleteOne({ _id });
+  if (upsertedCount === 1 && (await isRemoved(changes, id, null))) await tables.deleteOne({ _id });
+}
+
+/** @param undoes the change that is being undone, which has removed it as well */
+async function isRemoved(
+  changes: CatalogCollections["changes"],
+  table: ObjectId,
+  undoes: string | null,
+): Promise<boolean> {
+  const others = undoes === null ? {} : { _id: { $ne: ObjectId.createFromHexString(undoes) } };
+  const removal = { removed: table.toHexString(), state: { $ne: "undone" as const }, ...others };
+  return (await changes.findOne(removal, { projection: { _id: 1 } })) !== null;
 }
 
 /** Puts definitions in the place of earlier ones; a slow instance never puts an older one over a newer. */
@@ -52,12 +60,12 @@ async function settleChange(
     const { matchedCount } = await tables.updateOne({ _id, ...older }, { $set: now });
     const isBack = change.before.every((each) => each.id !== table);
     // A table that was deleted comes back; its id tells when it was made.
-    if (matchedCount === 0 && isBack)
-      await tables.updateOne(
-        { _id },
-        { $setOnInsert: { ...now, createdAt: _id.getTimestamp() } },
-        { upsert: true },
-      );
+    if (matchedCount > 0 || !isBack) continue;
+    const back = { ...now, createdAt: _id.getTimestamp() };
+    const { upsertedCount } = await tables.updateOne({ _id }, { $setOnInsert: back }, { upsert: true });
+    // As above.
+    if (upsertedCount === 1 && (await isRemoved(changes, _id, change.undoes)))
+      await tables.deleteOne({ _id });
   }
   const gone = change.removed.map((table) => ObjectId.createFromHexString(table));
   await tables.deleteMany({ _id: { $in: gone }, ...older });

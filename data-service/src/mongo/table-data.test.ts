@@ -37,7 +37,12 @@ async function batchesOf(name: string, count: number, bytes: number): Promise<nu
     );
   const batches: number[] = [];
   const copyAll = (value: unknown) => String(value).slice(0, 1);
-  await makeTableData(db).copy(table(name), "a", "b", copyAll, async (many) => void batches.push(many));
+  await makeTableData(db).copy(
+    table(name),
+    { from: "a", to: "b" },
+    copyAll,
+    async (many) => void batches.push(many),
+  );
   expect(await records.countDocuments({ b: "x" })).toBe(count);
   return batches;
 }
@@ -64,7 +69,9 @@ describe("records that are rewritten on a disk that is getting full", () => {
     const crowded = table("crowded");
     const report = async () => {};
     const copyAll = (value: unknown) => String(value);
-    await expect(makeTableData(db, room(1)).copy(crowded, "a", "b", copyAll, report)).rejects.toBe(full);
+    await expect(
+      makeTableData(db, room(1)).copy(crowded, { from: "a", to: "b" }, copyAll, report),
+    ).rejects.toBe(full);
     expect(await records.countDocuments({ b: "x" })).toBe(1_000);
     await expect(
       makeTableData(db, room(2)).setMissing(crowded, { field: "c" }, () => 1, report),

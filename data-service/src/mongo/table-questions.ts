@@ -2,7 +2,8 @@
 import type { Document as BsonDocument, Db } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import type { Restorer } from "../catalog/restore-value.js";
+import type { FieldPair } from "../catalog/fills.js";
+import { type Restored, type Restorer, sameValue } from "../catalog/restore-value.js";
 import { asStored } from "../query/as-read.js";
 import { BATCH } from "./walk-records.js";
 
@@ -12,12 +13,6 @@ export interface Found {
   readonly records: number;
   /** Some of their ids, as stored. */
   readonly examples: readonly unknown[];
-}
-
-/** The field that a change has made, and the one that it came from. */
-export interface FieldPair {
-  readonly later: string;
-  readonly former: string;
 }
 
 export interface TableQuestions {
@@ -74,17 +69,32 @@ export function makeTableQuestions(db: Db): TableQuestions {
       }
       return { records, examples };
     },
-    async leavesGaps(table, { later, former }, restorer) {
-      const cursor = of(table).find({}, { projection: { [later]: 1, [former]: 1 }, batchSize: 5 * BATCH });
+    async leavesGaps(table, fields, restorer) {
+      const cursor = of(table).find({}, { projection: projectionOf(fields), batchSize: 5 * BATCH });
       for await (const document of cursor) {
-        const restored = restorer(document[later], document[former]);
-        const value: unknown = restored === undefined ? document[former] : restored.value;
+        const restored = restoredIn(document, fields, restorer);
+        const value: unknown = restored === undefined ? document[fields.former] : restored.value;
         if (value === undefined || value === null) return true;
       }
       return false;
     },
     lostLinks: (table, field, target) => lostLinks(of(table), field, target),
   };
+}
+
+/** What `restoredIn` looks at. */
+export function projectionOf({ later, former, note }: FieldPair): BsonDocument {
+  return { [later]: 1, [former]: 1, ...(note === undefined ? {} : { [note]: 1 }) };
+}
+
+/** What the former field of a document is to hold again; undefined where it stays as it is. */
+export function restoredIn(
+  document: BsonDocument,
+  { later, former, note }: FieldPair,
+  restorer: Restorer,
+): Restored {
+  const isOthers = note !== undefined && !sameValue(document[former], document[note]);
+  return isOthers ? undefined : restorer(document[later], document[former]);
 }
 
 /** Has a value: other programs store null as well. `$ne: null` would pass over a list that has a null in it. */

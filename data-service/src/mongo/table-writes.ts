@@ -7,17 +7,18 @@ import {
 } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import type { Copy, FieldPair } from "../catalog/fills.js";
 import { gramField } from "../catalog/grams.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { Restorer } from "../catalog/restore-value.js";
-import { stillHas } from "../query/as-read.js";
+import { asStored, stillHas } from "../query/as-read.js";
 import { isDuplicate } from "./driver-errors.js";
 import { type Building, ensureIndexes, makeCollection, ownIndexNames } from "./provision.js";
 import { listWithout } from "./record-store.js";
 import type { Room } from "./room.js";
 import { forgetSequence } from "./sequences.js";
 import { shardById } from "./sharding.js";
-import { empty, type FieldPair, filled, lostLinks } from "./table-questions.js";
+import { empty, filled, lostLinks, projectionOf, restoredIn } from "./table-questions.js";
 import { BATCH, walkRecords } from "./walk-records.js";
 
 /** A value to store, or nothing to leave the record as it is. */
@@ -40,7 +41,7 @@ export interface Gap {
 
 export interface TableWrites {
   /** Writes what `rewrite` makes of one field into another that has no value yet. @param report of each batch */
-  copy(table: Table, from: string, to: string, rewrite: Rewrite, report: Report): Promise<void>;
+  copy(table: Table, fields: Copy, rewrite: Rewrite, report: Report): Promise<void>;
   /** Brings a former field up to date with the later one, in batches. @param report of each batch */
   restore(table: Table, fields: FieldPair, restorer: Restorer, report: Report): Promise<void>;
   /** Gives the field a value where it has none. */
@@ -60,7 +61,7 @@ export interface TableWrites {
   ): Promise<void>;
   /** Takes fields away, in batches. */
   unset(collection: string, fields: readonly string[], ask?: Ask): Promise<void>;
-  /** Builds indexes for a change. @throws AppError never; a duplicate is told by `false` */
+  /** Builds indexes for a change. @throws AppError 409 where MongoDB allows no more; a duplicate is told by `false` */
   build(table: Table, indexes: readonly IndexSpec[], building: Building): Promise<boolean>;
   /** Spreads the records over the shards, where there are any. */
   shard(table: Table): Promise<void>;
@@ -102,22 +103,27 @@ export function makeTableWrites(db: Db, room: Room | undefined): TableWrites {
     await of(table).bulkWrite(writes, { ordered: false });
   };
   return {
-    async copy(table, from, to, rewrite, report) {
+    async copy(table, { from, to, note }, rewrite, report) {
       const waiting = { ...filled(from), [to]: { $exists: false } };
       await walk(table.collection, waiting, { [from]: 1 }, async (batch) => {
         const writes = batch.flatMap((document) => {
-          const value = rewrite(document[from]);
-          return value === undefined ? [] : [setOne(document, to, value)];
+          const [former, value] = [asStored(document[from]), rewrite(document[from])];
+          const set = {
+            ...(value === undefined ? {} : { [to]: value }),
+            ...(note === undefined ? {} : { [note]: former }),
+          };
+          return Object.keys(set).length === 0 ? [] : [setOne(document, to, set)];
         });
         await write(table, writes);
         await report(batch.length);
       });
     },
-    async restore(table, { later, former }, restorer, report) {
+    async restore(table, fields, restorer, report) {
+      const { later, former } = fields;
       const either = { $or: [{ [later]: { $exists: true } }, { [former]: { $exists: true } }] };
-      await walk(table.collection, either, { [later]: 1, [former]: 1 }, async (batch) => {
+      await walk(table.collection, either, projectionOf(fields), async (batch) => {
         const writes = batch.flatMap((document) => {
-          const restored = restorer(document[later], document[former]);
+          const restored = restoredIn(document, fields, restorer);
           return restored === undefined ? [] : [putBack(document, former, restored.value)];
         });
         await write(table, writes);
@@ -201,10 +207,9 @@ export function makeTableWrites(db: Db, room: Room | undefined): TableWrites {
   };
 }
 
-function setOne({ _id }: BsonDocument, field: string, value: Stored) {
-  return {
-    updateOne: { filter: { _id, [field]: { $exists: false } }, update: { $set: { [field]: value } } },
-  };
+/** Only while the field is not there. */
+function setOne({ _id }: BsonDocument, field: string, set: Readonly<Record<string, Stored>>) {
+  return { updateOne: { filter: { _id, [field]: { $exists: false } }, update: { $set: set } } };
 }
 
 /** Only while the former value is the one that was read; what was stored beside it for searching goes with it. */
@@ -219,7 +224,8 @@ function putBack(document: BsonDocument, field: string, value: Stored | undefine
 function fillOne({ _id, ...document }: BsonDocument, gap: BsonDocument, { field, mark }: Gap, value: Stored) {
   const former = field in document ? { former: document[field] } : {};
   const note = mark === undefined ? {} : { [mark]: { value, ...former } };
-  const update = { $set: { [field]: value, ...note } };
+  // What was stored for searching says that there is nothing.
+  const update = { $set: { [field]: value, ...note }, $unset: { [gramField({ field })]: "" } };
   return { updateOne: { filter: { $and: [{ _id }, gap] }, update } };
 }
 

@@ -217,14 +217,14 @@ export async function fill(
   }
   if (each.kind === "convert") {
     const { from, to } = columnPair(plan, each.member);
-    return data.copy(table, each.from, each.to, converter(deps, from, to), report);
+    return data.copy(table, each, converter(deps, from, to), report);
   }
   if (each.kind === "restore" || each.kind === "restoreLinks")
     return data.restore(table, each, await restorerOf(deps, plan, table, each), report);
   const wrap = (value: unknown): Stored => [asStored(value)];
   const first = (value: unknown): Stored | undefined =>
     Array.isArray(value) ? asStored(value[0]) : undefined;
-  return data.copy(table, each.from, each.to, each.kind === "wrap" ? wrap : first, report);
+  return data.copy(table, each, each.kind === "wrap" ? wrap : first, report);
 }
 
 /** Would a record be left without a value in the former field? */

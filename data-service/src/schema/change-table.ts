@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
 import type { TableDefinition } from "../catalog/definition.js";
+import { notesOf } from "../catalog/fills.js";
 import { gramField, gramFieldsOf } from "../catalog/grams.js";
 import type { Change } from "../mongo/change-store.js";
 import { type Expected, movedOn } from "../records/version.js";
@@ -117,8 +118,13 @@ export function makeSweeper(deps: ChangeDeps): () => Promise<void> {
 async function sweep(deps: ChangeDeps, { before, after, removed }: Change): Promise<void> {
   for (const table of before) {
     const { id, storage } = table;
-    // Other programs may still use what an adopted table no longer shows.
-    if (storage.adopted === true) continue;
+    // Other programs may still use what an adopted table no longer shows. Notes are for an undo alone.
+    if (storage.adopted === true) {
+      const later = after.find((each) => each.id === id);
+      if (later !== undefined)
+        await deps.data.unset(storage.collection, notesOf({ before: table, after: later }));
+      continue;
+    }
     // As they are at this moment: sweeping what came before may have taken long.
     const definitions = await deps.catalogStore.load();
     const current = definitions.find((each) => each.id === id);

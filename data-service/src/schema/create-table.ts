@@ -4,7 +4,14 @@ import type { Clock } from "@portico/shared/clock";
 import { isObject, type Json, kindOf } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
-import type { Catalog, Table } from "../catalog/catalog.js";
+import {
+  type Catalog,
+  type Counter,
+  ownCounters,
+  parentTable,
+  type Table,
+  tableById,
+} from "../catalog/catalog.js";
 import { checkDefinition } from "../catalog/check-definition.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { DefinitionContext } from "../catalog/definition-context.js";
@@ -19,6 +26,9 @@ import { untilStill } from "../until-still.js";
 import type { CurrentCatalog } from "./current-catalog.js";
 import { nameTaken, requireOwnCollection, schemaError } from "./plan-change.js";
 
+/** Makes the index of a number of children. @throws AppError 409 where MongoDB allows no more */
+export type ProvisionCounter = (parents: Table, counter: Counter) => Promise<void>;
+
 export interface SchemaDeps {
   readonly catalogs: CurrentCatalog;
   readonly catalogStore: CatalogStore;
@@ -28,6 +38,7 @@ export interface SchemaDeps {
   readonly systemTables: readonly SystemTableDefinition[];
   readonly systemTablePrefix: string;
   readonly provision: (table: Table) => Promise<void>;
+  readonly provisionCounter: ProvisionCounter;
   /** The same for a table whose name is reserved: nothing is left there of one that was given up. */
   readonly provisionNew: (table: Table) => Promise<void>;
   readonly clock: Clock;
@@ -132,12 +143,12 @@ function builtTable(deps: SchemaDeps, definition: TableDefinition): Table {
 
 /** Numbers of children are sorted by, in the tables at the other end of counted relations. */
 async function provisionCounters(deps: SchemaDeps, definition: TableDefinition): Promise<void> {
-  const counted = definition.relations.filter((relation) => relation.counted).map(({ table }) => table);
-  if (counted.length === 0) return;
-  const { tables } = buildCatalog(0, [...(await deps.catalogStore.load()), definition], deps.systemTables);
-  for (const name of new Set(counted)) {
-    const parents = tables.get(name);
-    if (parents !== undefined) await deps.provision(parents);
+  if (!definition.relations.some(({ counted }) => counted)) return;
+  const catalog = buildCatalog(0, [...(await deps.catalogStore.load()), definition], deps.systemTables);
+  const table = tableById(catalog, definition.id);
+  for (const counter of table === undefined ? [] : ownCounters(table)) {
+    const parents = parentTable(catalog, counter);
+    if (parents !== undefined) await deps.provisionCounter(parents, counter);
   }
 }
 
@@ -164,7 +175,9 @@ async function provisionAndPublish(
       throw new AppError("CONFLICT", "Other tables are being changed at this moment; try again.");
     };
     await untilStill(publish, { attempts: ATTEMPTS, gaveUp });
-    await deps.catalogs.refresh();
+    // Whoever took the making for an interrupted one may have given it up.
+    if (tableById(await deps.catalogs.refresh(), definition.id) === undefined)
+      throw new AppError("CONFLICT", `The new table "${definition.name}" was given up or deleted by others.`);
   } finally {
     // Published tables have given their reservation up already.
     await deps.catalogStore.release(definition);

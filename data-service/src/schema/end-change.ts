@@ -2,16 +2,20 @@
 import type { Relation, Table } from "../catalog/catalog.js";
 import type { Transition } from "../catalog/changed-fields.js";
 import type { TableDefinition } from "../catalog/definition.js";
-import { markedFills, newlyEncrypted } from "../catalog/fills.js";
+import { markedFills, newlyEncrypted, notesOf } from "../catalog/fills.js";
 import type { Holder } from "../mongo/change-lock.js";
 import type { Change } from "../mongo/change-store.js";
+import { isBuilt } from "../mongo/index-names.js";
 import type { Ask, Report } from "../mongo/table-writes.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { formerGrams, newlyDerived } from "./newly-derived.js";
-import { builtTables, indexChanges, type Plan } from "./plan-change.js";
+import { builtTables, indexChanges, numbersKept, numbersLeft, type Plan } from "./plan-change.js";
 
 /** Changes that this process is making; a lock of ours that is not among them was left behind by a failure. */
 export const running = new Set<string>();
+
+/** The changed table before and after, with all others. */
+type Built = Pick<Plan, "before" | "after" | "catalogs">;
 
 const INTERRUPTED = "it was interrupted and has been taken back";
 
@@ -20,15 +24,18 @@ export async function finish(
   deps: ChangeDeps,
   change: Change,
   { holder, version }: { readonly holder: Holder; readonly version: number },
-  plan: Pick<Plan, "before" | "after">,
+  plan: Built,
   report: Report = async () => {},
 ): Promise<void> {
   const ask = () => deps.changeLock.requireHeld(holder);
   // Before the rules: then nobody is left who writes one by the former names.
   await deps.presence.everyone(version);
-  await deps.rules.follow(change.id, ask);
-  await deps.changeLock.followed(holder);
+  if (!(await deps.changeLock.isFollowed(holder))) {
+    await deps.rules.follow(change.id, ask);
+    await deps.changeLock.followed(holder);
+  }
   await deps.changes.finish(change);
+  for (const { parents, index } of numbersLeft(plan)) await deps.data.dropIndexes(parents, [index], ask);
   const { before, after } = plan;
   if (after === undefined) return;
   if (before !== undefined) await deps.data.dropIndexes(after, indexChanges(plan).drop, ask);
@@ -53,7 +60,9 @@ function ownTransition(change: Change): Transition | undefined {
 async function tidyValues({ data, changes }: ChangeDeps, own: Transition, ask: Ask): Promise<void> {
   const { id, storage } = own.after;
   const marks = markedFills(own).map(({ mark }) => mark);
-  await data.unset(storage.collection, marks, ask);
+  // What a field held is of no use once it is read again.
+  const notes = notesOf({ before: own.after, after: own.before });
+  await data.unset(storage.collection, [...marks, ...notes], ask);
   const lists = await Promise.all(newlyEncrypted(own).map((member) => changes.formerFields(id, member)));
   const used = new Set(Object.values(storage.fields));
   const plain = lists.flat().filter((field) => !used.has(field));
@@ -126,21 +135,13 @@ async function endHeld(deps: ChangeDeps, holder: Holder): Promise<Ended | undefi
   }
 }
 
-async function finishAgain(
-  deps: ChangeDeps,
-  change: Change,
-  holder: Holder,
-  plan: Pick<Plan, "before" | "after">,
-): Promise<void> {
+async function finishAgain(deps: ChangeDeps, change: Change, holder: Holder, plan: Built): Promise<void> {
   const { version } = await deps.catalogs.refresh();
   await finish(deps, change, { holder, version }, plan);
   await reportEnd(deps, change, true);
 }
 
-async function tablesOf(
-  deps: ChangeDeps,
-  { before, after }: Change,
-): Promise<Pick<Plan, "before" | "after">> {
+async function tablesOf(deps: ChangeDeps, { before, after }: Change): Promise<Built> {
   const ids = [...new Set([...before, ...after].map((each) => each.id))];
   const find = (list: readonly TableDefinition[], id: string) => list.find((each) => each.id === id);
   const changed = ids.map((id) => {
@@ -170,7 +171,7 @@ export async function emptyFields(
   ask: Ask,
 ): Promise<void> {
   const { collection } = own.after.storage;
-  await data.unset(collection, freshFields(own), ask);
+  await data.unset(collection, [...freshFields(own), ...notesOf(own)], ask);
   for (const each of markedFills(own)) await data.takeBack(collection, each, ask);
 }
 
@@ -178,10 +179,13 @@ export async function emptyFields(
 async function giveUp(
   deps: ChangeDeps,
   change: Change,
-  { holder, plan }: { readonly holder: Holder; readonly plan: Pick<Plan, "before" | "after"> },
+  { holder, plan }: { readonly holder: Holder; readonly plan: Built },
 ): Promise<void> {
   const { before, after } = plan;
   const ask = () => deps.changeLock.requireHeld(holder);
+  const isOurs = (name: string): boolean => isBuilt(name, change.id);
+  for (const { parents, index } of numbersKept(plan))
+    await deps.data.dropIndexes(parents, [index], ask, isOurs);
   const own = ownTransition(change);
   if (before !== undefined && after !== undefined && own !== undefined) {
     const { build, drop } = indexChanges(plan);

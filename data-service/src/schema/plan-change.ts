@@ -5,14 +5,14 @@ import { isObject, type Json, kindOf } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import { canonical } from "../catalog/canonical.js";
-import type { Catalog, Table } from "../catalog/catalog.js";
+import { type Catalog, type Counter, ownCounters, parentTable, type Table } from "../catalog/catalog.js";
 import { withJournalEpoch } from "../catalog/changed-fields.js";
 import { diff, removal, type Step } from "../catalog/changes.js";
 import { checkDefinition } from "../catalog/check-definition.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { DefinitionContext } from "../catalog/definition-context.js";
 import type { Fill } from "../catalog/fills.js";
-import { type IndexSpec, indexesOf, keyIdentity, MAX_INDEXES } from "../catalog/indexes.js";
+import { counterIndex, type IndexSpec, indexesOf, keyIdentity, MAX_INDEXES } from "../catalog/indexes.js";
 import { mergeDefinition } from "../catalog/merge-definition.js";
 import type { Change } from "../mongo/change-store.js";
 import { newlyDerived } from "./newly-derived.js";
@@ -186,6 +186,45 @@ export function indexChanges({ before, after }: Pick<Plan, "before" | "after">):
   };
   // A deleted table keeps its indexes: it may come back.
   return { build: without(wanted, former), drop: after === undefined ? [] : without(former, wanted) };
+}
+
+/** An index that a number of children gives another table. */
+interface NumberIndex {
+  readonly parents: Table;
+  readonly index: IndexSpec;
+}
+
+/** Of numbers that begin to be kept. */
+export function numbersKept({
+  before,
+  after,
+  catalogs,
+}: Pick<Plan, "before" | "after" | "catalogs">): NumberIndex[] {
+  const ids = new Set((after && newlyDerived(before, after)?.counted)?.map(({ id }) => id));
+  const counters = after === undefined ? [] : ownCounters(after).filter(({ id }) => ids.has(id));
+  return counters.flatMap((counter) => indexIn(catalogs.after, counter));
+}
+
+/** Of numbers that are not kept any more. */
+export function numbersLeft({
+  before,
+  after,
+  catalogs,
+}: Pick<Plan, "before" | "after" | "catalogs">): NumberIndex[] {
+  const kept = new Set((after === undefined ? [] : ownCounters(after)).map(keyOfCounter));
+  const counters = before === undefined ? [] : ownCounters(before);
+  return counters
+    .filter((each) => !kept.has(keyOfCounter(each)))
+    .flatMap((each) => indexIn(catalogs.before, each));
+}
+
+function keyOfCounter({ id, parents }: Counter): string {
+  return `${id} ${parents}`;
+}
+
+function indexIn(catalog: Catalog, counter: Counter): NumberIndex[] {
+  const parents = parentTable(catalog, counter);
+  return parents === undefined ? [] : [{ parents, index: counterIndex(counter) }];
 }
 
 function requireRoomForIndexes(plan: Pick<Plan, "before" | "after">): void {

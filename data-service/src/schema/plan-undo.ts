@@ -4,10 +4,10 @@ import { AppError } from "@portico/shared/app-error";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { same } from "../catalog/canonical.js";
 import type { Catalog } from "../catalog/catalog.js";
-import { diff, restoration } from "../catalog/changes.js";
+import { diff, restoration, type Step } from "../catalog/changes.js";
 import { memberElsewhere } from "../catalog/check-member.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
-import type { Restore } from "../catalog/fills.js";
+import { type FieldPair, noteOf, type Restore } from "../catalog/fills.js";
 import { definitionJson } from "../catalog/merge-definition.js";
 import { isKeptSetting, revertChange } from "../catalog/revert-change.js";
 import type { Change } from "../mongo/change-store.js";
@@ -28,13 +28,31 @@ export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[]
   const catalog = buildCatalog(0, others, deps.systemTables);
   requireOwnCollection(catalog, after);
   requireOwnMembers(catalog, existing, after);
-  const fills =
-    existing === undefined ? [] : restoringFills(existing, after, [...others, ...deps.systemTables]);
-  const steps =
-    existing === undefined
-      ? [restoration(after)]
-      : diff(existing, after).steps.map((step) => ({ ...step, risks: [] }));
-  return completePlan(deps, definitions, { existing, after, steps, fills, undoes: change });
+  if (existing === undefined)
+    return completePlan(deps, definitions, {
+      existing,
+      after,
+      steps: [restoration(after)],
+      fills: [],
+      undoes: change,
+    });
+  const { steps, fills } = diff(existing, after);
+  return completePlan(deps, definitions, {
+    existing,
+    after,
+    steps: steps.map(withoutConfirmation),
+    fills: [
+      ...restoringFills(existing, after, [...others, ...deps.systemTables]),
+      ...fills.filter(({ kind }) => kind === "mark"),
+    ],
+    undoes: change,
+  });
+}
+
+/** What was there before costs nothing, but no singleton holds several records, whichever came first. */
+function withoutConfirmation(step: Step): Step {
+  if (step.where !== "singleton") return { ...step, risks: [] };
+  return { ...step, risks: step.risks.map((risk) => ({ ...risk, confirmed: "impossible" })) };
 }
 
 /** The settings that were all a change was about, where undo leaves them and nobody has changed them since. */
@@ -137,6 +155,9 @@ function requireTargets(
   });
 }
 
+/** A member whose values go back into a former field. */
+type Pair = FieldPair & { readonly to: { readonly id: string } };
+
 /** What was written since the change lies in the later field only: it goes back, as far as it converts. */
 function restoringFills(
   now: TableDefinition,
@@ -153,17 +174,22 @@ function restoringFills(
       const isMoved = from !== undefined && later !== undefined && former !== undefined && later !== former;
       return isMoved ? [{ from, to, later, former }] : [];
     });
+  const pairOf = ({ to, later, former }: Pair): FieldPair => {
+    const note = after.storage.adopted === true ? { note: noteOf(to.id, former) } : {};
+    return { later, former, ...note };
+  };
   const columns = moved(after.columns, now.columns).map(
-    ({ to, later, former }): Restore => ({ kind: "restore", member: to.id, later, former }),
+    (pair): Restore => ({ kind: "restore", member: pair.to.id, ...pairOf(pair) }),
   );
   const links = moved(after.relations, now.relations)
     .filter(({ from, to }) => (from.table === now.name ? after.name : from.table) === to.table)
     .filter(({ from, to }) => from.type !== to.type)
-    .flatMap(({ to, later, former }): Restore[] => {
+    .flatMap((pair): Restore[] => {
+      const { to } = pair;
       const collection = [after, ...others].find(({ name }) => name === to.table)?.storage.collection;
       if (collection === undefined) return [];
       const list = to.type === "many-to-many";
-      return [{ kind: "restoreLinks", list, later, former, target: collection }];
+      return [{ kind: "restoreLinks", list, ...pairOf(pair), target: collection }];
     });
   return [...columns, ...links];
 }

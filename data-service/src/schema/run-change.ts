@@ -19,7 +19,7 @@ import type { ChangeDeps } from "./change-deps.js";
 import { type Progress, progressOf, refusalOf } from "./change-progress.js";
 import { emptyFields, endInterrupted, finish, running } from "./end-change.js";
 import { newlyDerived } from "./newly-derived.js";
-import { indexChanges, type Plan } from "./plan-change.js";
+import { indexChanges, numbersKept, type Plan } from "./plan-change.js";
 
 /** Plans the change by the definitions of the moment; called again once nobody else can change them. */
 export type Planner = (definitions: readonly TableDefinition[]) => Plan | Promise<Plan>;
@@ -328,7 +328,14 @@ async function prepare(deps: ChangeDeps, change: string, plan: Plan, progress: P
       throw await notUnique(deps, plan, after, spec);
     await progress.add(1);
   }
+  await indexNumbers(deps, change, plan);
   if (plan.steps.some(spreadsRecords)) await deps.data.shard(after);
+}
+
+/** In the tables whose number of children begins to be kept: nothing that may be refused is left for later. */
+async function indexNumbers({ data }: ChangeDeps, change: string, plan: Plan): Promise<void> {
+  for (const { parents, index } of numbersKept(plan))
+    await data.build(parents, [index], { change, former: [] });
 }
 
 async function notUnique(deps: ChangeDeps, plan: Plan, table: Table, spec: IndexSpec): Promise<AppError> {

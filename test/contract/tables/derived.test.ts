@@ -31,6 +31,11 @@ describe("switched on by a change of the table", () => {
 
   afterAll(() => stack?.stop());
 
+  const patched = async (id: string, change: object): Promise<void> => {
+    const answer = await api.patch(`/svc_table/${id}`, change);
+    expect([answer.status, answer.body.message]).toEqual([200, "Success"]);
+  };
+
   const setCounted = async (counted: boolean): Promise<void> => {
     const [table] = (await api.get(`/svc_table/${cats.id}`)).body.data;
     const relations = table.relations.map((relation: Row) => ({ ...relation, counted }));
@@ -84,6 +89,76 @@ describe("switched on by a change of the table", () => {
     expect(await numbers()).toEqual(await real());
     await make(api, "cats", { home: 4 });
     expect(await numbers()).toEqual(await real());
+  });
+
+  describe("counted", () => {
+    let client: MongoClient;
+    beforeAll(async () => {
+      client = await MongoClient.connect(stack.mongodbUrl);
+    });
+    afterAll(() => client?.close());
+    const indexes = async (name: string): Promise<string[]> => {
+      const found = await client.db().collection(name).indexes();
+      return found.flatMap(({ key }) => Object.keys(key)).filter((field) => field.startsWith("_n_"));
+    };
+    const relation = { name: "yard", type: "many-to-one", table: "yards", inverse: "dogs", counted: true };
+
+    it.each<[string, (table: Row) => Promise<unknown>]>([
+      [
+        "is switched off",
+        ({ id, relations: [{ id: yard }] }) => patched(id, { relations: [{ id: yard, counted: false }] }),
+      ],
+      ["goes with its relation", ({ id }) => patched(id, { relations: [] })],
+      ["goes with its table", ({ id }) => api.delete(`/svc_table/${id}`)],
+    ])(
+      "leaves no index in the other table once it %s, and has one again after an undo",
+      async (_what, end) => {
+        await api.post("/svc_table", { name: "yards" });
+        const before = await indexes("yards");
+        const table = await makeTable(api, { name: "dogs", relations: [relation] });
+        expect(await indexes("yards")).toHaveLength(before.length + 1);
+        await end(table);
+        expect(await indexes("yards")).toEqual(before);
+        const undone = await api.post(`/svc_table/${table.id}/undo`);
+        if (undone.status === 200) expect(await indexes("yards")).toHaveLength(before.length + 1);
+        expect((await api.delete(`/svc_table/${table.id}`)).status).toBe(200);
+      },
+    );
+
+    it("of a new table builds no other index in the other one, whatever that lacks", async () => {
+      const yard = await makeTable(api, {
+        name: "lots",
+        columns: [{ name: "code", type: "string", unique: true }],
+      });
+      await client.db().collection("lots").dropIndex("code_1");
+      const lot = { ...relation, name: "lot", table: "lots" };
+      await makeTable(api, { name: "cars", relations: [lot] });
+      const names = (await client.db().collection("lots").indexes()).map(({ name }) => name);
+      expect([yard.name, names.includes("code_1"), await indexes("lots")]).toEqual([
+        "lots",
+        false,
+        [expect.any(String)],
+      ]);
+    });
+
+    it("is refused, and not in use, where the database has no room for its index", async () => {
+      await makeTable(api, { name: "crowds" });
+      const crowds = client.db().collection("crowds");
+      const missing = 64 - (await crowds.indexes()).length;
+      await crowds.createIndexes(
+        Array.from({ length: missing }, (_, at) => ({ key: { [`other${at}`]: 1 } })),
+      );
+      const refusal = expect.stringMatching(/has as many indexes as MongoDB allows/);
+      const crowd = { ...relation, name: "crowd", table: "crowds" };
+      const refused = await api.post("/svc_table", { name: "guests", relations: [crowd] });
+      expect([refused.status, refused.body.message]).toEqual([409, refusal]);
+      const made = await makeTable(api, { name: "guests", relations: [{ ...crowd, counted: false }] });
+      const again = await api.patch(`/svc_table/${made.id}`, {
+        relations: [{ id: made.relations[0].id, counted: true }],
+      });
+      expect([again.status, again.body.message]).toEqual([409, refusal]);
+      expect((await api.patch(`/svc_table/${made.id}`, { description: "free" })).status).toBe(200);
+    });
   });
 
   it("searchable finds records that were there before, at once", async () => {

@@ -159,4 +159,29 @@ describe("an instance that wakes up late", () => {
     const [shown] = (await apiOf(quick.dataUrl).get("/notes", { fields: "*" })).body.data;
     expect(JSON.stringify(shown)).not.toContain("SECRET");
   }, 120_000);
+
+  it("leaves rules alone that were written by the new names since, when another one ends its change", async () => {
+    const columns = ["title", "secret"].map((name) => ({ name, type: "string", searchable: true }));
+    const { id, columns: made } = await makeTable(second, { name: "papers", columns });
+    await make(second, "papers", { title: "open", secret: "SECRET" });
+    const swapped = made.map((each: Row) => ({
+      id: each.id,
+      name: each.name === "title" ? "secret" : "title",
+      searchable: false,
+    }));
+    // Once rules follow, while what was stored for searching is taken away.
+    const { asleep } = sleepAt((command) => command.includes("_g_title"));
+    const late = first.patch(`/svc_table/${id}`, { columns: swapped });
+    await asleep;
+    const rule = { table: "papers", action: "read", fields: "title" };
+    expect((await second.post("/svc_permission", rule)).status).toBe(201);
+    await ended();
+    const stored = await db.collection("svc_permission").findOne({ table: "papers" });
+    expect(stored?.fields).toBe("title");
+    wake();
+    expect((await late).status).toBe(200);
+    const [shown] = (await apiOf(quick.dataUrl).get("/papers", { fields: "*" })).body.data;
+    expect(shown).toMatchObject({ title: "SECRET" });
+    expect(JSON.stringify(shown)).not.toContain("open");
+  }, 120_000);
 });

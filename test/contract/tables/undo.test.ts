@@ -543,6 +543,22 @@ describe("undo", () => {
     expect(await valuesOf(admin, made.name, "a")).toEqual([null, 1, 1]);
   });
 
+  it("brings a singleton back only where it holds one record, which is its only one then", async () => {
+    const made = await table({ ...TEXT, singleton: true }, [{ a: "one" }]);
+    await patchConfirmed(admin, made.id, { singleton: false, columns: [] });
+    const second = await make(admin, made.name, {});
+    const refused = await undo(made.id);
+    expect([refused.status, refused.body.message]).toEqual([
+      409,
+      [expect.stringMatching(/^singleton: 2 of the records .* one record at most$/)],
+    ]);
+    const [first] = (await admin.get(`/${made.name}`, { sort: "id" })).body.data;
+    await admin.delete(`/${made.name}/${first.id}`);
+    expect(await undone(made.id)).toMatchObject({ singleton: true });
+    expect(await valuesOf(admin, made.name, "id")).toEqual([second.id]);
+    expect((await admin.post(`/${made.name}`, {})).status).toBe(409);
+  });
+
   it("of a table where nothing was taken away is 409, of an unknown one 404, other methods 405", async () => {
     const made = await table(TEXT, [{ a: "x" }]);
     await admin.patch(`/svc_table/${made.id}`, { description: "harmless" });
