@@ -198,7 +198,13 @@ describe("the process", () => {
 });
 
 /** Names with a number in them that is no hash of the content. */
-const UNVERSIONED = ["icon-512x512.png", "terms-2024-05-01.pdf", "logo-christmas2024.svg", "a.20240501.txt"];
+const UNVERSIONED = [
+  "icon-512x512.png",
+  "terms-2024-05-01.pdf",
+  "photo-IMG_2024.jpg",
+  "a-Report24.pdf",
+  "a.20240501.js",
+];
 
 describe("a single-page app in STATIC_DIR", () => {
   let rig: Rig;

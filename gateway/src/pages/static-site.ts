@@ -6,11 +6,12 @@ import { APP_CONTENT_SECURITY_POLICY } from "../http/security-headers.js";
 const START_PAGE_DIR = fileURLToPath(new URL("../../public", import.meta.url));
 
 /**
- * A build tool's content hash in the name (`main-B4x9f_2a.js`, `main.0f3c9a7be21d.js`): such a file never changes. Eight
- * characters with a capital and a digit, or more than that in hexadecimal; `icon-512x512.png` and `terms-2024-05-01.pdf` are
- * no such names, and a hash that is not recognised costs a question and nothing else.
+ * A build tool's content hash in the name of code or a font (`main-B4x9f_2a.js`), or a long one in that of anything: such a
+ * file never changes. `icon-512x512.png`, `photo-IMG_2024.jpg` and `terms-2024-05-01.pdf` have none; a hash that is not
+ * recognised costs a question and nothing else.
  */
-const HASHED_NAME = /[.-](?:(?=\w*\d)(?=\w*[A-Z])\w{8}|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,})\.\w+$/;
+const HASHED_NAME =
+  /[.-](?:(?=\w*\d)(?=\w*[A-Z])\w{8}|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,})\.(?:(?:[cm]?js|css)(?:\.map)?|wasm|woff2?|ttf|otf)$|[.-](?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{16,}\.\w+$/;
 
 /** Paths that are never a page of the app, whatever the app's router thinks. */
 const RESERVED = /^\/(api|assets)(\/|$)/;
