@@ -149,6 +149,17 @@ describe("after five failures of one account from one address", () => {
     const count = (status: number) => all.filter((answer) => answer.status === status).length;
     expect([count(401), count(429)]).toEqual([5, 45]);
   });
+
+  it("right passwords at the same time are told to come back at once, and not in a quarter of an hour", async () => {
+    const api = [from("203.0.113.51"), from("203.0.113.51", twin)] as const;
+    const signIn = (at: number) => (at % 2 ? api[0] : api[1]).post("/auth/login", ann);
+    const all = await Promise.all(Array.from({ length: 12 }, (_none, at) => signIn(at)));
+    const refused = all.filter(({ status }) => status !== 200);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const answer of refused) expectThrottled(answer);
+    expect(new Set(refused.map(({ headers }) => headers.get("retry-after")))).toEqual(new Set(["1"]));
+    expect((await signIn(0)).status).toBe(200);
+  });
 });
 
 describe("a success", () => {

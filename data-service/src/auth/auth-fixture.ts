@@ -6,7 +6,7 @@ import type { Throttle } from "./throttle.js";
 
 /** Refuses nothing. */
 export const openThrottle: Throttle = {
-  admitSignIn: async () => ({ succeeded: async () => {}, withdraw: async () => {} }),
+  admitSignIn: async () => ({ succeeded: async () => {}, failed: async () => {}, withdraw: async () => {} }),
   admitRefresh: async () => {},
   admitOAuthStart: async () => {},
   admitRequest: async () => {},

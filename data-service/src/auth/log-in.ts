@@ -66,7 +66,8 @@ async function judged(
     await attempt.succeeded();
     return found.user;
   }
-  await deps.audit.record(failure(found.user, deps.digest(email)), client);
+  const told = deps.audit.record(failure(found.user, deps.digest(email)), client);
+  await Promise.all([attempt.failed(), told]);
   throw new AppError("INVALID_CREDENTIALS");
 }
 

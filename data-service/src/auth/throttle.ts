@@ -13,6 +13,8 @@ import { networkOf } from "./network-of.js";
 export interface Quota {
   readonly limit: number;
   readonly windowMs: number;
+  /** Tries turn out to be failures or not: while too many are not judged yet, the next one need not wait for long. */
+  readonly isJudged?: true;
 }
 
 /** From failure number `free` on, each makes the next try wait twice as long as the one before. */
@@ -26,8 +28,8 @@ export interface GrowingDelay {
 
 const MINUTE_MS = 60_000;
 const WINDOW_MS = 15 * MINUTE_MS;
-const PER_ACCOUNT_AND_ADDRESS: Quota = { limit: 5, windowMs: WINDOW_MS };
-const PER_ADDRESS: Quota = { limit: 100, windowMs: WINDOW_MS };
+const PER_ACCOUNT_AND_ADDRESS: Quota = { limit: 5, windowMs: WINDOW_MS, isJudged: true };
+const PER_ADDRESS: Quota = { limit: 100, windowMs: WINDOW_MS, isJudged: true };
 /**
  * Against guessing from many addresses. Whoever guesses takes each moment that opens, so that an owner who waits might
  * wait for ever: networks from which the account has signed in lately pass it by (security row G3).
@@ -59,15 +61,18 @@ export interface ThrottleStore {
 export interface Outcome {
   /** Of these one try less is counted. */
   readonly giveBack: readonly string[];
+  /** Of these one try has failed. */
+  readonly fail?: readonly string[];
   /** Of these all tries are forgotten. */
   readonly clear?: readonly string[];
   /** Noted for a time. */
   readonly remember?: { readonly key: string; readonly until: Date };
 }
 
-/** A sign-in try that was admitted. Left alone it counts as a failure. */
+/** A sign-in try that was admitted. Left alone it counts as one that is still to be judged. */
 export interface SignInTry {
   succeeded(): Promise<void>;
+  failed(): Promise<void>;
   /** It was not judged at all. */
   withdraw(): Promise<void>;
 }
@@ -128,6 +133,9 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
             giveBack: [ofAddress],
             remember: { key: known, until: new Date(now.getTime() + KNOWN_FOR_MS) },
           });
+        },
+        async failed() {
+          await store.settle({ giveBack: [], fail: [ofAddress, ofBoth] });
         },
         async withdraw() {
           await store.settle({ giveBack: taken });

@@ -183,7 +183,8 @@ async function provePassword(
   });
   if (!isRight || hash === null) {
     const details = { attempted: "password change" };
-    await deps.audit.record({ event: "sign-in.failed", userId, details }, client);
+    const told = deps.audit.record({ event: "sign-in.failed", userId, details }, client);
+    await Promise.all([attempt.failed(), told]);
     throw new AppError("INVALID_CREDENTIALS", "currentPassword: is wrong.");
   }
   await attempt.succeeded();

@@ -6,6 +6,8 @@ import { isDuplicate } from "./driver-errors.js";
 interface CounterDocument {
   _id: string;
   count: number;
+  /** How many of these have failed, where tries are judged. */
+  failed?: number;
   /** From here on the counter is worth nothing; it is asked in every change, for sweeping comes late or never. */
   expiresAt: Date;
   /** Only with a growing delay: no try before this. */
@@ -14,6 +16,9 @@ interface CounterDocument {
 
 /** Not the moment of the try itself: that is the future for a try admitted earlier, or by a slower clock. */
 const NO_WAIT = new Date(0);
+
+/** A password is judged within some tenths of a second. */
+const JUDGED_SOON_MS = 1_000;
 
 export function throttleCollection(db: Db): Collection<CounterDocument> {
   // A count lost with the power is no harm, and waiting for the disk would make each sign-in slower.
@@ -32,18 +37,21 @@ export function makeThrottleStore(db: Db): ThrottleStore {
     });
   };
   return {
-    async take(key, { limit, windowMs }, now) {
+    async take(key, { limit, windowMs, isJudged = false }, now) {
       const live = { $gt: ["$expiresAt", now] };
       const before = await change(key, [
         {
           $set: {
             count: { $cond: [live, { $min: [{ $add: ["$count", 1] }, limit] }, 1] },
             expiresAt: { $cond: [live, "$expiresAt", later(now, windowMs)] },
+            ...(isJudged ? { failed: { $cond: [live, { $ifNull: ["$failed", 0] }, 0] } } : {}),
           },
         },
       ]);
       const isFull = before !== null && before.expiresAt > now && before.count >= limit;
-      return isFull ? { retryAt: before.expiresAt } : undefined;
+      if (!isFull) return undefined;
+      const isOpen = isJudged && (before.failed ?? 0) < limit;
+      return { retryAt: isOpen ? later(now, JUDGED_SOON_MS) : before.expiresAt };
     },
     async takeDelayed(key, { free, firstMs, longestMs, forgetMs }, now) {
       const live = { $gt: ["$expiresAt", now] };
@@ -65,9 +73,10 @@ export function makeThrottleStore(db: Db): ThrottleStore {
       ]);
       return refusedUntil(before?.notBefore, now);
     },
-    async settle({ giveBack, clear = [], remember }) {
+    async settle({ giveBack, fail = [], clear = [], remember }) {
       const changes = [
         ...giveBack.map(oneLess),
+        ...fail.map(oneFailed),
         ...clear.map(noneAnyMore),
         ...(remember === undefined ? [] : [noted(remember)]),
       ];
@@ -86,10 +95,14 @@ function oneLess(key: string): Change {
   return { updateOne: { filter, update: { $inc: { count: -1 }, $unset: { notBefore: "" } } } };
 }
 
+function oneFailed(key: string): Change {
+  return { updateOne: { filter: { _id: { $eq: key }, count: { $gt: 0 } }, update: { $inc: { failed: 1 } } } };
+}
+
 /** Left to be swept: a deletion would be a command of its own, and the next try an insert. */
 function noneAnyMore(key: string): Change {
   const update: UpdateFilter<CounterDocument> = {
-    $set: { count: 0, expiresAt: NO_WAIT },
+    $set: { count: 0, failed: 0, expiresAt: NO_WAIT },
     $unset: { notBefore: "" },
   };
   return { updateOne: { filter: { _id: { $eq: key } }, update } };
