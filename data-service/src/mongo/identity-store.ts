@@ -193,7 +193,7 @@ function toAccount({ _id, provider, userId, email, createdAt, pending }: Account
 
 function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
   const users = userCollection(db, systemTablePrefix);
-  const projection = { passwordHash: 1, isActive: 1, emailUnproven: 1, isRootAdmin: 1 };
+  const projection = { passwordHash: 1, isActive: 1, emailUnproven: 1, isRootAdmin: 1, sessionEpoch: 1 };
   const roles = db.collection<{ _id: ObjectId; name: string }>(`${systemTablePrefix}role`);
   const findOne = async (filter: Filter<UserDocument>): Promise<IdentityUser | undefined> => {
     const user = await users.findOne(filter, { projection });
