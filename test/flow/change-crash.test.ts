@@ -44,7 +44,9 @@ const WANTED = { name: "number", type: "int", unique: true };
 type Shape = typeof BEFORE;
 
 async function shape(): Promise<Shape & { id: string }> {
-  const { id, name, type, unique } = (await admin.get(`/svc_table/${table}`)).body.data[0].columns[0];
+  const { status, body } = await admin.get(`/svc_table/${table}`);
+  expect([status, body.message]).toEqual([200, "Success"]);
+  const { id, name, type, unique } = body.data[0].columns[0];
   return { id, name, type, unique };
 }
 

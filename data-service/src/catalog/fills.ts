@@ -20,16 +20,25 @@ export type Fill =
 export interface Copy {
   readonly from: string;
   readonly to: string;
-  /** Where others may write the former field as well: another field, that names what the value was made from. */
-  readonly note?: string;
+  /** Where others may write the former field as well. */
+  readonly note?: Note;
+}
+
+/**
+ * Another field, that notes what a value was made from; of a text that is encrypted from now on it notes what was made of it,
+ * which is encrypted.
+ */
+export interface Note {
+  readonly field: string;
+  readonly holds: "former" | "made";
 }
 
 /** The field that a change has made, and the one that it came from. */
 export interface FieldPair {
   readonly later: string;
   readonly former: string;
-  /** See Copy: a former value that is not what was noted is that of others, and stays. */
-  readonly note?: string;
+  /** A former value that is not the one that was noted is that of others, and stays. */
+  readonly note?: Note;
 }
 
 /**
@@ -69,14 +78,15 @@ function markOf(member: string): string {
   return `_filled_${member}`;
 }
 
-/** Where a copy notes what it came from. A text that is encrypted from now on is in no note. */
-function noted(change: Transition, member: string): Pick<Copy, "note"> {
-  if (change.after.storage.adopted !== true || newlyEncrypted(change).includes(member)) return {};
-  return { note: noteOf(member, fieldOf(change.before, member)) };
+/** Where a change notes what it brings elsewhere. */
+export function noted(change: Transition, member: string): { readonly note?: Note } {
+  if (change.after.storage.adopted !== true) return {};
+  const holds = newlyEncrypted(change).includes(member) ? "made" : "former";
+  return { note: { field: noteOf(member, fieldOf(change.before, member)), holds } };
 }
 
 /** The field that notes what a member had in a former field. */
-export function noteOf(member: string, former: string): string {
+function noteOf(member: string, former: string): string {
   return `_was_${member}_${former}`;
 }
 

@@ -10,8 +10,16 @@ import { convertValue } from "./convert.js";
 /** Undefined where what is there stays; `value` is undefined where nothing is to be there. */
 export type Restored = { readonly value: Stored | undefined } | undefined;
 
-/** Decides by the values of the later field and of the former one. */
-export type Restorer = (present: unknown, former: unknown) => Restored;
+/** Decides by the values of the later field and of the former one, and by what was noted of that. */
+export type Restorer = (present: unknown, former: unknown, noted?: unknown) => Restored;
+
+/** Leaves alone what others have written into the former field. @param isOurs by its value and what was noted */
+export function unlessOthers(
+  restore: Restorer,
+  isOurs: (former: unknown, noted: unknown) => boolean,
+): Restorer {
+  return (present, former, noted) => (isOurs(former, noted) ? restore(present, former) : undefined);
+}
 
 /**
  * The former value stays where the present one is still what the change made of it, also where it made nothing of it:

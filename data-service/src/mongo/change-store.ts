@@ -20,6 +20,8 @@ export interface Change {
   readonly undoable: boolean;
   /** The change that this one undoes. */
   readonly undoes: string | null;
+  /** What it has moved in adopted documents is noted in them; earlier versions noted nothing. */
+  readonly isNoted?: boolean;
   readonly at: Date;
 }
 

@@ -103,8 +103,7 @@ export class CountStore {
         const counter = byId.get(name);
         return counter === undefined ? [] : [{ counter, id }];
       });
-      // It is there, for the next time.
-      await this.abandon({ id: _id, parents: known }).catch(unlessAgainstValidator);
+      await this.abandon({ id: _id, parents: known });
     }
     return repaired;
   }
@@ -167,15 +166,15 @@ export class CountStore {
     const version: unknown = parent[counter.version];
     const unchanged = { ...which, [counter.version]: version ?? { $exists: false } };
     if (await this.#isChanging(counter, id)) return false;
-    return (await parents.updateOne(unchanged, setNumber(counter, children))).matchedCount === 1;
+    const set = await parents
+      .updateOne(unchanged, setNumber(counter, children))
+      .catch(unlessAgainstValidator);
+    return set === undefined || set.matchedCount === 1;
   }
 
-  /**
-   * One that others never leave alone, or that its collection's validator refuses, is left to `repair`, which tries until
-   * it has counted it.
-   */
+  /** One that others never leave alone is left to `repair`, which tries until it has counted it. */
   async #recountInTheEnd(parent: Counted): Promise<void> {
-    if (await this.recount(parent).catch(unlessAgainstValidator)) return;
+    if (await this.recount(parent)) return;
     const parents = [toNamed(parent)];
     await this.#marks.insertOne({ _id: new ObjectId(), at: this.#now(), parents, abandoned: true });
   }
@@ -200,12 +199,16 @@ export class CountStore {
       byCollection.set(counter.parents, operations);
     }
     for (const [name, operations] of byCollection) {
-      await this.#db.collection<Document>(name, this.#promise).bulkWrite(operations, { ordered: false });
+      const parents = this.#db.collection<Document>(name, this.#promise);
+      await parents.bulkWrite(operations, { ordered: false }).catch(unlessAgainstValidator);
     }
   }
 }
 
-/** Nobody but whoever made the validator can do anything about it. */
+/**
+ * A number that the validator of the parents' collection refuses stays as it is: nobody but whoever made that can do
+ * anything about it, and the children are written all the same.
+ */
 function unlessAgainstValidator(error: unknown): undefined {
   if (!isAgainstValidator(error)) throw error;
 }

@@ -3,7 +3,7 @@ import type { Document as BsonDocument, Db } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { FieldPair } from "../catalog/fills.js";
-import { type Restored, type Restorer, sameValue } from "../catalog/restore-value.js";
+import type { Restored, Restorer } from "../catalog/restore-value.js";
 import { asStored } from "../query/as-read.js";
 import { BATCH } from "./walk-records.js";
 
@@ -84,7 +84,7 @@ export function makeTableQuestions(db: Db): TableQuestions {
 
 /** What `restoredIn` looks at. */
 export function projectionOf({ later, former, note }: FieldPair): BsonDocument {
-  return { [later]: 1, [former]: 1, ...(note === undefined ? {} : { [note]: 1 }) };
+  return { [later]: 1, [former]: 1, ...(note === undefined ? {} : { [note.field]: 1 }) };
 }
 
 /** What the former field of a document is to hold again; undefined where it stays as it is. */
@@ -93,8 +93,7 @@ export function restoredIn(
   { later, former, note }: FieldPair,
   restorer: Restorer,
 ): Restored {
-  const isOthers = note !== undefined && !sameValue(document[former], document[note]);
-  return isOthers ? undefined : restorer(document[later], document[former]);
+  return restorer(document[later], document[former], note && document[note.field]);
 }
 
 /** Has a value: other programs store null as well. `$ne: null` would pass over a list that has a null in it. */

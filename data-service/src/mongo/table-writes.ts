@@ -7,7 +7,7 @@ import {
 } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import type { Copy, FieldPair } from "../catalog/fills.js";
+import type { Copy, FieldPair, Note } from "../catalog/fills.js";
 import { gramField } from "../catalog/grams.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { Restorer } from "../catalog/restore-value.js";
@@ -110,7 +110,7 @@ export function makeTableWrites(db: Db, room: Room | undefined): TableWrites {
           const [former, value] = [asStored(document[from]), rewrite(document[from])];
           const set = {
             ...(value === undefined ? {} : { [to]: value }),
-            ...(note === undefined ? {} : { [note]: former }),
+            ...noting(note, former, value),
           };
           return Object.keys(set).length === 0 ? [] : [setOne(document, to, set)];
         });
@@ -124,7 +124,7 @@ export function makeTableWrites(db: Db, room: Room | undefined): TableWrites {
       await walk(table.collection, either, projectionOf(fields), async (batch) => {
         const writes = batch.flatMap((document) => {
           const restored = restoredIn(document, fields, restorer);
-          return restored === undefined ? [] : [putBack(document, former, restored.value)];
+          return restored === undefined ? [] : [putBack(document, fields, restored.value)];
         });
         await write(table, writes);
         await report(batch.length);
@@ -212,12 +212,29 @@ function setOne({ _id }: BsonDocument, field: string, set: Readonly<Record<strin
   return { updateOne: { filter: { _id, [field]: { $exists: false } }, update: { $set: set } } };
 }
 
-/** Only while the former value is the one that was read; what was stored beside it for searching goes with it. */
-function putBack(document: BsonDocument, field: string, value: Stored | undefined) {
-  const grams = { [gramField({ field })]: "" };
+/** What notes that a value was made of a former one. */
+function noting(
+  note: Note | undefined,
+  former: Stored | undefined,
+  made: Stored | undefined,
+): Readonly<Record<string, Stored>> {
+  const held = note?.holds === "made" ? made : former;
+  return note === undefined || held === undefined ? {} : { [note.field]: held };
+}
+
+/**
+ * Only while the former value is the one that was read; what was stored beside it for searching goes with it. What is noted
+ * is what it is now: an undo that is given up is not the doing of others.
+ */
+function putBack(document: BsonDocument, { later, former, note }: FieldPair, value: Stored | undefined) {
+  const grams = { [gramField({ field: former })]: "" };
+  const notes = noting(note, value, asStored(document[later]));
+  const gone = note === undefined || note.field in notes ? {} : { [note.field]: "" };
   const update =
-    value === undefined ? { $unset: { [field]: "", ...grams } } : { $set: { [field]: value }, $unset: grams };
-  return { updateOne: { filter: { _id: document._id, ...stillHas(document, [field]) }, update } };
+    value === undefined
+      ? { $unset: { [former]: "", ...grams, ...(note === undefined ? {} : { [note.field]: "" }) } }
+      : { $set: { [former]: value, ...notes }, $unset: { ...grams, ...gone } };
+  return { updateOne: { filter: { _id: document._id, ...stillHas(document, [former]) }, update } };
 }
 
 /** Only while there is still nothing. */

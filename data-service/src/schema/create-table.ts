@@ -15,7 +15,7 @@ import {
 import { checkDefinition } from "../catalog/check-definition.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { DefinitionContext } from "../catalog/definition-context.js";
-import { indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
+import { counterIndex, indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
 import { definitionJson } from "../catalog/merge-definition.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeLock } from "../mongo/change-lock.js";
@@ -34,7 +34,7 @@ export interface SchemaDeps {
   readonly catalogStore: CatalogStore;
   readonly changeLock: Pick<ChangeLock, "holder">;
   readonly changes: Pick<ChangeStore, "keepsCollection">;
-  readonly data: Pick<TableData, "holdsAny">;
+  readonly data: Pick<TableData, "holdsAny" | "dropIndexes">;
   readonly systemTables: readonly SystemTableDefinition[];
   readonly systemTablePrefix: string;
   readonly provision: (table: Table) => Promise<void>;
@@ -143,13 +143,32 @@ function builtTable(deps: SchemaDeps, definition: TableDefinition): Table {
 
 /** Numbers of children are sorted by, in the tables at the other end of counted relations. */
 async function provisionCounters(deps: SchemaDeps, definition: TableDefinition): Promise<void> {
-  if (!definition.relations.some(({ counted }) => counted)) return;
-  const catalog = buildCatalog(0, [...(await deps.catalogStore.load()), definition], deps.systemTables);
+  for (const { parents, counter } of await countersOf(deps, definition))
+    await deps.provisionCounter(parents, counter);
+}
+
+/** The numbers that a new table's relations give other tables. */
+async function countersOf(
+  deps: SchemaDeps,
+  definition: TableDefinition,
+): Promise<{ readonly parents: Table; readonly counter: Counter }[]> {
+  if (!definition.relations.some(({ counted }) => counted)) return [];
+  const others = (await deps.catalogStore.load()).filter(
+    ({ id, name }) => id !== definition.id && name !== definition.name,
+  );
+  const catalog = buildCatalog(0, [...others, definition], deps.systemTables);
   const table = tableById(catalog, definition.id);
-  for (const counter of table === undefined ? [] : ownCounters(table)) {
+  return (table === undefined ? [] : ownCounters(table)).flatMap((counter) => {
     const parents = parentTable(catalog, counter);
-    if (parents !== undefined) await deps.provisionCounter(parents, counter);
-  }
+    return parents === undefined ? [] : [{ parents, counter }];
+  });
+}
+
+/** What is left of a table that is not made after all: nobody else has numbers by the ids of its relations. */
+async function dropCounters(deps: SchemaDeps, definition: TableDefinition): Promise<void> {
+  if (tableById(await deps.catalogs.refresh(), definition.id) !== undefined) return;
+  for (const { parents, counter } of await countersOf(deps, definition))
+    await deps.data.dropIndexes(parents, [counterIndex(counter)], async () => {});
 }
 
 /** @param check throws when the definition does not fit into a catalog that others have changed meanwhile */
@@ -178,6 +197,10 @@ async function provisionAndPublish(
     // Whoever took the making for an interrupted one may have given it up.
     if (tableById(await deps.catalogs.refresh(), definition.id) === undefined)
       throw new AppError("CONFLICT", `The new table "${definition.name}" was given up or deleted by others.`);
+  } catch (error) {
+    // It costs a place among the others' indexes, and no more.
+    await dropCounters(deps, definition).catch(() => undefined);
+    throw error;
   } finally {
     // Published tables have given their reservation up already.
     await deps.catalogStore.release(definition);

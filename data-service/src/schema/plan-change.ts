@@ -201,7 +201,10 @@ export function numbersKept({
   catalogs,
 }: Pick<Plan, "before" | "after" | "catalogs">): NumberIndex[] {
   const ids = new Set((after && newlyDerived(before, after)?.counted)?.map(({ id }) => id));
-  const counters = after === undefined ? [] : ownCounters(after).filter(({ id }) => ids.has(id));
+  const known = new Set((before === undefined ? [] : ownCounters(before)).map(keyOfCounter));
+  const counters = (after === undefined ? [] : ownCounters(after)).filter(
+    (each) => ids.has(each.id) && !known.has(keyOfCounter(each)),
+  );
   return counters.flatMap((counter) => indexIn(catalogs.after, counter));
 }
 

@@ -7,7 +7,7 @@ import type { Catalog } from "../catalog/catalog.js";
 import { diff, restoration, type Step } from "../catalog/changes.js";
 import { memberElsewhere } from "../catalog/check-member.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
-import { type FieldPair, noteOf, type Restore } from "../catalog/fills.js";
+import { type FieldPair, type Note, noted, type Restore } from "../catalog/fills.js";
 import { definitionJson } from "../catalog/merge-definition.js";
 import { isKeptSetting, revertChange } from "../catalog/revert-change.js";
 import type { Change } from "../mongo/change-store.js";
@@ -42,7 +42,7 @@ export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[]
     after,
     steps: steps.map(withoutConfirmation),
     fills: [
-      ...restoringFills(existing, after, [...others, ...deps.systemTables]),
+      ...restoringFills(existing, after, [...others, ...deps.systemTables], notesIn(change)),
       ...fills.filter(({ kind }) => kind === "mark"),
     ],
     undoes: change,
@@ -155,6 +155,16 @@ function requireTargets(
   });
 }
 
+/** What a change has noted of a member's former values; earlier versions noted nothing. */
+function notesIn({
+  before: [before],
+  after: [after],
+  isNoted,
+}: Change): (member: string) => { readonly note?: Note } {
+  if (before === undefined || after === undefined || isNoted !== true) return () => ({});
+  return (member) => noted({ before, after }, member);
+}
+
 /** A member whose values go back into a former field. */
 type Pair = FieldPair & { readonly to: { readonly id: string } };
 
@@ -163,6 +173,7 @@ function restoringFills(
   now: TableDefinition,
   after: TableDefinition,
   others: readonly TableDefinition[],
+  notes: (member: string) => { readonly note?: Note },
 ): Restore[] {
   const moved = <Member extends { readonly id: string }>(
     then: readonly Member[],
@@ -175,8 +186,7 @@ function restoringFills(
       return isMoved ? [{ from, to, later, former }] : [];
     });
   const pairOf = ({ to, later, former }: Pair): FieldPair => {
-    const note = after.storage.adopted === true ? { note: noteOf(to.id, former) } : {};
-    return { later, former, ...note };
+    return { later, former, ...notes(to.id) };
   };
   const columns = moved(after.columns, now.columns).map(
     (pair): Restore => ({ kind: "restore", member: pair.to.id, ...pairOf(pair) }),

@@ -162,6 +162,8 @@ async function endedByAnother(
 async function afterLoss({ data }: ChangeDeps, { id }: Change, plan: Plan): Promise<AppError> {
   const { before, after } = plan;
   const isOurs = (name: string): boolean => isBuilt(name, id);
+  for (const { parents, index } of numbersKept(plan))
+    await data.dropIndexes(parents, [index], async () => {}, isOurs);
   if (before !== undefined && after !== undefined)
     await data.dropIndexes(after, indexChanges(plan).build, async () => {}, isOurs);
   return lockLost();
@@ -292,6 +294,7 @@ function changeOf({ change }: Holder, at: Date, plan: Plan, hasCosts: boolean): 
     after: definitions.flatMap(({ to }) => to ?? []),
     undoable: undoes === undefined && (hasCosts || removed.length > 0 || steps.some(removesMember)),
     undoes: undoes?.id ?? null,
+    isNoted: true,
   };
 }
 
@@ -328,14 +331,23 @@ async function prepare(deps: ChangeDeps, change: string, plan: Plan, progress: P
       throw await notUnique(deps, plan, after, spec);
     await progress.add(1);
   }
-  await indexNumbers(deps, change, plan);
+  await indexNumbers(deps, change, plan, progress);
   if (plan.steps.some(spreadsRecords)) await deps.data.shard(after);
 }
 
 /** In the tables whose number of children begins to be kept: nothing that may be refused is left for later. */
-async function indexNumbers({ data }: ChangeDeps, change: string, plan: Plan): Promise<void> {
-  for (const { parents, index } of numbersKept(plan))
+async function indexNumbers(
+  { data }: ChangeDeps,
+  change: string,
+  plan: Plan,
+  { requireOurs }: Progress,
+): Promise<void> {
+  for (const { parents, index } of numbersKept(plan)) {
+    // One that another change has left behind may still be dropped by that.
+    await data.dropIndexes(parents, [index], requireOurs, isBuilt);
+    await requireOurs();
     await data.build(parents, [index], { change, former: [] });
+  }
 }
 
 async function notUnique(deps: ChangeDeps, plan: Plan, table: Table, spec: IndexSpec): Promise<AppError> {

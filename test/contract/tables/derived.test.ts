@@ -152,6 +152,11 @@ describe("switched on by a change of the table", () => {
       const crowd = { ...relation, name: "crowd", table: "crowds" };
       const refused = await api.post("/svc_table", { name: "guests", relations: [crowd] });
       expect([refused.status, refused.body.message]).toEqual([409, refusal]);
+      // Nothing is left in others that had room.
+      await makeTable(api, { name: "halls" });
+      const hall = { ...relation, name: "hall", table: "halls" };
+      expect((await api.post("/svc_table", { name: "guests", relations: [hall, crowd] })).status).toBe(409);
+      expect(await indexes("halls")).toEqual([]);
       const made = await makeTable(api, { name: "guests", relations: [{ ...crowd, counted: false }] });
       const again = await api.patch(`/svc_table/${made.id}`, {
         relations: [{ id: made.relations[0].id, counted: true }],
