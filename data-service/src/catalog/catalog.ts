@@ -194,11 +194,6 @@ export function targetOf(catalog: Catalog, relation: Relation): Table {
   return table;
 }
 
-/** The table that keeps a number of children; undefined where it is gone. */
-export function parentTable({ tables }: Catalog, { parents }: Counter): Table | undefined {
-  return [...tables.values()].find(({ collection }) => collection === parents);
-}
-
 /** The counted relations whose links are stored in a table's own documents. */
 export function ownCounters(table: Table): Counter[] {
   return [...table.relations.values()].flatMap(({ link, counter }) =>

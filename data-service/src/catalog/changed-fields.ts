@@ -54,10 +54,7 @@ export function withFreshFields(before: TableDefinition, wanted: TableDefinition
 export function withJournalEpoch(before: TableDefinition, after: TableDefinition): TableDefinition {
   const { journalEpoch: _former, ...storage } = after.storage;
   const begins = isJournaled(after) && !isJournaled(before);
-  const moves = Object.keys(before.storage.fields).some(
-    (id) => after.storage.fields[id] !== undefined && isMoved({ before, after }, id),
-  );
-  const isOther = begins || (isJournaled(after) && moves);
+  const isOther = begins || (isJournaled(after) && movedMembers({ before, after }).length > 0);
   const journalEpoch = (before.storage.journalEpoch ?? 0) + (isOther ? 1 : 0);
   return { ...after, storage: { ...storage, ...(journalEpoch === 0 ? {} : { journalEpoch }) } };
 }
@@ -65,6 +62,12 @@ export function withJournalEpoch(before: TableDefinition, after: TableDefinition
 /** Do the values of a member lie in another field from now on? */
 export function isMoved({ before, after }: Transition, id: string): boolean {
   return before.storage.fields[id] !== after.storage.fields[id];
+}
+
+/** Ids of the members that are there before and after and whose values lie in another field from now on. */
+export function movedMembers(change: Transition): string[] {
+  const { before, after } = change;
+  return Object.keys(before.storage.fields).filter((id) => id in after.storage.fields && isMoved(change, id));
 }
 
 /** The link leads to another table, and not to the same one under a new name. */

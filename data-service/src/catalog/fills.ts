@@ -1,5 +1,5 @@
 // What a change of a table has to write into fields that nobody reads yet.
-import { fieldOf, isFilled, isMoved, isRetargeted, type Transition } from "./changed-fields.js";
+import { fieldOf, isFilled, isMoved, isRetargeted, movedMembers, type Transition } from "./changed-fields.js";
 import type { ColumnDefinition, RelationDefinition } from "./definition.js";
 
 /** Values to write before the new definition is put into use, into fields that nobody reads yet. */
@@ -91,11 +91,9 @@ function noteOf(member: string, former: string): string {
 }
 
 /** Notes of the fields from which a change brings values elsewhere. */
-export function notesOf({ before, after }: Transition): string[] {
-  if (after.storage.adopted !== true) return [];
-  return Object.entries(before.storage.fields)
-    .filter(([member]) => after.storage.fields[member] !== undefined && isMoved({ before, after }, member))
-    .map(([member, former]) => noteOf(member, former));
+export function notesOf(change: Transition): string[] {
+  if (change.after.storage.adopted !== true) return [];
+  return movedMembers(change).map((member) => noteOf(member, fieldOf(change.before, member)));
 }
 
 /**

@@ -30,14 +30,10 @@ export function unlessOthers(
 export function restorer(
   now: Column,
   then: Column,
-  jsonOf: (column: Column, stored: unknown) => Json,
+  jsonOf: JsonOf,
   store: (column: Column, value: Stored) => Stored,
 ): Restorer {
-  const read = (column: Column, stored: unknown): Json => (isEmpty(stored) ? null : jsonOf(column, stored));
-  const toJson = (column: Column, value: Stored | undefined): Json =>
-    value === undefined ? null : COLUMN_TYPES[column.type].toJson(value);
-  const convert = (json: Json, from: Column, to: Column): Stored | undefined =>
-    json === null ? undefined : convertValue(json, from.type, to).value;
+  const read = reader(jsonOf);
   const given = now.required ? (now.default ?? null) : null;
   const standard = given === null ? undefined : COLUMN_TYPES[now.type].parse(given, now.values);
   return (presentStored, formerStored) => {
@@ -47,6 +43,30 @@ export function restorer(
     if (same(former, toJson(then, value))) return undefined;
     return { value: value === undefined ? undefined : store(then, value) };
   };
+}
+
+/** Is what was noted what the column `now` makes of a former value? @param jsonOf as above */
+export function isMade(
+  now: Column,
+  then: Column,
+  jsonOf: JsonOf,
+): (former: unknown, noted: unknown) => boolean {
+  const read = reader(jsonOf);
+  return (former, noted) => same(toJson(now, convert(read(then, former), then, now)), read(now, noted));
+}
+
+type JsonOf = (column: Column, stored: unknown) => Json;
+
+function reader(jsonOf: JsonOf): JsonOf {
+  return (column, stored) => (isEmpty(stored) ? null : jsonOf(column, stored));
+}
+
+function toJson(column: Column, value: Stored | undefined): Json {
+  return value === undefined ? null : COLUMN_TYPES[column.type].toJson(value);
+}
+
+function convert(json: Json, from: Column, to: Column): Stored | undefined {
+  return json === null ? undefined : convertValue(json, from.type, to).value;
 }
 
 /**

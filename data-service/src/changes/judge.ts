@@ -20,7 +20,7 @@ import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
 import { readEach } from "../records/read-one.js";
 import { Remembered } from "../records/remembered.js";
-import { NoRoom } from "../records/room.js";
+import { inRoom, NoRoom } from "../records/room.js";
 import type { Versioned } from "../records/version.js";
 
 export type ChangeEvent = "created" | "updated" | "deleted" | "entered" | "left";
@@ -124,30 +124,19 @@ async function recordsOf(
 ): Promise<ReadonlyMap<string, Json>> {
   const distinct = [...new Map(ids.map((id) => [idText(table, id), id])).values()];
   if (distinct.length === 0) return new Map();
-  const read = (some: readonly Stored[]) => readEach(deps, { node, view }, some);
-  const records = await readable(distinct, read);
+  // One that shows too much is told as one that can't be read, for the sake of all that comes after it.
+  const read = (some: readonly Stored[]): Promise<readonly (Versioned | undefined)[]> =>
+    readEach(deps, { node, view }, some).catch((error: unknown) => {
+      if (!(error instanceof RecordTooLarge || error instanceof NoRoom)) throw error;
+      if (some.length > 1) throw new NoRoom();
+      return [undefined];
+    });
+  const records: (Versioned | undefined)[] = [];
+  for await (const some of inRoom(distinct, read)) records.push(...some);
   return new Map(
     distinct.flatMap((id, at) => {
       const record = records[at];
       return record === undefined ? [] : [[idText(table, id), record.json] as const];
     }),
   );
-}
-
-/**
- * Reads records as far as they can be held: one that shows too much is told as one that can't be read, for the sake of all
- * that comes after it.
- */
-async function readable(
-  ids: readonly Stored[],
-  read: (some: readonly Stored[]) => Promise<readonly (Versioned | undefined)[]>,
-): Promise<(Versioned | undefined)[]> {
-  try {
-    return [...(await read(ids))];
-  } catch (error) {
-    if (!(error instanceof RecordTooLarge || error instanceof NoRoom)) throw error;
-    if (ids.length === 1) return [undefined];
-  }
-  const half = Math.ceil(ids.length / 2);
-  return [...(await readable(ids.slice(0, half), read)), ...(await readable(ids.slice(half), read))];
 }

@@ -1,9 +1,9 @@
 // Makes a table's collection and indexes; running it again changes nothing.
 import { AppError } from "@portico/shared/app-error";
 import { type Collection, type Db, type IndexDescriptionInfo, MongoServerError } from "mongodb";
-import type { Counter, Table } from "../catalog/catalog.js";
+import type { Table } from "../catalog/catalog.js";
 import { freeField } from "../catalog/fields.js";
-import { counterIndex, type IndexSpec, indexesOf, keyIdentity, SINGLETON_FIELD } from "../catalog/indexes.js";
+import { type IndexSpec, indexesOf, keyIdentity, SINGLETON_FIELD } from "../catalog/indexes.js";
 import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import { builtBy, OUR_PREFIX } from "./index-names.js";
 import { shardById } from "./sharding.js";
@@ -20,9 +20,9 @@ export async function provisionTable(db: Db, table: Table): Promise<void> {
 }
 
 /** Makes the index of a number of children, and no other: what the table needs besides is the business of its own changes. */
-export async function provisionCounter(db: Db, parents: IndexedTable, counter: Counter): Promise<void> {
+export async function provisionNumber(db: Db, parents: IndexedTable, index: IndexSpec): Promise<void> {
   await makeCollection(db, parents.collection);
-  await ensureIndexes(db, parents, [counterIndex(counter)]);
+  await ensureIndexes(db, parents, [index]);
 }
 
 /**

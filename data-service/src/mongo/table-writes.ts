@@ -227,13 +227,14 @@ function noting(
  * is what it is now: an undo that is given up is not the doing of others.
  */
 function putBack(document: BsonDocument, { later, former, note }: FieldPair, value: Stored | undefined) {
-  const grams = { [gramField({ field: former })]: "" };
-  const notes = noting(note, value, asStored(document[later]));
-  const gone = note === undefined || note.field in notes ? {} : { [note.field]: "" };
-  const update =
-    value === undefined
-      ? { $unset: { [former]: "", ...grams, ...(note === undefined ? {} : { [note.field]: "" }) } }
-      : { $set: { [former]: value, ...notes }, $unset: { ...grams, ...gone } };
+  const set =
+    value === undefined ? {} : { [former]: value, ...noting(note, value, asStored(document[later])) };
+  const others = [former, gramField({ field: former }), ...(note === undefined ? [] : [note.field])];
+  const gone = others.filter((field) => !(field in set));
+  const update = {
+    ...(value === undefined ? {} : { $set: set }),
+    $unset: Object.fromEntries(gone.map((field) => [field, ""])),
+  };
   return { updateOne: { filter: { _id: document._id, ...stillHas(document, [former]) }, update } };
 }
 

@@ -1,14 +1,20 @@
 // Asks a table's records what a planned change would cost them, and writes what it needs written.
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
-import { same } from "../catalog/canonical.js";
 import type { Column, Table } from "../catalog/catalog.js";
 import type { Step } from "../catalog/changes.js";
 import { COLUMN_TYPES, isBinary, type Stored } from "../catalog/column-types.js";
 import { convertValue } from "../catalog/convert.js";
 import type { Fill, Restore } from "../catalog/fills.js";
 import { SINGLETON_FIELD } from "../catalog/indexes.js";
-import { linkRestorer, type Restorer, restorer, sameValue, unlessOthers } from "../catalog/restore-value.js";
+import {
+  isMade,
+  linkRestorer,
+  type Restorer,
+  restorer,
+  sameValue,
+  unlessOthers,
+} from "../catalog/restore-value.js";
 import type { Question, Risk } from "../catalog/risks.js";
 import { ruleProblem } from "../catalog/rules.js";
 import { idText } from "../mongo/record-store.js";
@@ -234,31 +240,15 @@ export async function leavesGaps(deps: DataDeps, plan: Plan, before: Table, each
 }
 
 async function restorerOf(deps: DataDeps, plan: Plan, table: Table, each: Restore): Promise<Restorer> {
-  const restore = await anyhow(deps, plan, table, each);
+  if (each.kind === "restoreLinks") {
+    const restore = linkRestorer(each.list, await deps.data.lostLinks(table, each.former, each.target));
+    return each.note === undefined ? restore : unlessOthers(restore, sameValue);
+  }
+  const { from, to } = columnPair(plan, each.member);
+  const read = (column: Column, stored: unknown): Json => jsonOf(deps, column, stored);
+  const restore = restorer(from, to, read, (column, value) => sealed(deps, column, value));
   if (each.note === undefined) return restore;
-  if (each.note.holds === "former" || each.kind === "restoreLinks") return unlessOthers(restore, sameValue);
-  const { from, to } = columnPair(plan, each.member);
-  const jsonIn = (column: Column, stored: unknown): Json =>
-    stored === undefined || stored === null ? null : jsonOf(deps, column, stored);
-  // What was noted is what an encrypted column made of it.
-  return unlessOthers(restore, (former, noted) => {
-    const json = jsonIn(to, former);
-    const value = json === null ? undefined : convertValue(json, to.type, from).value;
-    const made = value === undefined ? null : COLUMN_TYPES[from.type].toJson(value);
-    return same(made, jsonIn(from, noted));
-  });
-}
-
-async function anyhow(deps: DataDeps, plan: Plan, table: Table, each: Restore): Promise<Restorer> {
-  if (each.kind === "restoreLinks")
-    return linkRestorer(each.list, await deps.data.lostLinks(table, each.former, each.target));
-  const { from, to } = columnPair(plan, each.member);
-  return restorer(
-    from,
-    to,
-    (column, stored) => jsonOf(deps, column, stored),
-    (column, value) => sealed(deps, column, value),
-  );
+  return unlessOthers(restore, each.note.holds === "made" ? isMade(from, to, read) : sameValue);
 }
 
 function columnOf(table: Table, member: string): Column {

@@ -1,9 +1,8 @@
 // What members need that were switched on for records which are there already: numbers of children are counted, and
 // asked from then on. Grams of searchable columns need nothing here: their own filler finds them.
-import { ownCounters, parentTable, tableById } from "../catalog/catalog.js";
+import { ownCounters, tableById } from "../catalog/catalog.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { CountStore } from "../mongo/count-store.js";
-import type { ProvisionCounter } from "./create-table.js";
 import type { CurrentCatalog } from "./current-catalog.js";
 import type { BackfillDerived } from "./newly-derived.js";
 
@@ -11,19 +10,15 @@ export interface BackfillDeps {
   readonly catalogs: Pick<CurrentCatalog, "refresh">;
   readonly catalogStore: Pick<CatalogStore, "built">;
   readonly counts: Pick<CountStore, "countAll">;
-  readonly provisionCounter: ProvisionCounter;
 }
 
-export function makeBackfill(deps: BackfillDeps): BackfillDerived {
-  const { catalogs, catalogStore, counts, provisionCounter } = deps;
+export function makeBackfill({ catalogs, catalogStore, counts }: BackfillDeps): BackfillDerived {
   return async ({ table, counted }) => {
     const catalog = await catalogs.refresh();
     const current = tableById(catalog, table.id);
     if (current === undefined || counted.length === 0) return;
     const ids = counted.map(({ id }) => id);
     for (const counter of ownCounters(current).filter((each) => ids.includes(each.id))) {
-      const parents = parentTable(catalog, counter);
-      if (parents !== undefined) await provisionCounter(parents, counter);
       await counts.countAll(counter);
     }
     await catalogStore.built(table.id, ids);

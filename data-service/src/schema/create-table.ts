@@ -4,18 +4,11 @@ import type { Clock } from "@portico/shared/clock";
 import { isObject, type Json, kindOf } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
-import {
-  type Catalog,
-  type Counter,
-  ownCounters,
-  parentTable,
-  type Table,
-  tableById,
-} from "../catalog/catalog.js";
+import { type Catalog, type Table, tableById } from "../catalog/catalog.js";
 import { checkDefinition } from "../catalog/check-definition.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { DefinitionContext } from "../catalog/definition-context.js";
-import { counterIndex, indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
+import { type IndexSpec, indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
 import { definitionJson } from "../catalog/merge-definition.js";
 import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeLock } from "../mongo/change-lock.js";
@@ -24,10 +17,16 @@ import type { TableData } from "../mongo/table-data.js";
 import { until } from "../until.js";
 import { untilStill } from "../until-still.js";
 import type { CurrentCatalog } from "./current-catalog.js";
-import { nameTaken, requireOwnCollection, schemaError } from "./plan-change.js";
+import {
+  type NumberIndex,
+  nameTaken,
+  numberIndexes,
+  requireOwnCollection,
+  schemaError,
+} from "./plan-change.js";
 
 /** Makes the index of a number of children. @throws AppError 409 where MongoDB allows no more */
-export type ProvisionCounter = (parents: Table, counter: Counter) => Promise<void>;
+export type ProvisionNumber = (parents: Table, index: IndexSpec) => Promise<void>;
 
 export interface SchemaDeps {
   readonly catalogs: CurrentCatalog;
@@ -38,7 +37,7 @@ export interface SchemaDeps {
   readonly systemTables: readonly SystemTableDefinition[];
   readonly systemTablePrefix: string;
   readonly provision: (table: Table) => Promise<void>;
-  readonly provisionCounter: ProvisionCounter;
+  readonly provisionNumber: ProvisionNumber;
   /** The same for a table whose name is reserved: nothing is left there of one that was given up. */
   readonly provisionNew: (table: Table) => Promise<void>;
   readonly clock: Clock;
@@ -142,33 +141,25 @@ function builtTable(deps: SchemaDeps, definition: TableDefinition): Table {
 }
 
 /** Numbers of children are sorted by, in the tables at the other end of counted relations. */
-async function provisionCounters(deps: SchemaDeps, definition: TableDefinition): Promise<void> {
-  for (const { parents, counter } of await countersOf(deps, definition))
-    await deps.provisionCounter(parents, counter);
-}
-
-/** The numbers that a new table's relations give other tables. */
-async function countersOf(
-  deps: SchemaDeps,
-  definition: TableDefinition,
-): Promise<{ readonly parents: Table; readonly counter: Counter }[]> {
-  if (!definition.relations.some(({ counted }) => counted)) return [];
-  const others = (await deps.catalogStore.load()).filter(
-    ({ id, name }) => id !== definition.id && name !== definition.name,
-  );
-  const catalog = buildCatalog(0, [...others, definition], deps.systemTables);
-  const table = tableById(catalog, definition.id);
-  return (table === undefined ? [] : ownCounters(table)).flatMap((counter) => {
-    const parents = parentTable(catalog, counter);
-    return parents === undefined ? [] : [{ parents, counter }];
-  });
+async function provisionNumbers(deps: SchemaDeps, definition: TableDefinition): Promise<void> {
+  for (const { parents, index } of await numbersOf(deps, definition))
+    await deps.provisionNumber(parents, index);
 }
 
 /** What is left of a table that is not made after all: nobody else has numbers by the ids of its relations. */
-async function dropCounters(deps: SchemaDeps, definition: TableDefinition): Promise<void> {
+async function dropNumbers(deps: SchemaDeps, definition: TableDefinition): Promise<void> {
   if (tableById(await deps.catalogs.refresh(), definition.id) !== undefined) return;
-  for (const { parents, counter } of await countersOf(deps, definition))
-    await deps.data.dropIndexes(parents, [counterIndex(counter)], async () => {});
+  for (const { parents, index } of await numbersOf(deps, definition))
+    await deps.data.dropIndexes(parents, [index], async () => {});
+}
+
+/** The indexes that a new table's counted relations give other tables. */
+async function numbersOf(deps: SchemaDeps, definition: TableDefinition): Promise<NumberIndex[]> {
+  if (!definition.relations.some(({ counted }) => counted)) return [];
+  const { id, name } = definition;
+  const others = (await deps.catalogStore.load()).filter((each) => each.id !== id && each.name !== name);
+  const catalog = buildCatalog(0, [...others, definition], deps.systemTables);
+  return numberIndexes(catalog, tableById(catalog, id));
 }
 
 /** @param check throws when the definition does not fit into a catalog that others have changed meanwhile */
@@ -181,7 +172,7 @@ async function provisionAndPublish(
     // Once more, now that nobody else can take the name: making indexes must not touch a table of this name.
     check(await deps.catalogs.refresh());
     await deps.provisionNew(builtTable(deps, definition));
-    await provisionCounters(deps, definition);
+    await provisionNumbers(deps, definition);
     const publish = async (): Promise<boolean> => {
       await unlocked(deps);
       const catalog = await deps.catalogs.refresh();
@@ -199,7 +190,7 @@ async function provisionAndPublish(
       throw new AppError("CONFLICT", `The new table "${definition.name}" was given up or deleted by others.`);
   } catch (error) {
     // It costs a place among the others' indexes, and no more.
-    await dropCounters(deps, definition).catch(() => undefined);
+    await dropNumbers(deps, definition).catch(() => undefined);
     throw error;
   } finally {
     // Published tables have given their reservation up already.

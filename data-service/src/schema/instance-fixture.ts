@@ -6,7 +6,7 @@ import { makeChangeLock } from "../mongo/change-lock.js";
 import { makeChangeStore } from "../mongo/change-store.js";
 import type { TestDatabase } from "../mongo/database-fixture.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
-import { provisionCounter, provisionNew, provisionTable } from "../mongo/provision.js";
+import { provisionNew, provisionNumber, provisionTable } from "../mongo/provision.js";
 import { makeTableData } from "../mongo/table-data.js";
 import { makeSealer } from "../records/seal.js";
 import type { ChangeDeps } from "./change-deps.js";
@@ -38,7 +38,7 @@ export function makeInstance(
     backfillDerived: async () => {},
     sealer: makeSealer(Buffer.alloc(32)),
     provision: (table) => provisionTable(db, table),
-    provisionCounter: (parents, counter) => provisionCounter(db, parents, counter),
+    provisionNumber: (parents, index) => provisionNumber(db, parents, index),
     provisionNew: (table) => provisionNew(db, table),
     systemTables: [],
     systemTablePrefix: "svc_",

@@ -5,7 +5,7 @@ import { isObject, type Json, kindOf } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import { canonical } from "../catalog/canonical.js";
-import { type Catalog, type Counter, ownCounters, parentTable, type Table } from "../catalog/catalog.js";
+import { type Catalog, type Counter, ownCounters, type Table } from "../catalog/catalog.js";
 import { withJournalEpoch } from "../catalog/changed-fields.js";
 import { diff, removal, type Step } from "../catalog/changes.js";
 import { checkDefinition } from "../catalog/check-definition.js";
@@ -188,46 +188,34 @@ export function indexChanges({ before, after }: Pick<Plan, "before" | "after">):
   return { build: without(wanted, former), drop: after === undefined ? [] : without(former, wanted) };
 }
 
-/** An index that a number of children gives another table. */
-interface NumberIndex {
+/** An index that a number of children gives another table; that of a table to itself is among its own. */
+export interface NumberIndex {
   readonly parents: Table;
   readonly index: IndexSpec;
 }
 
+type Tables = Pick<Plan, "before" | "after" | "catalogs">;
+
 /** Of numbers that begin to be kept. */
-export function numbersKept({
-  before,
-  after,
-  catalogs,
-}: Pick<Plan, "before" | "after" | "catalogs">): NumberIndex[] {
-  const ids = new Set((after && newlyDerived(before, after)?.counted)?.map(({ id }) => id));
-  const known = new Set((before === undefined ? [] : ownCounters(before)).map(keyOfCounter));
-  const counters = (after === undefined ? [] : ownCounters(after)).filter(
-    (each) => ids.has(each.id) && !known.has(keyOfCounter(each)),
-  );
-  return counters.flatMap((counter) => indexIn(catalogs.after, counter));
+export function numbersKept({ before, after, catalogs }: Tables): NumberIndex[] {
+  return numberIndexes(catalogs.after, after, before);
 }
 
 /** Of numbers that are not kept any more. */
-export function numbersLeft({
-  before,
-  after,
-  catalogs,
-}: Pick<Plan, "before" | "after" | "catalogs">): NumberIndex[] {
-  const kept = new Set((after === undefined ? [] : ownCounters(after)).map(keyOfCounter));
-  const counters = before === undefined ? [] : ownCounters(before);
-  return counters
-    .filter((each) => !kept.has(keyOfCounter(each)))
-    .flatMap((each) => indexIn(catalogs.before, each));
+export function numbersLeft({ before, after, catalogs }: Tables): NumberIndex[] {
+  return numberIndexes(catalogs.before, before, after);
 }
 
-function keyOfCounter({ id, parents }: Counter): string {
-  return `${id} ${parents}`;
-}
-
-function indexIn(catalog: Catalog, counter: Counter): NumberIndex[] {
-  const parents = parentTable(catalog, counter);
-  return parents === undefined ? [] : [{ parents, index: counterIndex(counter) }];
+/** @param other numbers that this one keeps as well are left out */
+export function numberIndexes(catalog: Catalog, table: Table | undefined, other?: Table): NumberIndex[] {
+  const countersOf = (of: Table | undefined): Counter[] => (of === undefined ? [] : ownCounters(of));
+  const keyOf = ({ id, parents }: Counter): string => `${id} ${parents}`;
+  const known = new Set(countersOf(other).map(keyOf));
+  return countersOf(table).flatMap((counter) => {
+    const parents = [...catalog.tables.values()].find(({ collection }) => collection === counter.parents);
+    if (parents === undefined || parents.id === table?.id || known.has(keyOf(counter))) return [];
+    return [{ parents, index: counterIndex(counter) }];
+  });
 }
 
 function requireRoomForIndexes(plan: Pick<Plan, "before" | "after">): void {

@@ -7,7 +7,7 @@ import type { Catalog } from "../catalog/catalog.js";
 import { diff, restoration, type Step } from "../catalog/changes.js";
 import { memberElsewhere } from "../catalog/check-member.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
-import { type FieldPair, type Note, noted, type Restore } from "../catalog/fills.js";
+import { type Note, noted, type Restore } from "../catalog/fills.js";
 import { definitionJson } from "../catalog/merge-definition.js";
 import { isKeptSetting, revertChange } from "../catalog/revert-change.js";
 import type { Change } from "../mongo/change-store.js";
@@ -28,25 +28,26 @@ export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[]
   const catalog = buildCatalog(0, others, deps.systemTables);
   requireOwnCollection(catalog, after);
   requireOwnMembers(catalog, existing, after);
-  if (existing === undefined)
-    return completePlan(deps, definitions, {
-      existing,
-      after,
-      steps: [restoration(after)],
-      fills: [],
-      undoes: change,
-    });
+  const { steps, fills } =
+    existing === undefined
+      ? { steps: [restoration(after)], fills: [] }
+      : undoing(existing, after, change, [...others, ...deps.systemTables]);
+  return completePlan(deps, definitions, { existing, after, steps, fills, undoes: change });
+}
+
+/** What is done to a table that is still there. */
+function undoing(
+  existing: TableDefinition,
+  after: TableDefinition,
+  change: Change,
+  others: readonly TableDefinition[],
+): Pick<Plan, "steps" | "fills"> {
   const { steps, fills } = diff(existing, after);
-  return completePlan(deps, definitions, {
-    existing,
-    after,
+  const marks = fills.filter(({ kind }) => kind === "mark");
+  return {
     steps: steps.map(withoutConfirmation),
-    fills: [
-      ...restoringFills(existing, after, [...others, ...deps.systemTables], notesIn(change)),
-      ...fills.filter(({ kind }) => kind === "mark"),
-    ],
-    undoes: change,
-  });
+    fills: [...restoringFills(existing, after, others, notesIn(change)), ...marks],
+  };
 }
 
 /** What was there before costs nothing, but no singleton holds several records, whichever came first. */
@@ -165,9 +166,6 @@ function notesIn({
   return (member) => noted({ before, after }, member);
 }
 
-/** A member whose values go back into a former field. */
-type Pair = FieldPair & { readonly to: { readonly id: string } };
-
 /** What was written since the change lies in the later field only: it goes back, as far as it converts. */
 function restoringFills(
   now: TableDefinition,
@@ -183,23 +181,19 @@ function restoringFills(
       const from = current.find((each) => each.id === to.id);
       const [later, former] = [now.storage.fields[to.id], after.storage.fields[to.id]];
       const isMoved = from !== undefined && later !== undefined && former !== undefined && later !== former;
-      return isMoved ? [{ from, to, later, former }] : [];
+      return isMoved ? [{ from, to, pair: { later, former, ...notes(to.id) } }] : [];
     });
-  const pairOf = ({ to, later, former }: Pair): FieldPair => {
-    return { later, former, ...notes(to.id) };
-  };
   const columns = moved(after.columns, now.columns).map(
-    (pair): Restore => ({ kind: "restore", member: pair.to.id, ...pairOf(pair) }),
+    ({ to, pair }): Restore => ({ kind: "restore", member: to.id, ...pair }),
   );
   const links = moved(after.relations, now.relations)
     .filter(({ from, to }) => (from.table === now.name ? after.name : from.table) === to.table)
     .filter(({ from, to }) => from.type !== to.type)
-    .flatMap((pair): Restore[] => {
-      const { to } = pair;
+    .flatMap(({ to, pair }): Restore[] => {
       const collection = [after, ...others].find(({ name }) => name === to.table)?.storage.collection;
       if (collection === undefined) return [];
       const list = to.type === "many-to-many";
-      return [{ kind: "restoreLinks", list, ...pairOf(pair), target: collection }];
+      return [{ kind: "restoreLinks", list, ...pair, target: collection }];
     });
   return [...columns, ...links];
 }

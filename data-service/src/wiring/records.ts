@@ -29,7 +29,7 @@ import { makeInstanceStore } from "../mongo/instance-store.js";
 import { JournalStore } from "../mongo/journal-store.js";
 import { makeLock, TURN_FIELD } from "../mongo/lock.js";
 import { makeOnceStore } from "../mongo/once-store.js";
-import { ensureIndexes, provisionCounter, provisionNew, provisionTable } from "../mongo/provision.js";
+import { ensureIndexes, provisionNew, provisionNumber, provisionTable } from "../mongo/provision.js";
 import { RecordStore } from "../mongo/record-store.js";
 import { makeRoom } from "../mongo/room.js";
 import { makeRuleStore } from "../mongo/rule-store.js";
@@ -95,7 +95,7 @@ export function makeRecords(from: RecordSources): RecordParts {
   const { db, cluster } = from.store;
   const store = new RecordStore(db, config.queryTimeoutMs);
   const tables = tableParts(from);
-  const { catalogs, catalogStore, presence, provisionCounter } = tables;
+  const { catalogs, catalogStore, presence } = tables;
   const journal = journalParts(from, store);
   const notes = new UnfinishedStore(db, cluster);
   const once = makeOnceStore(db);
@@ -122,7 +122,7 @@ export function makeRecords(from: RecordSources): RecordParts {
     indexGrams: (table) => ensureIndexes(db, table, gramIndexesOf(table)),
     requireRoom: from.requireRoom,
     fillRoom: from.requireRoom && makeRoom(db, from.requireRoom),
-    backfillDerived: makeBackfill({ catalogs, catalogStore, counts, provisionCounter }),
+    backfillDerived: makeBackfill({ catalogs, catalogStore, counts }),
     positions: makePositions(secrets.encryptionKey),
     sealer: makeSealer(secrets.encryptionKey),
     notePlan: metrics.notePlan,
@@ -175,7 +175,7 @@ function tableParts({ config, store: { db }, metrics, logger, requireRoom }: Rec
     instances,
     presence: new Presence(instances, catalogs, gate, logger),
     provision: (table) => provisionTable(db, table),
-    provisionCounter: (parents, counter) => provisionCounter(db, parents, counter),
+    provisionNumber: (parents, index) => provisionNumber(db, parents, index),
     provisionNew: (table) => provisionNew(db, table),
     changes: makeChangeStore(db),
     data: makeTableData(db, requireRoom),
