@@ -60,6 +60,7 @@ async function goBy(milliseconds: number): Promise<void> {
         $set: {
           expiresAt: earlier("expiresAt"),
           notBefore: { $cond: [{ $gt: ["$notBefore", null] }, earlier("notBefore"), "$$REMOVE"] },
+          takenAt: { $cond: [{ $gt: ["$takenAt", null] }, earlier("takenAt"), "$$REMOVE"] },
         },
       },
     ]);
@@ -159,6 +160,22 @@ describe("after five failures of one account from one address", () => {
     for (const answer of refused) expectThrottled(answer);
     expect(new Set(refused.map(({ headers }) => headers.get("retry-after")))).toEqual(new Set(["1"]));
     expect((await signIn(0)).status).toBe(200);
+  });
+
+  it("tries that a process took with it count as failed: nobody is told to come back each second", async () => {
+    const address = "203.0.113.52";
+    expect(await failures(5, from(address))).toEqual([401, 401, 401, 401, 401]);
+    const counter = { _id: { $regex: `^sign-in:.*:${address}` } };
+    const { modifiedCount } = await database
+      .db()
+      .collection<{ _id: string }>("_throttle")
+      .updateOne(counter, { $inc: { failed: -1 } });
+    expect(modifiedCount).toBe(1);
+    const wait = async () =>
+      Number((await from(address).post("/auth/login", ann)).headers.get("retry-after"));
+    expect(await wait()).toBe(1);
+    await goBy(MINUTE_MS);
+    expect(await wait()).toBeGreaterThan(13 * 60);
   });
 });
 

@@ -5,6 +5,7 @@ import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { isJournaled, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { throwAway } from "../mongo/driver-errors.js";
 import {
   type Change,
   type ListChange,
@@ -88,10 +89,8 @@ export class JournaledStore {
       if (isRefusal(error)) await this.#takeBack(table, pending);
       throw error;
     }
-    await journal.publish(
-      table,
-      made.map((each) => entryOf(table, each.pending, each.document)),
-    );
+    const entries = made.map((each) => entryOf(table, each.pending, each.document));
+    await journal.publish(table, entries).catch(throwAway);
   }
 
   /** See RecordStore; `fields` at least are given. */
@@ -251,7 +250,7 @@ export class JournaledStore {
   /** Publishes what was made, or withdraws what was not. @returns whether it was made */
   async #told(table: Table, pending: Pending, isMade: boolean, after?: StoredRecord): Promise<boolean> {
     const { journal } = this.#deps;
-    if (isMade) await journal.publish(table, [entryOf(table, pending, after)]);
+    if (isMade) await journal.publish(table, [entryOf(table, pending, after)]).catch(throwAway);
     else await journal.withdraw([pending]);
     return isMade;
   }

@@ -9,7 +9,7 @@ import {
 } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { bareColumn, bareRelation, bareTable } from "../catalog/definition-fixture.js";
-import { asRefusal, isDuplicate, isUnanswered } from "./driver-errors.js";
+import { asRefusal, isAgainstValidator, isDuplicate, isUnanswered } from "./driver-errors.js";
 
 /** `shelf` was renamed to `rack`; its data lies under the old name. */
 const definition = bareTable("items", {
@@ -123,6 +123,18 @@ describe("other failures", () => {
     const refusal = asRefusal(error);
     expect(refusal).toMatchObject({ code: "SERVICE_UNAVAILABLE" });
     expect([isUnanswered(error), isUnanswered(refusal)]).toEqual([true, true]);
+  });
+
+  it("of several writes are those of a validator only where all of them are", () => {
+    const refused = { message: "Document failed validation", code: 121 };
+    const bulk = (writeErrors: object[], concern?: object) => {
+      const result = { getWriteConcernError: () => concern } as unknown as BulkWriteResult;
+      return Object.assign(new MongoBulkWriteError(new MongoServerError(refused), result), { writeErrors });
+    };
+    expect(isAgainstValidator(new MongoServerError(refused))).toBe(true);
+    expect(isAgainstValidator(bulk([refused, refused]))).toBe(true);
+    expect(isAgainstValidator(bulk([refused, { message: "x", code: 1 }]))).toBe(false);
+    expect(isAgainstValidator(bulk([refused], { code: 64 }))).toBe(false);
   });
 
   it("that nobody foresaw stay what they are", () => {

@@ -90,6 +90,14 @@ export function away(cause: unknown): AppError {
   return new Away(cause);
 }
 
+/**
+ * For what follows a write that was made: whatever kept it from being done, whoever sent the write must not take that for
+ * a refusal. @throws AppError 503 that counts as unanswered; what is no error of the driver's as it is
+ */
+export function throwAway(error: unknown): never {
+  throw error instanceof MongoError ? away(error) : error;
+}
+
 class Away extends AppError {
   constructor(cause: unknown) {
     const { code, headers } = unavailable("", 2);
@@ -181,9 +189,13 @@ export function isTypeMismatch(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === TYPE_MISMATCH;
 }
 
-/** Does the collection's validator refuse a document? */
+/** Does the collection's validator refuse a document, or several, and is that all? */
 export function isAgainstValidator(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === VALIDATION_FAILED;
+  if (!(error instanceof MongoServerError) || error.code !== VALIDATION_FAILED) return false;
+  if (!(error instanceof MongoBulkWriteError)) return true;
+  const writeErrors = [error.writeErrors].flat();
+  const isKept = error.result.getWriteConcernError() === undefined;
+  return isKept && writeErrors.every(({ code }) => code === VALIDATION_FAILED);
 }
 
 /** Is this a lost race for a unique value? */

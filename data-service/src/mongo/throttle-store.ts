@@ -8,6 +8,8 @@ interface CounterDocument {
   count: number;
   /** How many of these have failed, where tries are judged. */
   failed?: number;
+  /** When the last of them was admitted, where tries are judged. */
+  takenAt?: Date;
   /** From here on the counter is worth nothing; it is asked in every change, for sweeping comes late or never. */
   expiresAt: Date;
   /** Only with a growing delay: no try before this. */
@@ -17,8 +19,9 @@ interface CounterDocument {
 /** Not the moment of the try itself: that is the future for a try admitted earlier, or by a slower clock. */
 const NO_WAIT = new Date(0);
 
-/** A password is judged within some tenths of a second. */
+/** A password is judged within some tenths of a second; what is not by then was tried by a process that has died. */
 const JUDGED_SOON_MS = 1_000;
+const NEVER_JUDGED_AFTER_MS = 30_000;
 
 export function throttleCollection(db: Db): Collection<CounterDocument> {
   // A count lost with the power is no harm, and waiting for the disk would make each sign-in slower.
@@ -39,18 +42,23 @@ export function makeThrottleStore(db: Db): ThrottleStore {
   return {
     async take(key, { limit, windowMs, isJudged = false }, now) {
       const live = { $gt: ["$expiresAt", now] };
+      const full = { $and: [live, { $gte: ["$count", limit] }] };
+      const judged = {
+        failed: { $cond: [live, { $ifNull: ["$failed", 0] }, 0] },
+        takenAt: { $cond: [full, "$takenAt", now] },
+      };
       const before = await change(key, [
         {
           $set: {
             count: { $cond: [live, { $min: [{ $add: ["$count", 1] }, limit] }, 1] },
             expiresAt: { $cond: [live, "$expiresAt", later(now, windowMs)] },
-            ...(isJudged ? { failed: { $cond: [live, { $ifNull: ["$failed", 0] }, 0] } } : {}),
+            ...(isJudged ? judged : {}),
           },
         },
       ]);
       const isFull = before !== null && before.expiresAt > now && before.count >= limit;
       if (!isFull) return undefined;
-      const isOpen = isJudged && (before.failed ?? 0) < limit;
+      const isOpen = isJudged && (before.failed ?? 0) < limit && isRecent(before.takenAt ?? now, now);
       return { retryAt: isOpen ? later(now, JUDGED_SOON_MS) : before.expiresAt };
     },
     async takeDelayed(key, { free, firstMs, longestMs, forgetMs }, now) {
@@ -115,6 +123,10 @@ function noted({ key, until }: { readonly key: string; readonly until: Date }): 
 
 function refusedUntil(notBefore: Date | undefined, now: Date): Refused {
   return notBefore !== undefined && notBefore > now ? { retryAt: notBefore } : undefined;
+}
+
+function isRecent(takenAt: Date, now: Date): boolean {
+  return now.getTime() - takenAt.getTime() < NEVER_JUDGED_AFTER_MS;
 }
 
 function later(now: Date, milliseconds: number): Date {

@@ -6,6 +6,7 @@ import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import { type Catalog, type Table, tableById } from "../catalog/catalog.js";
 import { checkDefinition } from "../catalog/check-definition.js";
+import { memberElsewhere } from "../catalog/check-member.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import type { DefinitionContext } from "../catalog/definition-context.js";
 import { type IndexSpec, indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
@@ -146,10 +147,12 @@ async function provisionNumbers(deps: SchemaDeps, definition: TableDefinition): 
     await deps.provisionNumber(parents, index);
 }
 
-/** What is left of a table that is not made after all: nobody else has numbers by the ids of its relations. */
+/** What is left of a table that is not made after all. A schema file may have given another one its relations' ids. */
 async function dropNumbers(deps: SchemaDeps, definition: TableDefinition): Promise<void> {
-  if (tableById(await deps.catalogs.refresh(), definition.id) !== undefined) return;
-  for (const { parents, index } of await numbersOf(deps, definition))
+  const catalog = await deps.catalogs.refresh();
+  if (tableById(catalog, definition.id) !== undefined) return;
+  const relations = definition.relations.filter(({ id }) => memberElsewhere(catalog, id) === undefined);
+  for (const { parents, index } of await numbersOf(deps, { ...definition, relations }))
     await deps.data.dropIndexes(parents, [index], async () => {});
 }
 

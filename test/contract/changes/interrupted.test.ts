@@ -164,6 +164,22 @@ describe("a write that was made and not told", () => {
   }, 30_000);
 });
 
+describe("a write that was made and can't be told", () => {
+  it("is 503, as it may have been made, and stands before the next change in the history", async () => {
+    const letter = await make("a");
+    await db.renameCollection("_journal", "elsewhere");
+    await db.createCollection("_journal", { validator: { never: true } });
+    const { status, body } = await admin.patch(`/letters/${letter._id}`, { title: "b" });
+    await db.renameCollection("elsewhere", "_journal", { dropTarget: true });
+    expect([status, body.error.details]).toEqual([503, { uncertain: true }]);
+    expect((await admin.patch(`/letters/${letter._id}`, { title: "c" })).status).toBe(200);
+    const { body: history } = await admin.get(`/letters/${letter._id}/history`);
+    expect(
+      history.data.map(({ changes }: { changes: { title: { to: string } } }) => changes.title.to),
+    ).toEqual(["c", "b", "a"]);
+  });
+});
+
 describe("a write that was announced and not made", () => {
   it("is never told, and stands in nobody's way", async () => {
     const letter = await make("a");
