@@ -1,13 +1,16 @@
 // Links stored in other tables' records: setting them changes those records, so the rules for updating them apply.
 import { AppError } from "@portico/shared/app-error";
-import { type Catalog, owningRelation, type Table } from "../catalog/catalog.js";
+import { EJSON } from "bson";
+import { type Catalog, owningRelation } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { WriteGrant } from "../permission/compile-rules.js";
 import type { Rights } from "../permission/rights.js";
-import { ALWAYS, type AuthorizedPredicate } from "../query/ast.js";
+import { asStored } from "../query/as-read.js";
+import type { AuthorizedPredicate } from "../query/ast.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
-import type { LinkSet } from "./check-body.js";
+import { anyRow, fieldsOf, unchanged } from "./authorize-write.js";
+import type { Judged, LinkSet } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { formerLinks } from "./former-links.js";
 import { requireLinked } from "./require-linked.js";
@@ -16,53 +19,82 @@ import type { WritePlan } from "./write-plan.js";
 /**
  * Lets the foreign links of a write pass or refuses them.
  * @param id the record that is linked to; undefined while it is being created
+ * @returns the plans, for records as they were judged here
  * @throws AppError 400 naming records that the caller does not see, 403
  */
-export async function authorizeForeign(
+export async function judgeForeign(
   deps: Pick<RecordDeps, "store">,
   rights: Rights,
   catalog: Catalog,
   plans: readonly WritePlan[],
   id?: Stored,
-): Promise<void> {
-  if (rights.isRoot) return;
-  for (const set of plans.flatMap((plan) => plan.foreign)) {
-    // A record that the caller can't see does not exist for them, and that is said before anything else.
-    await requireLinked(deps, [{ mustExist: [set] }]);
-    const owning = owningRelation(set);
-    const grants = rights
-      .write(catalog, set.target, "update")
-      .filter((grant) => owning && grant.members(owning));
-    if (grants.length === 0) throw refusal(set);
-    const concerned: Document[] = [{ _id: { $in: [...set.ids] } }];
-    if (id !== undefined) concerned.push(await formerLinks(deps, id, set));
-    for (const which of concerned) {
-      if (!(await allAllowed(deps, set.target, which, grants))) throw refusal(set);
-    }
+): Promise<readonly WritePlan[]> {
+  if (rights.isRoot) return plans;
+  const judged: WritePlan[] = [];
+  for (const plan of plans) {
+    const foreign: LinkSet[] = [];
+    for (const set of plan.foreign) foreign.push(await judgeSet(deps, rights, catalog, set, id));
+    judged.push({ ...plan, foreign });
   }
+  return judged;
+}
+
+async function judgeSet(
+  deps: Pick<RecordDeps, "store">,
+  rights: Rights,
+  catalog: Catalog,
+  set: LinkSet,
+  id: Stored | undefined,
+): Promise<LinkSet> {
+  // A record that the caller can't see does not exist for them, and that is said before anything else.
+  await requireLinked(deps, [{ mustExist: [set] }]);
+  const owning = owningRelation(set);
+  const grants = rights
+    .write(catalog, set.target, "update")
+    .filter((grant) => owning && grant.members(owning))
+    .filter(isEnough);
+  if (grants.length === 0) throw refusal(set);
+  const rows = anyRow(grants);
+  if (rows.kind === "always") return set;
+  const coming = await judgeEach(deps, set, { _id: { $in: [...set.ids] } }, rows);
+  const leaving = id === undefined ? [] : await judgeEach(deps, set, await formerLinks(deps, id, set), rows);
+  return { ...set, judged: { coming, leaving } };
 }
 
 /**
  * A rule with a check could be broken by the new link, and one with presets wants more than a link to be written: they
  * do not help here.
  */
-async function allAllowed(
+function isEnough({ check, presets }: WriteGrant): boolean {
+  return check.kind === "always" && Object.keys(presets).length === 0;
+}
+
+/** The records, together where they are alike. @throws AppError 403 when one of them is not among the rows */
+async function judgeEach(
   { store }: Pick<RecordDeps, "store">,
-  table: Table,
+  set: LinkSet,
   which: Document,
-  grants: readonly WriteGrant[],
-): Promise<boolean> {
-  const usable = grants.filter(
-    ({ check, presets }) => check.kind === "always" && Object.keys(presets).length === 0,
-  );
-  if (usable.length === 0) return false;
-  const rows: AuthorizedPredicate = usable.some((grant) => grant.rows.kind === "always")
-    ? ALWAYS
-    : { kind: "or", of: usable.map((grant) => grant.rows) };
-  if (rows.kind === "always") return true;
-  const count = async (predicate: AuthorizedPredicate): Promise<number> =>
-    store.count(table, [{ $match: which }, ...matchStages([predicate], new Names()), { $count: "value" }]);
-  return (await count(ALWAYS)) === (await count(rows));
+  rows: AuthorizedPredicate,
+): Promise<readonly Judged[]> {
+  const { target } = set;
+  const all = await store.count(target, [{ $match: which }, { $count: "value" }]);
+  const fields = fieldsOf(rows);
+  const project = { _id: 1, ...Object.fromEntries(fields.map((field) => [field, 1])) };
+  const allowed = await store.read(target, [
+    { $match: which },
+    ...matchStages([rows], new Names()),
+    { $project: project },
+  ]);
+  if (allowed.length !== all) throw refusal(set);
+  const alike = new Map<string, { ids: Stored[]; guard: Document }>();
+  for (const record of allowed) {
+    const guard = unchanged(record, fields);
+    const key = EJSON.stringify(guard, { relaxed: false });
+    const group = alike.get(key) ?? { ids: [], guard };
+    group.ids.push(asStored(record._id));
+    alike.set(key, group);
+  }
+  return [...alike.values()];
 }
 
 function refusal({ relation, target }: LinkSet): AppError {

@@ -220,7 +220,7 @@ async function satisfying(
 }
 
 /** The fields of the record itself that a predicate reads. */
-function fieldsOf(predicate: AuthorizedPredicate): string[] {
+export function fieldsOf(predicate: AuthorizedPredicate): string[] {
   switch (predicate.kind) {
     case "and":
     case "or":
@@ -240,7 +240,7 @@ function fieldsOf(predicate: AuthorizedPredicate): string[] {
 }
 
 /** Holds while these fields are what they were when the rules were asked: check and act are one. */
-function unchanged(record: StoredRecord, fields: readonly string[]): Document {
+export function unchanged(record: StoredRecord, fields: readonly string[]): Document {
   return stillHas(
     record,
     fields.filter((field) => field !== "_id"),

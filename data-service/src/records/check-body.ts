@@ -7,6 +7,7 @@ import { idProblem, suggestion } from "../catalog/names.js";
 import { ruleProblem } from "../catalog/rules.js";
 import { ALWAYS, type AuthorizedPredicate } from "../query/ast.js";
 import { inState } from "../query/living.js";
+import type { Document } from "../query/lower/document.js";
 
 /** Members the body may set; names outside are unknown to the caller. */
 export interface WriteView {
@@ -33,6 +34,21 @@ export interface LinkSet {
   readonly there: AuthorizedPredicate;
   /** A rule sets it, whatever the body says. */
   readonly isPreset?: boolean;
+  /** Of links that lie in other records: those that the caller may change, as the rules saw them; without it all. */
+  readonly judged?: JudgedLinks;
+}
+
+/** Records whose links change. */
+export interface JudgedLinks {
+  readonly coming: readonly Judged[];
+  readonly leaving: readonly Judged[];
+}
+
+/** Records that were alike in all that rules ask of them. */
+export interface Judged {
+  readonly ids: readonly Stored[];
+  /** Holds while they are as they were. */
+  readonly guard: Document;
 }
 
 /** A body that satisfies the table's definition. */

@@ -6,7 +6,7 @@ import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../mongo/record-store.js";
 import type { Rights } from "../permission/rights.js";
 import type { Parameters } from "../query/parameters.js";
-import { authorizeForeign } from "./authorize-foreign.js";
+import { judgeForeign } from "./authorize-foreign.js";
 import { type Alternative, chooseCreates } from "./authorize-write.js";
 import { alternativesFor, type BodyContext, checkBulk, type OwnLinks, openWrite } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
@@ -65,8 +65,7 @@ export async function judgeCreates(
     pathOf,
     isComing: (target, id) => isAmong(target, id) || isComing(target, id),
   });
-  await authorizeForeign(deps, rights, catalog, plans);
-  return plans;
+  return judgeForeign(deps, rights, catalog, plans);
 }
 
 /** Whether a record is one of those that bring an id of their own. */

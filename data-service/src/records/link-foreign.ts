@@ -5,8 +5,9 @@ import { owningRelation, type Relation, type Table } from "../catalog/catalog.js
 import type { Stored } from "../catalog/column-types.js";
 import { asStored } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
+import { keepChanging } from "../until-still.js";
 import { linkable, stillLeaving } from "./await-leaving.js";
-import type { LinkSet } from "./check-body.js";
+import type { Judged, LinkSet } from "./check-body.js";
 import { movedField } from "./counted-writes.js";
 import { isHolding } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
@@ -33,8 +34,9 @@ export async function linkForeign(
     const { relation, target, ids } = linkSet;
     const { field, list } = relation.link;
     const isRequired = owningRelation(linkSet)?.required === true;
-    const former = isRequired ? NOBODY : await formerLinks({ store }, id, linkSet);
+    const former = isRequired ? NOBODY : await leavingLinks({ store }, id, linkSet);
     const chosen = { _id: { $in: [...ids] } };
+    const [coming, leaving] = asJudged(linkSet, chosen, former);
     const gaining = { $and: [chosen, { [field]: { $ne: id } }] };
     const by = new ObjectId();
     const { gained, lost } = await movingLinks(store, target, relation, { gaining, former });
@@ -49,19 +51,56 @@ export async function linkForeign(
       lost,
     });
     if (list) {
-      await writes.addToList(target, field, chosen, id);
-      await writes.takeFromList(target, field, former, [id]);
-      await writes.addToList(target, field, chosen, id);
+      for (const each of coming) await writes.addToList(target, field, each, id);
+      for (const each of leaving) await writes.takeFromList(target, field, each, [id]);
+      for (const each of coming) await writes.addToList(target, field, each, id);
     } else {
       // What is about to go with what it links to goes as it was when it was marked.
-      const [coming, leaving] = [all([chosen, FREE]), all([former, FREE])];
-      if (!relation.exclusive) await writes.moveLink(target, field, coming, id, by);
-      await writes.moveLink(target, field, leaving, null, by);
+      const move = async (which: readonly Document[], to: Stored | null): Promise<void> => {
+        for (const each of which) await writes.moveLink(target, field, all([each, FREE]), to, by);
+      };
+      if (!relation.exclusive) await move(coming, id);
+      await move(leaving, null);
       if (lost.length > 0) await requireMoved(store, target, former);
-      await writes.moveLink(target, field, coming, id, by);
+      await move(coming, id);
       if (gained.length > 0) await requireMoved(store, target, gaining);
     }
+    if (linkSet.judged !== undefined) await requireSet(store, target, { $or: [gaining, former] });
   }
+}
+
+/** Those that are let go; where the rules had a say they have named them, and whoever links since then stays. */
+async function leavingLinks(deps: Pick<RecordDeps, "store">, id: Stored, set: LinkSet): Promise<Document> {
+  if (set.judged === undefined) return formerLinks(deps, id, set);
+  const ids = set.judged.leaving.flatMap((each) => each.ids);
+  return { [set.relation.link.field]: id, _id: { $in: ids } };
+}
+
+/** Kinds of records that one condition tells apart. */
+const KINDS_AT_ONCE = 200;
+
+/** The conditions for what comes and what leaves: where the rules had a say, while it is as they saw it. */
+function asJudged({ judged }: LinkSet, chosen: Document, former: Document): [Document[], Document[]] {
+  if (judged === undefined) return [[chosen], [former]];
+  return [within(chosen, judged.coming), within(former, judged.leaving)];
+}
+
+function within(which: Document, kinds: readonly Judged[]): Document[] {
+  const asTheyWere = kinds.map(({ ids, guard }) => all([{ _id: { $in: [...ids] } }, guard]));
+  const conditions: Document[] = [];
+  for (let at = 0; at < asTheyWere.length; at += KINDS_AT_ONCE)
+    conditions.push(all([which, { $or: asTheyWere.slice(at, at + KINDS_AT_ONCE) }]));
+  return conditions;
+}
+
+/** @param unset what would not have been set, or let go @throws AppError 503 when others have changed it meanwhile */
+async function requireSet(
+  store: Pick<RecordDeps["store"], "read">,
+  table: Table,
+  unset: Document,
+): Promise<void> {
+  const found = await store.read(table, [{ $match: unset }, { $limit: 1 }, { $project: { _id: 1 } }]);
+  if (found.length > 0) keepChanging(table.name)();
 }
 
 /** @param unmoved what would not have been moved @throws AppError 503 when a delete has come first */

@@ -6,7 +6,7 @@ import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Rights } from "../permission/rights.js";
 import type { Document } from "../query/lower/document.js";
 import { answerOf } from "./answer.js";
-import { authorizeForeign } from "./authorize-foreign.js";
+import { judgeForeign } from "./authorize-foreign.js";
 import { chooseUpdate, notAllowed } from "./authorize-write.js";
 import { alternativesFor, type OwnLinks, openWrite, PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
@@ -82,16 +82,16 @@ async function updateOne(
   const written = await whileOthersChange(deps, table, id, async () => {
     const judged = await chooseUpdate(deps, table, id, alternatives, rights.now);
     if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
-    await authorizeForeign(deps, rights, catalog, [judged.plan], id);
+    const [plan = judged.plan] = await judgeForeign(deps, rights, catalog, [judged.plan], id);
     await requireVersion(deps, shape, id, expected);
     // Before a folder's way up is looked at, which would tell that an unseen one lies in it.
     await requireLinked(deps, [{ mustExist: judged.unasked }]);
     const unmoved = [judged.guard, atVersion(expected), (await guard?.(id)) ?? {}];
-    const done = await deps.fileHooks.updating(table, id, judged.plan, (besides) => {
+    const done = await deps.fileHooks.updating(table, id, plan, (besides) => {
       const held = { condition: all([...unmoved, besides]), held: heldBy(catalog, table) };
-      return runUpdate(deps, { table, id, plan: judged.plan, guard: held, fields }, brought?.log);
+      return runUpdate(deps, { table, id, plan, guard: held, fields }, brought?.log);
     });
-    if (done !== false) onWritten?.(table, judged.plan.own);
+    if (done !== false) onWritten?.(table, plan.own);
     return done;
   });
   deps.ruleHooks.afterChange(table);
