@@ -1,5 +1,6 @@
 // Records in MongoDB: the few calls every use case is made of, with refusals instead of driver errors.
 
+import { AppError } from "@portico/shared/app-error";
 import { calculateObjectSize } from "bson";
 import type {
   AbstractCursor,
@@ -386,6 +387,7 @@ export class RecordStore {
   async nextInSequence(table: Table, count: number): Promise<number> {
     for (;;) {
       const first = await this.#refusing(table, () => takeNumbers(this.#db, table.id, count));
+      if (!Number.isSafeInteger(first + count - 1)) throw noNumbersLeft(table);
       // Records may have been there before the table, and another program may still be making some.
       const range = first === 1 ? { $gte: 1 } : { $gte: first, $lt: first + count };
       const isTaken = { $match: { _id: range } };
@@ -476,6 +478,11 @@ export function idsFilter(ids: readonly Stored[]): Document {
 /** The documents with these ids. @param fields a projection */
 export function idsPipeline(ids: readonly Stored[], fields: Document): Stage[] {
   return [{ $match: idsFilter(ids) }, { $project: fields }];
+}
+
+/** An import may have brought the greatest number that there is. */
+function noNumbersLeft({ name }: Table): AppError {
+  return new AppError("CONFLICT", `There are no numbers left for new records of "${name}".`);
 }
 
 /** Runs a read, and again when the database has ended it by its own doing: a table that is changed loses indexes. */

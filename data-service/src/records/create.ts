@@ -1,11 +1,11 @@
 // POST of records: check everything, write all or none, answer with the records as they are now.
 
-import type { Json } from "@portico/shared/json";
+import type { Json, JsonObject } from "@portico/shared/json";
 import { idText } from "../mongo/record-store.js";
 import type { Rights } from "../permission/rights.js";
 import { allOrNone } from "./all-or-none.js";
 import { answerOf } from "./answer.js";
-import { alternativesFor, checkBulk, openWrite } from "./bind-body.js";
+import { alternativesFor, checkBulk, type OwnLinks, openWrite } from "./bind-body.js";
 import { requireObject } from "./check-body.js";
 import type { RecordDeps } from "./deps.js";
 import { parseId } from "./find-table.js";
@@ -77,9 +77,11 @@ async function createTrees(
 ): Promise<Created> {
   const { catalog } = maker;
   const context = openWrite(deps, { rights, catalog, table, mode: "create", parameters });
+  const ofAll = { count: 0 };
   const bodies = checkBulk(body, (each) => {
     const tree = requireObject(each);
-    checkTree(maker, table, tree, (flat, ownLinks) => void alternativesFor(context, flat, ownLinks));
+    const check = (flat: JsonObject, own: OwnLinks): void => void alternativesFor(context, flat, own);
+    checkTree(maker, table, tree, check, ofAll);
     return tree;
   });
   const { ids, isRepeat } = await allOrNone(deps, key, false, async () => async (log) => {

@@ -57,6 +57,13 @@ function throwUnended(error: unknown): never {
   throw isClientError(error) ? error : uncertain(error);
 }
 
+/** While others keep linking to what goes, some of it is new each time. */
+const MOST_LOOKS = 5;
+
+function isTakenAlong({ linked }: DeleteStep): boolean {
+  return linked !== undefined;
+}
+
 /** The note of one delete, and the marks that it has set. */
 class DeleteNote {
   readonly #deps: RecordDeps;
@@ -82,12 +89,13 @@ class DeleteNote {
 
   /**
    * Notes and marks what goes. What is marked gets no new links of the kind that stands against it: until nothing is
-   * new, look again.
+   * new, look again; but not for ever for what only goes along, which is looked for once more after all have gone.
    * @returns all that goes; undefined when the guard does not hold
    */
   async hold(found: readonly DeleteStep[]): Promise<readonly HeldStep[] | undefined> {
     try {
       let steps = found;
+      let looks = 0;
       for (let fresh = this.#unnoted(steps); fresh.length > 0; fresh = this.#unnoted(steps)) {
         const notes = this.#notesOf(fresh);
         await this.#deps.deletes.notes.beginDelete(notes);
@@ -96,7 +104,8 @@ class DeleteNote {
         const goesAlone = steps.length === 1 && toMark.length === 0;
         if (!goesAlone && !(await this.#sign())) return undefined;
         for (const step of toMark) await this.#mark(step);
-        if (toMark.length === 0) break;
+        looks += 1;
+        if (toMark.length === 0 || (looks >= MOST_LOOKS && toMark.every(isTakenAlong))) break;
         steps = await this.#wanted.collect();
       }
       return steps.map((step, at) => ({ ...step, marked: this.#marksOf(step, at === 0) }));

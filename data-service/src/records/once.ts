@@ -14,6 +14,11 @@ import { until } from "../until.js";
 
 /** How long a key is kept: 24 hours (contract, section 5). */
 const KEPT_MS = 24 * 60 * 60 * 1000;
+/**
+ * And how long its entry stays, which says of the notes that a dead process has left whether all is there: where no data
+ * service runs for days, the next one must still find it.
+ */
+const GOES_AFTER_MS = 7 * KEPT_MS;
 /** If a request has not ended after this long, its process counts as dead. */
 export const LEASE_MS = 30_000;
 /** How long a repeat waits for the first request to end. */
@@ -32,6 +37,9 @@ export interface OnceEntry extends OnceKey {
   /** The request that works under the key. */
   readonly owner: string;
   readonly leaseUntil: Date;
+  /** From here on the key is free again; former versions did not say so apart from `expiresAt`. */
+  readonly until?: Date;
+  /** When it goes. */
   readonly expiresAt: Date;
   /** Ids of the records, when it is done. */
   readonly ids?: readonly Stored[];
@@ -157,10 +165,11 @@ async function tryToBegin(deps: OnceDeps, key: OnceKey, owner: string): Promise<
   const { store, clock } = deps;
   const now = clock.now();
   const leaseUntil = new Date(now.getTime() + LEASE_MS);
-  const entry = { ...key, owner, leaseUntil, expiresAt: new Date(now.getTime() + KEPT_MS) };
+  const until = new Date(now.getTime() + KEPT_MS);
+  const entry = { ...key, owner, leaseUntil, until, expiresAt: new Date(now.getTime() + GOES_AFTER_MS) };
   if (await store.insert(entry)) return { entry };
   const found = await store.find(key.id);
-  if (found !== undefined && found.expiresAt > now) {
+  if (found !== undefined && (found.until ?? found.expiresAt) > now) {
     if (found.asked !== key.asked) throw otherRequest();
     if (found.done === true) return { entry: found };
     if (found.leaseUntil > now) return false;

@@ -101,7 +101,7 @@ async function insertNoted(
   log: UndoLog,
 ): Promise<void> {
   const ids = documents.map(({ _id }) => _id);
-  const made: MadeStep = { kind: "made", table: table.id, ids };
+  const made: MadeStep = { kind: "made", table: table.id, ids, ...madeAt(table, documents) };
   if (plans.some((plan) => broughtId(plan) !== undefined)) {
     await insertBrought(deps, table, documents, ids);
     return log.note(made);
@@ -111,6 +111,13 @@ async function insertNoted(
     await noteOurs(log, made, error);
     throw error;
   });
+}
+
+/** What all of them say; nothing where an import brings times of its own. */
+function madeAt({ createdAt }: Table, documents: readonly NewDocument[]): Pick<MadeStep, "at"> {
+  const at = documents[0]?.[createdAt.field];
+  const isSame = documents.every((each) => each[createdAt.field] === at);
+  return at instanceof Date && isSame ? { at } : {};
 }
 
 /**

@@ -32,7 +32,8 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
     if (table === undefined) continue;
     const back = async (): Promise<void> => {
       if (step.kind === "made") await unmake(deps, catalog, table, without(needed, table, step));
-      else if (step.kind === "changed") await changeBack(deps, catalog, table, step);
+      else if (step.kind === "changed")
+        await changeBack(deps, catalog, table, step, movesOf(table, step, steps));
       else await linkBack(deps, table, byId.get(step.to.table), step);
     };
     await back().catch((error: unknown) => {
@@ -66,10 +67,13 @@ function requireTaken({ logger }: Deps, { name }: Table, { kind }: UndoStep, err
 
 /** Somebody may have linked to it meanwhile: it goes as any record does, or stays where that is not allowed. */
 async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): Promise<void> {
-  const there = await deps.store.existing(table, step.ids);
+  const ours = step.at === undefined ? [] : [{ $match: { [table.createdAt.field]: step.at } }];
+  const there = await deps.store.existing(table, step.ids, ours);
   const left = step.ids.filter((id) => there.has(idText(table, id)));
   if (left.length === 0) return;
-  const deleter = new Deleter(deps, catalog, { ...OWN_REACH, permanent: true });
+  // What its own table would keep goes for good, as it never was; what others have linked to it goes as with any record.
+  const reach = { ...OWN_REACH, permanent: table.deletedAt !== undefined };
+  const deleter = new Deleter(deps, catalog, reach);
   const take = (some: readonly Stored[]) => deleter.takeAway({ table, ids: some });
   await take(left).catch(async (error: unknown) => {
     if (left.length === 1 || !isConflict(error)) throw error;
@@ -78,13 +82,24 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): P
   });
 }
 
+/** How often the request itself may have moved links of a record that it had changed: there, and back again by now. */
+function movesOf(table: Table, { id }: Changed, steps: readonly UndoStep[]): number {
+  const moved = steps.flatMap((step) =>
+    step.kind === "linked" && step.table === table.id ? [...step.gained, ...step.lost] : [],
+  );
+  return 2 * moved.filter((each) => idText(table, each.id) === idText(table, id)).length;
+}
+
+/** @param moves each has raised the version once more */
 async function changeBack(
   { store, writes }: Deps,
   catalog: Catalog,
   table: Table,
   { id, version, at, set, unset }: Changed,
+  moves: number,
 ): Promise<void> {
-  const ours = { condition: { [VERSION_FIELD]: version + 1, [table.updatedAt.field]: at } };
+  const versions = { $gte: version + 1, $lte: version + 1 + moves };
+  const ours = { condition: { [VERSION_FIELD]: versions, [table.updatedAt.field]: at } };
   const back = (members: Document) => writes.update(table, id, { set: members, unset }, ours);
   const done = await back(set).catch((error: unknown) => {
     // The rest goes back without the values that others have by now.
@@ -201,7 +216,7 @@ function idsOf(moved: readonly Moved[]): Stored[] {
 
 /** Records whose links were the same. */
 interface Alike extends Pick<Moved, "before" | "by"> {
-  readonly alike: readonly Moved[];
+  readonly alike: Moved[];
 }
 
 function groupedByBefore(moved: readonly Moved[]): Alike[] {
@@ -209,7 +224,9 @@ function groupedByBefore(moved: readonly Moved[]): Alike[] {
   for (const each of moved) {
     const { before, by } = each;
     const key = `${String(before)} ${String(by)}`;
-    groups.set(key, { before, by, alike: [...(groups.get(key)?.alike ?? []), each] });
+    const group = groups.get(key) ?? { before, by, alike: [] };
+    group.alike.push(each);
+    groups.set(key, group);
   }
   return [...groups.values()];
 }

@@ -4,7 +4,7 @@ import { isArray, type Json } from "@portico/shared/json";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import type { Rights } from "../permission/rights.js";
-import { alternativesFor, isWritable, MAX_BULK, openWrite, PLAIN } from "./bind-body.js";
+import { alternativesFor, type BodyContext, isWritable, MAX_BULK, openWrite, PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
 import { findTable } from "./find-table.js";
 import { bindCreates, judgeCreates } from "./judge-creates.js";
@@ -33,13 +33,20 @@ export async function treeOf(
 }
 
 function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMaker {
+  const contexts = new Map<Table, BodyContext>();
+  const contextOf = (table: Table): BodyContext => {
+    const wanted = { rights, catalog, table, mode: "create" as const, parameters: PLAIN };
+    const context = contexts.get(table) ?? openWrite(deps, wanted);
+    contexts.set(table, context);
+    return context;
+  };
   return {
     catalog,
     maxDepth: deps.limits.maxDepth,
     mostAtOnce: MAX_BULK,
     mayBring: (table, relation) => isWritable(rights, catalog, table, relation),
     check(table, body, ownLinks) {
-      const context = openWrite(deps, { rights, catalog, table, mode: "create", parameters: PLAIN });
+      const context = contextOf(table);
       requireCommonCreate(table);
       alternativesFor(context, body, ownLinks);
     },

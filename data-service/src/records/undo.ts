@@ -10,6 +10,8 @@ export interface Made {
   /** The table's id, as in all of these. */
   readonly table: string;
   readonly ids: readonly Stored[];
+  /** When the request says that it makes them: with a number that another program took first, a record says another time. */
+  readonly at?: Date;
 }
 
 /** Fields of a record are going to change: what they were. */

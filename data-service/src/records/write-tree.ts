@@ -11,6 +11,8 @@ import { type PathOf, Violations } from "./violations.js";
 
 /** Nested records of one body. */
 const MOST = 1_000;
+/** Nested records of all bodies of one request: they are checked without a pause, and taken back together. */
+const MOST_OF_ALL = 10_000;
 
 /** What there is to say of bodies, by their positions. */
 export interface Places {
@@ -45,6 +47,7 @@ export function bringsRecords(bodies: readonly Json[], table: Table, catalog: Ca
 /**
  * Checks a body and all records inside it, through all levels, before anything is written.
  * @param checkOwn checks the body itself, with stand-ins for what it brings along
+ * @param ofAll counts what is inside all bodies of a request, right or not
  * @throws AppError VALIDATION_ERROR with every violation; 401, 403 for a table where the caller may create nothing
  */
 export function checkTree(
@@ -52,6 +55,7 @@ export function checkTree(
   table: Table,
   body: JsonObject,
   checkOwn: (body: JsonObject, ownLinks: OwnLinks) => void,
+  ofAll: { count: number } = { count: 0 },
 ): void {
   const violations = new Violations();
   let count = 0;
@@ -68,6 +72,8 @@ export function checkTree(
     for (const each of nested) {
       const path = prefix + each.path;
       count += 1;
+      ofAll.count += 1;
+      if (ofAll.count > MOST_OF_ALL) throw tooManyInAll();
       if (depth > maker.maxDepth || count > MOST) throw tooMuch(path, maker.maxDepth);
       const inside = { prefix: `${path}.`, depth: depth + 1 };
       visit(
@@ -90,6 +96,10 @@ function namesOf(nested: readonly Nested[]): Set<string> {
 function tooMuch(path: string, maxDepth: number): AppError {
   const limits = `records may be nested ${maxDepth} levels deep, and be ${MOST} in all`;
   return new AppError("VALIDATION_ERROR", { message: [`${path}: ${limits}`] });
+}
+
+function tooManyInAll(): AppError {
+  return new AppError("BAD_REQUEST", `body: nested records may be ${MOST_OF_ALL} in all; send fewer at once`);
 }
 
 function knownIn(body: JsonObject, table: Table, maker: TreeMaker): readonly Nested[] {

@@ -380,4 +380,17 @@ describe("records inside a body", () => {
     expect([list.status, await counts()]).toEqual([400, before]);
     expect((await admin.post("/posts", [post(999, "Bob"), post(999, "Cid")])).status).toBe(201);
   });
+
+  it("may be ten thousand for all records of a request, and no more", async () => {
+    const { id: author } = await make(admin, "authors", { name: "Ann" });
+    const before = await counts();
+    const comments = Array.from({ length: 1_000 }, (_, at) => ({ text: `${at}` }));
+    const posts = Array.from({ length: 11 }, () => ({ title: "x", author, comments }));
+    const { status, body } = await admin.post("/posts", posts);
+    expect([status, body.message, await counts()]).toEqual([
+      400,
+      "body: nested records may be 10000 in all; send fewer at once",
+      before,
+    ]);
+  });
 });

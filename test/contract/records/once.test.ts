@@ -47,7 +47,7 @@ const send = (api: Api, key: string, body: unknown, path = "/orders"): Promise<A
   });
 const count = async (item: string): Promise<number> => db.collection("orders").countDocuments({ item });
 const entries = () =>
-  db.collection<{ _id: string; owner: string; expiresAt: Date; leaseUntil: Date }>("_once");
+  db.collection<{ _id: string; owner: string; until: Date; expiresAt: Date; leaseUntil: Date }>("_once");
 
 describe("a create with an Idempotency-Key", () => {
   it("that is sent again answers the record of the first", async () => {
@@ -217,10 +217,16 @@ describe("a create with an Idempotency-Key", () => {
     const [key, item] = [randomUUID(), "old"];
     await send(admin, key, { item });
     const [entry] = await entries().find().sort({ expiresAt: -1 }).limit(1).toArray();
-    expect((entry?.expiresAt.getTime() ?? 0) - Date.now()).toBeGreaterThan(23.9 * 3_600_000);
-    await entries().updateMany({}, { $set: { expiresAt: new Date(0) } });
+    expect((entry?.until.getTime() ?? 0) - Date.now()).toBeGreaterThan(23.9 * 3_600_000);
+    await entries().updateMany({}, { $set: { until: new Date(0) } });
     await send(admin, key, { item });
     expect(await count(item)).toBe(2);
+  });
+
+  it("is known for a week, for what a process leaves that dies right after the answer", async () => {
+    await send(admin, randomUUID(), { item: "known" });
+    const [entry] = await entries().find().sort({ expiresAt: -1 }).limit(1).toArray();
+    expect((entry?.expiresAt.getTime() ?? 0) - Date.now()).toBeGreaterThan(6.9 * 24 * 3_600_000);
   });
 
   it("keeps nothing of the body", async () => {

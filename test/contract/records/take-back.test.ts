@@ -90,6 +90,34 @@ describe("a change that is refused for a value that another record has", () => {
   );
 });
 
+describe("a change of a record and of what links to it, which is refused", () => {
+  it("changes nothing where the record links to itself", async () => {
+    await makeTable(api, {
+      name: "nodes",
+      columns: [
+        { name: "name", type: "string" },
+        { name: "place", type: "int" },
+      ],
+      relations: [{ name: "parent", type: "many-to-one", table: "nodes", inverse: "children" }],
+      uniques: [["parent", "place"]],
+    });
+    const [x, y] = [
+      await make(api, "nodes", { name: "x", place: 1 }),
+      await make(api, "nodes", { name: "y" }),
+    ];
+    await api.patch(`/nodes/${y.id}`, { place: 1 });
+    const { status } = await api.patch(`/nodes/${x.id}`, { name: "new", children: [x.id, y.id] });
+    const { body } = await api.get("/nodes", { fields: "name,parent.id", sort: "id" });
+    expect([status, body.data]).toEqual([
+      409,
+      [
+        { name: "x", parent: null },
+        { name: "y", parent: null },
+      ],
+    ]);
+  });
+});
+
 describe("a create that is refused for its number", () => {
   it(
     "leaves the record alone that another program has given the number to",
@@ -179,6 +207,27 @@ describe("what a dead process has left", () => {
     await leave(step);
     await settled(0);
     expect(await read(api, "items", id)).toMatchObject({ title: "before", slug: "half" });
+  }, 60_000);
+
+  it("takes nothing along that others have linked to a new record and that its table keeps", async () => {
+    const columns = [{ name: "name", type: "string" }];
+    await makeTable(api, { name: "albums", columns });
+    const relations = [{ name: "album", type: "many-to-one", table: "albums", onDelete: "CASCADE" }];
+    await makeTable(api, { name: "photos", softDelete: true, columns, relations });
+    const album = (await make(api, "albums", { name: "half" })).id;
+    const photo = (await make(api, "photos", { name: "theirs", album })).id;
+    await leave({ kind: "made", table: await tableId("albums"), ids: [new ObjectId(String(album))] });
+    await settled(0);
+    expect(await read(api, "albums", album)).toBeUndefined();
+    const { body } = await api.get("/photos", { deleted: "only", fields: "id,album.id" });
+    expect(body.data).toEqual([{ id: photo, album: null }]);
+  }, 60_000);
+
+  it("takes away no record of another program that has the number of a new one", async () => {
+    const { id } = await make(api, "numbered", { title: "theirs" });
+    await leave({ kind: "made", table: await tableId("numbered"), ids: [id], at: LONG_AGO() });
+    await settled(0);
+    expect((await read(api, "numbered", id)).title).toBe("theirs");
   }, 60_000);
 
   it("is taken back in all its other steps where others have taken one", async () => {
