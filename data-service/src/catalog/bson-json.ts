@@ -64,9 +64,12 @@ const SPELLINGS: Readonly<Record<string, (stored: object) => Json>> = {
 };
 
 function reference(stored: object): object {
+  const db = "db" in stored && typeof stored.db === "string" ? { $db: stored.db } : {};
   return {
     $ref: "collection" in stored ? stored.collection : null,
     $id: "oid" in stored ? stored.oid : null,
+    ...("fields" in stored && typeof stored.fields === "object" ? stored.fields : {}),
+    ...db,
   };
 }
 

@@ -211,7 +211,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     schema: { type: "array", items: { type: "string" } },
   },
   json: {
-    expects: `JSON of at most ${JSON_MAX_DEPTH} levels, without ${SPECIAL_KEYS.join(", ")} or a NUL in a name, broken Unicode or numbers too large`,
+    expects: `JSON of at most ${JSON_MAX_DEPTH} levels, without ${SPECIAL_KEYS.join(", ")} or a NUL in a name, a $ref beside an $id, broken Unicode or numbers too large`,
     parse: parseJsonValue,
     toJson: plainJson,
     fromText: asIs,
@@ -277,12 +277,18 @@ function parseJsonValue(json: Json): Stored | undefined {
   return json;
 }
 
+/** The driver reads it as a reference of MongoDB's, which has lost the order of its keys and may have cut the text. */
+function isReference({ $ref, $id }: JsonObject): boolean {
+  return typeof $ref === "string" && $id !== undefined && $id !== null;
+}
+
 /** BSON keys hold no NUL, and BSON text no unpaired surrogates. */
 function hasStorableText(json: Json): boolean {
   if (typeof json === "string") return json.isWellFormed();
   if (typeof json === "number") return Number.isFinite(json);
   if (typeof json !== "object" || json === null) return true;
   if (isArray(json)) return json.every(hasStorableText);
+  if (isReference(json)) return false;
   return Object.entries(json).every(
     ([key, value]) =>
       !key.includes("\0") && key.isWellFormed() && !SPECIAL_KEYS.includes(key) && hasStorableText(value),

@@ -1,8 +1,9 @@
 // What an undo writes back into a former field, once and when it is repeated.
 import { describe, expect, it } from "@jest/globals";
+import { ObjectId } from "bson";
 import type { Column } from "./catalog.js";
 import { COLUMN_TYPES, type Stored } from "./column-types.js";
-import { linkRestorer, type Restorer, restorer } from "./restore-value.js";
+import { linkRestorer, type Restorer, restorer, sameValue } from "./restore-value.js";
 
 const column = (type: Column["type"], rest: Partial<Column> = {}): Column => ({
   id: "c",
@@ -71,5 +72,15 @@ describe("a former value", () => {
   it.each(CASES)("%s; and asked again there is nothing to do", (_what, decide, present, former) => {
     const restored = decide(present, former);
     expect(decide(present, restored === undefined ? former : restored.value)).toBe(undefined);
+  });
+});
+
+describe("two stored values", () => {
+  it("are the same as they are stored, and not as Extended JSON would spell them", () => {
+    expect(sameValue({ a: [1, "b"] }, { a: [1, "b"] })).toBe(true);
+    expect(sameValue(undefined, null)).toBe(true);
+    expect(sameValue(5, { $numberInt: "5" })).toBe(false);
+    expect(sameValue({ $oid: "0".repeat(24) }, new ObjectId("0".repeat(24)))).toBe(false);
+    expect(sameValue(0, -0)).toBe(false);
   });
 });

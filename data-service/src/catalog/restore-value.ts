@@ -1,7 +1,7 @@
 // What a former field is to hold again when the change that moved its values is undone. Pure.
 
 import type { Json } from "@portico/shared/json";
-import { EJSON } from "bson";
+import { EJSON, serialize } from "bson";
 import { same } from "./canonical.js";
 import type { Column } from "./catalog.js";
 import { COLUMN_TYPES, type Stored } from "./column-types.js";
@@ -87,12 +87,9 @@ export function linkRestorer(isList: boolean, lost: readonly Stored[]): Restorer
   };
 }
 
-/** Are two stored values the same to the letter? Null is none. */
+/** Are two stored values the same to the letter? Null is none. In BSON, for in Extended JSON other values look like numbers. */
 export function sameValue(one: unknown, other: unknown): boolean {
-  return (
-    EJSON.stringify([one ?? null], { relaxed: false }) ===
-    EJSON.stringify([other ?? null], { relaxed: false })
-  );
+  return Buffer.compare(serialize({ value: one ?? null }), serialize({ value: other ?? null })) === 0;
 }
 
 function isEmpty(stored: unknown): boolean {

@@ -1,6 +1,6 @@
 // What is kept of a change permanently: the fields that are different, before and after. Pure.
-import { EJSON } from "bson";
-import type { Document, Value } from "../query/lower/document.js";
+import { sameValue } from "../catalog/restore-value.js";
+import type { Document } from "../query/lower/document.js";
 import type { Entry } from "./entry.js";
 
 /** A change as the history keeps it; `before` and `after` have the changed fields alone. */
@@ -25,10 +25,4 @@ export function changedFields(entry: Entry): HistoryEntry {
 
 function only(image: Document, names: readonly string[]): Document {
   return Object.fromEntries(Object.entries(image).filter(([name]) => names.includes(name)));
-}
-
-/** Equal as stored. */
-export function sameValue(a: Value | undefined, b: Value | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  return EJSON.stringify({ a }, { relaxed: false }) === EJSON.stringify({ a: b }, { relaxed: false });
 }

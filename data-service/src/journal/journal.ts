@@ -97,10 +97,17 @@ export class Journal {
       if (table !== undefined && entry !== undefined) {
         await this.publish(table, [entry]);
         told += 1;
-      }
+      } else if (table?.history === true) await this.#keepTold(pending);
       await this.withdraw([pending]);
     }
     return told;
+  }
+
+  /** A change that was told, and built upon since: a crash of the database may have taken it out of the history alone. */
+  async #keepTold({ id }: Pending): Promise<void> {
+    const { journal } = this.#deps;
+    const told = await journal.entry(id);
+    if (told !== undefined) await journal.keep([told]);
   }
 
   /**

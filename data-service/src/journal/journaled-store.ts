@@ -5,6 +5,7 @@ import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { isJournaled, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { sameValue } from "../catalog/restore-value.js";
 import { throwAway } from "../mongo/driver-errors.js";
 import {
   type Change,
@@ -30,7 +31,6 @@ import {
   timeAfter,
   unchangedSince,
 } from "./entry.js";
-import { sameValue } from "./history-entry.js";
 import type { Journal } from "./journal.js";
 
 /** A record that others keep changing is tried this often before the request gives up. */
@@ -315,9 +315,7 @@ function changesNothing({ updatedAt }: Table, before: StoredRecord, wish: Wish):
   if ("set" in wish) return false;
   const { $set = {}, $unset = {} } = wish.change;
   if (updatedAt.field in $set) return false;
-  const isSet = Object.entries($set).every(([field, value]) =>
-    sameValue(before[field] as Stored | undefined, value as Stored),
-  );
+  const isSet = Object.entries($set).every(([field, value]) => sameValue(before[field], value));
   return isSet && Object.keys($unset).every((field) => before[field] === undefined);
 }
 

@@ -140,6 +140,14 @@ export class JournalStore {
     return entries.filter((entry) => !refused.has(entry));
   }
 
+  /** The entry of a change; undefined where it was not made, or was pruned. */
+  async entry(id: ObjectId): Promise<Entry | undefined> {
+    const found = await this.#journal.findOne({ entry: id });
+    if (found === null) return undefined;
+    const { _id: _number, entry, ...rest } = found;
+    return { id: entry, ...rest };
+  }
+
   /** Was the record changed after this was announced, and then deleted? */
   async isDeletedAfter({ table, record, revision, at }: Pending): Promise<boolean> {
     return this.#has({ table, record, kind: "deleted", revision: { $gt: revision }, at: { $gte: at } });

@@ -135,6 +135,20 @@ describe("a write that was made and not told", () => {
     );
   }, 30_000);
 
+  it("stands in the history, too, where a crash of the database took it from there and others built upon it", async () => {
+    const letter = await make("a");
+    for (const title of ["b", "c"]) await admin.patch(`/letters/${letter._id}`, { title });
+    const which = { record: letter._id, revision: 2 };
+    const entry = await db.collection<{ entry: ObjectId; after: object }>("_journal").findOne(which);
+    expect((await db.collection("_history").deleteOne(which)).deletedCount).toBe(1);
+    if (entry === null) throw new Error("no entry");
+    const { entry: _id, _id: _number, after: _after, ...announced } = entry;
+    await db.collection("_journal_pending").insertOne({ _id, ...announced, instance: "dead" });
+    await nothingAnnounced();
+    const { body } = await admin.get(`/letters/${letter._id}/history`);
+    expect(body.data.map(({ revision }: { revision: number }) => revision)).toEqual([3, 2, 1]);
+  }, 30_000);
+
   it("is told once, whoever finds it", async () => {
     const letter = await make("a");
     await write(letter, "b");

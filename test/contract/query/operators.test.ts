@@ -203,12 +203,12 @@ describe("values that could not be read back", () => {
     [
       "the_json",
       { _bsontype: "ObjectId" },
-      "the_json: must be JSON of at most 50 levels, without __proto__, _bsontype or a NUL in a name, broken Unicode or numbers too large, not an object",
+      "the_json: must be JSON of at most 50 levels, without __proto__, _bsontype or a NUL in a name, a $ref beside an $id, broken Unicode or numbers too large, not an object",
     ],
     [
       "the_json",
       { a: [{ _bsontype: "Long" }] },
-      "the_json: must be JSON of at most 50 levels, without __proto__, _bsontype or a NUL in a name, broken Unicode or numbers too large, not an object",
+      "the_json: must be JSON of at most 50 levels, without __proto__, _bsontype or a NUL in a name, a $ref beside an $id, broken Unicode or numbers too large, not an object",
     ],
     [
       "the_datetime",

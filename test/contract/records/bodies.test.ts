@@ -109,6 +109,8 @@ describe("a value of every type", () => {
   it.each([
     ["a method name of objects", { toBSON: 1, toJSON: 2, constructor: 3, hasOwnProperty: 4 }],
     ["keys of queries", { $where: "1", $oid: NO_ID, $numberLong: "5" }],
+    ["a schema", { $id: "person", properties: { home: { $ref: "address.json" } } }],
+    ["what is no reference", { $ref: 1, $id: "a", deep: { $ref: "a", $id: null } }],
     ["numbers as keys", { 0: "a", 1: "b", length: 2 }],
   ])("json may hold %s", async (_name, value) => {
     const { status, body } = await admin.post("/things", { json: value });
@@ -116,7 +118,12 @@ describe("a value of every type", () => {
   });
 
   it("json with the type mark of the database driver is refused by name, not taken for one of its types", async () => {
-    for (const json of [{ _bsontype: "ObjectId", id: NO_ID }, [{ a: { _bsontype: "Code", code: "1" } }]]) {
+    const reference = { title: "T", $id: "person", $ref: "address.json" };
+    for (const json of [
+      { _bsontype: "ObjectId", id: NO_ID },
+      [{ a: { _bsontype: "Code", code: "1" } }],
+      { schema: reference },
+    ]) {
       const { status, body } = await admin.post("/things", { json });
       expect([status, body.message]).toEqual([400, [about("json")]]);
     }
