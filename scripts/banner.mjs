@@ -7,19 +7,31 @@
 export function banner(env, messages) {
   const store = messages.find(({ type }) => type === "store");
   const rows = [
-    ...adminRows(env, messages),
+    ...adminRows(messages),
     ...(store === undefined ? [] : [["Data", store.description]]),
     ["Stop", "Ctrl-C"],
   ];
-  const lines = rows.map(([label, text]) => `  ${label.padEnd(12)}${text}`);
-  return `\n  Portico is running at ${env.APP_URL || "http://localhost:3000"}\n\n${lines.join("\n")}\n\n`;
+  return `\n  Portico is running at ${env.APP_URL || "http://localhost:3000"}\n\n${asLines(rows)}\n`;
 }
 
-function adminRows(env, messages) {
+/**
+ * The same of the root admin where not everything came to run: the next start will know nothing of the password. Empty
+ * where none was made.
+ * @param {{ type: string }[]} messages
+ */
+export function firstAdmin(messages) {
+  const isMade = messages.some(({ type }) => type === "first-admin");
+  return isMade ? `\n  Not running yet, but this was made:\n\n${asLines(adminRows(messages))}\n` : "";
+}
+
+function asLines(rows) {
+  return rows.map(([label, text]) => `  ${label.padEnd(12)}${text}\n`).join("");
+}
+
+function adminRows(messages) {
   const made = messages.find(({ type }) => type === "first-admin");
-  if (made === undefined) {
-    return [["Root admin", `${env.ADMIN_EMAIL || "admin@example.com"} (the password is set)`]];
-  }
+  // It may have another address by now, and be one of several.
+  if (made === undefined) return [["Root admin", "as before (the password is set)"]];
   return [
     ["Root admin", made.email],
     ["Password", `${made.password}   (shown this once)`],

@@ -1,7 +1,7 @@
 // Runs the services as one program: has them act in order, passes signals on, ends with the first that ends.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { banner } from "./banner.mjs";
+import { banner, firstAdmin } from "./banner.mjs";
 import { ServiceProcess } from "./service-process.mjs";
 import { ROOT, SetupError } from "./setup.mjs";
 
@@ -63,16 +63,23 @@ export async function launch({ services, env, stopTimeoutMs = STOP_TIMEOUT_MS })
     for (const [at, started] of running.entries()) {
       started.begin(addresses);
       const event = await Promise.race([started.ready, firstEnd()]);
-      if (event.kind !== "ready") return await finish(event, running, stopTimeoutMs);
+      if (event.kind !== "ready") {
+        const code = await finish(event, running, stopTimeoutMs);
+        process.stdout.write(firstAdmin(toldBy(running)));
+        return code;
+      }
       const { urlVariable } = services[at];
       if (urlVariable !== undefined) addresses[urlVariable] = childEnv[urlVariable] || event.url;
     }
-    const told = running.flatMap(({ messages }) => messages);
-    process.stdout.write(banner(childEnv, told));
+    process.stdout.write(banner(childEnv, toldBy(running)));
     return await finish(await firstEnd(), running, stopTimeoutMs);
   } finally {
     signals.stop();
   }
+}
+
+function toldBy(running) {
+  return running.flatMap(({ messages }) => messages);
 }
 
 /** Cookies are tied to the address, so another port must be part of it: one variable shall be enough. */

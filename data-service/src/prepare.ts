@@ -20,10 +20,16 @@ import { finishInterrupted } from "./schema/create-table.js";
 import { makeRecovery } from "./schema/end-change.js";
 import { until } from "./until.js";
 
-/** What must be there before the first request: indexes, the first admin, finished tables, demo content. */
+/**
+ * What must be there before the first request: indexes, the first admin, finished tables, demo content.
+ * @param announce shows the password that was made for the first admin, at once: whatever fails after it, no later start
+ * knows it
+ * @returns what ends the sweeping
+ */
 export async function prepare(
   deps: Deps,
-): Promise<{ admin: { email: string; password: string } | undefined; stopSweeping: () => void }> {
+  announce: (admin: { readonly email: string; readonly password: string }) => void,
+): Promise<() => void> {
   const { config, store, records, auth } = deps;
   await Promise.all([
     ensureAuthIndexes(store.db, config.systemTablePrefix),
@@ -36,10 +42,11 @@ export async function prepare(
   const { adminEmail: email, adminPassword: password } = config;
   const report = (problem: string): void => deps.logger.error(problem);
   const admin = await ensureFirstAdmin({ ...auth, report }, { email, password });
+  if (admin !== undefined) announce(admin);
   if (config.schemaFile !== undefined) await applyAtStart(records, config.schemaFile);
   if (config.demo && isEmbedded(config)) await seedDemo({ ...records, db: store.db, counts: deps.counts });
   await deps.files.contents.start(isEmbedded(config));
-  return { admin, stopSweeping: sweepRegularly([...auth.sweeps, pruneJournal(records)], deps.auth) };
+  return sweepRegularly([...auth.sweeps, pruneJournal(records)], deps.auth);
 }
 
 /**

@@ -29,8 +29,8 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
   const tracing = otlpEndpoint === undefined ? undefined : await startTracing("data-service", otlpEndpoint);
   const deps = await makeDeps(config, opening);
   const health = { stopping: false };
-  const { admin, stopSweeping } = await prepare(deps);
-  announce(config, admin);
+  const stopSweeping = await prepare(deps, announce);
+  tellLauncher({ type: "store", description: describeStore(config) });
   const where = { host: config.host, port: config.port, portVariable: "DATA_SERVICE_PORT" };
   const server = await listen(makeApp(deps, health), where, {
     maxHeaderSize: MOST_FORWARDED_HEAD_BYTES,
@@ -94,10 +94,7 @@ function repairUnfinishedOfOthers({ config, records, logger }: Deps): NodeJS.Tim
   return setInterval(repair, UNFINISHED_REPAIR_EVERY_MS).unref();
 }
 
-function announce(config: Config, admin: { email: string; password: string } | undefined): void {
-  tellLauncher({ type: "store", description: describeStore(config) });
-  if (admin === undefined) return;
-  const { email, password } = admin;
+function announce({ email, password }: { readonly email: string; readonly password: string }): void {
   tellLauncher(
     { type: "first-admin", email, password },
     `Root admin: ${email}, one-time password: ${password}`,

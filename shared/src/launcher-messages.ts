@@ -18,15 +18,19 @@ interface Begin {
  * each act when those that it needs are there; without a launcher it is time at once.
  */
 export async function settingsToBegin(): Promise<NodeJS.ProcessEnv> {
-  if (process.env.PORTICO_LAUNCHED !== "1" || process.send === undefined) return process.env;
+  if (!isLaunched() || process.send === undefined) return process.env;
   const { env } = await new Promise<Begin>((resolve) => {
     process.once("message", (message: Begin) => resolve(message));
   });
   return { ...process.env, ...env };
 }
 
-/** Tells the launcher, or prints `otherwise` when nobody started us. */
+/** Tells the launcher; another one than ours, or none, would not show it: there `otherwise` is printed. */
 export function tellLauncher(message: LauncherMessage, otherwise?: string): void {
-  if (process.send !== undefined) process.send(message);
-  else if (otherwise !== undefined) process.stderr.write(`${otherwise}\n`);
+  process.send?.(message);
+  if (!isLaunched() && otherwise !== undefined) process.stderr.write(`${otherwise}\n`);
+}
+
+function isLaunched(): boolean {
+  return process.env.PORTICO_LAUNCHED === "1";
 }

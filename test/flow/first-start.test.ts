@@ -104,6 +104,23 @@ describe("the first start", () => {
     expect((await apiOf(second.url).post("/auth/login", { email, password })).status).toBe(200);
   });
 
+  it("prints the password it made up before anything can fail, and whoever started it", async () => {
+    const schemaFile = join(directory, "there-is-none.json");
+    const child = spawn(process.execPath, [fileOf("@portico/data-service/main")], {
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings({ SCHEMA_FILE: schemaFile }) },
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    });
+    let printed = "";
+    child.stderr?.on("data", (chunk: Buffer) => {
+      printed += chunk.toString();
+    });
+    await once(child, "close");
+    expect(printed).toContain("there-is-none.json");
+    const [, email = "", password = ""] = /Root admin: (\S+), one-time password: (\S+)/.exec(printed) ?? [];
+    const { url } = await startAlone();
+    expect((await apiOf(url).post("/auth/login", { email, password })).status).toBe(200);
+  });
+
   it("of three instances at once makes one root admin, and all three serve", async () => {
     const admin = { ADMIN_EMAIL: "boss@example.com", ADMIN_PASSWORD: "boss's password" };
     const urls = await Promise.all([start(admin), start(admin), start(admin)]);

@@ -115,6 +115,17 @@ describe("the launcher", () => {
     expect(await notes()).toContain("data service stopped");
   });
 
+  it("shows the password that was made for the root admin also where not everything comes to run", async () => {
+    const run = await launch(READY, REFUSES);
+    await run.code;
+    expect(run.out()).toMatch(/Root admin +root@example\.com\n +Password +one-time/);
+    const stopped = await launch(READY, NEVER_READY);
+    await until(async () => (await notes()).includes("starting"));
+    stopped.launcher.kill("SIGINT");
+    await stopped.code;
+    expect(stopped.out()).toMatch(/Password +one-time/);
+  });
+
   it("ends with the code of the first service that fails", async () => {
     const run = await launch(CRASHES, READY);
     expect(await run.code).toBe(7);
