@@ -7,6 +7,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 export const S3_KEYS = { accessKeyId: "TESTKEY", secretAccessKey: "a secret of the tests" } as const;
 const BUCKET = "files";
 
+/** It refuses everything with 503, closes every connection without an answer, or in the middle of each object. */
+export type Breakdown = "refuses" | "hangs up" | "hangs up in the middle";
+
 export interface S3Server {
   readonly env: Readonly<Record<string, string>>;
   readonly objects: ReadonlyMap<string, Buffer>;
@@ -15,8 +18,8 @@ export interface S3Server {
     string,
     { readonly key: string; readonly parts: ReadonlyMap<number, Buffer> }
   >;
-  /** Refuses everything with 503 from now on, or no longer. */
-  breakDown(broken: boolean): void;
+  /** From now on; undefined: no longer. */
+  breakDown(how: Breakdown | undefined): void;
   /** What it says with 200 instead of completing an upload in parts; undefined: it completes. */
   failCompletion(body: string | undefined): void;
   /** Runs before the next object is sent, or the next one that comes in one piece is answered. */
@@ -29,7 +32,7 @@ export interface S3Server {
 export async function startS3(): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
   const uploads = new Map<string, { key: string; parts: Map<number, Buffer> }>();
-  let broken = false;
+  let breakdown: Breakdown | undefined;
   let failure: string | undefined;
   let sending = 0;
   const waiting = new Map<string, () => Promise<unknown>>();
@@ -43,7 +46,8 @@ export async function startS3(): Promise<S3Server> {
     for await (const piece of request) pieces.push(piece as Buffer);
     const body = Buffer.concat(pieces);
     const url = new URL(request.url ?? "", "http://s3");
-    if (broken) return void response.writeHead(503).end();
+    if (breakdown === "refuses") return void response.writeHead(503).end();
+    if (breakdown === "hangs up") return void response.destroy();
     if (!isSigned(request, url, body))
       return void response.writeHead(403).end(xml("Error", "SignatureDoesNotMatch"));
     const key = decodeURIComponent(url.pathname.slice(BUCKET.length + 2));
@@ -60,6 +64,7 @@ export async function startS3(): Promise<S3Server> {
           sending -= 1;
         });
         await waited("GET");
+        if (breakdown === "hangs up in the middle") return void breakOff(objects.get(key), response);
         return sendObject(objects.get(key), request, response);
       }
       case "DELETE":
@@ -115,8 +120,8 @@ export async function startS3(): Promise<S3Server> {
       S3_ACCESS_KEY_ID: S3_KEYS.accessKeyId,
       S3_SECRET_ACCESS_KEY: S3_KEYS.secretAccessKey,
     },
-    breakDown(value) {
-      broken = value;
+    breakDown(how) {
+      breakdown = how;
     },
     before(method, act) {
       waiting.set(method, act);
@@ -143,6 +148,11 @@ function sendObject(object: Buffer | undefined, request: IncomingMessage, respon
   if (start === undefined || end === undefined) return void response.end(object);
   response.writeHead(206, { "Content-Range": `bytes ${start}-${end}/${object.length}` });
   response.end(object.subarray(Number(start), Number(end) + 1));
+}
+
+function breakOff(object: Buffer = Buffer.alloc(2), response: ServerResponse): void {
+  response.writeHead(200, { "Content-Length": object.length });
+  response.write(object.subarray(0, object.length / 2), () => response.destroy());
 }
 
 /** https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html */

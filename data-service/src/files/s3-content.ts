@@ -16,7 +16,7 @@ export function makeS3Content({ endpoint, bucket, ...settings }: S3Settings): Co
     async *read(key, { start, end }) {
       const response = await refusing(() => s3.getObjectRaw(key, false, start, end + 1));
       if (response.body === null) throw new Error(`${key} came without a body`);
-      yield* response.body;
+      yield* piecesOf(response.body);
     },
     async remove(key) {
       await refusing(() => s3.deleteObject(key));
@@ -24,6 +24,20 @@ export function makeS3Content({ endpoint, bucket, ...settings }: S3Settings): Co
       await abortUploads(s3, key).catch(() => undefined);
     },
   };
+}
+
+/** As they come. Nothing stays open when nobody wants more of them. */
+async function* piecesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { value } = await refusing(() => reader.read());
+      if (value === undefined) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
 }
 
 async function write(s3: S3mini, key: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
@@ -101,9 +115,13 @@ async function refusing<Result>(call: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** Errors of the library: of a kind of its own, or plain ones with its name in front. */
+/** What `fetch` says when a connection breaks before an answer has come, or within one. */
+const BROKEN = ["fetch failed", "terminated"];
+
+/** Errors of the library: of a kind of its own, plain ones with its name in front, and most of the network as they are. */
 function isBuckets(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if (error instanceof TypeError) return BROKEN.includes(error.message);
   return (
     error instanceof S3ServiceError || error.name.startsWith("S3") || error.message.startsWith("[s3mini] ")
   );

@@ -7,7 +7,7 @@ import { type Api, apiOf } from "../../support/api.js";
 import { fileForm, keptIn, NOTHING_KEPT, picture, upload, uploaded } from "../../support/files.js";
 import { filePart, multipartBody } from "../../support/multipart.js";
 import { until, untilLogged } from "../../support/process-facts.js";
-import { type S3Server, startS3, tag, xml } from "../../support/s3-server.js";
+import { type Breakdown, type S3Server, startS3, tag, xml } from "../../support/s3-server.js";
 import { type Stack, startStack } from "../../support/stack.js";
 
 const MEBIBYTE = 1024 * 1024;
@@ -94,14 +94,39 @@ describe("files in a bucket", () => {
     await nothingThere();
   });
 
-  test("a bucket that is down: 503, and nothing is left when it is back", async () => {
-    s3.breakDown(true);
-    const { status, body } = await upload(admin, "x", "x.txt");
-    expect([status, body.error.code]).toEqual([503, "SERVICE_UNAVAILABLE"]);
-    s3.breakDown(false);
+  /** It is read again, to be measured. */
+  const PICTURE = Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR".padEnd(1_000), "latin1");
+
+  test.each<[Breakdown, string, Buffer]>([
+    ["refuses", "a small file", Buffer.from("x")],
+    ["hangs up", "for a small file", Buffer.from("x")],
+    ["hangs up in the middle", "of a picture", PICTURE],
+  ])("a bucket that %s %s: 503, and nothing is left when it is back", async (how, _what, bytes) => {
+    s3.breakDown(how);
+    const answer = await upload(admin, bytes, "x.txt");
+    s3.breakDown(undefined);
+    expect([answer.status, answer.body.error.code]).toEqual([503, "SERVICE_UNAVAILABLE"]);
+    expect(answer.headers.get("retry-after")).toBe("2");
     await nothingThere();
-    expect(await uploadBytes({ appUrl: stack.appUrl, headers }, 1_000)).toMatch(/^[0-9a-f]{24}$/);
+    const id = await uploadBytes({ appUrl: stack.appUrl, headers }, 1_000);
+    expect((await admin.delete(`/svc_file/${id}`)).status).toBe(200);
+    await nothingThere();
   });
+
+  test.each(["hangs up", "hangs up in the middle"] as const)(
+    "a picture that is to be made while the bucket %s: 503",
+    async (how) => {
+      // Too large to be in memory since it was measured.
+      const large = Buffer.concat([await picture(60, 30), Buffer.alloc(MEBIBYTE)]);
+      const { id } = await uploaded(admin, large, "p.png", { isPublic: "true" });
+      s3.breakDown(how);
+      const answer = await fetch(`${stack.appUrl}/assets/${id}?width=10`);
+      s3.breakDown(undefined);
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "2"]);
+      await admin.delete(`/svc_file/${id}`);
+      await nothingThere();
+    },
+  );
 
   test.each([
     ["an error", xml("Error", tag("Code", "InternalError"))],
@@ -139,19 +164,22 @@ describe("files in a bucket", () => {
   });
 
   describe("a download whose bytes can't be read", () => {
-    test("is 503 like anything else, with none of the file's headers, while the bucket is down", async () => {
-      const { id } = await uploaded(admin, "hello", "a.txt", { isPublic: "true" });
-      s3.breakDown(true);
-      try {
-        const answer = await fetch(`${stack.appUrl}/assets/${id}`, { headers: { Range: "bytes=1-2" } });
-        expect([answer.status, (await answer.json()).error.code]).toEqual([503, "SERVICE_UNAVAILABLE"]);
-        const names = ["retry-after", "cache-control", "etag", "content-disposition", "content-range"];
-        expect(names.map((name) => answer.headers.get(name))).toEqual(["2", "no-store", null, null, null]);
-      } finally {
-        s3.breakDown(false);
-      }
-      expect((await bytesOf(`/assets/${id}`)).toString()).toBe("hello");
-    });
+    test.each(["refuses", "hangs up"] as const)(
+      "is 503 like anything else, with none of the file's headers, while the bucket %s",
+      async (how) => {
+        const { id } = await uploaded(admin, "hello", "a.txt", { isPublic: "true" });
+        s3.breakDown(how);
+        try {
+          const answer = await fetch(`${stack.appUrl}/assets/${id}`, { headers: { Range: "bytes=1-2" } });
+          expect([answer.status, (await answer.json()).error.code]).toEqual([503, "SERVICE_UNAVAILABLE"]);
+          const names = ["retry-after", "cache-control", "etag", "content-disposition", "content-range"];
+          expect(names.map((name) => answer.headers.get(name))).toEqual(["2", "no-store", null, null, null]);
+        } finally {
+          s3.breakDown(undefined);
+        }
+        expect((await bytesOf(`/assets/${id}`)).toString()).toBe("hello");
+      },
+    );
 
     // Of the data service itself: the gateway sends a GET again whose connection was cut.
     test("gives the new content when the file was replaced in that moment", async () => {
