@@ -1,4 +1,5 @@
 // A multipart request -> its one file, stored as it came, and its text parts. Nothing is kept in memory or on disk.
+import type { Readable } from "node:stream";
 import { AppError } from "@portico/shared/app-error";
 import type { JsonObject } from "@portico/shared/json";
 import type { Request, Response } from "express";
@@ -84,7 +85,7 @@ export async function receive(
   }
 }
 
-type CutStream = AsyncIterable<Buffer> & { readonly truncated?: boolean };
+type CutStream = Readable & { readonly truncated?: boolean };
 
 async function store(contents: Contents, stream: CutStream, originalName: string): Promise<Received> {
   const seen: Seen = { head: Buffer.alloc(0), bytes: 0 };
@@ -100,7 +101,9 @@ interface Seen {
 
 /** Passes bytes on, keeping the first and counting all. @throws when the file was cut at the limit */
 async function* watched(stream: CutStream, seen: Seen): AsyncGenerator<Buffer> {
-  for await (const chunk of stream) {
+  // Not destroyed where storing fails: that would be told, sooner than why, as an error of the client's.
+  const chunks: AsyncIterable<Buffer> = stream.iterator({ destroyOnReturn: false });
+  for await (const chunk of chunks) {
     if (seen.head.length < HEAD_BYTES)
       seen.head = Buffer.concat([seen.head, chunk.subarray(0, HEAD_BYTES - seen.head.length)]);
     seen.bytes += chunk.length;

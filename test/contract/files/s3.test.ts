@@ -94,12 +94,16 @@ describe("files in a bucket", () => {
     await nothingThere();
   });
 
+  /** More than a part: storing it fails while the rest still arrives. */
+  const LARGE = Buffer.alloc(8 * MEBIBYTE);
   /** It is read again, to be measured. */
   const PICTURE = Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rIHDR".padEnd(1_000), "latin1");
 
   test.each<[Breakdown, string, Buffer]>([
     ["refuses", "a small file", Buffer.from("x")],
+    ["refuses", "a large one", LARGE],
     ["hangs up", "for a small file", Buffer.from("x")],
+    ["hangs up", "for a large one", LARGE],
     ["hangs up in the middle", "of a picture", PICTURE],
   ])("a bucket that %s %s: 503, and nothing is left when it is back", async (how, _what, bytes) => {
     s3.breakDown(how);
