@@ -26,6 +26,15 @@ describe("pictures", () => {
     expect(await sharp(made.bytes).metadata()).toMatchObject({ format: "png", width: 5, height: 3 });
   });
 
+  it("are measured while the bytes of another do not come", async () => {
+    const bytes = await picture("png");
+    let come = (_bytes: Buffer): void => undefined;
+    const waiting = measure(() => new Promise((resolve) => (come = resolve)), "image/png");
+    expect(await measure(async () => bytes, "image/png")).toEqual({ width: 10, height: 6 });
+    come(bytes);
+    expect(await waiting).toEqual({ width: 10, height: 6 });
+  });
+
   it("are none when they are of another kind than they begin like", async () => {
     const bytes = await picture("png");
     expect(await measure(async () => bytes, "image/gif")).toBe("none");

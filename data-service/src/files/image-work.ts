@@ -63,8 +63,11 @@ const inTurn = makeTurns({
   refusal: () =>
     unavailable("Too many pictures are being made at the moment; try again shortly.", RETRY_AFTER_SECONDS),
 });
-/** Those who send pictures wait for each other, however many there are: their bytes are stored already. */
-const measureInTurn = pLimit(1);
+/**
+ * Those who send pictures wait for each other, however many there are: their bytes are stored already. Each holds a whole
+ * picture meanwhile. More than one, so that one whose bytes are slow to come does not keep all others waiting.
+ */
+const measureInTurn = pLimit(3);
 
 export interface ImageSize {
   readonly width: number;

@@ -1,7 +1,8 @@
 // Contents of files in an S3-compatible bucket. The length of a file is not known beforehand, so it is uploaded in
 // parts: one part of each upload in progress is held in memory.
-import { unavailable } from "@portico/shared/app-error";
+import { type AppError, unavailable } from "@portico/shared/app-error";
 import { S3mini, S3ServiceError } from "s3mini";
+import { within } from "../within.js";
 import type { ContentStore } from "./content-store.js";
 import type { S3Settings } from "./s3-settings.js";
 
@@ -9,14 +10,23 @@ import type { S3Settings } from "./s3-settings.js";
 const PART_BYTES = 5 * 1024 * 1024;
 const TYPE = "application/octet-stream";
 
-export function makeS3Content({ endpoint, bucket, ...settings }: S3Settings): ContentStore {
-  const s3 = new S3mini({ ...settings, endpoint: `${endpoint}/${bucket}` });
+/** A bucket that is to be read from and says nothing for as long is down. A file that it takes takes its time. */
+const SILENCE_MS = 10_000;
+
+/** @param silenceMs how long it waits for an answer to begin, and for each piece of it */
+export function makeS3Content(
+  { endpoint, bucket, ...settings }: S3Settings,
+  silenceMs = SILENCE_MS,
+): ContentStore {
+  const ask: typeof fetch = (input, init) =>
+    init?.method === "GET" ? fetchWithin(silenceMs, input, init) : fetch(input, init);
+  const s3 = new S3mini({ ...settings, endpoint: `${endpoint}/${bucket}`, fetch: ask });
   return {
     write: (key, bytes) => refusing(() => write(s3, key, bytes)),
     async *read(key, { start, end }) {
       const response = await refusing(() => s3.getObjectRaw(key, false, start, end + 1));
       if (response.body === null) throw new Error(`${key} came without a body`);
-      yield* piecesOf(response.body);
+      yield* piecesOf(response.body, silenceMs);
     },
     async remove(key) {
       await refusing(() => s3.deleteObject(key));
@@ -26,12 +36,24 @@ export function makeS3Content({ endpoint, bucket, ...settings }: S3Settings): Co
   };
 }
 
-/** As they come. Nothing stays open when nobody wants more of them. */
-async function* piecesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** Of an answer that does not begin in time, nothing stays open. */
+async function fetchWithin(ms: number, ...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+  const silence = new AbortController();
+  const timer = setTimeout(() => silence.abort(unreachable("no answer")), ms);
+  return fetch(input, { ...init, signal: silence.signal }).finally(() => clearTimeout(timer));
+}
+
+/**
+ * As they come; a reader that takes its time is not the bucket's silence. Nothing stays open when nobody wants more, or
+ * no more comes.
+ */
+async function* piecesOf(body: ReadableStream<Uint8Array>, silenceMs: number): AsyncGenerator<Uint8Array> {
   const reader = body.getReader();
   try {
     for (;;) {
-      const { value } = await refusing(() => reader.read());
+      const reading = refusing(() => reader.read());
+      if (!(await within(silenceMs, reading))) throw unreachable("no more of an answer");
+      const { value } = await reading;
       if (value === undefined) return;
       yield value;
     }
@@ -111,8 +133,12 @@ async function refusing<Result>(call: () => Promise<Result>): Promise<Result> {
     return await call();
   } catch (cause) {
     if (!isBuckets(cause)) throw cause;
-    throw unavailable("The store of files can not be reached; try again shortly.", 2, cause);
+    throw unreachable(cause);
   }
+}
+
+function unreachable(cause: unknown): AppError {
+  return unavailable("The store of files can not be reached; try again shortly.", 2, cause);
 }
 
 /** What `fetch` says when a connection breaks before an answer has come, or within one. */

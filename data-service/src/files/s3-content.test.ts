@@ -1,0 +1,89 @@
+// A bucket that goes silent: what waits for it is told soon, and who takes their time is not taken for it.
+import { once } from "node:events";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import type { ContentStore } from "./content-store.js";
+import { makeS3Content } from "./s3-content.js";
+
+const SILENCE_MS = 300;
+const BYTES = Buffer.alloc(1024 * 1024, "0123456789 ");
+const WHOLE = { start: 0, end: BYTES.length - 1 };
+
+let server: Server;
+let content: ContentStore;
+/** What the bucket does when it is asked. */
+let answer: (response: ServerResponse) => unknown;
+
+beforeEach(async () => {
+  server = createServer((request, response) => {
+    request.resume().once("end", () => answer(response));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const keys = { accessKeyId: "key", secretAccessKey: "secret" };
+  const endpoint = `http://127.0.0.1:${port}`;
+  content = makeS3Content({ endpoint, bucket: "files", region: "eu-test-1", ...keys }, SILENCE_MS);
+});
+
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+async function read(): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of content.read("key", WHOLE)) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+describe.each<[string, (response: ServerResponse) => unknown]>([
+  ["before it answers", () => undefined],
+  ["with the head of an answer", (response) => response.writeHead(200).flushHeaders()],
+  ["within an answer", (response) => response.write(BYTES.subarray(0, 1_000))],
+])("a bucket that goes silent %s", (_when, goSilent) => {
+  it("is down for the reader, and nothing stays open", async () => {
+    let closed: Promise<unknown> | undefined;
+    answer = (response) => {
+      closed = once(response, "close");
+      goSilent(response);
+    };
+    const refusal = { code: "SERVICE_UNAVAILABLE", headers: { "Retry-After": "2" } };
+    await expect(read()).rejects.toMatchObject(refusal);
+    await closed;
+  });
+});
+
+describe("a bucket that takes its time", () => {
+  it("is read to the end while there is always more", async () => {
+    answer = async (response) => {
+      for (let at = 0; at < BYTES.length; at += BYTES.length / 4) {
+        response.write(BYTES.subarray(at, at + BYTES.length / 4));
+        await pause(SILENCE_MS / 2);
+      }
+      response.end();
+    };
+    expect((await read()).equals(BYTES)).toBe(true);
+  });
+
+  it("may do so with what it is sent", async () => {
+    answer = (response) => setTimeout(() => response.end(), 2 * SILENCE_MS);
+    await content.write(
+      "key",
+      (async function* () {
+        yield BYTES;
+      })(),
+    );
+  });
+});
+
+it("a reader may take their time", async () => {
+  answer = (response) => response.end(BYTES);
+  const pieces = content.read("key", WHOLE)[Symbol.asyncIterator]();
+  const first = (await pieces.next()).value;
+  await pause(2 * SILENCE_MS);
+  let length = first.length;
+  for (let next = await pieces.next(); !next.done; next = await pieces.next()) length += next.value.length;
+  expect(length).toBe(BYTES.length);
+});
