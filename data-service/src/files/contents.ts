@@ -5,9 +5,13 @@ import { unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
+import pLimit from "p-limit";
 import type { ContentLedger } from "../mongo/content-ledger.js";
 import { within } from "../within.js";
 import type { ContentStore } from "./content-store.js";
+
+/** A folder may let go of thousands at once; each is a few questions, one after the other. */
+const DECIDED_AT_ONCE = 8;
 
 export interface ContentsDeps {
   readonly ledger: ContentLedger;
@@ -75,7 +79,7 @@ export class Contents {
     try {
       return await act();
     } finally {
-      for (const key of keys) await this.#decide(key);
+      await pLimit(DECIDED_AT_ONCE).map(keys, (key) => this.#decide(key));
     }
   }
 
