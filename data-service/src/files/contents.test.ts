@@ -66,3 +66,46 @@ it("many that go at once are decided about a few at a time", async () => {
   expect([[...stored], await notes()]).toEqual([[keys[0]], 0]);
   expect(removingAtOnce).toBe(8);
 });
+
+it.each([
+  ["of this process", () => contents],
+  ["of another one", instance],
+])(
+  "who lets go of the same content as one %s, and fails, leaves the note to that one",
+  async (_whose, other) => {
+    const key = await file();
+    let go = (): void => undefined;
+    const held = new Promise<void>((resolve) => (go = resolve));
+    const removal = other().letGo([key], async () => {
+      await held;
+      await records().deleteMany({});
+    });
+    const failure = contents.letGo([key], async () => {
+      throw new Error("has been changed meanwhile");
+    });
+    await expect(failure).rejects.toThrow("changed meanwhile");
+    expect([[...stored], await notes()]).toEqual([[key], 1]);
+    go();
+    await removal;
+    expect([[...stored], await notes()]).toEqual([[], 0]);
+  },
+);
+
+it("of several who fail at once, none leaves a note", async () => {
+  const key = await file();
+  const fail = () => contents.letGo([key], () => Promise.reject(new Error("no")));
+  await Promise.allSettled(Array.from({ length: 10 }, fail));
+  expect([[...stored], await notes()]).toEqual([[key], 0]);
+});
+
+it("a sweep leaves the note of whoever has begun to let go while it decided", async () => {
+  const [now, later] = [new Date(), new Date(Date.now() + 60_000)];
+  await ledger.open(["old"], "dead", now);
+  expect(await ledger.take(now, later)).toBe("old");
+  await ledger.open(["old"], "alive", later);
+  await ledger.closeTaken("old");
+  expect(await notes()).toBe(1);
+  await ledger.open(["old"], "alive", now);
+  await contents.sweep();
+  expect(await notes()).toBe(0);
+});

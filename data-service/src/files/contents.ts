@@ -24,8 +24,8 @@ export interface ContentsDeps {
 
 export class Contents {
   readonly #deps: ContentsDeps;
-  /** What this process works on; each is spoken for until it is settled. */
-  readonly #own = new Set<string>();
+  /** What this process works on, by who does; each is spoken for until it is settled. New contents are their own. */
+  readonly #own = new Map<string, readonly string[]>();
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> = Promise.resolve();
   #isStopped = false;
@@ -41,7 +41,7 @@ export class Contents {
   /** Stores bytes under a new key. Until `settle` or `discard` they belong to no record. @returns the key */
   async write(bytes: AsyncIterable<Uint8Array>): Promise<string> {
     const key = new ObjectId().toHexString();
-    await this.#open([key]);
+    await this.#open(key, [key]);
     try {
       await this.#deps.store.write(key, bytes);
     } catch (error) {
@@ -62,12 +62,15 @@ export class Contents {
   async settle(key: string): Promise<void> {
     this.#own.delete(key);
     // The sweep would find out by itself: the request has succeeded whatever becomes of the note.
-    await this.#deps.ledger.close(key).catch((err: unknown) => this.#deps.logger.warn({ err }, "note left"));
+    await this.#deps.ledger
+      .close(key, key)
+      .catch((err: unknown) => this.#deps.logger.warn({ err }, "note left"));
   }
 
   /** No record will name it. Never throws: what can't be removed now is swept later. */
   async discard(key: string): Promise<void> {
-    await this.#decide(key);
+    this.#own.delete(key);
+    await this.#decide(key, key);
   }
 
   /**
@@ -75,11 +78,13 @@ export class Contents {
    * @param keys what the records name before
    */
   async letGo<Result>(keys: readonly string[], act: () => Promise<Result>): Promise<Result> {
-    await this.#open(keys);
+    const by = new ObjectId().toHexString();
+    await this.#open(by, keys);
     try {
       return await act();
     } finally {
-      await pLimit(DECIDED_AT_ONCE).map(keys, (key) => this.#decide(key));
+      await pLimit(DECIDED_AT_ONCE).map(keys, (key) => this.#decide(key, by));
+      this.#own.delete(by);
     }
   }
 
@@ -109,11 +114,12 @@ export class Contents {
       const key = await ledger.take(clock.now(), this.#lease());
       if (key === undefined) return;
       await this.#decideOrThrow(key);
+      await ledger.closeTaken(key);
     }
   }
 
   async #turn(): Promise<void> {
-    if (this.#own.size > 0) await this.#deps.ledger.renew([...this.#own], this.#lease());
+    if (this.#own.size > 0) await this.#deps.ledger.renew([...this.#own.values()].flat(), this.#lease());
     await this.sweep();
   }
 
@@ -121,30 +127,30 @@ export class Contents {
     return new Date(this.#deps.clock.now().getTime() + this.#deps.leaseMs);
   }
 
-  async #open(keys: readonly string[]): Promise<void> {
-    await this.#deps.ledger.open(keys, this.#lease());
-    for (const key of keys) this.#own.add(key);
+  async #open(by: string, keys: readonly string[]): Promise<void> {
+    await this.#deps.ledger.open(keys, by, this.#lease());
+    this.#own.set(by, keys);
   }
 
-  async #decide(key: string): Promise<void> {
-    this.#own.delete(key);
-    await this.#decideOrThrow(key).catch((err: unknown) =>
-      this.#deps.logger.warn({ err }, "a content is left to the sweep"),
-    );
+  async #decide(key: string, by: string): Promise<void> {
+    try {
+      await this.#decideOrThrow(key);
+      await this.#deps.ledger.close(key, by);
+    } catch (err) {
+      this.#deps.logger.warn({ err }, "a content is left to the sweep");
+    }
   }
 
   /** Kept when a record names it; else it goes, and all pictures made from it. */
   async #decideOrThrow(key: string): Promise<void> {
     const { ledger, store } = this.#deps;
-    if (!(await ledger.isNamed(key))) {
-      await store.remove(key);
-      for (const variant of await ledger.oldVariants(key, 0)) {
-        await ledger.open([variant.key], this.#lease());
-        await ledger.removeVariant(variant);
-        await store.remove(variant.key);
-        await ledger.close(variant.key);
-      }
+    if (await ledger.isNamed(key)) return;
+    await store.remove(key);
+    for (const variant of await ledger.oldVariants(key, 0)) {
+      await ledger.open([variant.key], key, this.#lease());
+      await ledger.removeVariant(variant);
+      await store.remove(variant.key);
+      await ledger.close(variant.key, key);
     }
-    await ledger.close(key);
   }
 }

@@ -10,6 +10,8 @@ export const CONTENT_AT = "_contentAt";
 interface PendingDocument {
   readonly _id: string;
   readonly leaseUntil: Date;
+  /** Who works on it, each with a name of its own: the note stays until the last of them has done. */
+  readonly by?: readonly string[];
   /** A sweep has begun to decide. */
   readonly taken?: boolean;
 }
@@ -44,11 +46,10 @@ export function makeContentLedger(db: Db, fileCollection: string) {
   const variants = variantCollection(db);
   const files = db.collection<FileDocument>(fileCollection);
   return {
-    /** Notes that the fate of these contents is open. */
-    async open(keys: readonly string[], leaseUntil: Date): Promise<void> {
-      const notes = keys.map((_id) => ({
-        updateOne: { filter: { _id }, update: { $set: { leaseUntil } }, upsert: true },
-      }));
+    /** Notes that the fate of these contents is open. A sweep that decides meanwhile leaves the note. */
+    async open(keys: readonly string[], by: string, leaseUntil: Date): Promise<void> {
+      const update = { $set: { leaseUntil }, $addToSet: { by }, $unset: { taken: true } } as const;
+      const notes = keys.map((_id) => ({ updateOne: { filter: { _id }, update, upsert: true } }));
       if (notes.length > 0) await pending.bulkWrite(notes, { ordered: false });
     },
     /** @returns how many are still ours */
@@ -56,9 +57,17 @@ export function makeContentLedger(db: Db, fileCollection: string) {
       const ours = { _id: { $in: [...keys] }, taken: { $ne: true } };
       return (await pending.updateMany(ours, { $set: { leaseUntil } })).matchedCount;
     },
-    /** The fate is decided. */
-    async close(key: string): Promise<void> {
-      await pending.deleteOne({ _id: key });
+    /** The fate is decided, as far as it was open because of this one. */
+    async close(key: string, by: string): Promise<void> {
+      const { deletedCount } = await pending.deleteOne({ _id: key, by: [by] });
+      if (deletedCount === 1) return;
+      await pending.updateOne({ _id: key }, { $pull: { by } });
+      // The others may have done at the same time.
+      await pending.deleteOne({ _id: key, by: [] });
+    },
+    /** A sweep has decided. */
+    async closeTaken(key: string): Promise<void> {
+      await pending.deleteOne({ _id: key, taken: true });
     },
     /** One whose lease has run out, for whoever asks first. */
     async take(now: Date, leaseUntil: Date): Promise<string | undefined> {
