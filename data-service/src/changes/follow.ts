@@ -163,6 +163,8 @@ class Following {
 
   /** Until there is more to read, or it is time for a sign of life. */
   async #wait(at: Position): Promise<boolean> {
+    // An end that came while it was read that there is nothing more wakes nobody any more.
+    if (this.#stop.reason !== undefined) return true;
     const { feed, changesHeartbeatMs } = this.#deps;
     const wake = new AbortController();
     const timer = setTimeout(() => wake.abort(), changesHeartbeatMs).unref();
