@@ -2,9 +2,12 @@
 
 const MAX_CHARACTERS = 254;
 
-/** Trimmed, lower-cased, composed (NFC). `Mike@X.io` and `mike@x.io` are one address, `mıke@x.io` is another. */
+/**
+ * Trimmed, lower-cased, then composed (NFC): of some letters only the small one has a form in one piece. `Mike@X.io` and
+ * `mike@x.io` are one address, `mıke@x.io` is another.
+ */
 export function normalizeEmail(text: string): string {
-  return text.trim().normalize("NFC").toLowerCase();
+  return text.trim().toLowerCase().normalize("NFC");
 }
 
 /**

@@ -550,6 +550,14 @@ describe("an account", () => {
     expect([status, body.error.details]).toEqual([409, { fields: ["email"] }]);
   });
 
+  it("is the same one however its letters are put together", async () => {
+    const [apart, whole] = ["J\u030Cane@x.io", "\u01F0ane@x.io"];
+    await make(admin, "svc_user", { email: apart, password: "jane's password" });
+    expect((await admin.post("/svc_user", { email: whole })).status).toBe(409);
+    for (const email of [apart, whole, apart.toLowerCase()])
+      expect((await anyone.post("/auth/login", { email, password: "jane's password" })).status).toBe(200);
+  });
+
   it("B3 is another one when a letter only looks alike, and both sign in as themselves", async () => {
     const [mike, dotless] = ["mike@x.io", "m\u0131ke@x.io"];
     await make(admin, "svc_user", { email: mike, password: "mike's password" });
