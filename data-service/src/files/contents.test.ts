@@ -1,12 +1,19 @@
 // The bytes of files beside their records: what becomes of them when several let go of some, or many go at once.
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, expect, it } from "@jest/globals";
-import { systemClock } from "@portico/shared/clock";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { makeLogger } from "@portico/shared/logger";
 import { type ContentLedger, makeContentLedger } from "../mongo/content-ledger.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import type { ContentStore } from "./content-store.js";
 import { Contents } from "./contents.js";
+
+const LEASE_MS = 60_000;
+
+let now = new Date();
+/** As much later that what was noted before is spoken for no longer. */
+const aLeaseLater = (): void => {
+  now = new Date(now.getTime() + LEASE_MS + 1);
+};
 
 let database: TestDatabase;
 let ledger: ContentLedger;
@@ -32,7 +39,7 @@ const store: ContentStore = {
 
 const instance = (): Contents => {
   const logger = makeLogger("test", "silent");
-  return new Contents({ ledger, store, clock: systemClock, logger, leaseMs: 60_000 });
+  return new Contents({ ledger, store, clock: { now: () => now }, logger, leaseMs: LEASE_MS });
 };
 
 beforeAll(async () => {
@@ -99,13 +106,50 @@ it("of several who fail at once, none leaves a note", async () => {
 });
 
 it("a sweep leaves the note of whoever has begun to let go while it decided", async () => {
-  const [now, later] = [new Date(), new Date(Date.now() + 60_000)];
+  const later = new Date(now.getTime() + LEASE_MS);
   await ledger.open(["old"], "dead", now);
-  expect(await ledger.take(now, later)).toBe("old");
+  expect(await ledger.take(now, now)).toEqual({ key: "old", again: false });
+  expect(await ledger.take(now, later)).toEqual({ key: "old", again: true });
   await ledger.open(["old"], "alive", later);
   await ledger.closeTaken("old");
   expect(await notes()).toBe(1);
-  await ledger.open(["old"], "alive", now);
-  await contents.sweep();
+  for (let sweeps = 0; sweeps < 2; sweeps += 1) {
+    aLeaseLater();
+    await contents.sweep();
+  }
   expect(await notes()).toBe(0);
+});
+
+describe("a content that nobody has spoken for, for as long as a lease", () => {
+  let key: string;
+  beforeEach(async () => {
+    key = await contents.write((async function* () {})());
+    await contents.claim(key);
+    aLeaseLater();
+    await instance().sweep();
+  });
+
+  it("can't come to be named any more, and goes after another lease", async () => {
+    await expect(contents.claim(key)).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    expect([[...stored], await notes()]).toEqual([[key], 1]);
+    aLeaseLater();
+    await instance().sweep();
+    expect([[...stored], await notes()]).toEqual([[], 0]);
+  });
+
+  it("stays when the record that was being written then names it by the time", async () => {
+    await records().insertOne({ _contentKey: key });
+    await contents.settle(key);
+    aLeaseLater();
+    await instance().sweep();
+    expect([[...stored], await notes()]).toEqual([[key], 0]);
+  });
+});
+
+it("a content that was left goes at once where the only process starts", async () => {
+  await contents.write((async function* () {})());
+  const alone = instance();
+  await alone.start(true);
+  await alone.stop(5_000);
+  expect([[...stored], await notes()]).toEqual([[], 0]);
 });

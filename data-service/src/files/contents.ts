@@ -107,14 +107,18 @@ export class Contents {
     this.#isStopped = true;
   }
 
-  /** Decides about all that nobody speaks for. */
+  /**
+   * Takes all that nobody speaks for, and decides about what was taken a lease ago: a record that was being written then,
+   * while the database stood still, has come to name its content by now.
+   */
   async sweep(): Promise<void> {
     const { ledger, clock } = this.#deps;
     while (!this.#isStopped) {
-      const key = await ledger.take(clock.now(), this.#lease());
-      if (key === undefined) return;
-      await this.#decideOrThrow(key);
-      await ledger.closeTaken(key);
+      const taken = await ledger.take(clock.now(), this.#lease());
+      if (taken === undefined) return;
+      if (!taken.again) continue;
+      await this.#decideOrThrow(taken.key);
+      await ledger.closeTaken(taken.key);
     }
   }
 

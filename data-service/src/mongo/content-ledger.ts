@@ -12,7 +12,7 @@ interface PendingDocument {
   readonly leaseUntil: Date;
   /** Who works on it, each with a name of its own: the note stays until the last of them has done. */
   readonly by?: readonly string[];
-  /** A sweep has begun to decide. */
+  /** A sweep has given up whoever worked on it: no record may come to name it any more, but for one under way. */
   readonly taken?: boolean;
 }
 
@@ -69,15 +69,15 @@ export function makeContentLedger(db: Db, fileCollection: string) {
     async closeTaken(key: string): Promise<void> {
       await pending.deleteOne({ _id: key, taken: true });
     },
-    /** One whose lease has run out, for whoever asks first. */
-    async take(now: Date, leaseUntil: Date): Promise<string | undefined> {
+    /** One whose lease has run out, for whoever asks first. @returns whether it had been taken before */
+    async take(now: Date, leaseUntil: Date): Promise<{ key: string; again: boolean } | undefined> {
       const lapsed = { leaseUntil: { $lte: now } };
       const found = await pending.findOneAndUpdate(lapsed, { $set: { leaseUntil, taken: true } });
-      return found?._id;
+      return found === null ? undefined : { key: found._id, again: found.taken === true };
     },
     /** No other process is there: what is open was left by one that is gone. */
     async lapse(): Promise<void> {
-      await pending.updateMany({}, { $set: { leaseUntil: new Date(0) } });
+      await pending.updateMany({}, { $set: { leaseUntil: new Date(0), taken: true } });
     },
     /** Does a file or a variant have this content? */
     async isNamed(key: string): Promise<boolean> {
