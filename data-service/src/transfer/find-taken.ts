@@ -1,7 +1,5 @@
 // Which records of a batch have unique values that are taken: by records that are there, or by others of the file. It
 // only finds the lines; the unique index decides, when the batch is written.
-import { createHash } from "node:crypto";
-import { EJSON } from "bson";
 import { type Column, memberIn, type Relation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { indexesOf, SINGLETON_FIELD } from "../catalog/indexes.js";
@@ -10,6 +8,7 @@ import { takenText } from "../mongo/driver-errors.js";
 import type { RecordDeps } from "../records/deps.js";
 import { stateCondition } from "../records/kept.js";
 import type { WritePlan } from "../records/write-plan.js";
+import { uniqueKey } from "./unique-key.js";
 
 /** The unique values seen so far, each with the line that has it. */
 export type SeenValues = Map<string, number>;
@@ -24,7 +23,7 @@ export function mayHaveSeen(seen: SeenValues, id: Stored): boolean {
 
 /** The same text for the same id. */
 export function idKey(id: Stored): string {
-  return keyOf(ID, [id]);
+  return uniqueKey(ID, [id]);
 }
 
 const ID = ["_id"];
@@ -76,7 +75,7 @@ function candidatesOf(fields: readonly string[], plans: readonly WritePlan[]): C
   return plans.flatMap(({ own }, at) => {
     if (fields !== ID && own.set.has(DELETED_FIELD)) return [];
     const values = fields.map((field) => own.set.get(field)).filter((value) => value !== undefined);
-    return values.length < fields.length ? [] : [{ at, values, key: keyOf(fields, values) }];
+    return values.length < fields.length ? [] : [{ at, values, key: uniqueKey(fields, values) }];
   });
 }
 
@@ -105,17 +104,12 @@ async function storedKeys(
   ]);
   return new Set(
     found.map((document) =>
-      keyOf(
+      uniqueKey(
         fields,
         fields.map((field) => document[field]),
       ),
     ),
   );
-}
-
-/** The same short text for the same values, whichever copy of the BSON library made them, and however long they are. */
-function keyOf(fields: readonly string[], values: readonly unknown[]): string {
-  return createHash("sha256").update(EJSON.stringify({ fields, values })).digest("base64");
 }
 
 function earlierText(names: readonly string[], line: number): string {

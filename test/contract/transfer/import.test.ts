@@ -456,6 +456,32 @@ describe("a dry run", () => {
     expect(await names()).toEqual([]);
   });
 
+  it("takes large numbers for what they are, and decimals for the same whatever zeros end them", async () => {
+    const table = `${items}numbers`;
+    await makeTable(admin, {
+      name: table,
+      columns: [
+        { name: "large", type: "bigint", unique: true },
+        { name: "price", type: "decimal", unique: true },
+      ],
+    });
+    await make(admin, table, { large: "1234567890123456787", price: "3.50" });
+    const good = many(2, (at) => `{"large":"${1234567890123456788n + BigInt(at)}","price":"${at}"}\n`);
+    const equal = '{"price":"4.0"}\n{"price":"4.00"}\n{"price":"3.5"}\n{"price":"-0"}\n';
+    const dry = await root.ndjson(table, good + equal, { dryRun: true });
+    expect(details(dry).rejected).toEqual([
+      { line: 4, messages: ["price: line 3 has this value already"] },
+      { line: 5, messages: [`price: a record of "${table}" with this value exists already`] },
+      { line: 6, messages: ["price: line 1 has this value already"] },
+    ]);
+    expect((await root.ndjson(table, good)).body.data[0].imported).toBe(2);
+    expect(details(await root.ndjson(table, equal)).rejected).toEqual([
+      { line: 2, messages: ["price: line 1 has this value already"] },
+      { line: 3, messages: [`price: a record of "${table}" with this value exists already`] },
+      { line: 4, messages: [`price: a record of "${table}" with this value exists already`] },
+    ]);
+  });
+
   it("ends after a hundred bad lines", async () => {
     const answer = await root.csv(items, `name,count\n${many(3_000, (at) => `n${at},x\n`)}`, {
       dryRun: true,
