@@ -215,13 +215,7 @@ export interface Tables {
       folder: Linked<"svc_folder"> | null;
       uploadedBy: Linked<"svc_user"> | null;
     };
-    create: {
-      filename: string;
-      title?: string | null;
-      description?: string | null;
-      isPublic?: boolean;
-      folder?: Link<string> | CreateOf<"svc_folder"> | null;
-    };
+    create: never;
     update: {
       filename?: string;
       title?: string | null;
@@ -262,7 +256,7 @@ export interface Tables {
     };
     create: {
       name: string;
-      slug: string;
+      slug?: string;
       order?: number;
       parent?: Link<string> | CreateOf<"svc_folder"> | null;
       files?: readonly Link<string>[];

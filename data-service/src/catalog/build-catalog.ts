@@ -1,5 +1,5 @@
 // Table definitions -> catalog: adds what every table has and both ends of every relation.
-import type { Catalog, Column, Counter, LatestChange, Relation, Rules, Table } from "./catalog.js";
+import type { Catalog, Column, Counter, LatestChange, OwnCreate, Relation, Rules, Table } from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "./column-types.js";
 import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
 import { DELETED_AT, DELETED_FIELD } from "./soft-delete.js";
@@ -11,10 +11,12 @@ export interface SystemTableDefinition extends TableDefinition {
   /** See Table. */
   readonly journal?: boolean;
   /** See Table. */
-  readonly ownCreate?: boolean;
+  readonly ownCreate?: OwnCreate | undefined;
   readonly uniquesWithNull?: readonly (readonly string[])[];
   /** Names of relations that the service alone writes. */
   readonly readOnlyRelations?: readonly string[];
+  /** Names of columns that the service fills in. */
+  readonly filled?: readonly string[];
 }
 
 /**
@@ -41,12 +43,18 @@ export function buildCatalog(
 
 function buildSystemTable(definition: SystemTableDefinition, all: readonly TableDefinition[]): Table {
   const table = buildTable(definition, all, definition.secrets);
-  const { journal = false, ownCreate = false, uniquesWithNull = [], readOnlyRelations = [] } = definition;
+  const { journal = false, ownCreate, uniquesWithNull = [] } = definition;
+  const { readOnlyRelations = [], filled = [] } = definition;
+  const columns = [...table.columns].map(([name, column]): [string, Column] => [
+    name,
+    filled.includes(name) ? { ...column, filled: true } : column,
+  ]);
   const relations = [...table.relations].map(([name, relation]): [string, Relation] => [
     name,
     readOnlyRelations.includes(name) ? { ...relation, readOnly: true } : relation,
   ]);
-  return { ...table, journal, ownCreate, uniquesWithNull, relations: new Map(relations) };
+  const members = { columns: new Map(columns), relations: new Map(relations) };
+  return { ...table, journal, ownCreate, uniquesWithNull, ...members };
 }
 
 function buildTable(

@@ -4,6 +4,7 @@ import type { ColumnType, Stored } from "./column-types.js";
 
 export const ID_TYPES = ["objectId", "uuid", "int", "string", "mixed"] as const;
 export type IdType = (typeof ID_TYPES)[number];
+export type OwnCreate = "json" | "upload";
 export type OnDelete = "SET NULL" | "CASCADE" | "RESTRICT";
 
 /** What a value must satisfy beyond its type. `min` and `max` are stored values of the column's type. */
@@ -45,6 +46,8 @@ export interface Column {
   readonly generated: boolean;
   /** Nobody can read, filter or sort by it: password hashes and key material. */
   readonly secret: boolean;
+  /** The service makes one up for a new record that comes without it. */
+  readonly filled?: boolean;
 }
 
 export interface Relation {
@@ -108,8 +111,8 @@ export interface Table {
   readonly system: boolean;
   /** Written by the service alone: no request makes, changes or deletes its records, and nothing links to them. */
   readonly journal?: boolean;
-  /** Its records are made by calls of their own: no body brings new ones along. */
-  readonly ownCreate?: boolean;
+  /** Its records are made by calls of their own, of JSON or with a file: no body brings new ones along. */
+  readonly ownCreate?: OwnCreate | undefined;
   readonly idColumn: Column;
   /** When a record was made and last changed, as far as that is known. */
   readonly createdAt: Column;

@@ -1,7 +1,7 @@
 // Portico's own tables, defined like anybody's tables.
 import { ACTIONS } from "../permission/rule.js";
 import type { SystemTableDefinition } from "./build-catalog.js";
-import { ID_TYPES, type OnDelete } from "./catalog.js";
+import { ID_TYPES, type OnDelete, type OwnCreate } from "./catalog.js";
 import type { ColumnType } from "./column-types.js";
 import { type ColumnDefinition, type RelationDefinition, SHARD_KEYS } from "./definition.js";
 
@@ -48,14 +48,15 @@ function systemTable(
     secrets?: string[];
     indexes?: string[][];
     journal?: boolean;
-    ownCreate?: boolean;
+    ownCreate?: OwnCreate;
     uniquesWithNull?: string[][];
     readOnlyRelations?: string[];
+    filled?: string[];
   },
 ): SystemTableDefinition {
   const { columns, relations = [], fields = {}, secrets = [], indexes = [], journal = false } = parts;
   const { description = null, uniques = [] } = parts;
-  const { ownCreate = false, uniquesWithNull = [], readOnlyRelations = [] } = parts;
+  const { ownCreate, uniquesWithNull = [], readOnlyRelations = [], filled = [] } = parts;
   const columnFields = columns.map((each): [string, string] => [each.id, each.name]);
   const relationFields = relations.map((each): [string, string] => [each.id, `${each.name}Id`]);
   return {
@@ -73,6 +74,7 @@ function systemTable(
     ownCreate,
     uniquesWithNull,
     readOnlyRelations,
+    filled,
     storage: {
       collection: name,
       fields: { ...Object.fromEntries([...columnFields, ...relationFields]), ...fields },
@@ -99,7 +101,7 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
         column("indexes", "json"),
         column("change", "json", { readOnly: true }),
       ],
-      ownCreate: true,
+      ownCreate: "json",
     }),
     systemTable(`${prefix}role`, {
       columns: [column("name", "string", { required: true, unique: true }), column("description", "text")],
@@ -190,6 +192,7 @@ function fileTables(prefix: string): SystemTableDefinition[] {
         column("order", "int", { required: true, default: 0 }),
       ],
       relations: [toOne("parent", `${prefix}folder`, "RESTRICT")],
+      filled: ["slug"],
       uniquesWithNull: [
         ["parent", "name"],
         ["parent", "slug"],
@@ -208,7 +211,7 @@ function fileTables(prefix: string): SystemTableDefinition[] {
       ],
       relations: [{ ...folder, inverse: "files" }, toOne("uploadedBy", `${prefix}user`)],
       readOnlyRelations: ["uploadedBy"],
-      ownCreate: true,
+      ownCreate: "upload",
     }),
   ];
 }

@@ -18,7 +18,7 @@ export function broughtIn(tables: readonly VisibleTable[]): BroughtBy {
   const byName = new Map(tables.map((each) => [each.table.name, each]));
   return ({ relation, target }) => {
     const { actions, relations = [] } = byName.get(target.name) ?? {};
-    if (actions?.create === undefined || target.ownCreate === true) return undefined;
+    if (actions?.create === undefined || target.ownCreate !== undefined) return undefined;
     if (relation.link.on === "self") return { table: target.name, without: undefined };
     const owning = owningRelation({ relation, target });
     const isSettable = relations.some((each) => each.relation.name === owning?.name && each.creatable);

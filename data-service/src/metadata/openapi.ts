@@ -225,7 +225,7 @@ function schemasOfTable(visible: VisibleTable, about: Context): Part {
     ...(read === undefined ? {} : { [`${name}.aggregate`]: aggregateSchema(visible) }),
     ...(read === undefined ? {} : { [`${name}.query`]: querySchema(visible, queryHas) }),
     ...(deep === undefined ? {} : { [`${name}.deep`]: deep }),
-    ...(create === undefined
+    ...(create === undefined || visible.table.ownCreate === "upload"
       ? {}
       : { [`${name}.create`]: bodySchema(visible, "creatable", broughtBy, overrides) }),
     ...(create === undefined ? {} : broughtSchemas(visible, about.leftOut.get(name) ?? [], broughtBy)),

@@ -53,14 +53,14 @@ function tableLines({ table, columns, relations, actions }: VisibleTable, brough
     ...comment(table.description, 2),
     `  ${key(table.name)}: {`,
     ...block("record", isReadable ? [...shown.map(recordMember), ...counts(relations)] : [memberLine(id)]),
-    ...block("create", body("creatable", actions.create !== undefined)),
+    ...block("create", body("creatable", actions.create !== undefined && table.ownCreate !== "upload")),
     ...block("update", body("updatable", actions.update !== undefined)),
     ...block("filter", isReadable ? filterMembers(table.name, [...columns, ...relations]) : undefined),
     "  };",
   ];
 }
 
-/** A member of a table's entry; `never` for what can't be done. */
+/** A member of a table's entry; `never` for what can't be done, or not with JSON. */
 function block(name: string, members: readonly string[] | undefined): string[] {
   if (members === undefined) return [`    ${name}: never;`];
   if (members.length === 0) return [`    ${name}: Record<string, never>;`];

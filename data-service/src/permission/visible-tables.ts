@@ -17,7 +17,7 @@ interface VisibleMember {
   readonly comparable: boolean;
   readonly creatable: boolean;
   readonly updatable: boolean;
-  /** A new record needs it, and neither a default nor a rule gives it. */
+  /** A new record needs it, and neither a default nor a rule gives it, nor the service. */
   readonly needed: boolean;
 }
 
@@ -131,7 +131,8 @@ function whereShown(view: ReadView, table: Table, member: Column | Relation): Sh
 }
 
 function isNeeded(member: Column | Relation): boolean {
-  return member.required && !("default" in member && member.default !== undefined);
+  const isGiven = "default" in member && (member.default !== undefined || member.filled === true);
+  return member.required && !isGiven;
 }
 
 function endOf(

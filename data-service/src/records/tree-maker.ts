@@ -70,7 +70,7 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
 
 /** A file without bytes, or a table without a collection, would be neither. @throws AppError VALIDATION_ERROR */
 function requireCommonCreate({ name, ownCreate }: Table): void {
-  if (ownCreate !== true) return;
+  if (ownCreate === undefined) return;
   const message = [`id: is required: a new record of "${name}" is made by a call of its own`];
   throw new AppError("VALIDATION_ERROR", { message });
 }

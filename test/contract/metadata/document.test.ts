@@ -211,6 +211,7 @@ describe("the schemas of the document", () => {
     const files = documents.root.components.schemas["svc_folder.create"].properties.files;
     expect(JSON.stringify(files)).not.toContain("$ref");
     expect(documents.root.components.schemas["svc_file.update"].properties).not.toHaveProperty("uploadedBy");
+    expect(documents.root.components.schemas).not.toHaveProperty(["svc_file.create"]);
   });
 
   it("describe histories and streams of changes as they are", async () => {
@@ -390,5 +391,11 @@ describe("the schemas of the document", () => {
     await seen((value) => room.root.post("/articles", value), bodies, "articles.create");
     await seen((value) => room.root.post("/desks", value), desks, "desks.create");
     await seen(list, filters, "articles.filter");
+    const folders: [unknown, boolean][] = [
+      [{ name: "Photos" }, true],
+      [{ name: "Pictures", slug: "photos-2" }, true],
+      [{ slug: "nameless" }, false],
+    ];
+    await seen((value) => room.root.post("/svc_folder", value), folders, "svc_folder.create");
   });
 });

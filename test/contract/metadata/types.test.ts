@@ -74,6 +74,12 @@ export const operator: FilterOf<"articles"> = { count: { _contains: "1" } };
 export const sealed: FilterOf<"articles"> = { sealed: "x" };
 // @ts-expect-error the service alone writes it
 export const franked: CreateOf<"articles"> = { ...article, franked: "x" };
+export const folder: CreateOf<"svc_folder"> = { name: "Photos" };
+// @ts-expect-error a folder has a name
+export const nameless: CreateOf<"svc_folder"> = { slug: "photos" };
+export const uploaded: [CreateOf<"svc_file">] extends [never] ? true : false = true;
+export const renamed: UpdateOf<"svc_file"> = { filename: "a.txt", folder: { name: "Photos" } };
+export const table: CreateOf<"svc_table"> = { name: "books", columns: [{ name: "title", type: "string" }] };
 // @ts-expect-error the password is never read
 export const password = (record: RecordOf<"svc_user">): unknown => record.password;
 `;
