@@ -1,6 +1,6 @@
 // What the query language takes for one table, as JSON Schema: filter, deep, aggregate, a whole QUERY body. Pure.
-import type { Part } from "@portico/shared/operation";
-import type { Column } from "../catalog/catalog.js";
+import { object, type Part } from "@portico/shared/operation";
+import type { Column, Table } from "../catalog/catalog.js";
 import { ALL_TYPE_NAMES, COLUMN_TYPES, type ColumnType } from "../catalog/column-types.js";
 import type { VisibleColumn, VisibleRelation, VisibleTable } from "../permission/visible-tables.js";
 import { aggregatesOf } from "../query/bind-aggregate.js";
@@ -55,23 +55,36 @@ function plainValue(column: Pick<Column, "type" | "values">): Part {
 }
 
 /** `{table}.filter` */
-export function filterSchema({ table, columns, relations }: VisibleTable): Part {
+export function filterSchema(visible: VisibleTable): Part {
+  return object(filterMembers(visible));
+}
+
+/** `{table}.related`: a filter on records that a relation leads to, which may say something of their ids, too. */
+export function relatedSchema(visible: VisibleTable): Part {
+  const id = idOf(visible.table);
+  const onLink = ON_RELATIONS.map((name): [string, Part] => [name, operandSchema(id, name)]);
+  return object({ ...Object.fromEntries(onLink), ...filterMembers(visible) });
+}
+
+/** The tables whose records filters can reach by a relation. */
+export function relatedTables(tables: readonly VisibleTable[]): ReadonlySet<string> {
+  const reached = tables.flatMap(({ relations }) => relations.filter(isComparable));
+  return new Set(reached.map(({ target }) => target.name));
+}
+
+function filterMembers({ table, columns, relations }: VisibleTable): Readonly<Record<string, Part>> {
   const own = ref(`${table.name}.filter`);
   const list = { type: "array", items: own };
   return {
-    type: "object",
-    properties: {
-      _and: list,
-      _or: list,
-      _not: own,
-      ...Object.fromEntries(
-        columns.filter(isFilterable).map(({ column }) => [column.name, columnFilter(column)]),
-      ),
-      ...Object.fromEntries(
-        relations.filter(isComparable).map((each) => [each.relation.name, relationFilter(each)]),
-      ),
-    },
-    additionalProperties: false,
+    _and: list,
+    _or: list,
+    _not: own,
+    ...Object.fromEntries(
+      columns.filter(isFilterable).map(({ column }) => [column.name, columnFilter(column)]),
+    ),
+    ...Object.fromEntries(
+      relations.filter(isComparable).map((each) => [each.relation.name, relationFilter(each)]),
+    ),
   };
 }
 
@@ -86,15 +99,11 @@ function columnFilter(column: Column): Part {
 }
 
 function relationFilter({ target }: VisibleRelation): Part {
-  const id = { type: target.idColumn.type, values: [] };
-  const links = ON_RELATIONS.map((name): [string, Part] => [name, operandSchema(id, name)]);
-  const onLink = {
-    type: "object",
-    properties: Object.fromEntries(links),
-    additionalProperties: false,
-    minProperties: 1,
-  };
-  return { anyOf: [plainValue(id), { type: "null" }, onLink, ref(`${target.name}.filter`)] };
+  return { anyOf: [plainValue(idOf(target)), { type: "null" }, ref(`${target.name}.related`)] };
+}
+
+function idOf({ idColumn: { type } }: Table): Pick<Column, "type" | "values"> {
+  return { type, values: [] };
 }
 
 /** Names separated by commas, or a list of them where the query is JSON. */

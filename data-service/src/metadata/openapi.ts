@@ -9,7 +9,15 @@ import type { VisibleTable } from "../permission/visible-tables.js";
 import type { Principal } from "../principal.js";
 import { type BroughtBy, broughtIn, leftOutIn } from "./brought.js";
 import { COMMON_PARAMETERS, COMMON_SCHEMAS, refusal, refusalName } from "./common-parts.js";
-import { aggregateSchema, deepSchema, filterSchema, operatorSchemas, querySchema } from "./filter-schema.js";
+import {
+  aggregateSchema,
+  deepSchema,
+  filterSchema,
+  operatorSchemas,
+  querySchema,
+  relatedSchema,
+  relatedTables,
+} from "./filter-schema.js";
 import { AUTH_OPERATIONS } from "./operations/auth.js";
 import { ASSET_OPERATION, fileOperations, folderOperations } from "./operations/files.js";
 import { meOperations } from "./operations/me.js";
@@ -37,6 +45,7 @@ interface Context extends Described {
   readonly hasDeep: (table: string) => boolean;
   readonly broughtBy: BroughtBy;
   readonly leftOut: ReturnType<typeof leftOutIn>;
+  readonly related: ReturnType<typeof relatedTables>;
 }
 
 /** The whole document. */
@@ -48,6 +57,7 @@ export function openApiOf(described: Described): Part {
     hasDeep: hasDeepIn(tables),
     broughtBy,
     leftOut: leftOutIn(tables, broughtBy),
+    related: relatedTables(tables),
   };
   const operations = operationsFor(about);
   return {
@@ -222,6 +232,7 @@ function schemasOfTable(visible: VisibleTable, about: Context): Part {
   const record = { ...recordSchema(visible, overrides), examples: [recordExample(visible, overrides)] };
   return {
     ...(read === undefined ? {} : { [name]: record, [`${name}.filter`]: filterSchema(visible) }),
+    ...(about.related.has(name) ? { [`${name}.related`]: relatedSchema(visible) } : {}),
     ...(read === undefined ? {} : { [`${name}.aggregate`]: aggregateSchema(visible) }),
     ...(read === undefined ? {} : { [`${name}.query`]: querySchema(visible, queryHas) }),
     ...(deep === undefined ? {} : { [`${name}.deep`]: deep }),
