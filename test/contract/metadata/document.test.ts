@@ -155,6 +155,36 @@ describe("the document", () => {
     ]);
   });
 
+  it("offers a key against making things twice where there is one", async () => {
+    const key = (path: string) => ({ "Idempotency-Key": `of-${path.slice(1)}` });
+    const send = (path: string, body: unknown) => {
+      const headers = { ...key(path), "Content-Type": "application/json" };
+      return room.root.send("POST", path, { body: JSON.stringify(body), headers });
+    };
+    const upload = new FormData();
+    upload.append("file", new Blob(["a"]), "a.txt");
+    const answers = {
+      "/letters": await send("/letters", { text: "a" }),
+      "/svc_role": await send("/svc_role", { name: "once" }),
+      "/svc_table": await send("/svc_table", { name: "once" }),
+      "/svc_file": await room.root.send("POST", "/svc_file", { body: upload, headers: key("/svc_file") }),
+    };
+    for (const [path, { status }] of Object.entries(answers)) {
+      const { parameters } = operationOf(documents.root, `POST ${path}`);
+      const isOffered = JSON.stringify(parameters).includes("IdempotencyKey");
+      expect([path, status, isOffered]).toEqual([path, isOffered ? 201 : 400, status === 201]);
+    }
+  });
+
+  it("has for a new file its upload and nothing else", () => {
+    const { parameters, requestBody, responses } = operationOf(documents.root, "POST /svc_file");
+    expect(Object.keys(requestBody.content)).toEqual(["multipart/form-data"]);
+    expect([JSON.stringify(parameters), Object.keys(responses)]).toEqual([
+      expect.not.stringContaining("Override"),
+      expect.not.arrayContaining(["200"]),
+    ]);
+  });
+
   it("tells where QUERY is, which has no place of its own", () => {
     const { "x-query": query, post } = documents.root.paths["/articles"];
     expect(query.requestBody.content["application/json"].schema).toEqual({

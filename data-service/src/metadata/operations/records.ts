@@ -92,7 +92,12 @@ function listOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
       ...deletedParameter(visible),
     ],
     answers: {
-      200: records(200, visible, "The records that match, one page of them.", ref("Meta")),
+      200: records(
+        200,
+        visible,
+        "The records that match, one page of them, or with `format` a file of all.",
+        ref("Meta"),
+      ),
     },
     refusals: REFUSALS,
   };
@@ -130,7 +135,9 @@ const OVERRIDE: Part = {
 function createOperation(visible: VisibleTable, syntax: TableSyntax): Operation {
   const { table, actions } = visible;
   const one = ref(`${table.name}.create`);
-  const isList = actions.read !== undefined;
+  // An upload is no JSON, and what makes a table or takes a file keeps no answers to repeat.
+  const isList = actions.read !== undefined && table.ownCreate !== "upload";
+  const onceKey = table.ownCreate === undefined ? [parameter("IdempotencyKey")] : [];
   const queryWords = `With \`X-HTTP-Method-Override: QUERY\` it lists instead (200); the body is then \`${table.name}.query\`.`;
   return {
     method: "post",
@@ -140,7 +147,7 @@ function createOperation(visible: VisibleTable, syntax: TableSyntax): Operation 
       "One record, or a list of 1000 at most: all or none.",
       ...(isList ? [queryWords] : []),
     ].join(" "),
-    parameters: [...shape(visible, syntax), parameter("IdempotencyKey"), ...(isList ? [OVERRIDE] : [])],
+    parameters: [...shape(visible, syntax), ...onceKey, ...(isList ? [OVERRIDE] : [])],
     body: {
       schema: { anyOf: [one, { type: "array", items: one, minItems: 1, maxItems: 1000 }] },
       ...exampleOfBody(visible, "creatable"),
