@@ -115,6 +115,9 @@ const FORMAT_SAMPLES = {
   uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
 };
 
+/** A rule may ask for more than any document holds. */
+const LONGEST_EXAMPLE = 200;
+
 /** A value that fits the column; undefined where its rules leave that to luck. */
 export function exampleOf(column: Column): Json | undefined {
   const { type, rules, values } = column;
@@ -126,8 +129,8 @@ export function exampleOf(column: Column): Json | undefined {
   if (min !== undefined || max !== undefined) return min ?? max;
   const sample = rules.format === undefined ? SAMPLES[type] : FORMAT_SAMPLES[rules.format];
   if (typeof sample !== "string") return sample;
-  const { minLength = 0, maxLength = sample.length } = rules;
-  return rules.format === undefined
-    ? sample.padEnd(minLength, " and more").slice(0, Math.max(minLength, maxLength))
-    : sample;
+  const { minLength = 0, maxLength = LONGEST_EXAMPLE, format } = rules;
+  if (minLength > LONGEST_EXAMPLE) return undefined;
+  const fitting = sample.padEnd(minLength, " and more").slice(0, maxLength);
+  return format === undefined || fitting === sample ? fitting : undefined;
 }
