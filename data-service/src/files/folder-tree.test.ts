@@ -25,6 +25,13 @@ describe("folders", () => {
     });
   });
 
+  it("go by code points, as every list does, and stay as they came where names are the same", () => {
+    const names = ["😀", "～", "z", "é", "Z"];
+    const same = { ...folder("second z", null), name: "z" };
+    const ids = flatFolders([...names.map((name) => folder(name, null)), same]).map(({ id }) => id);
+    expect(ids).toEqual(["Z", "z", "second z", "é", "～", "😀"]);
+  });
+
   it("stand at the top when their parent is not among them", () => {
     expect(depths([folder("child", "hidden"), folder("grandchild", "child")])).toEqual([
       ["child", 0],

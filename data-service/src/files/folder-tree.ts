@@ -67,7 +67,7 @@ function atDepth(depth: number, folders: readonly JsonObject[]): Placed[] {
 function byParent(folders: readonly JsonObject[]): Map<Json, JsonObject[]> {
   const ids = new Set(folders.map(({ id }) => id));
   const siblings = new Map<Json, JsonObject[]>();
-  for (const folder of folders.toSorted(bySiblingOrder)) {
+  for (const { folder } of folders.map(siblingOf).toSorted(bySiblingOrder)) {
     const parent = parentOf(folder);
     getOrMake(siblings, ids.has(parent) ? parent : null, () => []).push(folder);
   }
@@ -78,8 +78,17 @@ function parentOf({ parent = null }: JsonObject): Json {
   return isObject(parent) ? (parent.id ?? null) : null;
 }
 
-function bySiblingOrder(a: JsonObject, b: JsonObject): number {
-  const [first, second] = [Number(a.order ?? 0), Number(b.order ?? 0)];
-  if (first !== second) return first - second;
-  return String(a.name) < String(b.name) ? -1 : 1;
+interface Sibling {
+  readonly folder: JsonObject;
+  readonly order: number;
+  /** In UTF-8, which sorts by code point as MongoDB does; text sorts by halves of the characters beyond U+FFFF. */
+  readonly name: Buffer;
+}
+
+function siblingOf(folder: JsonObject): Sibling {
+  return { folder, order: Number(folder.order ?? 0), name: Buffer.from(String(folder.name)) };
+}
+
+function bySiblingOrder(a: Sibling, b: Sibling): number {
+  return a.order === b.order ? Buffer.compare(a.name, b.name) : a.order - b.order;
 }
