@@ -12,7 +12,10 @@ const PREFIX = "/portal";
 /** @typedef {import("node:http").ServerResponse} Response */
 
 const server = createServer(async (request, response) => {
-  const url = new URL(request.url ?? "/", OWN_ORIGIN);
+  const address = request.url ?? "/";
+  // What follows the method need not be one: `GET //`.
+  if (!URL.canParse(address, OWN_ORIGIN)) return response.writeHead(400).end("Bad request");
+  const url = new URL(address, OWN_ORIGIN);
   try {
     if (url.pathname.startsWith(`${PREFIX}/`)) return proxy(request, response);
     if (request.method === "POST" && url.pathname === "/login") return await logIn(request, response);

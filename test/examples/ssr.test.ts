@@ -118,6 +118,14 @@ describe("before an API that fails", () => {
     await eventually(() => hasEnded);
   });
 
+  it("a request for what is no address is refused, and the app goes on", async () => {
+    const { port } = new URL(app.url);
+    const answer = ask({ port, host: "127.0.0.1", path: "//", agent: false }).end();
+    const [refused]: IncomingMessage[] = await once(answer, "response");
+    expect(refused?.resume().statusCode).toBe(400);
+    expect((await fetch(`${app.url}/nothing`)).status).toBe(404);
+  });
+
   it("an API that goes before it answers is a 502, also in the middle of an upload", async () => {
     api.onHead("POST /api/posts", (request) => void request.socket.destroy());
     const body = Buffer.alloc(5_000_000);
