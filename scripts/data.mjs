@@ -12,8 +12,9 @@ const USAGE = `usage: npm run data -- <command>
   import [table] <file> [--dry-run] [--from=LINE]
                         makes records of a .csv or .ndjson file; the table is the name of the file unless it is named
   export <table> [file] [--format=csv|ndjson] [--fields=F] [--filter=JSON] [--sort=-S] [--limit=N] [--deleted]
-                        writes records into a file, or to standard output; with --deleted those that are deleted and
-                        kept (softDelete) as well
+                        writes records into a file, or to standard output (npm writes there, too, unless it is told
+                        not to: npm run --silent data -- …); with --deleted those that are deleted and kept (softDelete)
+                        as well
 The service is APP_URL (http://localhost:3000). Who you are: PORTICO_TOKEN, an API token, or PORTICO_EMAIL and
 PORTICO_PASSWORD; else ADMIN_EMAIL and ADMIN_PASSWORD. All of these may stand in .env.
 Exit code: 0 when every line was taken, 1 when some were refused or something failed, 2 for a wrong call.`;
@@ -61,7 +62,7 @@ function importCall(names, { "dry-run": dryRun, from, ...others }) {
 
 function exportCall([table, file], { "dry-run": dryRun, from, format: named, deleted, ...query }) {
   const format = named ?? (file === undefined ? "csv" : formatOf(file));
-  if (!(format in TYPES) || dryRun !== undefined || from !== undefined) return undefined;
+  if (!Object.hasOwn(TYPES, format) || dryRun !== undefined || from !== undefined) return undefined;
   return {
     command: "export",
     table,
@@ -73,7 +74,7 @@ function exportCall([table, file], { "dry-run": dryRun, from, format: named, del
 /** By the ending of the file; undefined for any other. */
 function formatOf(file) {
   const ending = extname(file).slice(1).toLowerCase();
-  return ending in TYPES ? ending : undefined;
+  return Object.hasOwn(TYPES, ending) ? ending : undefined;
 }
 
 async function importFile({ table, file, format, query }) {
@@ -94,7 +95,7 @@ async function importFile({ table, file, format, query }) {
     },
   );
   progress.stop();
-  const result = await answer.json();
+  const result = await bodyOf(answer);
   if (answer.ok) {
     const { imported, checked, dryRun } = result.data[0];
     process.stderr.write(
@@ -124,7 +125,7 @@ async function exportTable({ table, file, query }) {
   const headers = await signIn();
   const answer = await ask(`/${encodeURIComponent(table)}`, query, { headers });
   if (!answer.ok) {
-    explain(await answer.json(), table);
+    explain(await bodyOf(answer), table);
     return 1;
   }
   const progress = showProgress("received");
@@ -161,13 +162,13 @@ async function signIn() {
     {},
     { method: "POST", headers, body: JSON.stringify({ email, password }) },
   );
-  const { accessToken, message } = await answer.json();
+  const { accessToken, message } = await bodyOf(answer);
   if (accessToken === undefined) throw new SetupError(`Signing in as ${email} was refused: ${message}`);
   return { Authorization: `Bearer ${accessToken}` };
 }
 
 async function ask(path, query, init) {
-  const base = process.env.APP_URL || `http://localhost:${process.env.PORT || 3000}`;
+  const base = baseUrl();
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   const search = given.length === 0 ? "" : `?${new URLSearchParams(given)}`;
   try {
@@ -176,6 +177,28 @@ async function ask(path, query, init) {
     if (init.duplex !== undefined) throw error;
     throw new SetupError(`${base} can't be reached (${reason(error)}); APP_URL says where the service is.`);
   }
+}
+
+/** Whatever stands at the address may answer: a proxy, or another program. */
+async function bodyOf(answer) {
+  const text = await answer.text().catch((error) => `(cut off: ${reason(error)})`);
+  const body = readJson(text);
+  const isOurs = body?.statusCode === answer.status && (answer.ok || body.error?.code !== undefined);
+  if (isOurs) return body;
+  const begin = text.slice(0, 200).replace(/\s+/g, " ").trim();
+  throw new SetupError(`${baseUrl()} answered ${answer.status}, and not as Portico does: ${begin}`);
+}
+
+function readJson(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function baseUrl() {
+  return process.env.APP_URL || `http://localhost:${process.env.PORT || 3000}`;
 }
 
 function reason(error) {

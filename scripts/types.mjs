@@ -1,4 +1,5 @@
 // `npm run types -- [--url …] [file]`: writes the TypeScript types of the tables, as the token's user may use them.
+// To standard output only with `npm run --silent`: npm writes there, too.
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { loadSettings } from "./launch.mjs";
@@ -7,8 +8,8 @@ import { runScript, SetupError } from "./setup.mjs";
 await runScript(async () => {
   const { url, file } = readArguments();
   loadSettings();
-  const { APP_URL, PORT = "3000", PORTICO_TOKEN } = process.env;
-  const types = await fetchTypes(url ?? APP_URL ?? `http://localhost:${PORT}`, PORTICO_TOKEN);
+  const { APP_URL, PORT, PORTICO_TOKEN } = process.env;
+  const types = await fetchTypes(url || APP_URL || `http://localhost:${PORT || 3000}`, PORTICO_TOKEN);
   if (file === undefined) process.stdout.write(types);
   else await writeFile(file, types).catch((error) => fail(`${file} can't be written (${error.code}).`));
   return 0;
@@ -23,7 +24,8 @@ function readArguments() {
     if (positionals.length > 1) throw new Error("Give one file at most.");
     return { url: values.url, file: positionals[0] };
   } catch (error) {
-    return fail(`${error.message}\nUse: npm run types -- [--url http://localhost:3000] [file]`);
+    return fail(`${error.message}\nUse: npm run types -- [--url http://localhost:3000] <file>
+or:  npm run --silent types -- [--url http://localhost:3000] > file`);
   }
 }
 
@@ -37,7 +39,7 @@ async function fetchTypes(appUrl, token) {
   const answer = await fetch(address, { headers }).catch(() => fail(`There is no Portico at ${appUrl}.`));
   const text = await answer.text();
   if (!answer.ok) fail(`${address} answered ${answer.status}: ${text.slice(0, 500)}`);
-  if (token === undefined) console.error("Types for visitors; set PORTICO_TOKEN to an API token for others.");
+  if (!token) console.error("Types for visitors; set PORTICO_TOKEN to an API token for others.");
   return text;
 }
 

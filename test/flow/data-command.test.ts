@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { startUpstream, type Upstream } from "../gateway/support/upstream.js";
 import { type Api, asAdmin } from "../support/api.js";
 import { projectRoot } from "../support/run-state.js";
 import { type Stack, startStack } from "../support/stack.js";
@@ -37,10 +38,13 @@ beforeEach(async () => {
 
 const asRoot = () => ({ PORTICO_EMAIL: stack.admin.email, PORTICO_PASSWORD: stack.admin.password });
 
-async function data(words: readonly string[], env: Record<string, string> = asRoot()) {
-  const child = spawn(process.execPath, [join(projectRoot, "scripts/data.mjs"), ...words], {
+const data = (words: readonly string[], env: Record<string, string> = asRoot()) =>
+  run(process.execPath, [join(projectRoot, "scripts/data.mjs"), ...words], folder, env);
+
+async function run(program: string, words: readonly string[], cwd: string, env: Record<string, string>) {
+  const child = spawn(program, [...words], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, APP_URL: stack.appUrl, ...env },
-    cwd: folder,
+    cwd,
   });
   const [output, errors, code] = await Promise.all([
     text(child.stdout),
@@ -99,6 +103,8 @@ describe("import", () => {
     [["import"], 2, "usage:"],
     [["frobnicate", "a"], 2, "usage:"],
     [["export", "a", "--nonsense"], 2, "usage:"],
+    [["export", "a", "--format=constructor"], 2, "usage:"],
+    [["import", "posts.constructor"], 2, "usage:"],
     [["export", "nothing"], 1, 'There is no table "nothing".'],
     [["import", "missing.csv"], 1, "ENOENT"],
   ])("%j ends with %p", async (words, expected, message) => {
@@ -119,6 +125,40 @@ describe("import", () => {
   });
 });
 
+describe("something else at the address", () => {
+  const page = "<html>\n<h1>Bad Gateway</h1>\n</html>";
+  let other: Upstream;
+  beforeAll(async () => {
+    other = await startUpstream();
+    for (const line of ["POST /api/auth/login", "GET /api/posts"])
+      other.on(line, (_arrived, response) => void response.writeHead(502).end(page));
+    const moved = { Location: "https://localhost/" };
+    other.on("POST /api/posts/import", (_arrived, response) => void response.writeHead(301, moved).end());
+    other.on(
+      "GET /api/others",
+      (_arrived, response) => void response.writeHead(400).end('{"statusCode":400}'),
+    );
+  });
+  afterAll(() => other.close());
+
+  it.each([
+    [
+      "a sign-in",
+      ["export", "posts"],
+      {},
+      "502, and not as Portico does: <html> <h1>Bad Gateway</h1> </html>",
+    ],
+    ["an export", ["export", "posts"], { PORTICO_TOKEN: "t" }, "502, and not as Portico does: <html>"],
+    ["an export", ["export", "others"], { PORTICO_TOKEN: "t" }, "400, and not as Portico does: {"],
+    ["an import", ["import", "posts.csv"], { PORTICO_TOKEN: "t" }, "301, and not as Portico does: "],
+  ])("is told by %s", async (_what, words, env, message) => {
+    await given("posts.csv", "title\na\n");
+    const { code, errors } = await data(words, { ...asRoot(), ...env, APP_URL: other.url });
+    expect([code, errors]).toEqual([1, expect.stringContaining(`${other.url} answered ${message}`)]);
+    expect(errors).not.toContain("    at ");
+  });
+});
+
 describe("export", () => {
   beforeEach(async () => {
     await admin.post(`/${table}`, [{ title: "a" }, { title: "b" }]);
@@ -127,6 +167,14 @@ describe("export", () => {
   it("writes to standard output", async () => {
     const { code, output } = await data(["export", table, "--fields", "title", "--sort=-title"]);
     expect([code, output]).toEqual([0, "title\r\nb\r\na\r\n"]);
+  });
+
+  it("writes nothing else there when npm is silent, as the docs call it", async () => {
+    const words = "run --silent data -- export".split(" ");
+    const docs = await readFile(join(projectRoot, "docs/api.md"), "utf8");
+    expect(docs).toContain(`npm ${words.join(" ")} posts > posts.csv`);
+    const { code, output } = await run("npm", [...words, table], projectRoot, asRoot());
+    expect([code, output.split("\r\n").at(0)]).toEqual([0, expect.stringMatching(/^id,/)]);
   });
 
   it("writes a file in the format of its ending, under its name only when it is whole", async () => {

@@ -1,7 +1,9 @@
 // GET /types.ts: the tables as TypeScript, for whoever asks; `npm run types` and the example that uses them.
+import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { asAdmin } from "../../support/api.js";
 import { compile, run } from "../../support/compile.js";
@@ -141,10 +143,28 @@ describe("npm run types", () => {
     expect(await readFile(file, "utf8")).toBe(committed);
   });
 
-  it("prints a visitor's types without a token, and says so", async () => {
-    const { code, output, errors } = await run([SCRIPT], { APP_URL: stack.appUrl });
+  it.each([{}, { PORTICO_TOKEN: "" }])(
+    "prints a visitor's types without a token, and says so: %j",
+    async (env) => {
+      const { code, output, errors } = await run([SCRIPT], { APP_URL: stack.appUrl, ...env });
+      expect([code, output]).toEqual([0, await typesFor(stack)]);
+      expect(errors).toContain("PORTICO_TOKEN");
+    },
+  );
+
+  it("prints nothing else when npm is silent, as the docs call it", async () => {
+    const command = "npm run --silent types";
+    expect(await readFile(join(projectRoot, "docs/api.md"), "utf8")).toContain(`\`${command} > tables.ts\``);
+    const [program = "", ...words] = command.split(" ");
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME, APP_URL: stack.appUrl };
+    const { stdout } = await promisify(execFile)(program, words, { cwd: projectRoot, env });
+    expect(stdout).toBe(await typesFor(stack));
+  });
+
+  it("takes empty settings for none", async () => {
+    const { port } = new URL(stack.appUrl);
+    const { code, output } = await run([SCRIPT], { APP_URL: "", PORT: port });
     expect([code, output]).toEqual([0, await typesFor(stack)]);
-    expect(errors).toContain("PORTICO_TOKEN");
   });
 
   it.each([
