@@ -2,6 +2,7 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../support/api.js";
+import { loggedByNow } from "../support/process-facts.js";
 import { type RunningService, type Stack, startStack } from "../support/stack.js";
 
 const BODY_MAX_BYTES = 16_384;
@@ -566,7 +567,7 @@ describe("a log", () => {
     await anyone.post("/auth/refresh-token", { refreshToken: body.refreshToken });
     await apiOf(`${stack.appUrl}/api`, { Authorization: "Bearer canary-token-2" }).get("/me");
     await admin.get("/notes?access_token=canary-token-3");
-    const logs = stack.gateway.log() + stack.dataService.log();
+    const logs = await loggedByNow(stack);
     for (const secret of [
       ...[stack.admin.password, body.accessToken, body.refreshToken],
       ...["canary-password-1", "canary-token-2", "canary-token-3"],

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { type Api, asAdmin } from "../support/api.js";
 import { filePart, MULTIPART, multipartBody, textPart } from "../support/multipart.js";
+import { loggedByNow } from "../support/process-facts.js";
 import { roleFor } from "../support/rules.js";
 import { type Stack, startStack } from "../support/stack.js";
 import { Client, type Outcome } from "./support/client.js";
@@ -251,6 +252,7 @@ describe(`${RUNS} requests made from the OpenAPI document`, () => {
         }),
         { numRuns: RUNS, endOnFailure: true, ...(SEED === undefined ? {} : { seed: Number(SEED) }) },
       );
+      await loggedByNow(stack);
       for (const service of [stack.gateway, stack.dataService]) {
         expect(service.process.exitCode).toBeNull();
         expect(service.log()).not.toMatch(/"level":"(?:error|fatal)"/);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { Browser } from "../contract/auth/jar.js";
 import { sendRaw } from "../gateway/support/raw-http.js";
 import { type Api, apiOf, signIn } from "../support/api.js";
-import { untilLogged } from "../support/process-facts.js";
+import { loggedByNow, untilLogged } from "../support/process-facts.js";
 import { type Stack, startStack } from "../support/stack.js";
 
 /** Every secret has this in it, or is one that the service made. */
@@ -36,7 +36,8 @@ function piecesOf(secret: string): string[] {
 /** Without the percent-encoding of what would not need it. */
 const decoded = (log: string): string => log.replaceAll(/%5f/gi, "_").replaceAll(/%2e/gi, ".");
 
-function expectSilence(): void {
+async function expectSilence(): Promise<void> {
+  await loggedByNow(stack);
   for (const log of [stack.gateway.log(), stack.dataService.log()].map(decoded)) {
     expect(log).not.toContain(CANARY);
     for (const secret of made) for (const piece of piecesOf(secret)) expect(log.includes(piece)).toBe(false);
@@ -61,7 +62,7 @@ describe("no log has", () => {
     await ann.patch("/me", { password: `${CANARY}-new`, currentPassword: `${CANARY}-wrong` });
     await anyone.get("/me", { password: ANN.password });
     await admin.post("/svc_user", { email: `${CANARY}-not-an-address`, password: CANARY });
-    expectSilence();
+    await expectSilence();
   });
 
   it("a token or a cookie, good or bad, in a header, a body or an address", async () => {
@@ -104,7 +105,7 @@ describe("no log has", () => {
     // Paths are cut there, and long tokens with them.
     expect(JSON.stringify(body.data)).not.toMatch(/eyJ|svc_(rt|pat)_/);
     await browser.post("/logout");
-    expectSilence();
+    await expectSilence();
   });
 
   it("a code or state of a sign-in elsewhere", async () => {
@@ -117,7 +118,7 @@ describe("no log has", () => {
     const query = { code: CANARY, state: location.searchParams.get("state") ?? "", error: CANARY };
     for (const path of ["/auth/google/callback", "/auth/set-cookies", "/auth/github/callback"])
       await fetch(`${stack.appUrl}/api${path}?${new URLSearchParams(query)}`, { redirect: "manual" });
-    expectSilence();
+    await expectSilence();
   });
 
   it("any of these from a request that fails on our side, or is none", async () => {
@@ -139,7 +140,7 @@ describe("no log has", () => {
       `GET /api/me HTTP/1.1\r\nHost: a\r\nAuthorization : Bearer ${CANARY}\r\n\r\n`,
     );
     await sendRaw(stack.appUrl, `${CANARY}\r\n\r\n`);
-    expectSilence();
+    await expectSilence();
   });
 
   it("more than one line of a request, whatever control characters it has", async () => {
@@ -156,6 +157,6 @@ describe("no log has", () => {
     expect(log.split("\n").filter((line) => line.includes(id))).toHaveLength(1);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them
     expect(stack.gateway.log() + stack.dataService.log()).not.toMatch(/[\x00-\x09\x0b-\x1f]/);
-    expectSilence();
+    await expectSilence();
   });
 });

@@ -6,6 +6,7 @@ import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { apiOf, asAdmin } from "../support/api.js";
+import { loggedByNow } from "../support/process-facts.js";
 import { projectRoot } from "../support/run-state.js";
 import { type Stack, startStack } from "../support/stack.js";
 import { type Facts, forge, type Step } from "./forge.js";
@@ -138,7 +139,7 @@ describe("a token", () => {
         const answer = await present(recipe, token, valid);
         expect(allowed).toContain(answer.status);
         if (answer.status === 401) expectRefusal(recipe, answer);
-        expect(stack.gateway.log() + stack.dataService.log()).not.toContain(token.slice(0, 200));
+        expect(await loggedByNow(stack)).not.toContain(token.slice(0, 200));
       }
     },
   );

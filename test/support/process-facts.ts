@@ -1,5 +1,6 @@
 // What a running process holds and says: memory, open files and sockets (from /proc, so on Linux alone), and its log.
 import type { ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 
@@ -55,6 +56,26 @@ export async function untilLogged(service: { log(): string }, words: RegExp): Pr
     (log) => words.test(log),
     LOGGED_WITHIN_MS,
   );
+}
+
+/**
+ * What both services of a system have logged, the lines of everything included that they have answered by now: those are here
+ * once the line of a later request is.
+ */
+export async function loggedByNow({
+  gateway,
+  dataService,
+}: {
+  readonly gateway: { readonly url: string; log(): string };
+  readonly dataService: { log(): string };
+}): Promise<string> {
+  const id = `later-${randomUUID()}`;
+  const later = await fetch(`${gateway.url}/api/.well-known/jwks.json`, {
+    headers: { "X-Correlation-ID": id },
+  });
+  await later.arrayBuffer();
+  const logs = [gateway, dataService].map((service) => untilLogged(service, new RegExp(id)));
+  return (await Promise.all(logs)).join("");
 }
 
 /** How many bytes the two ends of a connection may hold, sent and not read yet: as many as the system lets their buffers grow to. */

@@ -3,6 +3,7 @@
 import { type IncomingHttpHeaders, request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { asAdmin } from "../../support/api.js";
+import { loggedByNow } from "../../support/process-facts.js";
 import { roleFor } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { bodyOf, HOSTILE_CASES, type HostileCase, NOTES, parametersOf, searchOf } from "./hostile-case.js";
@@ -253,7 +254,8 @@ describe("after all of it", () => {
     expect((await send({ ...blank, path: "/svc_user" })).status).toBe(403);
   });
 
-  it("no request was answered with a 5xx", () => {
+  it("no request was answered with a 5xx", async () => {
+    await loggedByNow(stack);
     for (const service of [stack.gateway, stack.dataService]) {
       expect(service.process.exitCode).toBeNull();
       expect(service.log()).not.toMatch(/"status":5\d\d/);
