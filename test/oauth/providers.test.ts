@@ -247,7 +247,10 @@ describe("a provider in trouble", () => {
     system.providers.trouble = "hang";
     const started = performance.now();
     const { location } = await traveller.go(end);
-    expect(performance.now() - started).toBeLessThan(20_000);
+    const took = performance.now() - started;
+    // Its hand-in and its way back are a second at most; the rest is for a machine that does other things as well.
+    expect(took).toBeGreaterThan(9_000);
+    expect(took).toBeLessThan(13_000);
     expect(new URL(location ?? "").searchParams.get("error")).toBe("provider_unavailable");
     system.providers.trouble = "none";
     expect((await traveller.go(end)).status).toBe(400);
