@@ -90,6 +90,12 @@ describe("while names change, a visitor is shown", () => {
       await changed(drafts.id, { name: "news" });
     });
     expect(shown.join()).not.toContain("SECRET");
+    expect(shown).toContain('[{"title":"open"}]');
+    for (const api of [here, there]) {
+      const { status, body } = await api.get("/archive", { fields: "title" });
+      expect([status, body.data]).toEqual([200, [{ title: "open" }]]);
+      expect((await api.get("/news")).status).toBe(401);
+    }
   }, 60_000);
 
   it("what the rule shows under its new name at once, when the instance that renames it dies before the rules follow", async () => {
