@@ -409,6 +409,8 @@ describe("rights", () => {
     await admin.patch(`/notes/${id}`, { title: "closed" });
     await source.first(1, "left");
     expect(short(source)).toEqual([`created ${id}`, `entered ${hidden}`, `left ${id}`]);
+    const [entered] = await source.first(1, "entered");
+    expect(entered?.data.record).toEqual({ id: hidden, title: "open now" });
     for (const { data } of source.told.filter(({ data }) => data.record))
       expect(Object.keys(data.record).toSorted()).toEqual(["id", "title"]);
     expect(source.told.at(-1)?.data.record).toBeUndefined();
