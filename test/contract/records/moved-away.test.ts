@@ -1,7 +1,7 @@
 // A record that is moved to another parent while its former one is deleted with all that it takes along: whoever was told
 // that it was moved has it, with everything that hangs on it.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { MongoClient } from "mongodb";
+import { MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
@@ -139,12 +139,16 @@ describe("a record that holds another one, which goes with the same parent", () 
     "is moved no more once the delete is under way, which would leave it without",
     async () => {
       let moved = 0;
+      let deleted = 0;
       for (let round = 0; round < ROUNDS; round += 1) {
         const { id: former } = await make(admin, "ships", { name: "former" });
         const { id: other } = await make(admin, "ships", { name: "other" });
         const { id: cabin } = await make(admin, "cabins", { of: former });
         const bodies = Array.from({ length: 8 * MANY }, () => ({ of: former, cabin }));
         const ids = (await makeAll("guests", bodies)).slice(-MANY);
+        const ofFormer = { ofId: ObjectId.createFromHexString(former) };
+        const left = () => client.db().collection("guests").countDocuments(ofFormer);
+        expect(await left()).toBe(bodies.length);
         const gone = admin.delete(`/ships/${former}`);
         await until(
           () => admin.get("/guests", { filter: { of: former }, limit: "1", meta: "filterCount" }),
@@ -155,15 +159,24 @@ describe("a record that holds another one, which goes with the same parent", () 
           await wait(at);
           return admin.patch(`/guests/${ids[at * 4]}`, { of: other });
         });
-        expect([200, 409, 503]).toContain((await gone).status);
+        const { status: end } = await gone;
+        expect([200, 409, 503]).toContain(end);
+        if (end === 200) {
+          deleted += 1;
+          expect(await left()).toBe(0);
+        }
         for (const [at, { status }] of answers.entries()) {
-          if (status !== 200) continue;
+          if (status !== 200) {
+            expect([400, 404, 409, 503]).toContain(status);
+            continue;
+          }
           moved += 1;
           const guest = await read(admin, "guests", ids[at * 4], "of.id,cabin.id");
           expect([at, guest]).toEqual([at, { of: { id: other }, cabin: { id: cabin } }]);
         }
       }
       expect(moved).toBe(0);
+      expect(deleted).toBeGreaterThan(0);
     },
     LONG,
   );
