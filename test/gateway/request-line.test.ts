@@ -90,6 +90,10 @@ describe("request lines and framing", () => {
       "length and chunks",
       `${request("POST /api/p HTTP/1.1", "Content-Length: 4", "Transfer-Encoding: chunked")}0\r\n\r\n`,
     ],
+    [
+      "chunks and length",
+      `${request("POST /api/p HTTP/1.1", "Transfer-Encoding: chunked", "Content-Length: 4")}0\r\n\r\n`,
+    ],
     ["two lengths", `${request("POST /api/p HTTP/1.1", "Content-Length: 1", "Content-Length: 2")}ab`],
     ["a signed length", `${request("POST /api/p HTTP/1.1", "Content-Length: +1")}a`],
     [
@@ -114,6 +118,7 @@ describe("request lines and framing", () => {
 
   it.each([
     ["length and chunks", "Content-Length: 6\r\nTransfer-Encoding: chunked"],
+    ["chunks and length", "Transfer-Encoding: chunked\r\nContent-Length: 6"],
     ["a hidden coding", "Content-Length: 6\r\nTransfer-Encoding: \x0bchunked"],
     ["a coding in another line", "Content-Length: 6\r\nTransfer-Encoding:\r\n chunked"],
   ])("hides no second request behind %s", async (_what, framing) => {
