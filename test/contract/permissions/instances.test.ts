@@ -1,6 +1,7 @@
-// Contract 7: changes of rules hold at once on the instance that made them, and within five seconds on others.
+// Contract 3.1 and 7: changes of rules and of a user's role hold at once on the instance that made them, and within five
+// seconds on others.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Api, asAdmin, signIn } from "../../support/api.js";
+import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row } from "../records/make.js";
@@ -15,13 +16,14 @@ let admin: Api;
 let here: Api;
 let there: Api;
 let role: string;
+let annId: string;
 
 beforeAll(async () => {
   stack = await startStack();
   twin = await startStack({ twinOf: stack });
   admin = await asAdmin(stack);
   role = (await make(admin, "svc_role", { name: "Reader" })).id;
-  await make(admin, "svc_user", { ...ANN, role });
+  annId = (await make(admin, "svc_user", { ...ANN, role })).id;
   await makeTable(admin, { name: "notes", columns: [{ name: "title", type: "string" }] });
   await make(admin, "notes", { title: "one" });
   await make(admin, "notes", { title: "two" });
@@ -65,5 +67,37 @@ describe("a rule", () => {
     await holds(patch(made.id, { isEnabled: false }), [403]);
     await holds(patch(made.id, { isEnabled: true }), [200, "one"]);
     await holds(() => admin.delete(`/svc_permission/${made.id}`), [403]);
+  }, 60_000);
+});
+
+describe("another role of a user", () => {
+  it("holds at once here, soon elsewhere, for sessions and API tokens that are in use", async () => {
+    await make(admin, "svc_permission", { role, table: "notes", action: "read" });
+    const other = (await make(admin, "svc_role", { name: "Nobody" })).id;
+    const { body } = await here.post("/auth/api-tokens", { name: "t", expiresAt: "never" });
+    const byToken = ({ dataUrl }: Stack): Api =>
+      apiOf(dataUrl, { Authorization: `Bearer ${body.data[0].token}` });
+    const [hereApis, thereApis] = [
+      [here, byToken(stack)],
+      [there, byToken(twin)],
+    ];
+    const statuses = (apis: readonly Api[]): Promise<number[]> =>
+      Promise.all(apis.map(async (api) => (await api.get("/notes")).status));
+    const soon = (expected: number): Promise<number[]> =>
+      until(
+        () => statuses(thereApis),
+        (now) => now.every((status) => status === expected),
+        WITHIN_MS,
+      );
+    await soon(200);
+    const become = async (wanted: string): Promise<void> => {
+      expect((await admin.patch(`/svc_user/${annId}`, { role: wanted })).status).toBe(200);
+    };
+    await become(other);
+    expect(await statuses(hereApis)).toEqual([403, 403]);
+    await soon(403);
+    await become(role);
+    expect(await statuses(hereApis)).toEqual([200, 200]);
+    await soon(200);
   }, 60_000);
 });
