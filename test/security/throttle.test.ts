@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/glo
 import { MongoClient } from "mongodb";
 import { Browser } from "../contract/auth/jar.js";
 import { make } from "../contract/records/make.js";
+import { sendRaw } from "../gateway/support/raw-http.js";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../support/api.js";
 import { type Stack, startStack } from "../support/stack.js";
 
@@ -346,6 +347,19 @@ describe("G6, G7 a body that is no sign-in", () => {
     for (const path of ["/auth/login", "/login"]) {
       expect((await from(newAddress()).post(path, { ...ann, password })).status).toBe(413);
     }
+  });
+
+  // A body that has begun: the gateway hands a head on with the first of what follows it.
+  it.each(["/auth/login", "/login"])("of a megabyte is 413 at %s before it is there", async (path) => {
+    const head = [
+      `POST /api${path} HTTP/1.1`,
+      `Host: ${new URL(stack.appUrl).host}`,
+      `X-Forwarded-For: ${newAddress()}`,
+      "Content-Type: application/json",
+      `Content-Length: ${1024 * 1024}`,
+    ];
+    const answer = await sendRaw(stack.gateway.url, `${head.join("\r\n")}\r\n\r\n{`);
+    expect(answer.slice(0, 13)).toBe("HTTP/1.1 413 ");
   });
 });
 
