@@ -116,7 +116,9 @@ describe("examples/spa", () => {
     await page.fill("#filter input", "bread");
     await page.click("#filter button");
     await page.waitForFunction(() => document.querySelector("#count")?.textContent === "17 posts");
-    for (const title of await page.locator("#posts li").allTextContents()) expect(title).toMatch(/bread/i);
+    const titles = await page.locator("#posts li").allTextContents();
+    expect(titles).not.toHaveLength(0);
+    for (const title of titles) expect(title).toMatch(/bread/i);
     await page.fill("#create input", "Written by the example");
     await page.click("#create button");
     await page.waitForSelector("#posts li:first-child:has-text('Written by the example')");

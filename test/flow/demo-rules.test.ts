@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { makeTable } from "../contract/records/make.js";
+import { makeTable, type Row } from "../contract/records/make.js";
 import { type Api, apiOf, asAdmin } from "../support/api.js";
 import { type Stack, startStack } from "../support/stack.js";
 
@@ -32,6 +32,8 @@ describe("a visitor of the demo", () => {
       meta: "filterCount",
     });
     expect(body.meta.totalCount).toBe(all.body.meta.filterCount);
+    expect(body.data).toHaveLength(50);
+    expect(body.data.some((post: Row) => post.author !== null && post.comments.length > 0)).toBe(true);
     for (const post of body.data) {
       expect(post.status).toBe("published");
       expect(Object.keys(post.author ?? {})).not.toContain("email");

@@ -275,6 +275,7 @@ describe("svc_audit", () => {
     }
     const after = await entries.find({}, { sort: { _id: 1 } }).toArray();
     expect(after.slice(0, before.length)).toEqual(before);
+    expect(after.length).toBeGreaterThan(before.length);
     // The refusals themselves, and nothing that a body has named.
     for (const { event } of after.slice(before.length)) expect(event).toBe("access.refused");
   });

@@ -50,7 +50,9 @@ describe("the document", () => {
       const text = JSON.stringify(documents[caller]);
       const ids = [...text.matchAll(/"operationId":"([^"]+)"/g)].map(([, id]) => id);
       expect(new Set(ids).size).toBe(ids.length);
-      for (const [, kind = "", name = ""] of text.matchAll(/"#\/components\/(\w+)\/([^"]+)"/g))
+      const references = [...text.matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)];
+      expect([ids.length, references.length]).not.toContain(0);
+      for (const [, kind = "", name = ""] of references)
         expect([name, documents[caller].components[kind]]).toEqual([
           name,
           expect.objectContaining({ [name]: expect.anything() }),
@@ -365,6 +367,7 @@ describe("the schemas of the document", () => {
       await room.root.get("/nothing"),
       await room.visitor.get("/articles"),
     ];
+    expect(refused.map(({ status }) => status)).toEqual([400, 404, 401]);
     for (const { body: error } of refused)
       expect(check(pointerTo("components", "schemas", "Error"), error)).toEqual([]);
   });
