@@ -29,8 +29,8 @@ export function refuseMalformed(server: Server): void {
   });
 }
 
-/** What Express may read as a host, with a user before it, and no path. */
-const USER_AND_HOST = /^\/\/[^@/]+@/;
+/** What Express may read as a host, with a user before it, and no path: a backslash is a slash to it. */
+const USER_AND_HOST = /^\/[/\\][^@/]+@/;
 
 /**
  * Express finds no path in some targets that the parser lets pass, and would then answer by itself; Node would answer a request

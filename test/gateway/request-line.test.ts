@@ -107,6 +107,9 @@ describe("request lines and framing", () => {
     ["an unknown coding", `${request("POST /api/p HTTP/1.1", "Transfer-Encoding: xchunked")}0\r\n\r\n`],
     ["a folded header", request("GET /api/me HTTP/1.1", "X-A: b\r\n c")],
     ["a blank before the colon", request("GET /api/me HTTP/1.1", "Content-Length : 0")],
+    ["a tab in the query", request("GET /api/p?a=b\tc HTTP/1.1")],
+    ["a form feed in the query", request("GET /api/p?a=b\fc HTTP/1.1")],
+    ["a host after a backslash", request("GET /\\a@b# HTTP/1.1")],
     ["a bare line feed", "GET /api/me HTTP/1.1\nHost: localhost\n\n"],
     ["a websocket upgrade", request("GET /api/me HTTP/1.1", "Connection: Upgrade", "Upgrade: websocket")],
   ])("%s: refused with 400, and nothing goes upstream", async (_what, bytes) => {

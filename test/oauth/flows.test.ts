@@ -39,6 +39,21 @@ const me = async (origin: string, base = `${system.stack.appUrl}/api`) => {
   return answer.body.data?.[0];
 };
 
+describe("a sign-in that can't be finished in this moment", () => {
+  it("comes back to the app, which may begin another one", async () => {
+    // Beginning it and taking it up again are two requests of this address; signing in would be the third.
+    const busy = await startOAuthSystem({ RATE_LIMIT_PER_MINUTE: "2" });
+    try {
+      become(busy.providers, people);
+      const { end } = await signInOnChat(busy.traveller(), "google");
+      expect(end).toBe(`${CHAT}/after?error=provider_unavailable`);
+      expect(await busy.mongo.db().collection("_oauth_flows").countDocuments()).toBe(0);
+    } finally {
+      await busy.stop();
+    }
+  });
+});
+
 describe("a root admin", () => {
   const asRoot = () => become(system.providers, newPeople("root", system.stack.admin.email));
 

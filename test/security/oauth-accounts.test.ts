@@ -179,6 +179,17 @@ describe("B4 connecting a provider", () => {
     expect(await flows.countDocuments()).toBe(before);
   });
 
+  it.each([
+    ["no token", () => ""],
+    ["a token without a scheme", (token: string) => token],
+    ["a token that is none", () => "Bearer none of ours"],
+    ["a token longer than any", () => `Bearer ${"a".repeat(20_000)}`],
+  ])("with %s in the Authorization header is 401, as everywhere", async (_name, header) => {
+    const authorization = header(appToken(await logIn()));
+    const answer = await startLink(system.traveller(), "github", undefined, { Authorization: authorization });
+    expect([answer.status, json(answer).error.code]).toEqual([401, "INVALID_TOKEN"]);
+  });
+
   it("by a form is 415, by GET 405", async () => {
     await logIn();
     const form = { ...ownPage(), "Content-Type": "application/x-www-form-urlencoded" };

@@ -72,7 +72,18 @@ async function finish(
   }
   const result = await identify(deps, provider, flow, code, request);
   if ("error" in result) return result;
-  return deps.identityClient.signIn({ flow, identity: result }, callerOf(request));
+  return deps.identityClient.signIn({ flow, identity: result }, callerOf(request)).catch((error: unknown) => {
+    // The flow is spent, and the app waits for an answer: it may begin another one in a moment.
+    if (!(error instanceof AppError) || !isPassing(error)) throw error;
+    const { correlationId } = callerOf(request);
+    deps.logger.warn({ correlationId, provider, err: error }, "a sign-in could not be finished");
+    return { error: "provider_unavailable" };
+  });
+}
+
+/** Too many requests, an overload, a restart. */
+function isPassing({ status }: AppError): boolean {
+  return status === 429 || status === 502 || status === 503 || status === 504;
 }
 
 /** Asks the provider who it is, within the time budget. */

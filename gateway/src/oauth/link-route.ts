@@ -14,6 +14,10 @@ export type LinkDeps = BeginDeps & LoadSessionDeps;
 const MAX_BYTES = 16 * 1024;
 const KEYS = ["redirect", "cookieBridgePrefix"];
 
+/** As the data service reads it, which gets it in a body of limited size; ours have some hundred characters. */
+const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
+const LONGEST_TOKEN = 8_192;
+
 /** The handlers of the route, in order. The page is judged before anything is read (security row B4). */
 export function linkRoute(deps: LinkDeps, provider: Provider): readonly RequestHandler[] {
   return [
@@ -44,7 +48,9 @@ async function link(deps: LinkDeps, provider: Provider, request: Request, respon
 function accessTokenOf(session: Session, request: Request): string {
   if (session.kind === "anonymous") throw new AppError("UNAUTHORIZED");
   if (session.kind === "cookie") requireSessionPage(request, session.origin);
-  return session.authorization.replace(/^Bearer +/i, "");
+  const token = BEARER.exec(session.authorization)?.[1] ?? "";
+  if (token === "" || token.length > LONGEST_TOKEN) throw new AppError("INVALID_TOKEN");
+  return token;
 }
 
 function isAboutToken(error: unknown): boolean {

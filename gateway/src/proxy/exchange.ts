@@ -99,7 +99,8 @@ export class Exchange {
     } else this.#awaitAnswer();
     if (this.#request.headers["transfer-encoding"] !== undefined) this.#countBody();
     if (this.#limits.bodyStallMs !== undefined) this.#watchBody(this.#limits.bodyStallMs);
-    if (hasBody(this.#request.headers)) this.#stopSending = passOn(this.#request, upstream);
+    if (hasBody(this.#request.headers))
+      this.#stopSending = passOn(this.#request, upstream, () => this.#watchTaking());
     else upstream.end();
   }
 
@@ -170,6 +171,19 @@ export class Exchange {
     this.#response.once("close", stalled.stop);
   }
 
+  /**
+   * The client has sent all, and the data service takes no more of it: then the body's deadline is kept, and its end, from
+   * which the answer is waited for, never comes.
+   */
+  #watchTaking(): void {
+    const stalled = whenLate(this.#limits.answerTimeoutMs, () => {
+      if (!this.#request.complete) return stalled.restart();
+      this.fail(new AppError("QUERY_TIMEOUT", "Nothing of the body was taken for too long."));
+    });
+    this.#request.on("data", stalled.restart).once("end", stalled.stop);
+    this.#response.once("close", stalled.stop);
+  }
+
   #failAfter(milliseconds: number, error: () => AppError): void {
     if (this.#settled) return;
     this.#stopWaiting?.();
@@ -227,9 +241,10 @@ function whenLate(milliseconds: number, act: () => void): { restart: () => void;
 /**
  * Hands a body on. One that is here with its head, as most are, is sent as it is: a pipe would take longer than all of
  * the rest.
+ * @param onParts told when it comes in parts
  * @returns ends it; what comes after is left to others
  */
-function passOn(source: IncomingMessage, destination: Writable): () => void {
+function passOn(source: IncomingMessage, destination: Writable, onParts?: () => void): () => void {
   const length = Number(source.headers["content-length"]);
   let whole: Buffer | undefined;
   const end = (): void => {
@@ -243,6 +258,7 @@ function passOn(source: IncomingMessage, destination: Writable): () => void {
       source.off("end", end);
       destination.write(piece);
       source.pipe(destination);
+      onParts?.();
     }
   };
   source.once("end", end).once("data", begin);
