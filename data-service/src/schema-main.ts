@@ -1,16 +1,13 @@
 // `npm run schema -- pull|diff|apply|infer`: tables as code, beside or without a running service.
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { AppError } from "@portico/shared/app-error";
 import { ConfigError } from "@portico/shared/env";
-import { STOP_TIMEOUT_MS } from "@portico/shared/server";
 import { readSchemaFile, writeSchemaFile } from "./catalog/schema-file.js";
 import { type Config, readConfig } from "./config.js";
-import { type Deps, makeDeps } from "./deps.js";
+import { asConfigError, explainFailure, withDatabase } from "./database-command.js";
+import type { Deps } from "./deps.js";
 import { connectStore } from "./mongo/connect.js";
-import { EngineError } from "./mongo/embedded/engine-error.js";
 import { makeDatabaseReader } from "./mongo/read-profile.js";
-import { prepareTables } from "./prepare.js";
 import { applyFile, compareFile, type TableDifference } from "./schema/apply-file.js";
 import { inferDatabase } from "./schema/infer-database.js";
 
@@ -27,7 +24,7 @@ that one has room for one process, so the service must be stopped first.`;
 const ONE_PROCESS =
   "The database in DATA_DIR has room for one process: stop the service first, or let it apply the file itself (SCHEMA_FILE).";
 
-process.exitCode = await run(process.argv.slice(2)).catch(explain);
+process.exitCode = await run(process.argv.slice(2)).catch(explainFailure);
 
 async function run(words: readonly string[]): Promise<number> {
   const { command, file: named, database, isKnown } = readWords(words);
@@ -39,23 +36,15 @@ async function run(words: readonly string[]): Promise<number> {
   const config = readConfig({ LOG_LEVEL: "warn", ...process.env, ...url });
   const file = resolve(named ?? config.schemaFile ?? "schema.json");
   if (command === "infer") return infer(config, file);
-  const deps = await makeDeps(config).catch((error: unknown) => {
-    if (error instanceof EngineError) throw new ConfigError([...error.problems, ONE_PROCESS]);
-    throw error;
-  });
-  try {
-    await prepareTables(deps);
-    if (command === "pull") return await pull(deps, file);
+  return withDatabase(config, ONE_PROCESS, async (deps) => {
+    if (command === "pull") return pull(deps, file);
     const tables = await tablesOf(file);
     if (command === "diff") return show(await compareFile(deps.records, tables)) === "same" ? 0 : 1;
     const differences = await applyFile(deps.records, tables, words.includes("--confirm"));
     if (show(differences) !== "stopped") return 0;
     process.stderr.write(`${nothingApplied(differences)}\n`);
     return 1;
-  } finally {
-    await deps.records.presence.stop(STOP_TIMEOUT_MS);
-    await deps.store.close();
-  }
+  });
 }
 
 interface Words {
@@ -78,7 +67,7 @@ function readWords(words: readonly string[]): Words {
 /** Reads the database, and nothing else: no table is made there, and no engine but its own is opened. */
 async function infer(config: Config, file: string): Promise<number> {
   const store = await connectStore(config.mongodbUrl).catch((error: unknown) => {
-    throw error instanceof EngineError ? new ConfigError([...error.problems, ONE_PROCESS]) : error;
+    throw asConfigError(error, ONE_PROCESS);
   });
   try {
     const reader = makeDatabaseReader(store.db, config.systemTablePrefix);
@@ -120,15 +109,4 @@ function nothingApplied(differences: readonly TableDifference[]): string {
     ? "put right what is marked WRONG first"
     : "with --confirm what is marked LOSES is done as well";
   return `Nothing was applied: ${remedy}.`;
-}
-
-function explain(error: unknown): number {
-  const isExpected = error instanceof ConfigError || error instanceof AppError || isFileError(error);
-  const text = error instanceof ConfigError ? error.problems.join("\n") : String(error);
-  process.stderr.write(`${isExpected || !(error instanceof Error) ? text : error.stack}\n`);
-  return 1;
-}
-
-function isFileError(error: unknown): boolean {
-  return error instanceof Error && "syscall" in error;
 }

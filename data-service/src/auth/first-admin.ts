@@ -63,6 +63,7 @@ export async function ensureFirstAdmin(
   ]);
 }
 
-function generatePassword(): string {
+/** A password that is shown once, to be typed. */
+export function generatePassword(): string {
   return Array.from({ length: LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join("");
 }

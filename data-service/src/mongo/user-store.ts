@@ -36,8 +36,15 @@ interface MarkerDocument {
 export type UserStore = LogInDeps["users"] & {
   /** What the password of this user is checked against. */
   findById(userId: string): Promise<(LogInUser & { readonly email: string }) | undefined>;
+  /** All of them, by address. */
+  listRootAdmins(): Promise<RootAdmin[]>;
 } & SessionCacheDeps["users"] &
   FirstAdminDeps["users"];
+
+export interface RootAdmin {
+  readonly id: string;
+  readonly email: string;
+}
 
 const FIRST_ADMIN = "first-admin";
 
@@ -101,6 +108,10 @@ export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
       const found = await users.find({ isRootAdmin: true }, { projection: { isActive: 1 } }).toArray();
       if (found.some(({ isActive }) => isActive)) return "active";
       return found.length === 0 ? "none" : "inactive";
+    },
+    async listRootAdmins() {
+      const found = await users.find({ isRootAdmin: true }).sort({ email: 1 }).toArray();
+      return found.map(({ _id, email }) => ({ id: _id.toHexString(), email }));
     },
     async reserveFirstAdminId() {
       const mine = new ObjectId();

@@ -1,0 +1,62 @@
+// `npm run admin -- [e-mail]`: gives a root admin a new password, for whoever has lost it and has the database.
+
+import { normalizeEmail } from "./auth/email.js";
+import { generatePassword } from "./auth/first-admin.js";
+import { readConfig } from "./config.js";
+import { explainFailure, withDatabase } from "./database-command.js";
+import type { Deps } from "./deps.js";
+import type { RootAdmin } from "./mongo/user-store.js";
+import { PLAIN } from "./records/bind-body.js";
+import { update } from "./records/update.js";
+
+const USAGE = `usage: npm run admin -- [e-mail]
+  gives a root admin a new password and shows it, once. An account that was switched off is switched on, and all its
+  sessions end. Where there are several, the e-mail says which one.
+The database is MONGODB_URL, or the one in DATA_DIR; that one has room for one process, so the service must be stopped
+first.`;
+
+const ONE_PROCESS = "The database in DATA_DIR has room for one process: stop the service first.";
+
+process.exitCode = await run(process.argv.slice(2)).catch(explainFailure);
+
+async function run(words: readonly string[]): Promise<number> {
+  const [email, ...rest] = words.filter((word) => word !== "--");
+  if (rest.length > 0 || email?.startsWith("-") === true) {
+    process.stderr.write(`${USAGE}\n`);
+    return 2;
+  }
+  const config = readConfig({ LOG_LEVEL: "warn", ...process.env });
+  return withDatabase(config, ONE_PROCESS, async (deps) => {
+    const admins = await deps.auth.users.listRootAdmins();
+    const meant =
+      email === undefined ? admins : admins.filter((each) => each.email === normalizeEmail(email));
+    const [admin] = meant;
+    if (admin === undefined || meant.length > 1) return explain(admins);
+    const password = generatePassword();
+    await setPassword(deps, admin, password);
+    process.stdout.write(`Root admin: ${admin.email}, new password: ${password}\n`);
+    return 0;
+  });
+}
+
+/** As a root admin does it: the password is hashed, and the sessions of the former one end on every instance. */
+async function setPassword({ records, config }: Deps, { id }: RootAdmin, password: string): Promise<void> {
+  const principal = {
+    kind: "user",
+    userId: id,
+    sessionId: undefined,
+    roleId: null,
+    isRootAdmin: true,
+  } as const;
+  const body = { password, isActive: true };
+  await update(records, { principal, table: `${config.systemTablePrefix}user`, id, parameters: PLAIN, body });
+}
+
+function explain(admins: readonly RootAdmin[]): number {
+  const text =
+    admins.length === 0
+      ? "There is no root admin yet; the first start makes one."
+      : `The root admins are ${admins.map(({ email }) => email).join(", ")}; name one of them.`;
+  process.stderr.write(`${text}\n`);
+  return 2;
+}

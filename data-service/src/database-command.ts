@@ -1,0 +1,47 @@
+// What the commands that work on the database itself share: opening it, closing it, and saying what went wrong.
+import { AppError } from "@portico/shared/app-error";
+import { ConfigError } from "@portico/shared/env";
+import { STOP_TIMEOUT_MS } from "@portico/shared/server";
+import type { Config } from "./config.js";
+import { type Deps, makeDeps } from "./deps.js";
+import { EngineError } from "./mongo/embedded/engine-error.js";
+import { prepareTables } from "./prepare.js";
+
+/**
+ * Acts on the database, beside running data services or without any.
+ * @param hint what else there is to do where the embedded engine is in use
+ * @throws ConfigError when it can't be had
+ */
+export async function withDatabase<Result>(
+  config: Config,
+  hint: string,
+  act: (deps: Deps) => Promise<Result>,
+): Promise<Result> {
+  const deps = await makeDeps(config).catch((error: unknown) => {
+    throw asConfigError(error, hint);
+  });
+  try {
+    await prepareTables(deps);
+    return await act(deps);
+  } finally {
+    await deps.records.presence.stop(STOP_TIMEOUT_MS);
+    await deps.store.close();
+  }
+}
+
+/** The failure of an embedded engine, which another process may have open. */
+export function asConfigError(error: unknown, hint: string): unknown {
+  return error instanceof EngineError ? new ConfigError([...error.problems, hint]) : error;
+}
+
+/** Says it on standard error: in words where it was foreseen. @returns the exit code */
+export function explainFailure(error: unknown): number {
+  const isExpected = error instanceof ConfigError || error instanceof AppError || isFileError(error);
+  const text = error instanceof ConfigError ? error.problems.join("\n") : String(error);
+  process.stderr.write(`${isExpected || !(error instanceof Error) ? text : error.stack}\n`);
+  return 1;
+}
+
+function isFileError(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
+}

@@ -1,0 +1,118 @@
+// `npm run admin`: whoever has the database, and has lost the password of its root admin, gets a new one.
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { MongoClient } from "mongodb";
+import { type Api, apiOf, asAdmin, signIn } from "../support/api.js";
+import { fileOf } from "../support/run-state.js";
+import { ADMIN, type Stack, startService, startStack } from "../support/stack.js";
+
+const PASSWORD = /^Root admin: (\S+), new password: (\S+)\n$/;
+
+let stack: Stack;
+let api: string;
+let root: Api;
+let client: MongoClient;
+
+beforeAll(async () => {
+  stack = await startStack();
+  api = `${stack.appUrl}/api`;
+  root = await asAdmin(stack);
+  client = await MongoClient.connect(stack.mongodbUrl);
+});
+
+afterAll(async () => {
+  await client?.close();
+  await stack?.stop();
+});
+
+const users = () => client.db().collection("svc_user");
+
+beforeEach(() => users().deleteMany({ email: "other@example.com" }));
+
+/** Runs the command. @returns its exit code and what it says */
+async function admin(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [fileOf("@portico/data-service/admin-main"), ...words], {
+    env: { PATH: process.env.PATH, MONGODB_URL: stack.mongodbUrl, DATA_DIR: stack.dataDir, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const [out, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { out, errors, code };
+}
+
+const logIn = (email: string, password: string) => apiOf(api).post("/auth/login", { email, password });
+const makeOther = () =>
+  root.post("/svc_user", { email: "other@example.com", password: "other's password", isRootAdmin: true });
+
+describe("a new password for the root admin", () => {
+  it("is shown once, beside running services, and ends the sessions of the former one", async () => {
+    const { out, code } = await admin([]);
+    const [, email = "", password = ""] = PASSWORD.exec(out) ?? [];
+    expect([code, email]).toEqual([0, ADMIN.email]);
+    expect((await logIn(email, ADMIN.password)).status).toBe(401);
+    expect((await logIn(email, password)).status).toBe(200);
+    await untilSignedOut(root);
+    root = await signIn(api, { email, password });
+  });
+
+  it("is that of the one who is named, where there are several", async () => {
+    await makeOther();
+    const unnamed = await admin([]);
+    expect([unnamed.code, unnamed.out]).toEqual([2, ""]);
+    expect(unnamed.errors).toBe(`The root admins are ${ADMIN.email}, other@example.com; name one of them.\n`);
+    expect((await admin(["nobody@example.com"])).code).toBe(2);
+    const { out } = await admin([" Other@Example.com"]);
+    const [, email = "", password = ""] = PASSWORD.exec(out) ?? [];
+    expect(email).toBe("other@example.com");
+    expect((await logIn(email, password)).status).toBe(200);
+  });
+
+  it("switches the account on again that was switched off", async () => {
+    await makeOther();
+    await users().updateOne({ email: "other@example.com" }, { $set: { isActive: false } });
+    const { out } = await admin(["other@example.com"]);
+    const [, email = "", password = ""] = PASSWORD.exec(out) ?? [];
+    expect((await logIn(email, password)).status).toBe(200);
+  });
+
+  it("is not made for anybody else, nor by a word that is no e-mail", async () => {
+    await root.post("/svc_user", { email: "ann@example.com", password: "ann's password" });
+    expect((await admin(["ann@example.com"])).code).toBe(2);
+    expect((await logIn("ann@example.com", "ann's password")).status).toBe(200);
+    const { code, errors } = await admin(["--help"]);
+    expect([code, errors]).toEqual([2, expect.stringContaining("usage: npm run admin")]);
+  });
+});
+
+it("the embedded database is opened while no service runs, and else it is said what to do", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "portico-admin-"));
+  const embedded = { MONGODB_URL: "", DATA_DIR: directory };
+  try {
+    const none = await admin([], embedded);
+    expect([none.code, none.errors]).toEqual([2, "There is no root admin yet; the first start makes one.\n"]);
+    const env = { ...embedded, DATA_SERVICE_PORT: "0", DEMO: "off", ADMIN_PASSWORD: "forgotten by now" };
+    const service = await startService("@portico/data-service/main", env);
+    const busy = await admin([], embedded);
+    expect([busy.code, busy.errors]).toEqual([1, expect.stringContaining("stop the service first")]);
+    await service.stop();
+    const [, email = "", password = ""] = PASSWORD.exec((await admin([], embedded)).out) ?? [];
+    const again = await startService("@portico/data-service/main", env);
+    expect((await apiOf(again.url).post("/auth/login", { email, password })).status).toBe(200);
+    await again.stop();
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}, 120_000);
+
+/** On the instances that run, within the five seconds of every such change. */
+async function untilSignedOut(who: Api): Promise<void> {
+  const end = Date.now() + 6_000;
+  while ((await who.get("/me")).status !== 401) {
+    expect(Date.now()).toBeLessThan(end);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
