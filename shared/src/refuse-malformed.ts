@@ -12,6 +12,19 @@ import { AppError } from "./app-error.js";
 import { CORRELATION_HEADER, correlationId } from "./correlation-id.js";
 import { errorBody } from "./envelope.js";
 
+/** Of every such answer: JSON that nobody keeps, frames or takes for anything else. */
+const HEADERS = {
+  "Content-Type": "application/json; charset=utf-8",
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  Connection: "close",
+};
+
 /** How long a connection that Node no longer manages may stay open once it is answered. */
 const LINGER_MS = 2_000;
 
@@ -51,13 +64,7 @@ export function onlyPaths(handler: RequestListener): RequestListener {
 function refuse({ method = "", headers }: IncomingMessage, response: ServerResponse, message: string): void {
   const id = correlationId(headers[CORRELATION_HEADER]);
   const error = new AppError("BAD_REQUEST", message);
-  response.writeHead(error.status, {
-    "Content-Type": "application/json; charset=utf-8",
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "X-Correlation-ID": id,
-    Connection: "close",
-  });
+  response.writeHead(error.status, { ...HEADERS, "X-Correlation-ID": id });
   response.end(JSON.stringify(errorBody(error, { path: "", method, correlationId: id }, new Date())));
 }
 
@@ -85,15 +92,12 @@ function answer(socket: Duplex, error: AppError, method: string): void {
   const body = JSON.stringify(errorBody(error, { path: "", method, correlationId: id }, new Date()));
   const head = [
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
-    "Content-Type: application/json; charset=utf-8",
+    ...Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}`),
     `Content-Length: ${Buffer.byteLength(body)}`,
-    "Cache-Control: no-store",
-    "X-Content-Type-Options: nosniff",
     `X-Correlation-ID: ${id}`,
     ...(error.code === "METHOD_NOT_ALLOWED"
       ? ["Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, QUERY"]
       : []),
-    "Connection: close",
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }

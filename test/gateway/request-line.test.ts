@@ -21,6 +21,9 @@ function expectOurs(answer: string, code = "BAD_REQUEST"): void {
   expect(head).toMatch(/^Content-Type: application\/json; charset=utf-8$/im);
   expect(head).toMatch(/^X-Content-Type-Options: nosniff$/im);
   expect(head).toMatch(/^Cache-Control: no-store$/im);
+  expect(head).toMatch(/^Content-Security-Policy: .*frame-ancestors 'none'/im);
+  expect(head).toMatch(/^Cross-Origin-Resource-Policy: same-origin$/im);
+  expect(head).toMatch(/^Referrer-Policy: no-referrer$/im);
   const id = /^X-Correlation-ID: (.+)$/im.exec(head)?.[1]?.trim();
   expect(body).toContain(`"code":"${code}"`);
   expect(body).toContain(`"correlationId":"${id}"`);

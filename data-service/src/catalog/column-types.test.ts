@@ -106,6 +106,12 @@ describe("JSON that a type does not take", () => {
       expect([value, COLUMN_TYPES[type].parse(value, MEMBERS)]).toEqual([value, undefined]);
   });
 
+  it("date: years of other programs, which may have more than four digits or be before the first", () => {
+    const { toJson } = COLUMN_TYPES.date;
+    expect(toJson(new Date("+012345-06-07T00:00:00Z"))).toBe("+012345-06-07");
+    expect(toJson(new Date("-000001-01-02T00:00:00Z"))).toBe("-000001-01-02");
+  });
+
   it("json: keys that are more than names, text without meaning, and depth", () => {
     const { parse } = COLUMN_TYPES.json;
     const nest = (levels: number): Json => (levels === 0 ? 1 : [nest(levels - 1)]);

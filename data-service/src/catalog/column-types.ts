@@ -177,7 +177,7 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     schema: { type: "boolean" },
   },
   date: {
-    ...dateRow(parseInstant, (date) => date.toISOString().slice(0, 10)),
+    ...dateRow(parseInstant, (date) => dayOf(date.toISOString())),
     expects: 'a day such as "2024-05-31"',
     parse: (json) => (typeof json === "string" ? parseDay(json) : undefined),
     schema: { type: "string", format: "date" },
@@ -254,6 +254,11 @@ export const COLUMN_TYPES: Readonly<Record<ColumnType, ColumnTypeRow>> = {
     schema: { type: "string" },
   },
 };
+
+/** Other programs may store years that need more than four digits. */
+function dayOf(time: string): string {
+  return time.slice(0, time.indexOf("T"));
+}
 
 function ifText(stored: unknown): Json {
   return typeof stored === "string" ? stored : plainJson(stored);
