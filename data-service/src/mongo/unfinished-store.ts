@@ -39,6 +39,8 @@ export interface Delete {
   readonly first: boolean;
   /** It removes for good what its table would keep. */
   readonly permanent: boolean;
+  /** That only in this table. */
+  readonly permanentIn?: string;
   /** The act that the first record names while it goes, where it is not the request's own. */
   readonly act?: ObjectId;
   /** All of it has gone. */

@@ -42,6 +42,8 @@ export type Follow = (owner: Table, relation: Relation) => boolean;
 export interface Reach {
   /** Takes away for good also what its table would keep, and what it has kept. */
   readonly permanent: boolean;
+  /** That only in this table, by its id. */
+  readonly permanentIn?: string;
   /** Whether the caller may hear of a relation that stands against it. */
   readonly mayKnow: MayKnow;
   /** Relations that are followed instead of standing against it. */
@@ -54,8 +56,13 @@ export interface Reach {
 export const OWN_REACH: Reach = { permanent: false, mayKnow: () => true };
 
 /** Is what a delete takes away of a table kept there? */
-export function isKept(table: Table, { permanent }: Reach): boolean {
-  return table.deletedAt !== undefined && !permanent;
+export function isKept(table: Table, { permanent, permanentIn = table.id }: Reach): boolean {
+  return table.deletedAt !== undefined && !(permanent && permanentIn === table.id);
+}
+
+/** What goes on to whatever the same delete does besides. */
+export function permanentIn({ permanentIn: only }: Pick<Reach, "permanentIn">): Pick<Reach, "permanentIn"> {
+  return only === undefined ? {} : { permanentIn: only };
 }
 
 /** What deleting a record does to records that link to it. */

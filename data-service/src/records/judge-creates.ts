@@ -65,7 +65,7 @@ export async function judgeCreates(
     pathOf,
     isComing: (target, id) => isAmong(target, id) || isComing(target, id),
   });
-  return judgeForeign(deps, rights, catalog, plans);
+  return judgeForeign(deps, rights, catalog, table, plans);
 }
 
 /** Whether a record is one of those that bring an id of their own. */

@@ -36,7 +36,12 @@ export async function linkForeign(
     const isRequired = owningRelation(linkSet)?.required === true;
     const former = isRequired ? NOBODY : await leavingLinks({ store }, id, linkSet);
     const chosen = { _id: { $in: [...ids] } };
-    const [coming, leaving] = asJudged(linkSet, chosen, former);
+    const { judged } = linkSet;
+    const coming = judged === undefined ? [chosen] : asJudged(judged.coming);
+    const leaving = judged === undefined || isRequired ? [former] : asJudged(judged.leaving, { [field]: id });
+    const done = async (undone: Document): Promise<void> => {
+      if (judged !== undefined) await requireDone(store, target, undone);
+    };
     const gaining = { $and: [chosen, { [field]: { $ne: id } }] };
     const by = new ObjectId();
     const { gained, lost } = await movingLinks(store, target, relation, { gaining, former });
@@ -53,6 +58,7 @@ export async function linkForeign(
     if (list) {
       for (const each of coming) await writes.addToList(target, field, each, id);
       for (const each of leaving) await writes.takeFromList(target, field, each, [id]);
+      await done(former);
       for (const each of coming) await writes.addToList(target, field, each, id);
     } else {
       // What is about to go with what it links to goes as it was when it was marked.
@@ -62,10 +68,11 @@ export async function linkForeign(
       if (!relation.exclusive) await move(coming, id);
       await move(leaving, null);
       if (lost.length > 0) await requireMoved(store, target, former);
+      await done(former);
       await move(coming, id);
       if (gained.length > 0) await requireMoved(store, target, gaining);
     }
-    if (linkSet.judged !== undefined) await requireSet(store, target, { $or: [gaining, former] });
+    await done(gaining);
   }
 }
 
@@ -76,30 +83,40 @@ async function leavingLinks(deps: Pick<RecordDeps, "store">, id: Stored, set: Li
   return { [set.relation.link.field]: id, _id: { $in: ids } };
 }
 
-/** Kinds of records that one condition tells apart. */
-const KINDS_AT_ONCE = 200;
+/** What one condition names at most: in a table that tells of its changes it goes to the database with each record. */
+const KINDS_AT_ONCE = 100;
+const IDS_AT_ONCE = 500;
 
-/** The conditions for what comes and what leaves: where the rules had a say, while it is as they saw it. */
-function asJudged({ judged }: LinkSet, chosen: Document, former: Document): [Document[], Document[]] {
-  if (judged === undefined) return [[chosen], [former]];
-  return [within(chosen, judged.coming), within(former, judged.leaving)];
+/** The conditions for such records while they are as they were judged. @param besides what each must satisfy as well */
+function asJudged(kinds: readonly Judged[], besides: Document = {}): Document[] {
+  const packs: Judged[][] = [];
+  for (const { ids, guard } of kinds)
+    for (const some of cut(ids, IDS_AT_ONCE)) {
+      const [piece, last] = [{ ids: some, guard }, packs.at(-1)];
+      if (last !== undefined && hasRoom(last, piece)) last.push(piece);
+      else packs.push([piece]);
+    }
+  const asItWas = ({ ids, guard }: Judged): Document => all([{ _id: { $in: [...ids] } }, guard]);
+  return packs.map((pack) => all([besides, { $or: pack.map(asItWas) }]));
 }
 
-function within(which: Document, kinds: readonly Judged[]): Document[] {
-  const asTheyWere = kinds.map(({ ids, guard }) => all([{ _id: { $in: [...ids] } }, guard]));
-  const conditions: Document[] = [];
-  for (let at = 0; at < asTheyWere.length; at += KINDS_AT_ONCE)
-    conditions.push(all([which, { $or: asTheyWere.slice(at, at + KINDS_AT_ONCE) }]));
-  return conditions;
+function hasRoom(pack: readonly Judged[], piece: Judged): boolean {
+  const ids = [...pack, piece].reduce((sum, each) => sum + each.ids.length, 0);
+  return pack.length < KINDS_AT_ONCE && ids <= IDS_AT_ONCE;
 }
 
-/** @param unset what would not have been set, or let go @throws AppError 503 when others have changed it meanwhile */
-async function requireSet(
+function cut<Each>(list: readonly Each[], length: number): Each[][] {
+  const count = Math.ceil(list.length / length);
+  return Array.from({ length: count }, (_, at) => list.slice(at * length, (at + 1) * length));
+}
+
+/** @param undone what would not have been set, or let go @throws AppError 503 when others have changed it meanwhile */
+async function requireDone(
   store: Pick<RecordDeps["store"], "read">,
   table: Table,
-  unset: Document,
+  undone: Document,
 ): Promise<void> {
-  const found = await store.read(table, [{ $match: unset }, { $limit: 1 }, { $project: { _id: 1 } }]);
+  const found = await store.read(table, [{ $match: undone }, { $limit: 1 }, { $project: { _id: 1 } }]);
   if (found.length > 0) keepChanging(table.name)();
 }
 

@@ -6,8 +6,9 @@ import type { Catalog } from "../catalog/catalog.js";
 import { idText } from "../mongo/record-store.js";
 import type { Delete } from "../mongo/unfinished-store.js";
 import type { Document } from "../query/lower/document.js";
+import { keepChanging } from "../until-still.js";
 import { stillLeaving } from "./await-leaving.js";
-import { canBeHeld, type DeleteStep, type Reach } from "./delete-effects.js";
+import { canBeHeld, type DeleteStep, permanentIn, type Reach } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { claim, isHeld, mark, markedFor, unmark } from "./leaving.js";
 import { uncertain } from "./uncertain.js";
@@ -57,12 +58,9 @@ function throwUnended(error: unknown): never {
   throw isClientError(error) ? error : uncertain(error);
 }
 
-/** While others keep linking to what goes, some of it is new each time. */
+/** While others keep linking to what goes, some of it is new each time; what could be held must be looked at once more. */
 const MOST_LOOKS = 5;
-
-function isTakenAlong({ linked }: DeleteStep): boolean {
-  return linked !== undefined;
-}
+const MOST_HELD_LOOKS = 50;
 
 /** The note of one delete, and the marks that it has set. */
 class DeleteNote {
@@ -90,6 +88,7 @@ class DeleteNote {
   /**
    * Notes and marks what goes. What is marked gets no new links of the kind that stands against it: until nothing is
    * new, look again; but not for ever for what only goes along, which is looked for once more after all have gone.
+   * @throws AppError 503 where what could be held keeps coming
    * @returns all that goes; undefined when the guard does not hold
    */
   async hold(found: readonly DeleteStep[]): Promise<readonly HeldStep[] | undefined> {
@@ -105,7 +104,9 @@ class DeleteNote {
         if (!goesAlone && !(await this.#sign())) return undefined;
         for (const step of toMark) await this.#mark(step);
         looks += 1;
-        if (toMark.length === 0 || (looks >= MOST_LOOKS && toMark.every(isTakenAlong))) break;
+        if (toMark.length === 0) break;
+        if (looks >= MOST_LOOKS && toMark.every((step) => this.#onlyGoesAlong(step))) break;
+        if (looks >= MOST_HELD_LOOKS) keepChanging(this.#wanted.first.table.name)();
         steps = await this.#wanted.collect();
       }
       return steps.map((step, at) => ({ ...step, marked: this.#marksOf(step, at === 0) }));
@@ -181,6 +182,10 @@ class DeleteNote {
     return isTakenAlong || canBeHeld(this.#catalog, table, this.#wanted.reach.follows);
   }
 
+  #onlyGoesAlong({ table, linked }: DeleteStep): boolean {
+    return linked !== undefined && !canBeHeld(this.#catalog, table, this.#wanted.reach.follows);
+  }
+
   /** What of the steps is not noted yet; it is from here on. */
   #unnoted(steps: readonly DeleteStep[]): DeleteStep[] {
     return steps.flatMap((step) => {
@@ -205,6 +210,7 @@ class DeleteNote {
       judged: this.#isJudged,
       first: isFirst && step === steps[0],
       permanent: this.#wanted.reach.permanent,
+      ...permanentIn(this.#wanted.reach),
       instance: deletes.instance,
       at: clock.now(),
       done: false,

@@ -9,7 +9,7 @@ import { idText } from "../mongo/record-store.js";
 import type { Delete } from "../mongo/unfinished-store.js";
 import type { Document } from "../query/lower/document.js";
 import { isDead, type Noted } from "../schema/dead-instances.js";
-import { OWN_REACH } from "./delete-effects.js";
+import { OWN_REACH, permanentIn } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { stateCondition } from "./kept.js";
 import { markedFor, unmark } from "./leaving.js";
@@ -82,7 +82,8 @@ async function endDelete(deps: RepairDeps, left: Delete): Promise<void> {
     const there = await deps.store.existing(table, left.ids);
     const gone = left.ids.filter((id) => !there.has(idText(table, id)));
     // What is not there at all was removed for good, also where the table keeps what it deletes.
-    const reach = { ...OWN_REACH, permanent: table.deletedAt !== undefined };
+    const only = left.permanentIn === undefined ? {} : { permanentIn: table.id };
+    const reach = { ...OWN_REACH, permanent: table.deletedAt !== undefined, ...only };
     await new Deleter(deps, catalog, reach).lookAgain({ table, ids: gone });
   }
   await notes.endDelete(left);
@@ -92,7 +93,8 @@ async function endDelete(deps: RepairDeps, left: Delete): Promise<void> {
 async function removeRest(deps: RepairDeps, catalog: Catalog, table: Table, left: Delete): Promise<void> {
   const guard = stillWanted(table, left);
   const wanted = await deps.store.existing(table, left.ids, [{ $match: guard }]);
-  const deleter = new Deleter(deps, catalog, { ...OWN_REACH, permanent: left.permanent });
+  const reach = { ...OWN_REACH, permanent: left.permanent, ...permanentIn(left) };
+  const deleter = new Deleter(deps, catalog, reach);
   for (const id of left.ids.filter((each) => wanted.has(idText(table, each)))) {
     try {
       await deleter.takeAway({ table, ids: [id] }, { guard });

@@ -11,6 +11,7 @@ import {
   type DeleteStep,
   isKept,
   OWN_REACH,
+  permanentIn,
   type Reach,
   stepsOf,
 } from "./delete-effects.js";
@@ -154,7 +155,12 @@ export class Deleter {
     act: DeletionAct,
   ): Promise<void> {
     const { permanent, mayTake } = this.#reach;
-    const all: Reach = { permanent, mayKnow: () => true, ...(mayTake === undefined ? {} : { mayTake }) };
+    const all: Reach = {
+      permanent,
+      mayKnow: () => true,
+      ...permanentIn(this.#reach),
+      ...(mayTake === undefined ? {} : { mayTake }),
+    };
     const deleter = new Deleter(this.#deps, this.#catalog, all);
     // Where each is asked about, one that may not go keeps none of the others.
     const atOnce = mayTake === undefined ? [late] : late.map((id) => [id]);

@@ -72,7 +72,7 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): P
   const left = step.ids.filter((id) => there.has(idText(table, id)));
   if (left.length === 0) return;
   // What its own table would keep goes for good, as it never was; what others have linked to it goes as with any record.
-  const reach = { ...OWN_REACH, permanent: table.deletedAt !== undefined };
+  const reach = { ...OWN_REACH, permanent: true, permanentIn: table.id };
   const deleter = new Deleter(deps, catalog, reach);
   const take = (some: readonly Stored[]) => deleter.takeAway({ table, ids: some });
   await take(left).catch(async (error: unknown) => {

@@ -82,7 +82,7 @@ async function updateOne(
   const written = await whileOthersChange(deps, table, id, async () => {
     const judged = await chooseUpdate(deps, table, id, alternatives, rights.now);
     if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
-    const [plan = judged.plan] = await judgeForeign(deps, rights, catalog, [judged.plan], id);
+    const [plan = judged.plan] = await judgeForeign(deps, rights, catalog, table, [judged.plan], id);
     await requireVersion(deps, shape, id, expected);
     // Before a folder's way up is looked at, which would tell that an unseen one lies in it.
     await requireLinked(deps, [{ mustExist: judged.unasked }]);

@@ -124,3 +124,98 @@ describe.each([
     expect(await valuesOf(admin, "comments", "title", filter)).toEqual(["a"]);
   });
 });
+
+describe("a request that changes by itself what the rules look at", () => {
+  let coach: Api;
+
+  beforeAll(async () => {
+    const columns = [{ name: "name", type: "string" }];
+    const toUser = { name: "coach", type: "many-to-one", table: "svc_user" };
+    await makeTable(admin, { name: "teams", columns, relations: [toUser] });
+    await makeTable(admin, {
+      name: "matches",
+      columns,
+      relations: [
+        { name: "home", type: "many-to-one", table: "teams", inverse: "homeMatches" },
+        { name: "away", type: "many-to-one", table: "teams", inverse: "awayMatches" },
+        { name: "watched", type: "many-to-many", table: "teams", inverse: "watches" },
+      ],
+    });
+    const parent = { name: "parent", type: "many-to-one", table: "places", inverse: "children" };
+    await makeTable(admin, { name: "places", columns, relations: [parent] });
+    const role = (await make(admin, "svc_role", { name: "Coach" })).id;
+    const credentials = { email: "coach@example.com", password: "coach's password" };
+    await make(admin, "svc_user", { ...credentials, role });
+    const mine = { coach: "$user.id" };
+    for (const table of ["teams", "matches", "places"])
+      await make(admin, "svc_permission", { role, table, action: "read" });
+    for (const action of ["create", "update"])
+      await make(admin, "svc_permission", { role, table: "teams", action });
+    await make(admin, "svc_permission", {
+      role,
+      table: "matches",
+      action: "update",
+      filter: { _or: [{ home: mine }, { away: mine }, { watched: mine }] },
+    });
+    await make(admin, "svc_permission", {
+      role,
+      table: "places",
+      action: "update",
+      filter: { name: { _neq: "locked" } },
+    });
+    coach = await signIn(`${held.stack.appUrl}/api`, credentials);
+    beforeItsWrite("none", async () => undefined);
+  }, 60_000);
+
+  const team = async (): Promise<Row> => {
+    const { data } = (await coach.get("/me")).body;
+    return make(admin, "teams", { coach: data[0].id });
+  };
+
+  it("moves a record from one of its lists into another", async () => {
+    const { id } = await team();
+    const match = await make(admin, "matches", { home: id });
+    const change = { homeMatches: [], awayMatches: [match.id] };
+    expect((await coach.patch(`/teams/${id}`, change)).status).toBe(200);
+    expect(await read(admin, "matches", match.id, "home.id,away.id")).toMatchObject({
+      home: null,
+      away: { id },
+    });
+  });
+
+  it("lets a record go from two of its lists", async () => {
+    const { id } = await team();
+    const match = await make(admin, "matches", { home: id, away: id });
+    expect((await coach.patch(`/teams/${id}`, { homeMatches: [], awayMatches: [] })).status).toBe(200);
+    expect(await read(admin, "matches", match.id, "home.id,away.id")).toMatchObject({
+      home: null,
+      away: null,
+    });
+  });
+
+  it("links one record to several that it makes", async () => {
+    const { id } = await team();
+    const match = await make(admin, "matches", { watched: [id] });
+    const { status } = await coach.post("/teams", [{ watches: [match.id] }, { watches: [match.id] }]);
+    expect(status).toBe(201);
+    expect((await read(admin, "matches", match.id, "watched")).watched).toHaveLength(3);
+  });
+
+  it("links a record to itself", async () => {
+    const { id } = await make(admin, "places", { name: "before" });
+    expect((await coach.patch(`/places/${id}`, { name: "after", children: [id] })).status).toBe(200);
+    expect(await read(admin, "places", id, "name,parent.id")).toMatchObject({
+      name: "after",
+      parent: { id },
+    });
+  });
+
+  it("lets go of many at once, whatever they are like", async () => {
+    const { id } = await make(admin, "places", { name: "parent" });
+    const children = Array.from({ length: 1_000 }, (_, at) => ({ name: `child ${at % 300}`, parent: id }));
+    expect((await admin.post("/places", children)).status).toBe(201);
+    expect((await coach.patch(`/places/${id}`, { children: [] })).status).toBe(200);
+    const { body } = await admin.get("/places", { filter: { parent: id }, meta: "filterCount", limit: "1" });
+    expect(body.meta.filterCount).toBe(0);
+  }, 60_000);
+});

@@ -215,16 +215,19 @@ describe("what a dead process has left", () => {
 
   it("takes nothing along that others have linked to a new record and that its table keeps", async () => {
     const columns = [{ name: "name", type: "string" }];
-    await makeTable(api, { name: "albums", columns });
-    const relations = [{ name: "album", type: "many-to-one", table: "albums", onDelete: "CASCADE" }];
-    await makeTable(api, { name: "photos", softDelete: true, columns, relations });
-    const album = (await make(api, "albums", { name: "half" })).id;
-    const photo = (await make(api, "photos", { name: "theirs", album })).id;
-    await leave({ kind: "made", table: await tableId("albums"), ids: [new ObjectId(String(album))] });
-    await settled(0);
-    expect(await read(api, "albums", album)).toBeUndefined();
-    const { body } = await api.get("/photos", { deleted: "only", fields: "id,album.id" });
-    expect(body.data).toEqual([{ id: photo, album: null }]);
+    for (const softDelete of [false, true]) {
+      const [albums, photos] = [`albums_${softDelete}`, `photos_${softDelete}`];
+      await makeTable(api, { name: albums, softDelete, columns });
+      const relations = [{ name: "album", type: "many-to-one", table: albums, onDelete: "CASCADE" }];
+      await makeTable(api, { name: photos, softDelete: true, columns, relations });
+      const album = (await make(api, albums, { name: "half" })).id;
+      const photo = (await make(api, photos, { name: "theirs", album })).id;
+      await leave({ kind: "made", table: await tableId(albums), ids: [new ObjectId(String(album))] });
+      await settled(0);
+      expect(await db.collection(albums).countDocuments()).toBe(0);
+      const { body } = await api.get(`/${photos}`, { deleted: "only", fields: "id,album.id" });
+      expect(body.data).toEqual([{ id: photo, album: null }]);
+    }
   }, 60_000);
 
   it("takes away no record of another program that has the number of a new one", async () => {
