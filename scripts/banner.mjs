@@ -31,7 +31,7 @@ function asLines(rows) {
 function adminRows(messages) {
   const made = messages.find(({ type }) => type === "first-admin");
   // It may have another address by now, and be one of several.
-  if (made === undefined) return [["Root admin", "as before (the password is set)"]];
+  if (made === undefined) return [["Root admin", "as before; a lost password: npm run admin"]];
   return [
     ["Root admin", made.email],
     ["Password", `${made.password}   (shown this once)`],

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { banner, firstAdmin } from "./banner.mjs";
 import { ServiceProcess } from "./service-process.mjs";
-import { ROOT, SetupError } from "./setup.mjs";
+import { PARENT, ROOT, SetupError } from "./setup.mjs";
 
 /** In order of start; stopped the other way round. */
 export const SERVICES = [
@@ -51,6 +51,8 @@ export function loadSettings(file = join(ROOT, ".env")) {
  * @returns {Promise<number>} the exit code: 0 for a clean stop, else that of the first service that failed
  */
 export async function launch({ services, env, stopTimeoutMs = STOP_TIMEOUT_MS }) {
+  // While all was installed and built, which nothing interrupts.
+  if (isOrphan()) return 1;
   const running = [];
   const signals = listenForSignals(running);
   const childEnv = withAddress(env);
@@ -132,6 +134,9 @@ function listenForSignals(running) {
 /** npm that is told to stop ends its shell and not us: the change of parent is all we get to see. */
 function watchNpm(onGone) {
   if (process.env.npm_lifecycle_event === undefined) return undefined;
-  const parent = process.ppid;
-  return setInterval(() => process.ppid !== parent && onGone(), PARENT_CHECK_MS);
+  return setInterval(() => isOrphan() && onGone(), PARENT_CHECK_MS);
+}
+
+function isOrphan() {
+  return process.env.npm_lifecycle_event !== undefined && process.ppid !== PARENT;
 }

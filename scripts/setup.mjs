@@ -8,6 +8,9 @@ import { fileURLToPath } from "node:url";
 /** The folder of the repository. */
 export const ROOT = resolve(fileURLToPath(new URL("..", import.meta.url)));
 
+/** Who has started this process: npm's shell, or a terminal. Asked at once, for it may have gone when all is set up. */
+export const PARENT = process.ppid;
+
 const MINIMUM_NODE = [20, 19];
 const PNPM = "pnpm@10.34.9";
 /** Each compiled project with the folder of its sources. */

@@ -5,6 +5,7 @@ import { generatePassword } from "./auth/first-admin.js";
 import { readConfig } from "./config.js";
 import { explainFailure, withDatabase } from "./database-command.js";
 import type { Deps } from "./deps.js";
+import { describeStore } from "./mongo/store-address.js";
 import type { RootAdmin } from "./mongo/user-store.js";
 import { PLAIN } from "./records/bind-body.js";
 import { update } from "./records/update.js";
@@ -31,7 +32,7 @@ async function run(words: readonly string[]): Promise<number> {
     const meant =
       email === undefined ? admins : admins.filter((each) => each.email === normalizeEmail(email));
     const [admin] = meant;
-    if (admin === undefined || meant.length > 1) return explain(admins);
+    if (admin === undefined || meant.length > 1) return explain(admins, describeStore(config));
     const password = generatePassword();
     await setPassword(deps, admin, password);
     process.stdout.write(`Root admin: ${admin.email}, new password: ${password}\n`);
@@ -52,10 +53,10 @@ async function setPassword({ records, config }: Deps, { id }: RootAdmin, passwor
   await update(records, { principal, table: `${config.systemTablePrefix}user`, id, parameters: PLAIN, body });
 }
 
-function explain(admins: readonly RootAdmin[]): number {
+function explain(admins: readonly RootAdmin[], where: string): number {
   const text =
     admins.length === 0
-      ? "There is no root admin yet; the first start makes one."
+      ? `There is no root admin yet in ${where}; the first start makes one.`
       : `The root admins are ${admins.map(({ email }) => email).join(", ")}; name one of them.`;
   process.stderr.write(`${text}\n`);
   return 2;

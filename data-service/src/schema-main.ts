@@ -86,8 +86,14 @@ async function pull({ records }: Deps, file: string): Promise<number> {
   return 0;
 }
 
+function readText(file: string): Promise<string> {
+  return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    throw new ConfigError([`${file} can't be read (${error.code}); npm run schema -- pull writes one.`]);
+  });
+}
+
 async function tablesOf(file: string) {
-  const { tables, problems } = readSchemaFile(await readFile(file, "utf8"));
+  const { tables, problems } = readSchemaFile(await readText(file));
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${file}: ${problem}`));
   return tables;
 }

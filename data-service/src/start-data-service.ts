@@ -35,6 +35,7 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
   const server = await listen(makeApp(deps, health), where, {
     maxHeaderSize: MOST_FORWARDED_HEAD_BYTES,
   }).catch(async (error: unknown) => {
+    stopSweeping();
     await deps.records.presence.stop(STOP_TIMEOUT_MS);
     await deps.store.close();
     throw error;

@@ -5,6 +5,7 @@ import { beside } from "./beside.js";
 import { CORRELATION_HEADER, correlationId } from "./correlation-id.js";
 import { errorBody } from "./envelope.js";
 import type { ErrorCode } from "./error-codes.js";
+import { isEventStream } from "./event-stream.js";
 import { type Logger, withoutSecrets } from "./logger.js";
 import { withoutTokens } from "./without-tokens.js";
 
@@ -56,6 +57,8 @@ export function logRequests(logger: Logger): RequestHandler {
         ms: Math.round((performance.now() - started) * 10) / 10,
       };
       if (response.writableFinished) lines.info(line, "request");
+      // It has no end but this one, or a restart of ours.
+      else if (isEventStream(response)) lines.info(line, "stream ended");
       else lines.warn(line, "request cut off");
     });
     next();

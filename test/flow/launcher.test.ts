@@ -168,6 +168,33 @@ describe("the launcher", () => {
     await expectAllGone();
   });
 
+  it("starts nothing when npm was told to stop while all was set up", async () => {
+    const main = await script(
+      "late",
+      `import { existsSync } from "node:fs";
+       import { launch } from ${JSON.stringify(LAUNCHER)};
+       console.log("loaded");
+       while (!existsSync(process.env.GO)) await new Promise((resolve) => setTimeout(resolve, 20));
+       process.exitCode = await launch({ services: [${JSON.stringify({
+         name: "data service",
+         script: await script("data-service", READY),
+       })}], env: process.env });
+       console.log("ended with " + process.exitCode);`,
+    );
+    const env = { PATH: process.env.PATH, NOTES: join(folder, "notes"), GO: join(folder, "go") };
+    const shell = spawn("sh", ["-c", `"${process.execPath}" "${main}"; true`], {
+      env: { ...env, npm_lifecycle_event: "start" },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const out = collect(shell.stdout);
+    await until(() => out().includes("loaded"));
+    shell.kill("SIGTERM");
+    await once(shell, "exit");
+    await writeFile(env.GO, "");
+    await until(() => out().includes("ended with 1"));
+    expect(await notes()).toEqual([]);
+  });
+
   it("loads both at the same time, and lets the gateway act when the data service is ready", async () => {
     const loads = `${NOTE} process.once("message", () => note(name + " acts"));`;
     const run = await launch(NEVER_READY, loads, { waits: false });

@@ -9,14 +9,19 @@ export function sweepRegularly(
   sweeps: readonly ((now: Date) => Promise<unknown>)[],
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): () => void {
+  let isEnded = false;
   const sweepAll = (): void => {
     for (const sweep of sweeps) {
-      // Everything swept has been checked for expiry wherever it is read: a failure costs only space.
-      sweep(clock.now()).catch((err: unknown) => logger.warn({ err }, "sweep failed"));
+      // Everything swept has been checked for expiry wherever it is read: a failure costs only space. What is under way at
+      // the end finds the database closed.
+      sweep(clock.now()).catch((err: unknown) => isEnded || logger.warn({ err }, "sweep failed"));
     }
   };
   sweepAll();
   const timer = setInterval(sweepAll, EVERY_MS);
   timer.unref();
-  return () => clearInterval(timer);
+  return () => {
+    isEnded = true;
+    clearInterval(timer);
+  };
 }

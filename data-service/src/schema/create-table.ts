@@ -106,6 +106,9 @@ function checkNew(
   { ownIds }: { readonly ownIds: boolean },
 ): TableDefinition {
   if (!isObject(body)) throw schemaError([`body: must be a JSON object, not ${kindOf(body)}`]);
+  // Before anything else: a definition that is sent again gives its inverse names a second time, too.
+  const { name } = body;
+  if (typeof name === "string" && catalog.tables.get(name)?.system === false) throw nameTaken(name);
   const checked = checkDefinition(body, {
     catalog,
     systemPrefix: deps.systemTablePrefix,
@@ -114,7 +117,6 @@ function checkNew(
   });
   if (!checked.ok) throw schemaError(checked.problems);
   const { definition } = checked;
-  if (catalog.tables.has(definition.name)) throw nameTaken(definition.name);
   const indexes = indexesOf(builtTable(deps, definition)).length;
   if (indexes > MAX_INDEXES)
     throw schemaError([`indexes: the table needs ${indexes} indexes; ${MAX_INDEXES} is the most`]);

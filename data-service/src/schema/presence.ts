@@ -95,7 +95,8 @@ export class Presence {
 
   /** Once until it works again: a database that is away would say so five times a second. */
   #warn(error: unknown): void {
-    if (!this.#failing) this.#logger.warn({ err: error }, "can't follow schema changes");
+    // What was under way when it stopped finds the database closed.
+    if (!this.#failing && !this.#stopped) this.#logger.warn({ err: error }, "can't follow schema changes");
     this.#failing = true;
   }
 

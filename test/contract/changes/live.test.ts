@@ -506,6 +506,21 @@ describe("many at once on one record", () => {
   }, 30_000);
 });
 
+describe("a client that closes its stream", () => {
+  it("is no request that was cut off", async () => {
+    const events = await openEvents(`${stack.dataUrl}/notes/changes`, { Authorization: authorization });
+    const lines = () =>
+      stack.dataService
+        .log()
+        .split("\n")
+        .filter((line) => line.includes('"path":"/notes/changes"'));
+    const before = lines().length;
+    events.close();
+    while (lines().length === before) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(JSON.parse(lines().at(-1) ?? "")).toMatchObject({ level: "info", message: "stream ended" });
+  });
+});
+
 describe("a client that does not read", () => {
   it("is told no more than it takes, then let go, and can go on where it was", async () => {
     const url = `${stack.dataUrl}/notes/changes?fields=rank,title`;

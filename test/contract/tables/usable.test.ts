@@ -78,6 +78,14 @@ describe("a relation type in the very next request", () => {
     expect(forth.body.data).toEqual([{ id: ownerId }]);
   });
 
+  it("is refused by its name when it is sent again, whatever else is there twice then", async () => {
+    await define({ name: "shelves" });
+    const relation = { name: "shelf", type: "many-to-one", table: "shelves", inverse: "boxes" };
+    await define({ name: "boxes", relations: [relation] });
+    const { status, body } = await admin.post("/svc_table", { name: "boxes", relations: [relation] });
+    expect([status, body.message]).toEqual([409, expect.stringContaining('"boxes"')]);
+  });
+
   it("to the table itself works at once", async () => {
     await define({
       name: "nodes",

@@ -90,7 +90,7 @@ describe("a process with the engine", () => {
     const { child, uri } = await startProcess(folder);
     await insert(uri, "answered");
     await expect(openEmbeddedEngine(folder)).rejects.toThrow(
-      /is in use by another process: stop that process/,
+      /is in use by another process, probably a Portico that is running: stop that process/,
     );
     child.kill("SIGKILL");
     await once(child, "exit");

@@ -130,7 +130,10 @@ function openFailure(path: string, reason: string): EngineError {
   const cause = new Error(reason);
   if (reason.includes("DBPathInUse")) {
     const remedy = `stop that process, ${OTHER_FOLDER}`;
-    return new EngineError(`The folder ${path} is in use by another process`, { remedy, cause });
+    return new EngineError(
+      `The folder ${path} is in use by another process, probably a Portico that is running`,
+      { remedy, cause },
+    );
   }
   if (reason.includes("only one embedded MongoDB runtime")) {
     return new EngineError(`This process has an embedded engine open already, and can't open ${path} too`, {
