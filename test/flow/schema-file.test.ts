@@ -285,7 +285,9 @@ describe("npm run schema", () => {
     await start();
     const { code, errors } = await command("pull", file);
     expect(code).toBe(1);
-    expect(errors).toMatch(/in use by another process, probably a Portico that is running: stop that process/);
+    expect(errors).toMatch(
+      /in use by another process, probably a Portico that is running: stop that process/,
+    );
     expect(errors).toMatch(/stop the service first/);
     await running[0]?.stop();
     expect((await command("diff", file)).output).toBe("no difference\n");
