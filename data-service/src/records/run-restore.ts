@@ -52,6 +52,7 @@ export async function runRestore(
     }
     // Somebody may have deleted what is needed, or the record itself, in the meantime.
     await requireNeeded(deps, catalog, mayKnow, [own, ...others]);
+    for (const step of [own, ...others]) await letGoOfGone(deps, catalog, step);
     await end(deps, own.table, id);
   });
   return true;
@@ -140,22 +141,55 @@ async function requireNeeded(
   }
 }
 
-/** The ids of deleted records that a relation leads to. @throws AppError 503 when it takes long until that is decided */
-async function deletedTargets(
-  { store }: RecordDeps,
+/**
+ * A delete for good may have looked for what links to its record while these were neither there nor deleted any more for
+ * it; one that goes later finds them living.
+ */
+async function letGoOfGone(
+  { store, writes }: RecordDeps,
+  catalog: Catalog,
   { table, ids }: DeleteStep,
-  { link: { field }, onDelete }: Relation,
+): Promise<void> {
+  for (const relation of table.relations.values()) {
+    const { on, field, list } = relation.link;
+    if (on !== "self") continue;
+    const target = targetOf(catalog, relation);
+    const linked = await linkedBy({ store }, { table, ids }, relation, target);
+    const there = await store.existing(target, linked);
+    for (const gone of linked.filter((id) => !there.has(idText(target, id)))) {
+      const which = { _id: { $in: [...ids] }, [field]: gone };
+      if (list) await writes.takeFromList(table, field, which, [gone]);
+      else await writes.moveLink(table, field, which, null);
+    }
+  }
+}
+
+/** The ids that a relation of these records leads to, whatever has become of them. */
+async function linkedBy(
+  { store }: Pick<RecordDeps, "store">,
+  { table, ids }: DeleteStep,
+  { link: { field } }: Relation,
   target: Table,
-): Promise<string[]> {
+): Promise<Stored[]> {
   const found = await store.read(table, [
     { $match: { _id: { $in: [...ids] }, [field]: { $ne: null } } },
     { $unwind: `$${field}` },
     { $group: { _id: `$${field}` } },
   ]);
-  const linked = idsOf(target, found);
+  return idsOf(target, found);
+}
+
+/** The ids of deleted records that a relation leads to. @throws AppError 503 when it takes long until that is decided */
+async function deletedTargets(
+  { store }: RecordDeps,
+  step: DeleteStep,
+  relation: Relation,
+  target: Table,
+): Promise<string[]> {
+  const linked = await linkedBy({ store }, step, relation, target);
   // A delete that has already checked what forbids it did not see the records that come back now.
   const living = [{ $match: stateCondition(target, "living") }];
-  if (onDelete === "RESTRICT") await linkable({ store }, target, linked, true, living);
+  if (relation.onDelete === "RESTRICT") await linkable({ store }, target, linked, true, living);
   const deleted = await store.existing(target, linked, [{ $match: stateCondition(target, "deleted") }]);
   return [...deleted];
 }

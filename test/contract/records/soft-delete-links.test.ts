@@ -148,6 +148,21 @@ describe("CASCADE", () => {
 });
 
 describe("a restored record", () => {
+  it("keeps no link to one that went for good in this moment", async () => {
+    const { id: house } = await make(admin, "houses", { name: "h" });
+    const { id } = await make(admin, "shelfs", { name: "s", house });
+    await admin.delete(`/shelfs/${id}`);
+    // As the delete of the house leaves it that has looked for what links there before the shelf came back.
+    await client
+      .db()
+      .collection("houses")
+      .deleteOne({ _id: new ObjectId(String(house)) });
+    const { status, body } = await restore("shelfs", id);
+    expect([status, body.data[0].house]).toEqual([200, null]);
+    const filter = { id, house: { _is_null: true } };
+    expect((await admin.get("/shelfs", { filter })).body.data).toHaveLength(1);
+  });
+
   it("needs the records that it must link to: they are restored first", async () => {
     const shelfs = await shelf();
     const books = await book(shelfs);
