@@ -61,7 +61,7 @@ async function goBy(milliseconds: number): Promise<void> {
         $set: {
           expiresAt: earlier("expiresAt"),
           notBefore: { $cond: [{ $gt: ["$notBefore", null] }, earlier("notBefore"), "$$REMOVE"] },
-          takenAt: { $cond: [{ $gt: ["$takenAt", null] }, earlier("takenAt"), "$$REMOVE"] },
+          admittedAt: { $cond: [{ $gt: ["$admittedAt", null] }, earlier("admittedAt"), "$$REMOVE"] },
         },
       },
     ]);

@@ -9,7 +9,7 @@ interface CounterDocument {
   /** How many of these have failed, where tries are judged. */
   failed?: number;
   /** When the last of them was admitted, where tries are judged. */
-  takenAt?: Date;
+  admittedAt?: Date;
   /** From here on the counter is worth nothing; it is asked in every change, for sweeping comes late or never. */
   expiresAt: Date;
   /** Only with a growing delay: no try before this. */
@@ -45,7 +45,7 @@ export function makeThrottleStore(db: Db): ThrottleStore {
       const full = { $and: [live, { $gte: ["$count", limit] }] };
       const judged = {
         failed: { $cond: [live, { $ifNull: ["$failed", 0] }, 0] },
-        takenAt: { $cond: [full, "$takenAt", now] },
+        admittedAt: { $cond: [full, "$admittedAt", now] },
       };
       const before = await change(key, [
         {
@@ -58,7 +58,7 @@ export function makeThrottleStore(db: Db): ThrottleStore {
       ]);
       const isFull = before !== null && before.expiresAt > now && before.count >= limit;
       if (!isFull) return undefined;
-      const isOpen = isJudged && (before.failed ?? 0) < limit && isRecent(before.takenAt ?? now, now);
+      const isOpen = isJudged && (before.failed ?? 0) < limit && isRecent(before.admittedAt ?? now, now);
       return { retryAt: isOpen ? later(now, JUDGED_SOON_MS) : before.expiresAt };
     },
     async takeDelayed(key, { free, firstMs, longestMs, forgetMs }, now) {
@@ -125,8 +125,8 @@ function refusedUntil(notBefore: Date | undefined, now: Date): Refused {
   return notBefore !== undefined && notBefore > now ? { retryAt: notBefore } : undefined;
 }
 
-function isRecent(takenAt: Date, now: Date): boolean {
-  return now.getTime() - takenAt.getTime() < NEVER_JUDGED_AFTER_MS;
+function isRecent(admittedAt: Date, now: Date): boolean {
+  return now.getTime() - admittedAt.getTime() < NEVER_JUDGED_AFTER_MS;
 }
 
 function later(now: Date, milliseconds: number): Date {
