@@ -1,5 +1,6 @@
 // Authorization header -> Principal. A bad credential is refused on every route, never treated as anonymous.
 import { AppError } from "@portico/shared/app-error";
+import { bearerToken } from "@portico/shared/bearer-token";
 import { beside } from "@portico/shared/beside";
 import type { Clock } from "@portico/shared/clock";
 import { isSafe } from "@portico/shared/safe-methods";
@@ -27,7 +28,6 @@ export interface AuthenticateDeps {
 
 type PresentDeps = Omit<AuthenticateDeps, "accessTokens">;
 
-const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
 /** A body that took longer comes, perhaps, from somebody who has left since its head came. */
 const SLOW_BODY_MS = 1_000;
 
@@ -87,7 +87,7 @@ export async function presentPrincipal(deps: PresentDeps, request: Request): Pro
   if (principal.kind === "anonymous") return principal;
   const { sessionId, userId } = principal;
   if (sessionId === undefined) {
-    const token = BEARER.exec(request.headers.authorization ?? "")?.[1] ?? "";
+    const token = bearerToken(request.headers.authorization ?? "") ?? "";
     deps.apiTokenCache.forget(token);
     return provedByApiToken(deps, token).catch((error: unknown) => {
       if (error instanceof AppError && error.status === 401) return undefined;
@@ -123,7 +123,7 @@ export function signedInUserOf(request: Request): SignedIn {
 }
 
 async function proved(deps: AuthenticateDeps, presented: readonly string[]): Promise<Principal> {
-  const token = presented.length === 1 ? BEARER.exec(presented[0] ?? "")?.[1] : undefined;
+  const token = presented.length === 1 ? bearerToken(presented[0] ?? "") : undefined;
   if (token === undefined) throw refusal("INVALID_TOKEN");
   if (looksLikeApiToken(token)) return provedByApiToken(deps, token);
   // Signature first: a forged token costs no read.

@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { EJSON } from "bson";
 import { type Catalog, owningRelation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { getOrMake } from "../get-or-make.js";
 import type { WriteGrant } from "../permission/compile-rules.js";
 import type { Rights } from "../permission/rights.js";
 import { asStored } from "../query/as-read.js";
@@ -127,9 +128,7 @@ function grouped(records: readonly StoredRecord[], fields: readonly string[]): r
   for (const record of records) {
     const guard = unchanged(record, fields);
     const key = EJSON.stringify(guard, { relaxed: false });
-    const group = alike.get(key) ?? { ids: [], guard };
-    group.ids.push(asStored(record._id));
-    alike.set(key, group);
+    getOrMake(alike, key, () => ({ ids: [], guard })).ids.push(asStored(record._id));
   }
   return [...alike.values()];
 }

@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { type Catalog, incomingLinks, type Relation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { ReadView } from "../permission/read-view.js";
+import { piecesOf } from "../pieces.js";
 import type { State } from "../query/living.js";
 import type { Document } from "../query/lower/document.js";
 
@@ -19,12 +20,7 @@ const MOST_IDS = 2_000;
 
 /** @returns no step for no records */
 export function stepsOf(table: Table, ids: readonly Stored[], linked?: Document): DeleteStep[] {
-  const count = Math.ceil(ids.length / MOST_IDS);
-  return Array.from({ length: count }, (_, at) => ({
-    table,
-    ids: ids.slice(at * MOST_IDS, (at + 1) * MOST_IDS),
-    ...(linked && { linked }),
-  }));
+  return piecesOf(ids, MOST_IDS).map((some) => ({ table, ids: some, ...(linked && { linked }) }));
 }
 
 /** Tells whether the caller may hear of a relation. */

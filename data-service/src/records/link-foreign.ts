@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { owningRelation, type Relation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { piecesOf } from "../pieces.js";
 import { asStored } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
 import { keepChanging } from "../until-still.js";
@@ -40,7 +41,7 @@ export async function linkForeign(
     const coming = judged === undefined ? [chosen] : asJudged(judged.coming);
     const leaving = judged === undefined || isRequired ? [former] : asJudged(judged.leaving, { [field]: id });
     const done = async (undone: Document): Promise<void> => {
-      if (judged !== undefined) await requireDone(store, target, undone);
+      if (judged !== undefined) await requireNone(store, target, undone, keepChanging(target.name));
     };
     const gaining = { $and: [chosen, { [field]: { $ne: id } }] };
     const by = new ObjectId();
@@ -91,7 +92,7 @@ const IDS_AT_ONCE = 500;
 function asJudged(kinds: readonly Judged[], besides: Document = {}): Document[] {
   const packs: Judged[][] = [];
   for (const { ids, guard } of kinds)
-    for (const some of cut(ids, IDS_AT_ONCE)) {
+    for (const some of piecesOf(ids, IDS_AT_ONCE)) {
       const [piece, last] = [{ ids: some, guard }, packs.at(-1)];
       if (last !== undefined && hasRoom(last, piece)) last.push(piece);
       else packs.push([piece]);
@@ -105,19 +106,15 @@ function hasRoom(pack: readonly Judged[], piece: Judged): boolean {
   return pack.length < KINDS_AT_ONCE && ids <= IDS_AT_ONCE;
 }
 
-function cut<Each>(list: readonly Each[], length: number): Each[][] {
-  const count = Math.ceil(list.length / length);
-  return Array.from({ length: count }, (_, at) => list.slice(at * length, (at + 1) * length));
-}
-
-/** @param undone what would not have been set, or let go @throws AppError 503 when others have changed it meanwhile */
-async function requireDone(
+/** @param refuse throws what is to be said where there are such records */
+async function requireNone(
   store: Pick<RecordDeps["store"], "read">,
   table: Table,
-  undone: Document,
+  which: Document,
+  refuse: () => never,
 ): Promise<void> {
-  const found = await store.read(table, [{ $match: undone }, { $limit: 1 }, { $project: { _id: 1 } }]);
-  if (found.length > 0) keepChanging(table.name)();
+  const found = await store.read(table, [{ $match: which }, { $limit: 1 }, { $project: { _id: 1 } }]);
+  if (found.length > 0) refuse();
 }
 
 /** @param unmoved what would not have been moved @throws AppError 503 when a delete has come first */
@@ -127,8 +124,9 @@ async function requireMoved(
   unmoved: Document,
 ): Promise<void> {
   const wanted = { $and: [unmoved, { [LEAVING_FIELD]: { $exists: true } }] };
-  const found = await store.read(table, [{ $match: wanted }, { $limit: 1 }, { $project: { _id: 1 } }]);
-  if (found.length > 0) throw stillLeaving(table);
+  await requireNone(store, table, wanted, () => {
+    throw stillLeaving(table);
+  });
 }
 
 /** What comes to link here, and what no longer does. Where a delete wants one of them that is decided first. */

@@ -13,6 +13,7 @@ import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { actOf, stateCondition } from "./kept.js";
 import { FREE, LEAVING_FIELD } from "./leaving.js";
+import { letGoOfMissing } from "./missing-links.js";
 import { noteFields } from "./note-fields.js";
 import type { UndoLog } from "./undo.js";
 
@@ -145,22 +146,14 @@ async function requireNeeded(
  * A delete for good may have looked for what links to its record while these were neither there nor deleted any more for
  * it; one that goes later finds them living.
  */
-async function letGoOfGone(
-  { store, writes }: RecordDeps,
-  catalog: Catalog,
-  { table, ids }: DeleteStep,
-): Promise<void> {
+async function letGoOfGone(deps: RecordDeps, catalog: Catalog, step: DeleteStep): Promise<void> {
+  const { table, ids } = step;
   for (const relation of table.relations.values()) {
     const { on, field, list } = relation.link;
     if (on !== "self") continue;
     const target = targetOf(catalog, relation);
-    const linked = await linkedBy({ store }, { table, ids }, relation, target);
-    const there = await store.existing(target, linked);
-    for (const gone of linked.filter((id) => !there.has(idText(target, id)))) {
-      const which = { _id: { $in: [...ids] }, [field]: gone };
-      if (list) await writes.takeFromList(table, field, which, [gone]);
-      else await writes.moveLink(table, field, which, null);
-    }
+    const links = { table, field, list, which: { _id: { $in: [...ids] } } };
+    await letGoOfMissing(deps, links, target, await linkedBy(deps, step, relation, target));
   }
 }
 

@@ -6,12 +6,14 @@ import type { ObjectId } from "bson";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { indexesOf } from "../catalog/indexes.js";
+import { getOrMake } from "../get-or-make.js";
 import { idText, VERSION_FIELD } from "../mongo/record-store.js";
 import { asStored } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
 import { movedField } from "./counted-writes.js";
 import { OWN_REACH } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
+import { letGoOfMissing } from "./missing-links.js";
 import { Deleter } from "./run-delete.js";
 import type { Changed, Linked, Made, Moved, UndoStep } from "./undo.js";
 import { tablesDeletedFrom, tablesWritten } from "./write-plan.js";
@@ -92,7 +94,7 @@ function movesOf(table: Table, { id }: Changed, steps: readonly UndoStep[]): num
 
 /** @param moves each has raised the version once more */
 async function changeBack(
-  { store, writes }: Deps,
+  deps: Deps,
   catalog: Catalog,
   table: Table,
   { id, version, at, set, unset }: Changed,
@@ -100,7 +102,7 @@ async function changeBack(
 ): Promise<void> {
   const versions = { $gte: version + 1, $lte: version + 1 + moves };
   const ours = { condition: { [VERSION_FIELD]: versions, [table.updatedAt.field]: at } };
-  const back = (members: Document) => writes.update(table, id, { set: members, unset }, ours);
+  const back = (members: Document) => deps.writes.update(table, id, { set: members, unset }, ours);
   const done = await back(set).catch((error: unknown) => {
     // The rest goes back without the values that others have by now.
     if (!(error instanceof AppError) || error.code !== "DUPLICATE_RESOURCE") throw error;
@@ -112,12 +114,9 @@ async function changeBack(
     const former = set[field];
     if (on !== "self" || former === undefined || former === null) continue;
     const target = catalog.tables.get(relation.target);
-    const links = list && Array.isArray(former) ? former.map(asStored) : [asStored(former)];
-    for (const gone of target === undefined ? [] : await missingOf(store, target, links)) {
-      const which = { _id: id, [field]: gone };
-      if (list) await writes.takeFromList(table, field, which, [gone]);
-      else await writes.moveLink(table, field, which, null);
-    }
+    const ids = list && Array.isArray(former) ? former.map(asStored) : [asStored(former)];
+    const links = { table, field, list, which: { _id: id } };
+    if (target !== undefined) await letGoOfMissing(deps, links, target, ids);
   }
 }
 
@@ -126,40 +125,19 @@ function isUnique(table: Table, field: string): boolean {
   return indexesOf(table).some(({ unique, key }) => unique && key.some(([each]) => each === field));
 }
 
-async function missingOf(
-  store: Pick<RecordDeps["store"], "existing">,
-  table: Table,
-  ids: readonly Stored[],
-): Promise<Stored[]> {
-  const there = await store.existing(table, ids);
-  return ids.filter((id) => !there.has(idText(table, id)));
-}
-
 async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step: Linked): Promise<void> {
   const { writes } = deps;
   const { field, list, to, gained, lost } = step;
+  // What has its link again may have it to what was deleted meanwhile.
+  const links = [to.id, ...gained.flatMap(({ before }) => (before === null ? [] : [before]))];
   const give = (moved: readonly Moved[], link: Stored | null) => giveBack(deps, table, step, moved, link);
   const refused: unknown[] = [];
   if (list) {
     await writes.takeFromList(table, field, { _id: { $in: idsOf(gained) } }, [to.id]);
     await writes.addToList(table, field, { _id: { $in: idsOf(lost) } }, to.id);
   } else refused.push(...(await give(gained, to.id)), ...(await give(lost, null)));
-  if (owner !== undefined) await letGoOfMissing(deps, table, owner, step);
+  if (owner !== undefined) await letGoOfMissing(deps, { table, field, list, which: {} }, owner, links);
   if (refused.length > 0) throw refused[0];
-}
-
-/** What has its link again may have it to what was deleted meanwhile. */
-async function letGoOfMissing(
-  { store, writes }: Deps,
-  table: Table,
-  owner: Table,
-  { field, list, to, gained }: Linked,
-): Promise<void> {
-  const links = [to.id, ...gained.flatMap(({ before }) => (before === null ? [] : [before]))];
-  for (const gone of await missingOf(store, owner, links)) {
-    if (list) await writes.takeFromList(table, field, { [field]: gone }, [gone]);
-    else await writes.moveLink(table, field, { [field]: gone }, null);
-  }
 }
 
 /**
@@ -224,9 +202,7 @@ function groupedByBefore(moved: readonly Moved[]): Alike[] {
   for (const each of moved) {
     const { before, by } = each;
     const key = `${String(before)} ${String(by)}`;
-    const group = groups.get(key) ?? { before, by, alike: [] };
-    group.alike.push(each);
-    groups.set(key, group);
+    getOrMake(groups, key, () => ({ before, by, alike: [] })).alike.push(each);
   }
   return [...groups.values()];
 }

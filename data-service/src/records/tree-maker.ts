@@ -3,6 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { isArray, type Json } from "@portico/shared/json";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
+import { getOrMake } from "../get-or-make.js";
 import type { Rights } from "../permission/rights.js";
 import { alternativesFor, type BodyContext, isWritable, MAX_BULK, openWrite, PLAIN } from "./bind-body.js";
 import type { RecordDeps } from "./deps.js";
@@ -34,12 +35,10 @@ export async function treeOf(
 
 function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMaker {
   const contexts = new Map<Table, BodyContext>();
-  const contextOf = (table: Table): BodyContext => {
-    const wanted = { rights, catalog, table, mode: "create" as const, parameters: PLAIN };
-    const context = contexts.get(table) ?? openWrite(deps, wanted);
-    contexts.set(table, context);
-    return context;
-  };
+  const contextOf = (table: Table): BodyContext =>
+    getOrMake(contexts, table, () =>
+      openWrite(deps, { rights, catalog, table, mode: "create", parameters: PLAIN }),
+    );
   return {
     catalog,
     maxDepth: deps.limits.maxDepth,

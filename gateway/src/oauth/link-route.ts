@@ -1,5 +1,6 @@
 // POST /api/auth/{provider}/link: a signed-in user connects a provider; the answer says where to go.
 import { AppError } from "@portico/shared/app-error";
+import { bearerToken } from "@portico/shared/bearer-token";
 import { success } from "@portico/shared/envelope";
 import { bodyOf, jsonBody } from "@portico/shared/json-body";
 import type { Provider } from "@portico/shared/oauth";
@@ -14,8 +15,7 @@ export type LinkDeps = BeginDeps & LoadSessionDeps;
 const MAX_BYTES = 16 * 1024;
 const KEYS = ["redirect", "cookieBridgePrefix"];
 
-/** As the data service reads it, which gets it in a body of limited size; ours have some hundred characters. */
-const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
+/** The data service gets it in a body of limited size; ours have some hundred characters. */
 const LONGEST_TOKEN = 8_192;
 
 /** The handlers of the route, in order. The page is judged before anything is read (security row B4). */
@@ -48,8 +48,8 @@ async function link(deps: LinkDeps, provider: Provider, request: Request, respon
 function accessTokenOf(session: Session, request: Request): string {
   if (session.kind === "anonymous") throw new AppError("UNAUTHORIZED");
   if (session.kind === "cookie") requireSessionPage(request, session.origin);
-  const token = BEARER.exec(session.authorization)?.[1] ?? "";
-  if (token === "" || token.length > LONGEST_TOKEN) throw new AppError("INVALID_TOKEN");
+  const token = bearerToken(session.authorization);
+  if (token === undefined || token.length > LONGEST_TOKEN) throw new AppError("INVALID_TOKEN");
   return token;
 }
 

@@ -163,10 +163,12 @@ export class Exchange {
     else this.#request.once("end", () => this.#settled || start());
   }
 
-  #watchBody(stallMs: number): void {
-    const stalled = whenLate(stallMs, () =>
-      this.fail(new AppError("QUERY_TIMEOUT", "Nothing of the body was taken for too long.")),
-    );
+  /** @param isStuck whether nothing that moves is too long; asked again after as long */
+  #watchBody(stallMs: number, isStuck = (): boolean => true): void {
+    const stalled = whenLate(stallMs, () => {
+      if (!isStuck()) return stalled.restart();
+      this.fail(new AppError("QUERY_TIMEOUT", "Nothing of the body was taken for too long."));
+    });
     this.#request.on("data", stalled.restart).once("end", stalled.stop);
     this.#response.once("close", stalled.stop);
   }
@@ -176,12 +178,7 @@ export class Exchange {
    * which the answer is waited for, never comes.
    */
   #watchTaking(): void {
-    const stalled = whenLate(this.#limits.answerTimeoutMs, () => {
-      if (!this.#request.complete) return stalled.restart();
-      this.fail(new AppError("QUERY_TIMEOUT", "Nothing of the body was taken for too long."));
-    });
-    this.#request.on("data", stalled.restart).once("end", stalled.stop);
-    this.#response.once("close", stalled.stop);
+    this.#watchBody(this.#limits.answerTimeoutMs, () => this.#request.complete);
   }
 
   #failAfter(milliseconds: number, error: () => AppError): void {
