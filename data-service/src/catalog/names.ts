@@ -71,7 +71,8 @@ export function fieldProblem(field: string): string | undefined {
   if (field === "" || field.startsWith("$") || field.includes(".") || field.includes("\0"))
     return "has a name that queries can't speak of";
   // Ids, what a query joins, grams, numbers of children and the mark of singletons lie under such names.
-  const isOwn = field === "_id" || field === "_only" || /^(?:__|_[gnv]_|_record_version$)/.test(field);
+  const isOwn =
+    field === "_id" || field === "_only" || /^(?:__|_[gnv]_|_record_(?:version|moves|noted)$)/.test(field);
   return isOwn ? "has a name that is kept for the service's own" : undefined;
 }
 

@@ -63,8 +63,18 @@ export function idsOf(table: Table, documents: readonly StoredRecord[]): Stored[
 
 /** How often a record was changed; not there before the first time. No member's field begins with an underscore. */
 export const VERSION_FIELD = "_record_version";
+/**
+ * How many of those were no change of the record by a request for it: links that were moved from their other side or let
+ * go, and its deletion where it is kept. Not there before the first.
+ */
+export const MOVES_FIELD = "_record_moves";
 /** For updates that are pipelines. */
-export const NEXT_VERSION = { [VERSION_FIELD]: { $add: [{ $ifNull: [`$${VERSION_FIELD}`, 0] }, 1] } };
+export const NEXT_VERSION = oneMore(VERSION_FIELD);
+const NEXT_MOVE = { ...NEXT_VERSION, ...oneMore(MOVES_FIELD) };
+
+function oneMore(field: string): Document {
+  return { [field]: { $add: [{ $ifNull: [`$${field}`, 0] }, 1] } };
+}
 
 /** The list of links in a field; another program may have written null there, or a single one. */
 function listIn(field: string): Document {
@@ -81,13 +91,13 @@ export interface ListChange {
 /** Takes ids out of a list. */
 export function listWithout(field: string, ids: readonly Stored[]): ListChange {
   const others = { $filter: { input: listIn(field), cond: { $not: { $in: ["$$this", [...ids]] } } } };
-  return { having: { [field]: { $in: [...ids] } }, set: { [field]: others, ...NEXT_VERSION } };
+  return { having: { [field]: { $in: [...ids] } }, set: { [field]: others, ...NEXT_MOVE } };
 }
 
 /** Adds an id to a list. */
 export function listWith(field: string, id: Stored): ListChange {
   const longer = { $concatArrays: [listIn(field), [{ $literal: id }]] };
-  return { having: { [field]: { $ne: id } }, set: { [field]: longer, ...NEXT_VERSION } };
+  return { having: { [field]: { $ne: id } }, set: { [field]: longer, ...NEXT_MOVE } };
 }
 
 /** Tells documents apart that have no id yet. */

@@ -1,10 +1,10 @@
 // The writes that can change how many children a record has: each keeps the numbers of counted relations exact.
 // Tables without such relations are written straight away.
 import type { ObjectId } from "bson";
-import { type Counter, ownCounters, type Table } from "../catalog/catalog.js";
+import { type Counter, ownCounters, type Relation, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import type { Counted, CountStore, Delta } from "../mongo/count-store.js";
-import { type RecordStore, type Updated, VERSION_FIELD } from "../mongo/record-store.js";
+import { MOVES_FIELD, type RecordStore, type Updated, VERSION_FIELD } from "../mongo/record-store.js";
 import { asStored, stillHas } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
@@ -14,6 +14,8 @@ import { keepChanging, untilStill } from "../until-still.js";
 export interface FieldChange {
   readonly set: Document;
   readonly unset: readonly string[];
+  /** How many changes it makes no changes of the record any more, or never (see MOVES_FIELD). */
+  readonly moves?: number;
 }
 
 /** When a record is to be changed at all. */
@@ -25,16 +27,13 @@ export interface Guard {
 }
 
 /**
- * Names the request that has set the link in `field`, or taken it away, from its other side: so the request knows its own
- * deed again where it has to be taken back. Whoever else writes the link takes the name off. No member's field begins with
- * an underscore.
+ * Names the request that has set the link in `field`, or taken it away, where that may have to be taken back: so it knows
+ * its own deed again. Whoever else writes the link takes the name off, but for those that let go of what is not there any
+ * more. No member's field begins with an underscore.
  */
 export function movedField(field: string): string {
   return `_moved_${field}`;
 }
-
-/** A changed link is a changed record. */
-const NEXT_VERSION = { $inc: { [VERSION_FIELD]: 1 } };
 
 /** A record whose links others keep changing is tried this often before the request gives up. */
 const ATTEMPTS = 100;
@@ -69,11 +68,11 @@ export class CountedWrites {
   async update(
     table: Table,
     id: Stored,
-    { set, unset }: FieldChange,
+    { set, unset, moves = 0 }: FieldChange,
     { condition, held }: Guard,
     fields: Document = { _id: 1 },
   ): Promise<Updated | undefined> {
-    const change = changeOf({ set, unset: [...unset, ...movesIn(table, { set, unset })] });
+    const change = changeOf({ set, unset: [...unset, ...movesIn(table, { set, unset })], moves });
     const guard = held === undefined ? condition : guarded({ [held]: { $exists: false } }, condition);
     const touched = ownCounters(table).filter(
       ({ children: { field } }) => field in set || unset.includes(field),
@@ -103,22 +102,23 @@ export class CountedWrites {
   }
 
   /** Changes fields that are no links, in all records that are chosen. @returns how many are different now */
-  async updateMany(table: Table, which: Document, { set, unset }: FieldChange): Promise<number> {
-    return this.#store.updateMany(table, which, changeOf({ set, unset }));
+  async updateMany(table: Table, which: Document, change: FieldChange): Promise<number> {
+    return this.#store.updateMany(table, which, changeOf(change));
   }
 
   /**
    * Makes the chosen records link to `id`, or to nothing, whatever they linked to before.
-   * @param by names the request in those that did not (see movedField)
+   * @param by names the request in those that did not (see movedField); null = nobody, undefined = whoever it was
    */
   async moveLink(
     table: Table,
     field: string,
     which: Document,
     id: Stored | null,
-    by: ObjectId | null = null,
+    by?: ObjectId | null,
   ): Promise<void> {
-    const change = changeOf(fieldChange({ [field]: id, [movedField(field)]: by }));
+    const named = by === undefined ? {} : { [movedField(field)]: by };
+    const change = changeOf({ ...fieldChange({ [field]: id, ...named }), moves: 1 });
     const counter = ownCounter(table, field);
     if (counter === undefined) {
       const elsewhere = { $and: [which, { [field]: { $ne: id } }] };
@@ -243,25 +243,30 @@ function fieldChange(values: Readonly<Record<string, Stored | null>>): FieldChan
   return { set: Object.fromEntries(entries.filter(([field]) => !unset.includes(field))), unset };
 }
 
-/** What says of the links that are changed who has set them from their other side. */
-export function movesIn({ relations }: Table, { set, unset }: FieldChange): string[] {
-  const links = [...relations.values()]
-    .map(({ link }) => link)
-    .filter(({ on, list }) => on === "self" && !list);
+/** What says of the links that are changed who has set them. */
+function movesIn(table: Table, { set, unset }: FieldChange): string[] {
   return (
-    links
-      .filter(({ field }) => field in set || unset.includes(field))
+    linksChanged(table, { set, unset })
+      .filter(({ list }) => !list)
       .map(({ field }) => movedField(field))
-      // A change that is taken back says itself who it was.
+      // A change that may have to be taken back, or is, says itself who it was.
       .filter((moved) => !(moved in set) && !unset.includes(moved))
   );
 }
 
-function changeOf({ set, unset }: FieldChange) {
+/** The links among the fields of a change. */
+export function linksChanged({ relations }: Table, { set, unset }: FieldChange): Relation["link"][] {
+  return [...relations.values()]
+    .map(({ link }) => link)
+    .filter(({ on, field }) => on === "self" && (field in set || unset.includes(field)));
+}
+
+/** A changed link is a changed record. */
+function changeOf({ set, unset, moves = 0 }: FieldChange) {
   return {
     ...(Object.keys(set).length === 0 ? {} : { $set: set }),
     ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((field) => [field, ""])) }),
-    ...NEXT_VERSION,
+    $inc: { [VERSION_FIELD]: 1, ...(moves === 0 ? {} : { [MOVES_FIELD]: moves }) },
   };
 }
 
@@ -274,15 +279,15 @@ function ownCounter(table: Table, field: string): Counter | undefined {
   return ownCounters(table).find(({ children }) => children.field === field);
 }
 
-function linksIn(document: StoredRecord, field: string): Stored[] {
-  const value = document[field];
+/** The ids in a field; another program may have written null there, or a single one in the place of a list. */
+export function linksIn(value: unknown): Stored[] {
   if (value === undefined || value === null) return [];
   return Array.isArray(value) ? value.map(asStored) : [asStored(value)];
 }
 
 function parentsOf(counters: readonly Counter[], document: StoredRecord): Counted[] {
   return counters.flatMap((counter) =>
-    linksIn(document, counter.children.field).map((id) => ({ counter, id })),
+    linksIn(document[counter.children.field]).map((id) => ({ counter, id })),
   );
 }
 

@@ -30,7 +30,7 @@ export function markDeleted(
   const living = [{ _id: { $in: [...ids] } }, stateCondition(table, "living")];
   const set = { [DELETED_FIELD]: at, [DELETION_FIELD]: id, [table.updatedAt.field]: at };
   const which = { $and: [...living, ...(Object.keys(guard).length === 0 ? [] : [guard])] };
-  return writes.updateMany(table, which, { set, unset: [] });
+  return writes.updateMany(table, which, { set, unset: [], moves: 1 });
 }
 
 /**

@@ -19,6 +19,7 @@ export async function letGoOfMissing(
   target: Table,
   ids: readonly Stored[],
 ): Promise<void> {
+  if (ids.length === 0) return;
   const there = await store.existing(target, ids);
   for (const gone of ids.filter((id) => !there.has(idText(target, id)))) {
     const linked = { ...which, [field]: gone };

@@ -1,5 +1,6 @@
 // Which of the notes that dead processes have left are worked off while a table is being changed.
 import { describe, expect, it } from "@jest/globals";
+import { ObjectId } from "bson";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { bareRelation, bareTable } from "../catalog/definition-fixture.js";
@@ -20,10 +21,12 @@ const changed = (name: string): UndoStep => ({
   kind: "changed",
   table: name,
   id: 1,
-  version: 1,
+  changes: 1,
+  by: new ObjectId(),
   at: new Date(0),
   set: {},
   unset: [],
+  lists: {},
 });
 
 /** Which of the notes may be worked off, the latest first. */

@@ -14,7 +14,7 @@ import { recordNotFound } from "./find-table.js";
 import { actOf, stateCondition } from "./kept.js";
 import { FREE, LEAVING_FIELD } from "./leaving.js";
 import { letGoOfMissing } from "./missing-links.js";
-import { noteFields } from "./note-fields.js";
+import { named, noteFields } from "./note-fields.js";
 import type { UndoLog } from "./undo.js";
 
 /**
@@ -68,11 +68,12 @@ async function bringBack(
   log: UndoLog,
 ): Promise<void> {
   const marks = [DELETED_FIELD, DELETION_FIELD];
-  const set = { [table.updatedAt.field]: deps.clock.now() };
-  for (const id of ids) await noteFields(deps, table, id, { set, unset: marks }, log);
+  const own = named(table, { set: { [table.updatedAt.field]: deps.clock.now() }, unset: marks });
+  for (const id of ids) await noteFields(deps, table, id, own, log);
   const deleted = { $and: [which, stateCondition(table, "deleted")] };
   const gone = isWhole ? marks : [DELETED_FIELD];
   // As in runRestore: such a delete is judged again, or was left by a process that is dead.
+  const { set } = own.change;
   await deps.writes.updateMany(table, deleted, { set, unset: [...gone, LEAVING_FIELD] });
 }
 

@@ -11,7 +11,7 @@ import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { withUnseen } from "./former-links.js";
 import { areStillThere, linkForeign, requireLettable } from "./link-foreign.js";
-import { noteFields } from "./note-fields.js";
+import { named, noteFields } from "./note-fields.js";
 import { requireLinked } from "./require-linked.js";
 import { storedFields } from "./stored-fields.js";
 import type { Changed as ChangedStep, UndoLog } from "./undo.js";
@@ -130,12 +130,15 @@ async function writeNoted(
   { change, unmoved }: OwnChange,
   log: UndoLog,
 ): Promise<Updated | undefined> {
-  const isNoted = plan.foreign.length > 0 || ownLinks(plan).length > 0;
-  const noted = isNoted ? await noteFields(deps, table, id, change, log) : undefined;
-  // Taken back is the version that comes next, so the change is of the one that was noted.
-  const asNoted = noted === undefined ? {} : atVersion([noted.version]);
-  const condition = all([guard.condition, unmoved, asNoted]);
-  return whileNoted(log, noted, () => deps.writes.update(table, id, change, { ...guard, condition }, fields));
+  const write = (what: FieldChange, asNoted: Document): Promise<Updated | undefined> => {
+    const condition = all([guard.condition, unmoved, asNoted]);
+    return deps.writes.update(table, id, what, { ...guard, condition }, fields);
+  };
+  if (plan.foreign.length === 0 && ownLinks(plan).length === 0) return write(change, {});
+  const own = named(table, change);
+  const noted = await noteFields(deps, table, id, own, log);
+  // What is taken back is what was noted, so the change is of that version.
+  return whileNoted(log, noted?.step, () => write(own.change, noted ? atVersion([noted.version]) : {}));
 }
 
 /** A change that is refused was not made: nothing of it is to be taken back. */

@@ -7,15 +7,16 @@ import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { indexesOf } from "../catalog/indexes.js";
 import { getOrMake } from "../get-or-make.js";
-import { idText, VERSION_FIELD } from "../mongo/record-store.js";
-import { asStored } from "../query/as-read.js";
-import type { Document } from "../query/lower/document.js";
-import { movedField } from "./counted-writes.js";
+import { idText } from "../mongo/record-store.js";
+import { keepChanging, untilStill } from "../until-still.js";
+import { type FieldChange, linksIn, movedField } from "./counted-writes.js";
 import { OWN_REACH } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
+import { asRead, formerFields } from "./former-fields.js";
 import { letGoOfMissing } from "./missing-links.js";
 import { Deleter } from "./run-delete.js";
 import type { Changed, Linked, Made, Moved, UndoStep } from "./undo.js";
+import { atVersion, versionOf } from "./version.js";
 import { tablesDeletedFrom, tablesWritten } from "./write-plan.js";
 
 type Deps = RecordDeps & { readonly logger: Logger };
@@ -34,8 +35,7 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
     if (table === undefined) continue;
     const back = async (): Promise<void> => {
       if (step.kind === "made") await unmake(deps, catalog, table, without(needed, table, step));
-      else if (step.kind === "changed")
-        await changeBack(deps, catalog, table, step, movesOf(table, step, steps));
+      else if (step.kind === "changed") await changeBack(deps, catalog, table, step);
       else await linkBack(deps, table, byId.get(step.to.table), step);
     };
     await back().catch((error: unknown) => {
@@ -84,40 +84,37 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): P
   });
 }
 
-/** How often the request itself may have moved links of a record that it had changed: there, and back again by now. */
-function movesOf(table: Table, { id }: Changed, steps: readonly UndoStep[]): number {
-  const moved = steps.flatMap((step) =>
-    step.kind === "linked" && step.table === table.id ? [...step.gained, ...step.lost] : [],
-  );
-  return 2 * moved.filter((each) => idText(table, each.id) === idText(table, id)).length;
-}
+/** A record that others never leave alone is looked at this often. */
+const ATTEMPTS = 100;
 
-/** @param moves each has raised the version once more */
-async function changeBack(
-  deps: Deps,
-  catalog: Catalog,
-  table: Table,
-  { id, version, at, set, unset }: Changed,
-  moves: number,
-): Promise<void> {
-  const versions = { $gte: version + 1, $lte: version + 1 + moves };
-  const ours = { condition: { [VERSION_FIELD]: versions, [table.updatedAt.field]: at } };
-  const back = (members: Document) => deps.writes.update(table, id, { set: members, unset }, ours);
-  const done = await back(set).catch((error: unknown) => {
-    // The rest goes back without the values that others have by now.
-    if (!(error instanceof AppError) || error.code !== "DUPLICATE_RESOURCE") throw error;
-    return back(Object.fromEntries(Object.entries(set).filter(([field]) => !isUnique(table, field))));
-  });
-  if (done === undefined) return;
+async function changeBack(deps: Deps, catalog: Catalog, table: Table, step: Changed): Promise<void> {
+  const { id, set } = step;
+  const back = () => changeBackAsItIs(deps, table, step);
+  await untilStill(back, { attempts: ATTEMPTS, gaveUp: keepChanging(table.name) });
   for (const relation of table.relations.values()) {
     const { on, field, list } = relation.link;
-    const former = set[field];
-    if (on !== "self" || former === undefined || former === null) continue;
     const target = catalog.tables.get(relation.target);
-    const ids = list && Array.isArray(former) ? former.map(asStored) : [asStored(former)];
     const links = { table, field, list, which: { _id: id } };
-    if (target !== undefined) await letGoOfMissing(deps, links, target, ids);
+    if (on === "self" && target !== undefined) await letGoOfMissing(deps, links, target, linksIn(set[field]));
   }
+}
+
+/** Gives back what the record is to be again as it is now. @returns false when it is another one meanwhile */
+async function changeBackAsItIs(deps: Deps, table: Table, step: Changed): Promise<boolean> {
+  const { id, set, unset } = step;
+  const which = [{ $match: { _id: id } }, { $project: asRead([...Object.keys(set), ...unset]) }];
+  const [now] = await deps.store.read(table, which);
+  const former = now && formerFields(table, step, now);
+  if (now === undefined || former === undefined) return true;
+  const unchanged = { condition: atVersion([versionOf(now)]) };
+  const write = async (change: FieldChange): Promise<boolean> =>
+    (await deps.writes.update(table, id, change, unchanged)) !== undefined;
+  return write(former).catch((error: unknown) => {
+    // The rest goes back without the values that others have by now.
+    if (!(error instanceof AppError) || error.code !== "DUPLICATE_RESOURCE") throw error;
+    const free = Object.entries(former.set).filter(([field]) => !isUnique(table, field));
+    return write({ ...former, set: Object.fromEntries(free) });
+  });
 }
 
 /** Is the field part of anything unique? */
@@ -156,11 +153,11 @@ async function giveBack(
   const refused: unknown[] = [];
   for (const { alike, before, by: former } of groupedByBefore(moved)) {
     const move = (ids: readonly Stored[], to: Stored | null, mover: ObjectId | null) =>
-      // Only where it was we: somebody else may have set the very same.
+      // Only where it was we: somebody else may have set the very same. What it led to may be deleted by now.
       deps.writes.moveLink(
         table,
         field,
-        { _id: { $in: ids }, [field]: link, [movedField(field)]: by },
+        { _id: { $in: ids }, [field]: { $in: [link, null] }, [movedField(field)]: by },
         to,
         mover,
       );

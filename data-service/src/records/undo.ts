@@ -19,15 +19,16 @@ export interface Changed {
   readonly kind: "changed";
   readonly table: string;
   readonly id: Stored;
-  /** The record's version before. */
-  readonly version: number;
-  /**
-   * When the change says that it was made. Together with the next version this names it: another request that was
-   * faster, and got that version, says another time.
-   */
+  /** How often requests had changed the record before (see changesOf). */
+  readonly changes: number;
+  /** Names this in the record, and in the links that it sets there (see NOTED_FIELD, movedField). */
+  readonly by: ObjectId;
+  /** When the change says that it was made. */
   readonly at: Date;
   readonly set: Document;
   readonly unset: readonly string[];
+  /** Lists of links as they will be, by field. */
+  readonly lists: Readonly<Record<string, readonly Stored[]>>;
 }
 
 /** Some records will link to another one, and others no longer will. */

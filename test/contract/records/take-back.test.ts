@@ -196,11 +196,13 @@ describe("what a dead process has left", () => {
   /** A step that has changed an item: what it was before, and what the change says of itself. */
   async function changed(id: string, set: object) {
     const items = db.collection<{ _record_version: number; updatedAt: Date }>("items");
-    const document = await items.findOne({ _id: new ObjectId(id) });
+    const by = new ObjectId();
+    const named = { $set: { _record_noted: by } };
+    const document = await items.findOneAndUpdate({ _id: new ObjectId(id) }, named);
     if (document === null) throw new Error(`no item ${id}`);
     const { _record_version: version, updatedAt: at } = document;
     const which = { kind: "changed", table: await tableId("items"), id: new ObjectId(id) };
-    return { ...which, version: version - 1, at, set, unset: [] };
+    return { ...which, changes: version - 1, by, at, set, unset: ["_record_noted"], lists: {} };
   }
 
   it("is taken back without the values that others have by now", async () => {
@@ -347,7 +349,7 @@ describe("what a dead process has left", () => {
     const { id } = await make(api, "items", { title: "before" });
     await patch(id, { title: "somebody else's" });
     const step = await changed(id, { title: "before" });
-    await leave({ ...step, at: new Date(step.at.getTime() - 1) });
+    await leave({ ...step, by: new ObjectId() });
     await settled(0);
     expect((await read(api, "items", id)).title).toBe("somebody else's");
   }, 60_000);
