@@ -14,21 +14,25 @@ const LOOK_MS = 20;
 
 /**
  * Those of the records that may be linked to, as JSON text.
- * @param holds whether such a link would forbid their delete: then what becomes of records under way to it is waited for
+ * @param waits whether such a link does (see isWaiting): then what becomes of records under way to their delete is waited for
  * @throws AppError 503 when that takes long
  */
 export async function linkable(
   { store }: Pick<RecordDeps, "store">,
   table: Table,
   ids: readonly Stored[],
-  holds: boolean,
+  waits: boolean,
   visible: readonly Stage[] = [],
 ): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
-  if (!holds) return store.existing(table, ids, visible);
+  if (!waits) return store.existing(table, ids, visible);
   const chosen: Document = { $match: { _id: { $in: [...ids] } } };
   const look = async (): Promise<ReadonlySet<string> | false> => {
-    const found = await store.read(table, [chosen, ...visible, { $project: { _id: 1, [LEAVING_FIELD]: 1 } }]);
+    const fields = { _id: 1, [LEAVING_FIELD]: 1 };
+    const found =
+      visible.length === 0
+        ? await store.byIds(table, ids, fields)
+        : await store.read(table, [chosen, ...visible, { $project: fields }]);
     if (found.some((each) => each[LEAVING_FIELD] !== undefined)) return false;
     return new Set(found.map(({ _id }) => idText(table, _id)));
   };

@@ -85,9 +85,22 @@ export function isHolding(relation: Relation | undefined): boolean {
   return relation?.link.on === "self" && !relation.link.list && relation.onDelete === "RESTRICT";
 }
 
-/** Can a link to a record of this table stand against its delete? */
-export function canBeHeld(catalog: Catalog, table: Table, follows?: Follow): boolean {
-  return linkEffects(catalog, table, follows).some(({ effect }) => effect === "restrict");
+/**
+ * Does such a link wait for what becomes of a record that a delete wants? One that would stand against that; and one that
+ * can't be let go of, where its own record is to go along and something stands against it.
+ */
+export function isWaiting(relation: Relation | undefined): boolean {
+  const isSingle = relation?.link.on === "self" && !relation.link.list;
+  return isHolding(relation) || (isSingle && relation.onDelete === "CASCADE" && relation.required);
+}
+
+/** Are there links to records of this table that wait for their delete, or stand against it? */
+export function isAwaited(catalog: Catalog, table: Table, follows?: Follow): boolean {
+  const ends = linkEffects(catalog, table, follows);
+  return ends.some(
+    ({ effect, relation }) =>
+      effect === "restrict" || (effect === "cascade" && !isHolding(relation) && isWaiting(relation)),
+  );
 }
 
 /** What a delete does to records that stand against it, or go along. */

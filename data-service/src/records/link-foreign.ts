@@ -10,7 +10,7 @@ import { keepChanging } from "../until-still.js";
 import { linkable, stillLeaving } from "./await-leaving.js";
 import type { Judged, LinkSet } from "./check-body.js";
 import { movedField } from "./counted-writes.js";
-import { isHolding } from "./delete-effects.js";
+import { isWaiting } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { formerLinks } from "./former-links.js";
 import { stateCondition } from "./kept.js";
@@ -188,7 +188,7 @@ export async function areStillThere(
   ids: readonly Stored[],
   sets: readonly LinkSet[],
 ): Promise<boolean> {
-  const holds = sets.some((linkSet) => isHolding(owningRelation(linkSet)));
+  const holds = sets.some((linkSet) => isWaiting(owningRelation(linkSet)));
   const living = [{ $match: stateCondition(table, "living") }];
   return (await linkable(deps, table, ids, holds, living)).size === ids.length;
 }

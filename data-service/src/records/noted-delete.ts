@@ -8,7 +8,7 @@ import type { Delete } from "../mongo/unfinished-store.js";
 import type { Document } from "../query/lower/document.js";
 import { keepChanging } from "../until-still.js";
 import { stillLeaving } from "./await-leaving.js";
-import { canBeHeld, type DeleteStep, permanentIn, type Reach } from "./delete-effects.js";
+import { type DeleteStep, isAwaited, permanentIn, type Reach } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { claim, isHeld, mark, markedFor, unmark } from "./leaving.js";
 import { uncertain } from "./uncertain.js";
@@ -179,11 +179,11 @@ class DeleteNote {
   /** What could be held by a link; and what is taken along, where others go on account of it. */
   #isToMark({ table, linked }: DeleteStep): boolean {
     const isTakenAlong = linked !== undefined && isHeld(this.#catalog, table);
-    return isTakenAlong || canBeHeld(this.#catalog, table, this.#wanted.reach.follows);
+    return isTakenAlong || isAwaited(this.#catalog, table, this.#wanted.reach.follows);
   }
 
   #onlyGoesAlong({ table, linked }: DeleteStep): boolean {
-    return linked !== undefined && !canBeHeld(this.#catalog, table, this.#wanted.reach.follows);
+    return linked !== undefined && !isAwaited(this.#catalog, table, this.#wanted.reach.follows);
   }
 
   /** What of the steps is not noted yet; it is from here on. */

@@ -9,7 +9,7 @@ import { matchStages } from "../query/lower/condition.js";
 import { Names } from "../query/lower/document.js";
 import { linkable } from "./await-leaving.js";
 import type { LinkSet } from "./check-body.js";
-import { isHolding } from "./delete-effects.js";
+import { isWaiting } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { alone, type PathOf } from "./violations.js";
 import type { WritePlan } from "./write-plan.js";
@@ -38,7 +38,7 @@ export async function requireLinked(
     const wanted = links.filter(({ id }) => !isComing(target, id));
     const ids = [...new Map(wanted.map(({ id, text }) => [text, id])).values()];
     const seen = matchStages([rows], new Names());
-    const known = await linkable(deps, target, ids, isHolding(relation), seen);
+    const known = await linkable(deps, target, ids, isWaiting(relation), seen);
     const missing = wanted.filter(({ text }) => !known.has(text));
     for (const { at, text } of missing) {
       unknown.push({

@@ -8,7 +8,7 @@ import { DELETED_FIELD, DELETION_FIELD } from "../catalog/soft-delete.js";
 import { idsOf, idText } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import { linkable } from "./await-leaving.js";
-import { type DeleteStep, type MayKnow, stepsOf } from "./delete-effects.js";
+import { type DeleteStep, isWaiting, type MayKnow, stepsOf } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { actOf, stateCondition } from "./kept.js";
@@ -183,7 +183,7 @@ async function deletedTargets(
   const linked = await linkedBy({ store }, step, relation, target);
   // A delete that has already checked what forbids it did not see the records that come back now.
   const living = [{ $match: stateCondition(target, "living") }];
-  if (relation.onDelete === "RESTRICT") await linkable({ store }, target, linked, true, living);
+  if (isWaiting(relation)) await linkable({ store }, target, linked, true, living);
   const deleted = await store.existing(target, linked, [{ $match: stateCondition(target, "deleted") }]);
   return [...deleted];
 }
