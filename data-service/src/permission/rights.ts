@@ -2,6 +2,7 @@
 
 import { AppError, unavailable } from "@portico/shared/app-error";
 import type { JsonObject } from "@portico/shared/json";
+import { same } from "../catalog/canonical.js";
 import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
@@ -63,6 +64,11 @@ export class Rights {
   /** What `$now` stands for. */
   get now(): Date {
     return this.#context.now;
+  }
+
+  /** Does the same caller read by the same rules? */
+  readsAs(other: Rights): boolean {
+    return same(readBy(this.#context), readBy(other.#context));
   }
 
   /** What the caller may read, as the query language looks it up. */
@@ -150,6 +156,11 @@ export class Rights {
     if (this.#context.rules.length > 0 && catalog.change?.id !== this.#context.change)
       throw unavailable("Tables have just been changed; try again.", 1);
   }
+}
+
+/** All that says what a caller may read, but for the time. */
+function readBy({ principal, roleId, rules, user }: RightsContext) {
+  return { isRoot: isRoot(principal), roleId, user, rules: rules.filter(({ action }) => action === "read") };
 }
 
 function isRoot(principal: Principal): boolean {

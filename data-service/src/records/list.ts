@@ -3,7 +3,9 @@
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Stored } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
+import type { LastingCaller } from "../http/lasting-caller.js";
 import { idsPipeline } from "../mongo/record-store.js";
+import type { Rights } from "../permission/rights.js";
 import { type Principal, requireRoot } from "../principal.js";
 import { asStored } from "../query/as-read.js";
 import type { AuthorizedNode, AuthorizedQuery } from "../query/ast.js";
@@ -38,6 +40,7 @@ import { withRelated } from "./related.js";
 import { Remembered } from "./remembered.js";
 import { inRoom, NoRoom } from "./room.js";
 import { unfold } from "./unfold.js";
+import { whileAllowed } from "./while-allowed.js";
 
 export interface ListAnswer {
   /** Records as they arrive from the database, some at a time. */
@@ -53,28 +56,36 @@ const known = new Remembered<AuthorizedQuery>();
 /** Above this many, a list is streamed: nobody holds all records of one that has more. */
 const STREAM_FROM = 1_000;
 
-/**
- * Answers a list request. Counts are known before the first record is handed over.
- * @param stop is aborted when nobody waits for the answer any more
- */
+/** Who waits for an answer. */
+interface Asker {
+  /** Is aborted when nobody waits any more. */
+  readonly stop?: Stop;
+  /** Of an answer that lasts: looked at again while it is given. */
+  readonly caller?: Pick<LastingCaller, "now">;
+}
+
+/** Answers a list request. Counts are known before the first record is handed over. */
 export async function list(
   deps: RecordDeps,
   principal: Principal,
   tableName: string,
   given: Parameters,
-  stop?: Stop,
+  { stop, caller }: Asker = {},
 ): Promise<ListAnswer> {
   const format = parseFormat(given.format);
   const parameters = format === undefined ? given : parametersOfExport(format, given);
   const explained = parseExplain(parameters.explain);
-  const query = await listQuery(deps, principal, tableName, parameters);
+  const rights = await deps.rights(principal);
+  const query = await queryBy(deps, rights, principal, tableName, parameters);
   if (explained) return { records: only(await explainList(deps, query)), meta: undefined };
   const started = deps.clock.now().getTime();
   const effort = new Effort(deps.store.timeoutMs, stop);
   const plan = await planRead(deps, query, effort);
   deps.notePlan(planKind(plan));
   const [records, meta] = await Promise.all([
-    runList(deps, plan, started, effort),
+    runList(deps, plan, started, effort, (source) =>
+      caller === undefined ? source : whileAllowed(deps, caller, rights, source),
+    ),
     runMeta(deps, plan.query, effort),
   ]);
   if (format === undefined) return { records, meta };
@@ -88,8 +99,17 @@ export async function listQuery(
   tableName: string,
   parameters: Parameters,
 ): Promise<AuthorizedQuery> {
+  return queryBy(deps, await deps.rights(principal), principal, tableName, parameters);
+}
+
+function queryBy(
+  deps: Pick<RecordDeps, "catalogs" | "limits">,
+  rights: Rights,
+  principal: Principal,
+  tableName: string,
+  parameters: Parameters,
+): Promise<AuthorizedQuery> {
   const explained = parseExplain(parameters.explain);
-  const rights = await deps.rights(principal);
   return deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, tableName);
     rights.require(catalog, table, "read");
@@ -108,12 +128,16 @@ export async function listQuery(
   });
 }
 
-/** @param started when the list was asked for, in epoch milliseconds */
+/**
+ * @param started when the list was asked for, in epoch milliseconds
+ * @param lasting breaks off what lasts when it is not to be given any more
+ */
 async function runList(
   deps: RecordDeps,
   plan: Plan,
   started: number,
   effort: Effort,
+  lasting: (source: AsyncIterable<readonly StoredRecord[]>) => AsyncIterable<readonly StoredRecord[]>,
 ): Promise<AsyncIterable<readonly Json[]>> {
   const { query, ranking } = plan;
   const { root } = query;
@@ -133,7 +157,7 @@ async function runList(
     const run = await streamedRanking(deps, query, ranking, effort);
     const unfolded = (documents: readonly StoredRecord[]) => unfold(root, documents, shape);
     const done = (count: number): void => seen.done(() => pipelineOf(query, run), count);
-    return shaped(streamOf(deps, query, run), root, whole, unfolded, done);
+    return shaped(lasting(streamOf(deps, query, run)), root, whole, unfolded, done);
   }
   const rows = await whole(documents, effort);
   seen.done(() => pipelineOf(query, ranking), documents.length);

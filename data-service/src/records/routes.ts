@@ -152,7 +152,10 @@ async function answerList(deps: RecordDeps, request: Request, response: Response
   response.once("close", () => {
     if (!response.writableFinished) stop.abort(new AppError("BAD_REQUEST", "The client has gone."));
   });
-  const { records, meta, file } = await list(deps, principalOf(request), table, parameters, stop);
+  const { records, meta, file } = await list(deps, principalOf(request), table, parameters, {
+    stop,
+    caller: callerOf(request),
+  });
   if (file === undefined) return respondWithList(response, records, meta);
   const text = exportText(file.format, file.node, records);
   await respondWithFile(response, { name: `${table}.${file.format}`, type: FILE_TYPES[file.format] }, text);

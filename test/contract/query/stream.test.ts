@@ -2,10 +2,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { MongoClient } from "mongodb";
-import { asAdmin } from "../../support/api.js";
+import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { mostInSocket } from "../../support/process-facts.js";
 import { openCursors, readSlowly, type SlowReader } from "../../support/slow-reader.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { make } from "../records/make.js";
 
 const ROW_BYTES = 1_000;
 /** Records that the rows belong to, in equal parts. */
@@ -106,5 +107,57 @@ describe("limit=0", () => {
       slow.leave();
       while ((await openCursors(client)).length > 0) await delay(20);
     }
+  });
+
+  describe("of a signed-in user", () => {
+    const ANN = { email: "ann@example.com", password: "ann's password" };
+    /** What may pass until an answer that lasts is looked at again, and something for a busy machine. */
+    const LOOKED_AT_MS = 4_500;
+    let root: Api;
+    let user: string;
+    let rule: string;
+    let other: string;
+
+    beforeAll(async () => {
+      root = await asAdmin(stack);
+      const [role, another] = [
+        await make(root, "svc_role", { name: "reader" }),
+        await make(root, "svc_role", { name: "other" }),
+      ];
+      user = (await make(root, "svc_user", { ...ANN, role: role.id })).id;
+      const filter = { id: { _lt: 1_000_000 } };
+      rule = (await make(root, "svc_permission", { role: role.id, table: "rows", action: "read", filter }))
+        .id;
+      const theirs = { role: another.id, table: "rows", action: "read" };
+      other = (await make(root, "svc_permission", theirs)).id;
+      const { body } = await root.post("/auth/login", ANN);
+      authorization = `Bearer ${body.accessToken}`;
+    });
+
+    test.each<[string, number | undefined, () => Promise<Answer>]>([
+      [
+        "goes on when what others may read changes",
+        ROWS * ROW_BYTES,
+        () => root.delete(`/svc_permission/${other}`),
+      ],
+      [
+        "breaks off when less may be read",
+        undefined,
+        () => root.patch(`/svc_permission/${rule}`, { filter: { id: { _lt: 999_999 } } }),
+      ],
+      [
+        "breaks off when the session has ended",
+        undefined,
+        () => root.patch(`/svc_user/${user}`, { isActive: false }),
+      ],
+    ])("%s", async (_word, least, change) => {
+      const slow = await ask();
+      await slow.readTo(MEBIBYTE);
+      expect((await change()).status).toBe(200);
+      await delay(LOOKED_AT_MS);
+      const rest = slow.readAll();
+      if (least === undefined) await expect(rest).rejects.toThrow("aborted");
+      else expect(await rest).toBeGreaterThan(least);
+    });
   });
 });
