@@ -40,8 +40,7 @@ export async function prepare(
   ]);
   await prepareTables(deps);
   const { adminEmail: email, adminPassword: password } = config;
-  const report = (problem: string): void => deps.logger.error(problem);
-  const admin = await ensureFirstAdmin({ ...auth, report }, { email, password });
+  const admin = await ensureFirstAdmin({ ...auth, logger: deps.logger }, { email, password });
   if (admin !== undefined) announce(admin);
   if (config.schemaFile !== undefined) await applyAtStart(records, config.schemaFile);
   if (config.demo && isEmbedded(config)) await seedDemo({ ...records, db: store.db, counts: deps.counts });

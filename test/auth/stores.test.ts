@@ -369,7 +369,7 @@ describe("a session whose password was changed", () => {
 describe("the first admin on the stores", () => {
   it("is one, and its password is said once, however many instances start", async () => {
     const wanted = { email: "admin@example.com", password: undefined };
-    const all = await parallel(10, () => ensureFirstAdmin({ ...deps(), report: () => {} }, wanted));
+    const all = await parallel(10, () => ensureFirstAdmin({ ...deps(), logger: log }, wanted));
     const said = all.flatMap((each) => (each.status === "fulfilled" && each.value ? [each.value] : []));
     expect(all.map(({ status }) => status)).toEqual(Array(10).fill("fulfilled"));
     expect(said).toHaveLength(1);
@@ -383,7 +383,7 @@ describe("the first admin on the stores", () => {
     const emails = ["a@example.com", "b@example.com", "c@example.com"];
     await Promise.all(
       emails.map((email) =>
-        ensureFirstAdmin({ ...deps(), report: () => {} }, { email, password: "given-password" }),
+        ensureFirstAdmin({ ...deps(), logger: log }, { email, password: "given-password" }),
       ),
     );
     expect(await userCollection(db, PREFIX).countDocuments({ isRootAdmin: true })).toBe(1);
@@ -391,7 +391,7 @@ describe("the first admin on the stores", () => {
 
   it("is a new one when the former is switched off, once, however many instances start", async () => {
     const start = (email: string) =>
-      ensureFirstAdmin({ ...deps(), report: () => {} }, { email, password: "given-password" });
+      ensureFirstAdmin({ ...deps(), logger: log }, { email, password: "given-password" });
     await start("former@example.com");
     await userCollection(db, PREFIX).updateOne(
       { email: "former@example.com" },

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { apiOf, signIn } from "../support/api.js";
 import { fileOf } from "../support/run-state.js";
-import { freshDatabase, startService } from "../support/stack.js";
+import { freshDatabase, type RunningService, startService } from "../support/stack.js";
 
 let directory: string;
 let mongodbUrl: string;
@@ -38,11 +38,14 @@ const settings = (more: Readonly<Record<string, string>> = {}) => ({
 });
 
 /** Starts the data service as a launcher does. */
-async function start(more: Readonly<Record<string, string>> = {}): Promise<string> {
+async function startLaunched(more: Readonly<Record<string, string>> = {}): Promise<RunningService> {
   const service = await startService("@portico/data-service/main", settings(more));
   started.push(() => service.stop());
-  return service.url;
+  return service;
 }
+
+const start = async (more: Readonly<Record<string, string>> = {}): Promise<string> =>
+  (await startLaunched(more)).url;
 
 /** Starts the data service without a launcher, as from a terminal. */
 async function startAlone(): Promise<{ url: string; printed: string; log: string }> {
@@ -140,5 +143,15 @@ describe("a later start", () => {
     expect(await rootAdmins()).toEqual(["boss@example.com"]);
     const login = { email: "boss@example.com", password: "boss's password" };
     expect((await apiOf(url).post("/auth/login", login)).status).toBe(200);
+  });
+
+  it("says once that the ADMIN_PASSWORD it was given is not used, and not what it is", async () => {
+    const notUsed = (log: string) => log.split("\n").filter((line) => line.includes("ADMIN_PASSWORD"));
+    const admin = { ADMIN_PASSWORD: "boss's password", LOG_LEVEL: "info" };
+    expect(notUsed((await startLaunched(admin)).log())).toEqual([]);
+    await stopAll();
+    const log = (await startLaunched({ ...admin, ADMIN_PASSWORD: "other password" })).log();
+    expect(notUsed(log)).toEqual([expect.stringMatching(/not used.*npm run admin/)]);
+    expect(log).not.toContain("other password");
   });
 });

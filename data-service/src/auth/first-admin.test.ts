@@ -28,7 +28,10 @@ const deps: FirstAdminDeps = {
   },
   hasher: { hash: async (password) => `hash of ${password}` },
   clock: { now: () => NOW },
-  report: (problem) => void logged.push(problem),
+  logger: {
+    error: (problem: string) => void logged.push(problem),
+    info: (sentence: string) => void logged.push(`info: ${sentence}`),
+  },
 };
 
 describe("ensureFirstAdmin", () => {
@@ -51,6 +54,14 @@ describe("ensureFirstAdmin", () => {
   it("never repeats a given password", async () => {
     expect(await ensureFirstAdmin(deps, { email: "a@b.c", password: "given-password" })).toBeUndefined();
     expect(inserted[0]?.passwordHash).toBe("hash of given-password");
+  });
+
+  it("says of a given password that it is not used where a root admin is there, and of none nothing", async () => {
+    await ensureFirstAdmin(deps, { email: "a@b.c", password: "given-password" });
+    await ensureFirstAdmin(deps, { email: "a@b.c", password: undefined });
+    expect(logged).toEqual([]);
+    await ensureFirstAdmin(deps, { email: "a@b.c", password: "another-password" });
+    expect(logged).toEqual([expect.stringMatching(/^info: ADMIN_PASSWORD is not used: .*npm run admin$/)]);
   });
 
   it("makes one for two starts at once, even with different addresses", async () => {

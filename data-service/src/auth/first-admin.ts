@@ -2,6 +2,7 @@
 import { randomInt } from "node:crypto";
 import type { Clock } from "@portico/shared/clock";
 import { ConfigError } from "@portico/shared/env";
+import type { Logger } from "@portico/shared/logger";
 import type { PasswordHasher } from "./password-hasher.js";
 
 export interface FirstAdmin {
@@ -23,7 +24,7 @@ export interface FirstAdminDeps {
   readonly hasher: Pick<PasswordHasher, "hash">;
   readonly clock: Clock;
   /** Told what keeps nobody from starting. */
-  readonly report: (problem: string) => void;
+  readonly logger: Pick<Logger, "error" | "info">;
 }
 
 /** Without 0 O 1 l I i o: this password is read from a terminal and typed. */
@@ -31,16 +32,23 @@ const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
 /** 24 of 31 characters are 118 bits. */
 const LENGTH = 24;
 
+const NOT_USED =
+  "ADMIN_PASSWORD is not used: it is for the first start, and a root admin is there; a new password: npm run admin";
+
 /**
  * @param wanted ADMIN_EMAIL, normalised, and ADMIN_PASSWORD
  * @returns e-mail and password if the password was generated now, to be shown once; otherwise undefined
  * @throws ConfigError when there is no root admin and none can be made
  */
 export async function ensureFirstAdmin(
-  { users, hasher, clock, report }: FirstAdminDeps,
+  { users, hasher, clock, logger }: FirstAdminDeps,
   wanted: { readonly email: string; readonly password: string | undefined },
 ): Promise<{ email: string; password: string } | undefined> {
-  if ((await users.rootAdmins()) === "active") return undefined;
+  if ((await users.rootAdmins()) === "active") {
+    // No warning, and not compared: whoever leaves it set for good does nothing wrong, and a look takes a hash.
+    if (wanted.password !== undefined) logger.info(NOT_USED);
+    return undefined;
+  }
   const { email } = wanted;
   const password = wanted.password ?? generatePassword();
   const made = await users.insertRootAdmin({
@@ -54,7 +62,9 @@ export async function ensureFirstAdmin(
   if (there === "active") return undefined;
   if (there === "inactive") {
     // What is served needs no root admin, and whoever was switched off is not switched on again by a start.
-    report(`no root admin is active, and ${email} is taken; set isActive of a root admin in the database`);
+    logger.error(
+      `no root admin is active, and ${email} is taken; set isActive of a root admin in the database`,
+    );
     return undefined;
   }
   // Promoting whoever owns the address would hand the system to a stranger who signed up with it.
