@@ -39,8 +39,13 @@ async function fetchTypes(appUrl, token) {
   const answer = await fetch(address, { headers }).catch(() => fail(`There is no Portico at ${appUrl}.`));
   const text = await answer.text();
   if (!answer.ok) fail(`${address} answered ${answer.status}: ${text.slice(0, 500)}`);
-  if (!token) console.error("Types for visitors; set PORTICO_TOKEN to an API token for others.");
+  console.error(firstLine(text) + (token ? "" : " Set PORTICO_TOKEN to an API token for others."));
   return text;
+}
+
+/** Whose rights the types show. @param {string} text */
+function firstLine(text) {
+  return text.split("\n", 1)[0].replace(/^\/\/ /, "");
 }
 
 /** @returns {never} @param {string} reason */

@@ -23,6 +23,11 @@ export type Principal = { readonly kind: "anonymous" } | SignedIn;
 
 export const ANONYMOUS: Principal = { kind: "anonymous" };
 
+/** Whoever presents a read-only API token, whatever its user may do. */
+export function mayOnlyRead(principal: Principal): boolean {
+  return principal.kind === "user" && principal.apiToken?.readOnly === true;
+}
+
 /** RFC 6750, section 3.1: the same for every bad token. */
 export const BAD_TOKEN = { "WWW-Authenticate": 'Bearer error="invalid_token"' };
 

@@ -1,5 +1,6 @@
-// The tables of this Portico, as whoever asked for them may use them. Made by GET /api/types.ts; make it again
-// after a change of the tables (npm run types). A required column is never null, but in records older than that rule.
+// The tables of this Portico as a root admin may use them.
+// Made by GET /api/types.ts; make it again after a change of the tables (npm run types). A required column is never null,
+// but in records older than that rule. Files are uploaded, so that their `create` is `never`.
 
 export interface Tables {
   /** People who write posts. */

@@ -12,6 +12,7 @@ import { findAnew, type SessionCache } from "../auth/session-cache.js";
 import {
   ANONYMOUS,
   BAD_TOKEN,
+  mayOnlyRead,
   type Principal,
   requireSignedIn,
   type SessionUser,
@@ -70,7 +71,7 @@ export function authenticate(deps: AuthenticateDeps): RequestHandler {
     const presented = request.headersDistinct.authorization;
     const principal = presented === undefined ? ANONYMOUS : await proved(deps, presented);
     callers.set(request, new LastingCaller(principal, () => presentPrincipal(deps, request)));
-    if (principal.kind === "user" && principal.apiToken?.readOnly && !isSafe(request.method)) {
+    if (mayOnlyRead(principal) && !isSafe(request.method)) {
       throw new AppError("FORBIDDEN", `This API token is read-only; it can't be used for ${request.method}.`);
     }
     next();

@@ -6,7 +6,7 @@ import { GATEWAY_OPERATIONS } from "@portico/shared/gateway-operations";
 import type { Audience, Operation, Part } from "@portico/shared/operation";
 import type { Catalog } from "../catalog/catalog.js";
 import type { VisibleTable } from "../permission/visible-tables.js";
-import type { Principal } from "../principal.js";
+import { mayOnlyRead, type Principal } from "../principal.js";
 import { type BroughtBy, broughtIn, leftOutIn } from "./brought.js";
 import { COMMON_PARAMETERS, COMMON_SCHEMAS, refusal, refusalName } from "./common-parts.js";
 import {
@@ -129,8 +129,12 @@ function isRootAdmin(principal: Principal): boolean {
 
 function mayUse(operation: Operation, principal: Principal): boolean {
   const isUser = principal.kind === "user";
-  const isReadOnly = isUser && principal.apiToken?.readOnly === true;
-  if (isReadOnly && operation.method !== "get" && !operation.isSafe && !operation.ignoresCredentials)
+  if (
+    mayOnlyRead(principal) &&
+    operation.method !== "get" &&
+    !operation.isSafe &&
+    !operation.ignoresCredentials
+  )
     return false;
   const audiences: Readonly<Record<Audience, boolean>> = {
     anyone: true,

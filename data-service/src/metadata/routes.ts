@@ -5,6 +5,7 @@ import { type Request, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
 import { readableTables, visibleTables } from "../permission/visible-tables.js";
+import { mayOnlyRead } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
 import { searchOf } from "../records/routes.js";
@@ -47,8 +48,8 @@ export function metadataRoutes(deps: MetadataRoutesDeps, appUrl: string): Router
   router
     .route("/types.ts")
     .get(async (request, response) => {
-      const { tables } = await about(request);
-      response.type("text/plain").send(typesOf(tables));
+      const { tables, principal } = await about(request);
+      response.type("text/plain").send(typesOf(tables, principal));
     })
     .all(onlyMethods("GET", "HEAD"));
 
@@ -62,8 +63,7 @@ async function describedTo(deps: MetadataRoutesDeps, appUrl: string, request: Re
   const rights = await deps.rights(principal);
   const catalog = await deps.catalogs.refresh();
   const all = visibleTables(rights, catalog);
-  const isReadOnly = principal.kind === "user" && principal.apiToken?.readOnly === true;
-  const tables = isReadOnly ? readableTables(all) : all;
+  const tables = mayOnlyRead(principal) ? readableTables(all) : all;
   return { principal, catalog, tables, appUrl, systemTablePrefix: deps.systemTablePrefix };
 }
 

@@ -7,21 +7,38 @@ import {
   type VisibleRelation,
   type VisibleTable,
 } from "../permission/visible-tables.js";
+import { mayOnlyRead, type Principal } from "../principal.js";
 import { ON_RELATIONS } from "../query/bind-filter.js";
 import { operandOf, operatorsOf } from "../query/operators.js";
 import { COUNTS } from "../query/shape.js";
 import { type Brought, type BroughtBy, broughtIn } from "./brought.js";
 
-/** The text of the module. The same tables give the same text. */
-export function typesOf(tables: readonly VisibleTable[]): string {
+/**
+ * The text of the module. The same tables give the same caller the same text.
+ * @param tables what the caller may see and do
+ */
+export function typesOf(tables: readonly VisibleTable[], caller: Principal): string {
   const sorted = tables.toSorted((a, b) => (a.table.name < b.table.name ? -1 : 1));
   const broughtBy = broughtIn(tables);
   const map = ["export interface Tables {", ...sorted.flatMap((each) => tableLines(each, broughtBy)), "}"];
-  return [HEAD, map.join("\n"), HELPERS, testsOfTypes()].join("\n\n").concat("\n");
+  return [headFor(caller), map.join("\n"), HELPERS, testsOfTypes()].join("\n\n").concat("\n");
 }
 
-const HEAD = `// The tables of this Portico, as whoever asked for them may use them. Made by GET /api/types.ts; make it again
-// after a change of the tables (npm run types). A required column is never null, but in records older than that rule.`;
+/** Whose rights these are comes first, as `npm run types` tells it to whoever runs it; `never` puzzles otherwise. */
+function headFor(caller: Principal): string {
+  return `// ${rightsOf(caller)}
+// Made by GET /api/types.ts; make it again after a change of the tables (npm run types). A required column is never null,
+// but in records older than that rule. Files are uploaded, so that their \`create\` is \`never\`.`;
+}
+
+function rightsOf(caller: Principal): string {
+  if (mayOnlyRead(caller))
+    return "The tables of this Portico as a read-only API token may use them: `create` and `update` are `never`.";
+  if (caller.kind === "anonymous")
+    return "The tables of this Portico as visitors may use them: what no rule lets everyone do is `never`.";
+  if (caller.isRootAdmin) return "The tables of this Portico as a root admin may use them.";
+  return "The tables of this Portico as one of its users may use them: what no rule lets them do is `never`.";
+}
 
 const HELPERS = `export type TableName = keyof Tables;
 export type RecordOf<Name extends TableName> = Tables[Name]["record"];

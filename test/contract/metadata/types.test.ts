@@ -117,6 +117,21 @@ describe("GET /types.ts", () => {
     expect(types).not.toMatch(/(?:create|update): \{|password/);
   });
 
+  it("says first whose rights it shows, so that a `never` puzzles nobody", async () => {
+    const first = async (token?: string) => (await typesFor(room.stack, token)).split("\n", 1)[0];
+    expect([
+      await first(),
+      await first(room.writerToken),
+      await first(await tokenOf(room.stack, true)),
+      await first(await tokenOf(room.stack)),
+    ]).toEqual([
+      "// The tables of this Portico as visitors may use them: what no rule lets everyone do is `never`.",
+      "// The tables of this Portico as one of its users may use them: what no rule lets them do is `never`.",
+      "// The tables of this Portico as a read-only API token may use them: `create` and `update` are `never`.",
+      "// The tables of this Portico as a root admin may use them.",
+    ]);
+  });
+
   it("gives the same text for the same tables", async () => {
     const token = await tokenOf(room.stack);
     expect(await typesFor(room.stack, token)).toBe(await typesFor(room.stack, token));
@@ -137,10 +152,16 @@ describe("npm run types", () => {
     expect(await run([SCRIPT, "--url", stack.appUrl, file], env)).toEqual({
       code: 0,
       output: "",
-      errors: "",
+      errors: "The tables of this Portico as a root admin may use them.\n",
     });
     const committed = await readFile(join(projectRoot, "examples/spa/tables.ts"), "utf8");
     expect(await readFile(file, "utf8")).toBe(committed);
+  });
+
+  it("says of a read-only token that its types let nothing be written", async () => {
+    const env = { PORTICO_TOKEN: await tokenOf(stack, true) };
+    const { errors } = await run([SCRIPT, "--url", stack.appUrl, join(folder, "tables.ts")], env);
+    expect(errors).toMatch(/ a read-only API token may use them: `create` and `update` are `never`\.\n$/);
   });
 
   it.each([{}, { PORTICO_TOKEN: "" }])(
@@ -148,7 +169,9 @@ describe("npm run types", () => {
     async (env) => {
       const { code, output, errors } = await run([SCRIPT], { APP_URL: stack.appUrl, ...env });
       expect([code, output]).toEqual([0, await typesFor(stack)]);
-      expect(errors).toContain("PORTICO_TOKEN");
+      expect(errors).toMatch(
+        /as visitors may use them: .* Set PORTICO_TOKEN to an API token for others\.\n$/,
+      );
     },
   );
 
