@@ -24,45 +24,68 @@ const LINE_FEED = 0x0a;
 /** How often progress is shown: on a terminal, and in a log. */
 const PROGRESS_MS = { terminal: 250, log: 5_000 };
 
+/** What each command takes. */
+const OPTIONS = {
+  import: { "dry-run": { type: "boolean" }, from: { type: "string" } },
+  export: {
+    ...Object.fromEntries(
+      ["format", "fields", "filter", "sort", "limit"].map((name) => [name, { type: "string" }]),
+    ),
+    deleted: { type: "boolean" },
+  },
+};
+
+/** A command line that makes no sense, with what is wrong about it. */
+class WrongCall extends Error {}
+
 await runScript(async () => {
   loadSettings();
-  const call = readCall(process.argv.slice(2));
-  if (call === undefined) {
-    process.stderr.write(`${USAGE}\n`);
+  try {
+    const call = readCall(process.argv.slice(2));
+    return await (call.command === "import" ? importFile(call) : exportTable(call));
+  } catch (error) {
+    if (!(error instanceof WrongCall)) throw error;
+    process.stderr.write(`${error.message}\n${USAGE}\n`);
     return 2;
   }
-  return call.command === "import" ? importFile(call) : exportTable(call);
 });
 
-/** The words of the command line; undefined when they make no sense. */
+/** @throws WrongCall when the words make no sense */
 function readCall(words) {
-  const options = { "dry-run": { type: "boolean" }, deleted: { type: "boolean" } };
-  for (const name of ["from", "format", "fields", "filter", "sort", "limit"])
-    options[name] = { type: "string" };
-  let parsed;
-  try {
-    parsed = parseArgs({ args: words.filter((word) => word !== "--"), options, allowPositionals: true });
-  } catch {
-    return undefined;
-  }
-  const { values, positionals } = parsed;
+  const { values, positionals } = parseWords(words.filter((word) => word !== "--"));
   const [command, ...names] = positionals;
-  if (names.length < 1 || names.length > 2) return undefined;
-  if (command === "import") return importCall(names, values);
-  return command === "export" ? exportCall(names, values) : undefined;
+  if (command === undefined) throw new WrongCall("Say what to do: import or export.");
+  if (!Object.hasOwn(OPTIONS, command)) throw new WrongCall(`"${command}" is neither import nor export.`);
+  if (names.length === 0)
+    throw new WrongCall(command === "import" ? "Name the file to import." : "Name the table to export.");
+  if (names.length > 2) throw new WrongCall(`"${names[2]}" is one word too many.`);
+  const foreign = Object.keys(values).find((name) => !Object.hasOwn(OPTIONS[command], name));
+  if (foreign !== undefined) throw new WrongCall(`${command} takes no --${foreign}.`);
+  return command === "import" ? importCall(names, values) : exportCall(names, values);
 }
 
-function importCall(names, { "dry-run": dryRun, from, ...others }) {
+function parseWords(args) {
+  try {
+    return parseArgs({ args, options: { ...OPTIONS.import, ...OPTIONS.export }, allowPositionals: true });
+  } catch (error) {
+    // What Node.js says after it is of no help here.
+    throw new WrongCall(`${error.message.split(/\.\s|\n/, 1)[0].replace(/\.$/, "")}.`);
+  }
+}
+
+function importCall(names, { "dry-run": dryRun, from }) {
   const file = names.at(-1);
   const format = formatOf(file);
-  if (format === undefined || Object.keys(others).length > 0) return undefined;
+  if (format === undefined) throw new WrongCall(`${file} must end in .csv or .ndjson.`);
   const table = names.length === 2 ? names[0] : basename(file, extname(file));
   return { command: "import", table, file, format, query: { dryRun: dryRun ? "true" : undefined, from } };
 }
 
-function exportCall([table, file], { "dry-run": dryRun, from, format: named, deleted, ...query }) {
+function exportCall([table, file], { format: named, deleted, ...query }) {
   const format = named ?? (file === undefined ? "csv" : formatOf(file));
-  if (!Object.hasOwn(TYPES, format) || dryRun !== undefined || from !== undefined) return undefined;
+  if (format === undefined)
+    throw new WrongCall(`${file} must end in .csv or .ndjson, unless --format says what it is.`);
+  if (!Object.hasOwn(TYPES, format)) throw new WrongCall(`--format is csv or ndjson, not "${format}".`);
   return {
     command: "export",
     table,

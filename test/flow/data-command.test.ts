@@ -99,12 +99,29 @@ describe("import", () => {
   });
 
   it.each([
-    [["import", "posts.txt"], 2, "usage:"],
-    [["import"], 2, "usage:"],
-    [["frobnicate", "a"], 2, "usage:"],
-    [["export", "a", "--nonsense"], 2, "usage:"],
-    [["export", "a", "--format=constructor"], 2, "usage:"],
-    [["import", "posts.constructor"], 2, "usage:"],
+    [[], "Say what to do: import or export."],
+    [["frobnicate", "a"], '"frobnicate" is neither import nor export.'],
+    [["constructor", "a"], '"constructor" is neither import nor export.'],
+    [["import"], "Name the file to import."],
+    [["export", "--limit=1"], "Name the table to export."],
+    [["export", "a", "a.csv", "b"], '"b" is one word too many.'],
+    [["export", "a", "--nonsense"], "Unknown option '--nonsense'."],
+    [["import", "a.csv", "--from"], "Option '--from <value>' argument missing."],
+    [["import", "a.csv", "--deleted"], "import takes no --deleted."],
+    [["export", "a", "--dry-run"], "export takes no --dry-run."],
+    [["import", "posts.txt"], "posts.txt must end in .csv or .ndjson."],
+    [["import", "posts.constructor"], "posts.constructor must end in .csv or .ndjson."],
+    [
+      ["export", "posts", "posts.txt"],
+      "posts.txt must end in .csv or .ndjson, unless --format says what it is.",
+    ],
+    [["export", "a", "--format=constructor"], '--format is csv or ndjson, not "constructor".'],
+  ])("%j ends with 2, and is told what is wrong before how it is used", async (words, reason) => {
+    const { code, errors } = await data(words);
+    expect([code, errors.split("\n").slice(0, 2)]).toEqual([2, [reason, "usage: npm run data -- <command>"]]);
+  });
+
+  it.each([
     [["export", "nothing"], 1, 'There is no table "nothing".'],
     [["import", "missing.csv"], 1, "ENOENT"],
   ])("%j ends with %p", async (words, expected, message) => {
