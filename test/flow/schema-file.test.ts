@@ -191,9 +191,7 @@ describe("SCHEMA_FILE", () => {
     const refusal = await refused();
     expect(refusal).toContain(`or apply it once with: npm run schema -- apply '${file}' --confirm (`);
     expect(refusal).toContain("npm run schema -- pull current.json writes the tables with their ids.");
-    expect(refusal).toMatch(
-      /^authors: columns\.name: .* if "called" is its new name, send that with its id/m,
-    );
+    expect(refusal).toMatch(/^authors: columns\.name: .* if "called" is its new name, give that its id \("/m);
     await write([books, { ...authors, columns: [] }]);
     expect(await refused()).not.toContain("pull current.json");
   }, 60_000);
@@ -269,7 +267,7 @@ describe("npm run schema", () => {
     expect([refused.code, refused.output]).toEqual([
       1,
       "authors: column.remove columns.name\nauthors: LOSES columns.name: 1 of the records have a value in it, and it would be removed: " +
-        `"columns" is the full set; send its id ("${nameId}") in it to keep it\n`,
+        `"columns" is the full set; list it there with its id ("${nameId}") to keep it\n`,
     ]);
     expect(refused.errors).toMatch(
       /^Nothing was applied: with --confirm what is marked LOSES is done as well\.$/m,

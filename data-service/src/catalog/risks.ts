@@ -181,16 +181,19 @@ export function relationRisks(
   return risks;
 }
 
-/** Of a member that is removed. A list that leaves it out, or has it without its id, was easily meant otherwise. */
+/**
+ * Of a member that is removed. A list that leaves it out, or has it without its id, was easily meant otherwise. The list
+ * may be in a body or in a schema file.
+ */
 function goesWith(kind: Kind, change: Transition, gone: Member): Risk {
   const isReplaced = membersOf(change.after, kind).some(({ name }) => name === gone.name);
   const newName = newNameOf(kind, change, gone);
   const id = `its id ("${gone.id}")`;
   const remedy = isReplaced
-    ? `, and a new one made in its place; send ${id} to keep it`
+    ? `, and a new one made in its place; give ${id} to keep it`
     : newName === undefined
-      ? `: "${kind}s" is the full set; send ${id} in it to keep it`
-      : `; if "${newName}" is its new name, send that with ${id}`;
+      ? `: "${kind}s" is the full set; list it there with ${id} to keep it`
+      : `; if "${newName}" is its new name, give that ${id}`;
   const what = kind === "column" ? "value" : "link";
   return lost(change.before, gone.id, `have a ${what} in it, and it would be removed${remedy}`);
 }

@@ -430,7 +430,7 @@ describe("a change that loses data or may fail is refused with what it would cos
     const { id } = (await admin.get(`/${made.name}`)).body.data[0];
     await admin.patch(`/${made.name}/${id}`, { up: id });
     const gone = (what: string, of: string) =>
-      `1 of the records have a ${what} in it, and it would be removed, and a new one made in its place; send its id ("${of}") to keep it`;
+      `1 of the records have a ${what} in it, and it would be removed, and a new one made in its place; give its id ("${of}") to keep it`;
     const { body } = await patch(made.id, {
       columns: [{ ...TEXT.columns[0], unique: true }],
       relations: [up],
@@ -450,7 +450,7 @@ describe("a change that loses data or may fail is refused with what it would cos
     const { id } = (await admin.get(`/${made.name}`)).body.data[0];
     await admin.patch(`/${made.name}/${id}`, { up: id });
     const gone = (list: string, what: string, of: string) =>
-      `1 of the records have a ${what} in it, and it would be removed: "${list}" is the full set; send its id ("${of}") in it to keep it`;
+      `1 of the records have a ${what} in it, and it would be removed: "${list}" is the full set; list it there with its id ("${of}") to keep it`;
     const { body } = await patch(made.id, { columns: [{ name: "b", type: "int" }], relations: [] });
     expect(body.message).toEqual([
       `columns.a: ${gone("columns", "value", made.columns[0].id)}`,
@@ -464,7 +464,7 @@ describe("a change that loses data or may fail is refused with what it would cos
     const messageOf = async (...columns: object[]) => (await patch(made.id, { columns })).body.message;
     const went = "columns.a: 1 of the records have a value in it, and it would be removed";
     expect(await messageOf({ id: n.id }, { name: "b", type: "string" })).toEqual([
-      `${went}; if "b" is its new name, send that with its id ("${a.id}")`,
+      `${went}; if "b" is its new name, give that its id ("${a.id}")`,
     ]);
     const two = [
       { name: "b", type: "string" },
