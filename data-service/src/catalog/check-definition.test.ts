@@ -297,25 +297,35 @@ describe("a definition that makes no sense is refused with the place and the rea
     [{ ...column({}), indexes: [["c", { toString: 1 }]] }, "indexes[0]: must be a list of 1 to 16 names"],
     [{ name: "t", uniques: [["id"]] }, 'uniques[0]: "id" alone is unique and indexed in every table'],
     [{ name: "t", indexes: [["-id"]] }, 'indexes[0]: "id" alone is unique and indexed in every table'],
-    [{ ...column({}), uniques: [["cc"]] }, 'uniques[0]: "cc" can\'t be used here; did you mean "c"?'],
-    [{ ...column({}), uniques: [["-c"]] }, 'uniques[0]: "-c" can\'t be used here; did you mean "c"?'],
+    [
+      { ...column({}), uniques: [["cc"]] },
+      'uniques[0]: "cc" can\'t be used here: it is none of the table\'s own columns and relations; did you mean "c"?',
+    ],
+    [
+      { ...column({}), uniques: [["-c"]] },
+      'uniques[0]: "-c" can\'t be used here: it is none of the table\'s own columns and relations; did you mean "c"?',
+    ],
+    [
+      { ...column({ name: "kind" }), indexes: [["state"]] },
+      "indexes[0]: \"state\" can't be used here: it is none of the table's own columns and relations",
+    ],
     [{ ...column({}), uniques: [["c", "c"]] }, "uniques[0]: names a member more than once"],
     [{ ...column({}), indexes: [["c", "-c"]] }, "indexes[0]: names a member more than once"],
     [
       { ...column({ encrypted: true, name: "secret" }), indexes: [["secret"]] },
-      'indexes[0]: "secret" can\'t be used here',
+      "indexes[0]: \"secret\" can't be used here: an encrypted column can't be compared",
     ],
     [
       { ...column({ type: "json", name: "extra" }), indexes: [["extra"]] },
-      'indexes[0]: "extra" can\'t be used here',
+      'indexes[0]: "extra" can\'t be used here: json columns have no order',
     ],
     [
       { ...column({ type: "enumList", name: "colors", options: ["a"] }), uniques: [["colors"]] },
-      'uniques[0]: "colors" can\'t be used here',
+      "uniques[0]: \"colors\" can't be used here: enumList columns can't be unique",
     ],
     [
       { ...relation({ type: "many-to-many", name: "links" }), indexes: [["links"]] },
-      'indexes[0]: "links" can\'t be used here',
+      'indexes[0]: "links" can\'t be used here: a many-to-many relation is a list of links',
     ],
     [
       {

@@ -8,16 +8,14 @@ import { GENERATED_NAMES, suggestion } from "./names.js";
 /** How many names an index or a unique may have. */
 export const MAX_KEY_NAMES = 16;
 
-export function checkKeys(
-  reader: DefinitionReader,
-  key: "uniques" | "indexes",
-  { columns, relations }: Members,
-): string[][] {
-  const usable = new Set<string>([
-    ...GENERATED_NAMES,
-    ...columns.filter((each) => fitsKey(each, key)).map((each) => each.name),
-    ...relations.filter((each) => each.type !== "many-to-many").map((each) => each.name),
-  ]);
+type Key = "uniques" | "indexes";
+
+type KeyColumn = Pick<ColumnDefinition, "type" | "encrypted">;
+
+export function checkKeys(reader: DefinitionReader, key: Key, members: Members): string[][] {
+  const { columns } = members;
+  const known = memberProblems(members, key);
+  const usable = [...known].flatMap(([name, why]) => (why === undefined ? name : []));
   return reader.list(key).flatMap((entry, at) => {
     const names = namesIn(entry);
     if (names.length === 0 || names.length > MAX_KEY_NAMES)
@@ -29,8 +27,9 @@ export function checkKeys(
     if (columns.filter((each) => each.type === "enumList" && bares.includes(each.name)).length > 1)
       reader.problem(`${key}[${at}]`, "can hold one enumList column at most");
     for (const bare of bares) {
-      if (!usable.has(bare))
-        reader.problem(`${key}[${at}]`, `"${bare}" can't be used here${suggestion(bare, usable)}`);
+      const why = known.has(bare) ? known.get(bare) : "it is none of the table's own columns and relations";
+      if (why === undefined) continue;
+      reader.problem(`${key}[${at}]`, `"${bare}" can't be used here: ${why}${suggestion(bare, usable)}`);
     }
     return [names];
   });
@@ -43,14 +42,28 @@ function namesIn(entry: Json): string[] {
   return names.length < given.length ? [] : names;
 }
 
-/** A list can't be unique together with anything, and what is sealed or untyped has no order. */
-export function fitsKey(
-  { type, encrypted }: Pick<ColumnDefinition, "type" | "encrypted">,
-  key: "uniques" | "indexes",
-): boolean {
-  return !encrypted && type !== "json" && (type !== "enumList" || key === "indexes");
+/** Each name that the table has of its own, with why it can't be part of a key; undefined where it can. */
+function memberProblems({ columns, relations }: Members, key: Key): ReadonlyMap<string, string | undefined> {
+  return new Map<string, string | undefined>([
+    ...GENERATED_NAMES.map((name) => [name, undefined] as const),
+    ...columns.map((each) => [each.name, columnProblem(each, key)] as const),
+    ...relations.map(({ name, type }) => [name, type === "many-to-many" ? MANY : undefined] as const),
+  ]);
 }
 
-function bareName(name: string, key: "uniques" | "indexes"): string {
+const MANY = "a many-to-many relation is a list of links";
+
+/** A list can't be unique together with anything, and what is sealed or untyped has no order. */
+function columnProblem({ type, encrypted }: KeyColumn, key: Key): string | undefined {
+  if (encrypted) return "an encrypted column can't be compared";
+  if (type === "json") return "json columns have no order";
+  return type === "enumList" && key === "uniques" ? "enumList columns can't be unique" : undefined;
+}
+
+export function fitsKey(column: KeyColumn, key: Key): boolean {
+  return columnProblem(column, key) === undefined;
+}
+
+function bareName(name: string, key: Key): string {
   return key === "indexes" ? name.replace(/^-/, "") : name;
 }
