@@ -11,7 +11,15 @@ export function banner(env, messages) {
     ...(store === undefined ? [] : [["Data", store.description]]),
     ["Stop", "Ctrl-C"],
   ];
-  return `\n  Portico is running at ${env.APP_URL || "http://localhost:3000"}\n\n${asLines(rows)}\n`;
+  return `\n  Portico is running at ${env.APP_URL || "http://localhost:3000"}\n\n${asLines(rows)}\n${apps(messages)}`;
+}
+
+/** Apps beside Portico come last: they are what whoever started them wants to open. */
+function apps(messages) {
+  return messages
+    .filter(({ type }) => type === "app")
+    .map(({ description }) => `  ${description}\n\n`)
+    .join("");
 }
 
 /**

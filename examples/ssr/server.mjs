@@ -139,9 +139,11 @@ function escapeHtml(text) {
 }
 
 server.listen(PORT, "127.0.0.1", () => {
-  console.log(`The example is at ${OWN_ORIGIN}, and its API at ${API_URL}`);
-  // `npm run example:ssr` waits for this; started by hand, there is nobody to tell.
-  process.send?.({ type: "ready", url: OWN_ORIGIN });
+  const whereItIs = `The example is at ${OWN_ORIGIN}, and its API at ${API_URL}`;
+  // Started by hand, there is nobody to tell; `npm run example:ssr` waits for it, and shows it below what Portico has to say.
+  if (process.send === undefined) return console.log(whereItIs);
+  process.send({ type: "app", description: whereItIs });
+  process.send({ type: "ready", url: OWN_ORIGIN });
 });
 for (const signal of ["SIGTERM", "SIGINT"]) {
   process.once(signal, () => {

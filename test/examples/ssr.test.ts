@@ -43,6 +43,32 @@ async function startApp(apiUrl: string): Promise<App> {
   };
 }
 
+it("says where it is to whoever started it, in the terminal only where that is nobody", async () => {
+  const port = await freePort();
+  const app = spawn(process.execPath, [join(projectRoot, "examples/ssr/server.mjs")], {
+    env: { PATH: process.env.PATH, API_URL: "http://localhost:9", SSR_PORT: String(port) },
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  });
+  let printed = "";
+  app.stdout?.on("data", (chunk) => {
+    printed += chunk;
+  });
+  const told: unknown[] = [];
+  await new Promise<void>((resolve) => {
+    app.on("message", (message) => {
+      if (told.push(message) === 2) resolve();
+    });
+  });
+  app.kill();
+  await once(app, "close");
+  const url = `http://chat.localhost:${port}`;
+  expect(told).toEqual([
+    { type: "app", description: `The example is at ${url}, and its API at http://localhost:9` },
+    { type: "ready", url },
+  ]);
+  expect(printed).toBe("");
+});
+
 describe("before Portico", () => {
   let stack: Stack;
   let app: App;

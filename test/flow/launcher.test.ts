@@ -100,6 +100,15 @@ describe("the launcher", () => {
     ]);
   });
 
+  it("says last where an app is that was started with them", async () => {
+    const app = `process.send({ type: "app", description: "The example is at http://chat.localhost:4000" });`;
+    const run = await launch(READY, READY.replace('process.send({ type: "ready"', `${app}$&`));
+    await until(() => run.out().includes("The example is at"));
+    expect(run.out()).toMatch(/Ctrl-C\n\n {2}The example is at http:\/\/chat\.localhost:4000\n/);
+    run.launcher.kill("SIGTERM");
+    await run.code;
+  });
+
   it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("stops cleanly on %s", async (signal) => {
     const run = await launch(READY, READY);
     await until(() => run.out().includes("Ctrl-C"));
