@@ -34,6 +34,9 @@ const between = (now: Column, then: Column): Restorer =>
   );
 const toText = between(column("int"), column("string"));
 const withDefault = between(column("int", { required: true, default: 7 }), column("string"));
+const standard = { required: true, default: "open" };
+const fromRequired = between(column("enum", { ...standard, values: ["open"] }), column("string", standard));
+const fromOpen = between(column("string", { ...standard, encrypted: true }), column("string"));
 const toFewer = between(column("enumList", { values: ["b"] }), column("enumList", { values: ["a", "b"] }));
 const [toList, toSingle] = [linkRestorer(true, [9]), linkRestorer(false, [9])];
 const STAYS = undefined;
@@ -50,6 +53,14 @@ const CASES: [string, Restorer, unknown, unknown, unknown][] = [
   ["stays away where there is nothing", toText, undefined, undefined, STAYS],
   ["stays away where a default was given", withDefault, 7, undefined, STAYS],
   ["stays that did not fit, while the default is there", withDefault, 7, "many", STAYS],
+  [
+    "gives way to the default in a record that can't have had nothing",
+    fromRequired,
+    "open",
+    undefined,
+    is("open"),
+  ],
+  ["gives way to the default where it was taken away", fromOpen, "open", undefined, is("open")],
   ["stays with members that are gone, while the others are there", toFewer, ["b"], ["a", "b"], STAYS],
   ["gives way to no members at all", toFewer, [], ["a", "b"], is([])],
   ["list stays while its first link is there", toList, 1, [1, 2], STAYS],

@@ -36,9 +36,13 @@ export function restorer(
   const read = reader(jsonOf);
   const given = now.required ? (now.default ?? null) : null;
   const standard = given === null ? undefined : COLUMN_TYPES[now.type].parse(given, now.values);
+  // Else a record without the former value was made since, or lost it to a change that kept it nowhere in the open.
+  const mayBeNull = !then.required && (then.encrypted || !now.encrypted);
+  const madeOf = (former: Json): Stored | undefined =>
+    former === null && !mayBeNull ? undefined : (convert(former, then, now) ?? standard);
   return (presentStored, formerStored) => {
     const [present, former] = [read(now, presentStored), read(then, formerStored)];
-    if (same(present, toJson(now, convert(former, then, now) ?? standard))) return undefined;
+    if (same(present, toJson(now, madeOf(former)))) return undefined;
     const value = convert(present, now, then);
     if (same(former, toJson(then, value))) return undefined;
     return { value: value === undefined ? undefined : store(then, value) };

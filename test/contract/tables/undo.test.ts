@@ -227,6 +227,32 @@ describe("undo", () => {
     expect(await byKey(made.name)).toEqual([null, "2", "1", "x"]);
   });
 
+  it("keeps the default of records that were made since, where a value was required before", async () => {
+    const a = { name: "a", type: "string", required: true, default: "open" };
+    const made = await table({ columns: [a, KEY] }, [{ key: "k1" }, { key: "k2", a: "odd" }]);
+    const options = { type: "enum", options: { values: ["open", "shut"] } };
+    await patchConfirmed(admin, made.id, { columns: columnsWith(made, "a", options) });
+    for (const key of ["k3", "k4"]) await make(admin, made.name, { key });
+    const back = await undone(made.id);
+    expect(await byKey(made.name)).toEqual(["open", "odd", "open", "open"]);
+    expect(back.columns[0]).toMatchObject({ type: "string", required: true });
+  });
+
+  it("keeps the default that a column had in all its records while it was encrypted", async () => {
+    const a = { name: "a", type: "string", required: true, default: "free" };
+    const b = { name: "b", type: "string" };
+    const made = await table({ columns: [a, KEY, b] }, [
+      { key: "k1", b: "x" },
+      { key: "k2", a: "paid" },
+    ]);
+    const encrypted = columnsWith(made, "a", { encrypted: true }).filter(
+      ({ id }) => id !== made.columns[2].id,
+    );
+    await patchConfirmed(admin, made.id, { columns: encrypted });
+    await undone(made.id);
+    expect(await byKey(made.name)).toEqual(["free", "paid"]);
+  });
+
   it("keeps links that were set since a list became a single one, and the lists nobody touched", async () => {
     const people = await table(TEXT, [{ a: "Ann" }, { a: "Bob" }]);
     const [ann, bob] = (await admin.get(`/${people.name}`)).body.data;
