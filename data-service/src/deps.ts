@@ -9,7 +9,6 @@ import { type FreeSpaceDeps, roomCheck } from "./http/free-space.js";
 import { loadSecrets } from "./local-secrets.js";
 import { type Metrics, makeMetrics } from "./metrics.js";
 import { connectStore, type Store } from "./mongo/connect.js";
-import { CountStore } from "./mongo/count-store.js";
 import { freeBytes } from "./mongo/embedded/disk-room.js";
 import type { OpenAddress } from "./mongo/open-address.js";
 import { countLiveSessions } from "./mongo/session-store.js";
@@ -31,7 +30,6 @@ export interface Deps {
   readonly records: RecordParts;
   readonly files: FileDeps;
   readonly permissions: RecordDeps & ExplainPermissionDeps;
-  readonly counts: CountStore;
   readonly metrics: Metrics;
   /** Undefined where the database is another process's, which looks after its disk itself. */
   readonly freeSpace: FreeSpaceDeps | undefined;
@@ -55,11 +53,10 @@ export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): 
   });
   metrics.liveSessions(() => countLiveSessions(store.db, systemClock.now()));
   const auth = await makeAuth(config, secrets, store, metrics, logger);
-  const counts = new CountStore(store.db, store.cluster, () => systemClock.now());
   const files = makeFileParts(config, store, logger);
   const freeSpace = freeSpaceOf(config);
   const requireRoom = freeSpace && roomCheck(freeSpace);
-  const records = makeRecords({ config, secrets, store, auth, counts, files, metrics, logger, requireRoom });
+  const records = makeRecords({ config, secrets, store, auth, files, metrics, logger, requireRoom });
   const users: AuthParts["users"] = auth.users;
   return {
     config,
@@ -80,7 +77,6 @@ export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): 
         return { kind: "user", userId, sessionId: "", roleId, isRootAdmin };
       },
     },
-    counts,
     metrics,
     freeSpace,
   };

@@ -1,7 +1,6 @@
 // Prepares an opened database to serve: what is done once, before the first request.
 import { ensureFirstAdmin } from "./auth/first-admin.js";
 import { buildCatalog } from "./catalog/build-catalog.js";
-import { ownCounters } from "./catalog/catalog.js";
 import { isEmbedded } from "./config.js";
 import { seedDemo } from "./demo/seed.js";
 import type { Deps } from "./deps.js";
@@ -13,6 +12,7 @@ import { LEASE_MS } from "./mongo/instance-store.js";
 import { ensureOnceIndexes } from "./mongo/once-store.js";
 import { ensureAuthIndexes } from "./mongo/session-store.js";
 import { sweepRegularly } from "./mongo/sweep.js";
+import { repairCounts } from "./records/repair-counts.js";
 import { repairUnfinished } from "./records/repair-unfinished.js";
 import { applyAtStart } from "./schema/apply-at-start.js";
 import { makeSweeper } from "./schema/change-table.js";
@@ -43,19 +43,9 @@ export async function prepare(
   const admin = await ensureFirstAdmin({ ...auth, logger: deps.logger }, { email, password });
   if (admin !== undefined) announce(admin);
   if (config.schemaFile !== undefined) await applyAtStart(records, config.schemaFile);
-  if (config.demo && isEmbedded(config)) await seedDemo({ ...records, db: store.db, counts: deps.counts });
+  if (config.demo && isEmbedded(config)) await seedDemo({ ...records, db: store.db });
   await deps.files.contents.start(isEmbedded(config));
   return sweepRegularly([...auth.sweeps, pruneJournal(records)], deps.auth);
-}
-
-/**
- * Counts again what a crash has left uncertain.
- * @param alone see CountStore.repair; the embedded engine serves one process
- */
-export async function repairCounts({ counts, records, logger }: Deps, alone: boolean): Promise<void> {
-  const { tables } = await records.catalogs.refresh();
-  const repaired = await counts.repair([...tables.values()].flatMap(ownCounters), alone);
-  if (repaired > 0) logger.info({ repaired }, "counted again what interrupted writes had left");
 }
 
 /** How long live changes can be resumed: a day, and not beyond a million changes. */
@@ -72,11 +62,11 @@ export async function prepareTables(deps: Deps): Promise<void> {
   const { tables } = buildCatalog(0, [], records.systemTables);
   await Promise.all([
     ...[...tables.values()].map((table) => records.provision(table)),
-    deps.counts.ensureIndexes(),
+    records.counts.ensureIndexes(),
     deps.records.journalStore.ensureIndexes(),
     deps.records.deletes.notes.ensureIndexes(),
   ]);
-  await repairCounts(deps, isEmbedded(config));
+  await repairCounts(records, isEmbedded(config));
   await repairJournal(records, isEmbedded(config));
   await joinInstances(records, isEmbedded(config));
   await finishInterrupted(records);

@@ -9,12 +9,13 @@ import { type Deps, makeDeps } from "./deps.js";
 import { repairJournal } from "./journal/repair.js";
 import type { OpenAddress } from "./mongo/open-address.js";
 import { describeStore } from "./mongo/store-address.js";
-import { prepare, repairCounts } from "./prepare.js";
+import { prepare } from "./prepare.js";
+import { repairCounts } from "./records/repair-counts.js";
 import { repairUnfinished } from "./records/repair-unfinished.js";
 import { startSearchFiller } from "./records/search-filler.js";
 
 /** How often counts that a dead process left uncertain are looked for. */
-const REPAIR_EVERY_MS = 60_000;
+const COUNT_REPAIR_EVERY_MS = 5_000;
 /** How often writes that a dead process has left in half are looked for. */
 const UNFINISHED_REPAIR_EVERY_MS = 5_000;
 /** How often changes that a dead process made but did not publish are looked for. */
@@ -42,7 +43,7 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
   });
   const filler = startSearchFiller({ ...deps.records, logger: deps.logger });
   deps.logger.info({ url: server.url }, "data service is ready");
-  const repairs = repairAfterOthers(deps);
+  const countRepairs = repairCountsOfOthers(deps);
   const journalRepairs = repairJournalAfterOthers(deps);
   const unfinishedRepairs = repairUnfinishedOfOthers(deps);
   return {
@@ -50,7 +51,7 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
     async stop() {
       health.stopping = true;
       const began = performance.now();
-      clearInterval(repairs);
+      clearInterval(countRepairs);
       clearInterval(journalRepairs);
       clearInterval(unfinishedRepairs);
       deps.records.streams.stop();
@@ -68,13 +69,19 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
 }
 
 /** Of several instances, whichever lives on completes what one that died has left. */
-function repairAfterOthers(deps: Deps): NodeJS.Timeout {
+function repairCountsOfOthers({ records, logger }: Deps): NodeJS.Timeout {
+  let isRepairing = false;
   const repair = (): void => {
-    repairCounts(deps, false).catch((error: unknown) =>
-      deps.logger.warn({ err: error }, "counts were not repaired"),
-    );
+    // A number that others keep changing takes its time, and two at once would only disturb each other.
+    if (isRepairing) return;
+    isRepairing = true;
+    repairCounts(records, false)
+      .catch((error: unknown) => logger.warn({ err: error }, "counts were not repaired"))
+      .finally(() => {
+        isRepairing = false;
+      });
   };
-  return setInterval(repair, REPAIR_EVERY_MS).unref();
+  return setInterval(repair, COUNT_REPAIR_EVERY_MS).unref();
 }
 
 function repairJournalAfterOthers({ records, logger }: Deps): NodeJS.Timeout {

@@ -29,7 +29,7 @@ describe("numbers of children", () => {
   beforeEach(async () => {
     await db.dropDatabase();
     now = new Date("2026-01-01T00:00:00Z");
-    store = new CountStore(db, false, () => now);
+    store = new CountStore(db, false, "one", () => now);
     await store.ensureIndexes();
     await db.collection<Document>("houses").insertMany([{ _id: 1 }, { _id: 2 }] as Document[]);
   });
@@ -42,6 +42,12 @@ describe("numbers of children", () => {
     );
   const marks = () => db.collection("_counting").countDocuments();
   const home = (id: number) => ({ counter, id });
+  /** By another instance, which knows which ones have died. */
+  const repair = (...dead: string[]) =>
+    store.repair([counter], async ({ instance }) => dead.includes(instance), false);
+  const later = (ms: number) => {
+    now = new Date(now.getTime() + ms);
+  };
 
   it("change by what a finished write says, and zero is absence", async () => {
     await store.settle(await store.mark([home(1), home(2)]), [{ ...home(1), by: 2 }]);
@@ -61,25 +67,64 @@ describe("numbers of children", () => {
     await store.mark([home(1), home(2)]);
     await store.mark([home(2)]);
     await addCats(2, 4);
-    expect(await store.repair([counter], true)).toBe(2);
+    expect(await store.repair([counter], async () => true, true)).toBe(2);
     expect([await numbers(), await marks()]).toEqual([[undefined, 4], 0]);
   });
 
-  it("are left alone beside living processes until a mark is too old to be alive", async () => {
+  it("are left alone beside living processes, and counted once these have died", async () => {
     await store.mark([home(1)]);
     await addCats(1, 1);
-    expect(await store.repair([counter], false)).toBe(0);
-    now = new Date(now.getTime() + 121_000);
-    expect(await store.repair([counter], false)).toBe(1);
+    later(121_000);
+    expect(await repair("two")).toBe(0);
+    expect(await numbers()).toEqual([undefined, undefined]);
+    expect(await repair("one")).toBe(1);
     expect(await numbers()).toEqual([1, undefined]);
   });
 
-  it("come out right when a write that was taken for dead comes to its end after all", async () => {
-    const mark = await store.mark([home(1)]);
-    now = new Date(now.getTime() + 121_000);
-    await store.repair([counter], false);
+  it("are left alone until the mark of an earlier version, which names no process, is two minutes old", async () => {
+    await store.mark([home(1)]);
+    await db.collection("_counting").updateMany({}, { $unset: { instance: "" } });
     await addCats(1, 1);
-    await store.settle(mark, [{ ...home(1), by: 1 }]);
+    later(119_000);
+    expect(await repair("one")).toBe(0);
+    later(2_000);
+    expect(await repair()).toBe(1);
+    expect([await numbers(), await marks()]).toEqual([[1, undefined], 0]);
+  });
+
+  it("are counted once more when nothing that a dead process has sent can still be written", async () => {
+    await store.mark([home(1)]);
+    await addCats(1, 1);
+    expect(await repair("one")).toBe(1);
+    await addCats(1, 1);
+    expect(await repair("one")).toBe(0);
+    later(121_000);
+    expect(await repair()).toBe(1);
+    expect([await numbers(), await marks()]).toEqual([[2, undefined], 0]);
+  });
+
+  it.each([
+    ["before its write", 0, 11_000],
+    ["after its write", 1, 11_000],
+    ["so long that nothing of it is left", 0, 121_000],
+  ])(
+    "come out right when a process that stood still %s was taken for dead, and ends it after all",
+    async (_when, written, still) => {
+      const mark = await store.mark([home(1)]);
+      if (written === 1) await addCats(1, 1);
+      later(still);
+      expect(await repair("one")).toBe(1);
+      if (written === 0) await addCats(1, 1);
+      await store.settle(mark, [{ ...home(1), by: 1 }]);
+      expect([await numbers(), await marks()]).toEqual([[1, undefined], 0]);
+    },
+  );
+
+  it("come out right when the write of a process that was taken for dead fails", async () => {
+    const mark = await store.mark([home(1)]);
+    expect(await repair("one")).toBe(1);
+    await addCats(1, 1);
+    await store.abandon(mark);
     expect([await numbers(), await marks()]).toEqual([[1, undefined], 0]);
   });
 
@@ -93,19 +138,31 @@ describe("numbers of children", () => {
     expect(await numbers()).toEqual([1, undefined]);
   });
 
+  it("are not set while a process that may be dead has not been taken for it", async () => {
+    const left = await store.mark([home(1)]);
+    await addCats(1, 1);
+    later(121_000);
+    const recount = store.recount(home(1));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await numbers()).toEqual([undefined, undefined]);
+    await store.settle(left, [{ ...home(1), by: 1 }]);
+    expect(await recount).toBe(true);
+    expect(await numbers()).toEqual([1, undefined]);
+  });
+
   it("that begin to be kept while a write never ends are counted once it has", async () => {
     await addCats(1, 2);
     const endless = await store.mark([home(1)]);
     await store.countAll(counter);
     expect(await numbers()).toEqual([undefined, undefined]);
     await store.settle(endless, []);
-    expect(await store.repair([counter], false)).toBe(1);
+    expect(await repair()).toBe(1);
     expect([await numbers(), await marks()]).toEqual([[2, undefined], 0]);
   });
 
   it("of a relation that has gone are forgotten", async () => {
     await store.mark([home(1)]);
-    await store.repair([], true);
+    await store.repair([], async () => true, true);
     expect(await marks()).toBe(0);
   });
 

@@ -1,11 +1,13 @@
 // The numbers of children that counted relations keep in their parents' documents (docs/decisions/004-counters.md).
 //
 // A mark is written before the children change and removed after the numbers have. Whatever a crash interrupts
-// leaves its mark behind, and the parents it names are counted again.
+// leaves its mark behind, and the parents it names are counted again. Nobody passes over a mark but by abandoning it: so
+// whoever made it, and was only slow, learns of it.
 import { type AnyBulkWriteOperation, type Collection, type Db, type Document, ObjectId } from "mongodb";
 import type { Counter } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { asStored } from "../query/as-read.js";
+import type { Noted } from "../schema/dead-instances.js";
 import { untilStill } from "../until-still.js";
 import { isAgainstValidator } from "./driver-errors.js";
 
@@ -29,13 +31,22 @@ export interface Mark {
 interface MarkDocument {
   _id: ObjectId;
   at: Date;
+  /** The process that made it; an earlier version did not say. */
+  instance?: string;
   parents: { counter: string; id: Stored }[];
-  /** The change will not come to its end by itself. */
+  /** The change is waited for no more, and the parents are to be counted. */
   abandoned?: true;
+  /** Others abandoned it: what its process had sent may still be written. */
+  dead?: true;
+  /** They have been counted, and will be once more. */
+  counted?: true;
 }
 
-/** No write takes this long; a mark this old belongs to a process that has died. */
-const ABANDONED_AFTER_MS = 120_000;
+/** No write takes this long, also one whose process has died. */
+const WRITTEN_WITHIN_MS = 120_000;
+
+/** Marks that nobody has abandoned. */
+const WAITED_FOR = { abandoned: { $ne: true as const } };
 
 /** How often a number that others keep changing is tried to be set, and how long to wait in between. */
 const RECOUNTS = 400;
@@ -44,15 +55,17 @@ const PAUSE_MS = 5;
 export class CountStore {
   readonly #db: Db;
   readonly #marks: Collection<MarkDocument>;
+  readonly #instance: string;
   readonly #now: () => Date;
   /** Order in one journal is all that counts here, so nobody waits for the disk; a cluster may have several. */
   readonly #promise: { writeConcern?: { w: 1; journal: false } };
 
   /** @param isCluster whether writes to different collections may be kept by different servers */
-  constructor(db: Db, isCluster: boolean, now: () => Date) {
+  constructor(db: Db, isCluster: boolean, instance: string, now: () => Date) {
     this.#db = db;
     this.#promise = isCluster ? {} : { writeConcern: { w: 1, journal: false } };
     this.#marks = db.collection<MarkDocument>("_counting", this.#promise);
+    this.#instance = instance;
     this.#now = now;
   }
 
@@ -62,48 +75,55 @@ export class CountStore {
 
   /** Notes that the numbers of these parents are about to change. To be awaited before anything else is written. */
   async mark(parents: readonly Counted[]): Promise<Mark> {
-    const id = new ObjectId();
-    await this.#marks.insertOne({ _id: id, at: this.#now(), parents: parents.map(toNamed) });
-    return { id, parents };
+    return this.#note(parents, {});
   }
 
   /** Changes the numbers, and takes the mark away. */
   async settle(mark: Mark, deltas: readonly Delta[]): Promise<void> {
     await this.#add(deltas);
-    const { deletedCount } = await this.#marks.deleteOne({ _id: mark.id });
-    if (deletedCount === 1) return;
-    // We were so slow that somebody took us for dead and counted, perhaps before our change.
-    await this.#marks.insertOne({ _id: mark.id, at: this.#now(), parents: mark.parents.map(toNamed) });
-    await this.abandon(mark);
+    const { deletedCount } = await this.#marks.deleteOne({ _id: mark.id, ...WAITED_FOR });
+    if (deletedCount === 0) await this.abandon(mark);
   }
 
   /** Counts the children of a mark's parents, after a change that may have happened in part. */
   async abandon(mark: Mark): Promise<void> {
-    await this.#marks.updateOne({ _id: mark.id }, { $set: { abandoned: true } });
-    for (const parent of mark.parents) if (!(await this.recount(parent))) return;
-    await this.#marks.deleteOne({ _id: mark.id });
+    const { matchedCount } = await this.#marks.updateOne(
+      { _id: mark.id, ...WAITED_FOR },
+      { $set: { abandoned: true } },
+    );
+    const own = matchedCount === 1 ? mark : await this.#markAgain(mark);
+    if (await this.#recountAll(own.parents)) await this.#marks.deleteOne({ _id: own.id });
   }
 
   /**
    * Completes what dead processes have left.
    * @param counters those in use; others have gone with their relation
-   * @param alone true when no other process uses the database, so that every mark is a dead one's
+   * @param isDead whether whoever made a mark will do no more about it
+   * @param alone true when no other process uses the database, so that nothing of a dead one is still being written
    * @returns how many interrupted changes there were
    */
-  async repair(counters: readonly Counter[], alone: boolean): Promise<number> {
+  async repair(
+    counters: readonly Counter[],
+    isDead: (mark: Noted) => Promise<boolean>,
+    alone: boolean,
+  ): Promise<number> {
     const byId = new Map(counters.map((counter) => [counter.id, counter]));
-    const before = new Date(this.#now().getTime() - ABANDONED_AFTER_MS);
-    const dead = alone ? {} : { $or: [{ abandoned: true as const }, { at: { $lt: before } }] };
-    let repaired = 0;
+    const late = new Date(this.#now().getTime() - WRITTEN_WITHIN_MS);
     // All of them first: a dead one must not be waited for while another is counted.
-    if (alone) await this.#marks.updateMany({}, { $set: { abandoned: true } });
-    for await (const { _id, parents } of this.#marks.find(dead)) {
-      repaired += 1;
+    await this.#abandonAll(async ({ instance, at }) =>
+      instance === undefined ? alone || at < late : isDead({ instance, at }),
+    );
+    const due = alone ? {} : { $or: [{ counted: { $ne: true as const } }, { at: { $lt: late } }] };
+    let repaired = 0;
+    for await (const { _id, at, parents, dead } of this.#marks.find({ abandoned: true, ...due })) {
       const known = parents.flatMap(({ counter: name, id }) => {
         const counter = byId.get(name);
         return counter === undefined ? [] : [{ counter, id }];
       });
-      await this.abandon({ id: _id, parents: known });
+      if (!(await this.#recountAll(known))) continue;
+      repaired += 1;
+      if (alone || dead === undefined || at < late) await this.#marks.deleteOne({ _id });
+      else await this.#marks.updateOne({ _id }, { $set: { counted: true } });
     }
     return repaired;
   }
@@ -174,9 +194,38 @@ export class CountStore {
 
   /** One that others never leave alone is left to `repair`, which tries until it has counted it. */
   async #recountInTheEnd(parent: Counted): Promise<void> {
-    if (await this.recount(parent)) return;
-    const parents = [toNamed(parent)];
-    await this.#marks.insertOne({ _id: new ObjectId(), at: this.#now(), parents, abandoned: true });
+    if (!(await this.recount(parent))) await this.#note([parent], { abandoned: true });
+  }
+
+  async #note(parents: readonly Counted[], state: Pick<MarkDocument, "abandoned">): Promise<Mark> {
+    const id = new ObjectId();
+    const made = { at: this.#now(), instance: this.#instance };
+    await this.#marks.insertOne({ _id: id, ...made, parents: parents.map(toNamed), ...state });
+    return { id, parents };
+  }
+
+  /**
+   * We were so slow that somebody took us for dead and counts, perhaps before our change, and then takes that mark away:
+   * ours is another one.
+   */
+  async #markAgain({ id, parents }: Mark): Promise<Mark> {
+    const again = await this.#note(parents, { abandoned: true });
+    await this.#marks.deleteOne({ _id: id });
+    return again;
+  }
+
+  async #abandonAll(isLeft: (mark: MarkDocument) => Promise<boolean>): Promise<void> {
+    const left: ObjectId[] = [];
+    for await (const mark of this.#marks.find(WAITED_FOR)) if (await isLeft(mark)) left.push(mark._id);
+    if (left.length === 0) return;
+    const dead = { abandoned: true, dead: true } as const;
+    await this.#marks.updateMany({ _id: { $in: left }, ...WAITED_FOR }, { $set: dead });
+  }
+
+  /** @returns false when there was one without a quiet moment */
+  async #recountAll(parents: readonly Counted[]): Promise<boolean> {
+    for (const parent of parents) if (!(await this.recount(parent))) return false;
+    return true;
   }
 
   async #children({ children }: Counter, id: Stored): Promise<number> {
@@ -184,11 +233,7 @@ export class CountStore {
   }
 
   async #isChanging({ id: counter }: Counter, id: Stored): Promise<boolean> {
-    const alive = {
-      abandoned: { $ne: true as const },
-      at: { $gte: new Date(this.#now().getTime() - ABANDONED_AFTER_MS) },
-    };
-    return (await this.#marks.findOne({ parents: { $elemMatch: { counter, id } }, ...alive })) !== null;
+    return (await this.#marks.findOne({ parents: { $elemMatch: { counter, id } }, ...WAITED_FOR })) !== null;
   }
 
   async #add(deltas: readonly Delta[]): Promise<void> {

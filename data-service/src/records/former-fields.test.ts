@@ -79,7 +79,7 @@ describe("a change that is taken back", () => {
     if (table === undefined) throw new Error("no table");
     cats = table;
     store = new RecordStore(db, 10_000);
-    writes = new CountedWrites(store, new CountStore(db, false, () => AT));
+    writes = new CountedWrites(store, new CountStore(db, false, "one", () => AT));
   });
 
   afterAll(() => database.close());

@@ -24,7 +24,7 @@ import { makeCatalogStore } from "../mongo/catalog-store.js";
 import { makeChangeLock } from "../mongo/change-lock.js";
 import { makeChangeStore } from "../mongo/change-store.js";
 import type { Store } from "../mongo/connect.js";
-import type { CountStore } from "../mongo/count-store.js";
+import { CountStore } from "../mongo/count-store.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
 import { JournalStore } from "../mongo/journal-store.js";
 import { makeLock, TURN_FIELD } from "../mongo/lock.js";
@@ -66,7 +66,7 @@ export type RecordParts = RecordDeps &
   SchemaDeps &
   ChangeDeps &
   JournalParts &
-  Pick<FillDeps, "indexGrams" | "fillRoom"> & { readonly changeWaitMs: number };
+  Pick<FillDeps, "indexGrams" | "fillRoom"> & { readonly changeWaitMs: number; readonly counts: CountStore };
 
 /** The journal of changes, and those who follow it. */
 interface JournalParts extends FollowDeps, HistoryDeps {
@@ -80,7 +80,6 @@ export interface RecordSources {
   readonly secrets: Secrets;
   readonly store: Store;
   readonly auth: AuthParts;
-  readonly counts: CountStore;
   readonly files: FileParts;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -91,7 +90,7 @@ export interface RecordSources {
 const clock = systemClock;
 
 export function makeRecords(from: RecordSources): RecordParts {
-  const { config, secrets, counts, metrics, logger } = from;
+  const { config, secrets, metrics, logger } = from;
   const { db, cluster } = from.store;
   const store = new RecordStore(db, config.queryTimeoutMs);
   const tables = tableParts(from);
@@ -100,12 +99,14 @@ export function makeRecords(from: RecordSources): RecordParts {
   const notes = new UnfinishedStore(db, cluster);
   const once = makeOnceStore(db);
   const instance = presence.id;
+  const counts = new CountStore(db, cluster, instance, () => clock.now());
   const parts: RecordParts = {
     logger,
     store,
+    counts,
     ...tables,
     ...journal,
-    ...writeParts(from, store, journal.journal, instance),
+    ...writeParts(from, { store, journal: journal.journal, counts, instance }),
     ...rightParts(from, tables, recordReader({ catalogs, store })),
     fileHooks: fileHooks(from, store),
     userHooks: userHooks(from),
@@ -196,12 +197,17 @@ function journalParts(
 
 type WriteParts = Pick<RecordDeps, "writesOf" | "writes" | "writesUnderNote">;
 
+interface WriteSources {
+  readonly store: RecordStore;
+  readonly journal: Journal;
+  readonly counts: CountStore;
+  readonly instance: string;
+}
+
 /** Writes that are journaled and counted, as those of whoever makes them. */
 function writeParts(
-  { config, store: { db, cluster }, counts }: RecordSources,
-  store: RecordStore,
-  journal: Journal,
-  instance: string,
+  { config, store: { db, cluster } }: RecordSources,
+  { store, journal, counts, instance }: WriteSources,
 ): WriteParts {
   const unflushed = { writeConcern: { w: 1, journal: false } } as const;
   const light = cluster ? store : new RecordStore(db, config.queryTimeoutMs, unflushed);

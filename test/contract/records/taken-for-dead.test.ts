@@ -43,6 +43,9 @@ beforeAll(async () => {
   await makeTable(second, { name: "owners", columns });
   const kept = of("owners", "SET NULL", { inverse: "pets" });
   await makeTable(second, { name: "pets", columns, relations: kept });
+  await makeTable(second, { name: "shelves", columns });
+  const counted = of("shelves", "SET NULL", { inverse: "books", counted: true });
+  await makeTable(second, { name: "books", columns, relations: counted });
 }, LONG);
 
 beforeEach(async () => {
@@ -70,6 +73,28 @@ const does = (what: "insert" | "update" | "delete", collection: string) => {
   return (command: string) =>
     command.includes(`\u0002${what}\u0000${length}\u0000\u0000\u0000${collection}\0`);
 };
+
+/**
+ * Asks the first instance for several things at once, and kills it when each has come to a command of which `when` says so,
+ * and which is never done.
+ */
+async function killedBefore(
+  when: (command: string) => boolean,
+  ...asks: readonly (() => Promise<unknown>)[]
+): Promise<void> {
+  const reached = gate(undefined);
+  let waiting = 0;
+  proxy.decide((command) => {
+    if (!when(command)) return "pass";
+    waiting += 1;
+    if (waiting === asks.length) reached.open();
+    return new Promise<Fate>(() => undefined);
+  });
+  const never = asks.map((ask) => ask().catch(() => undefined));
+  await reached.passed;
+  slow.dataService.process.kill("SIGKILL");
+  await Promise.all(never);
+}
 
 /** Resolves when no note of this kind is left to be worked off. */
 async function workedOff(notes: "_deletes" | "_unfinished"): Promise<void> {
@@ -158,16 +183,7 @@ describe("a set of links of an instance that was killed", () => {
     pets: unknown[],
     when: (command: string) => boolean,
   ): Promise<void> {
-    const reached = gate(undefined);
-    proxy.decide((command) => {
-      if (!when(command)) return "pass";
-      reached.open();
-      return new Promise<Fate>(() => undefined);
-    });
-    const never = first.patch(`/owners/${owner}`, { pets }).catch(() => undefined);
-    await reached.passed;
-    slow.dataService.process.kill("SIGKILL");
-    await never;
+    await killedBefore(when, () => first.patch(`/owners/${owner}`, { pets }));
   }
 
   async function ownersAndPets() {
@@ -211,6 +227,78 @@ describe("a set of links of an instance that was killed", () => {
       await workedOff("_unfinished");
       expect([await ownerOf(former.id), await ownerOf(wanted.id)]).toEqual([{ id: ann.id }, { id: ben.id }]);
       expect([await ownerOf(left.id), await ownerOf(chosen.id)]).toEqual([null, { id: ann.id }]);
+    },
+    LONG,
+  );
+});
+
+describe("the number of children", () => {
+  /** Ten seconds until an instance is taken for dead, five between two looks, and something for a busy machine. */
+  const EXACT_WITHIN_MS = 30_000;
+
+  const numberOf = async (shelf: string): Promise<number> =>
+    (await read(second, "shelves", shelf, "_count(books)"))._count.books;
+  const really = async (shelf: string): Promise<number> =>
+    (await second.get("/books", { filter: { of: { id: shelf } }, fields: "id" })).body.data.length;
+  const exact = (shelf: string, number: number) =>
+    until(
+      () => numberOf(shelf),
+      (seen) => seen === number,
+      EXACT_WITHIN_MS,
+    );
+
+  /** A shelf with two books. */
+  async function shelfAndBook(): Promise<{ shelf: string; book: string }> {
+    const { id: shelf } = await make(second, "shelves", {});
+    await make(second, "books", { of: shelf });
+    const { id: book } = await make(second, "books", { of: shelf });
+    return { shelf, book };
+  }
+
+  it(
+    "is exact again soon after an instance was killed that had changed children, and not counted that",
+    async () => {
+      const [more, fewer, less] = [await shelfAndBook(), await shelfAndBook(), await shelfAndBook()];
+      await killedBefore(
+        does("update", "shelves"),
+        () => first.post("/books", { of: more.shelf }),
+        () => first.patch(`/books/${fewer.book}`, { of: null }),
+        () => first.delete(`/books/${less.book}`),
+      );
+      for (const [{ shelf }, number] of [
+        [more, 3],
+        [fewer, 1],
+        [less, 1],
+      ] as const) {
+        expect(await really(shelf)).toBe(number);
+        expect(await exact(shelf, number)).toBe(number);
+        expect(await really(shelf)).toBe(number);
+      }
+    },
+    LONG,
+  );
+
+  it(
+    "is exact after an instance that stood still, and was taken for dead, has counted after all",
+    async () => {
+      const { shelf } = await shelfAndBook();
+      const [counting, others] = [gate(undefined), gate<Fate>("pass")];
+      const [isCount, isAnnounced] = [does("update", "shelves"), does("update", "_instances")];
+      let stands = false;
+      proxy.decide((command) => {
+        if (isCount(command)) {
+          stands = true;
+          counting.open();
+        }
+        return stands && (isCount(command) || isAnnounced(command)) ? others.passed : "pass";
+      });
+      const made = first.post("/books", { of: shelf });
+      await counting.passed;
+      expect(await exact(shelf, 3)).toBe(3);
+      proxy.decide(() => "pass");
+      others.open();
+      expect((await made).status).toBe(201);
+      expect(await numberOf(shelf)).toBe(3);
     },
     LONG,
   );
