@@ -728,6 +728,36 @@ describe("a database of ten collections as other programs leave them", () => {
         expectDestructive(await patch(pair), [{ where: "uniques", rows: 3, confirmable: false }]);
         expect(await stored()).toEqual(before.map((each) => ({ ...each, state: "open" })));
       });
+
+      it("refuses a default for the gaps of a column that is unique already", async () => {
+        const code = { name: "code", type: "string", unique: true };
+        const [{ columns }] = (await patch({ columns: [...table.columns, code] })).body.data;
+        const before = await stored();
+        const filled = columnsWith({ ...table, columns }, "code", { required: true, default: "x" });
+        expectDestructive(await patch({ columns: filled }), [
+          { where: "columns.code", rows: 3, why: expect.stringContaining("default"), confirmable: false },
+        ]);
+        expect(await stored()).toEqual(before);
+      });
+
+      it("says so where an index of the collection's own refuses what a change would write", async () => {
+        const problem = async () =>
+          (await data(`/svc_table/${table.id}`, { fields: "change" }))[0].change.problem;
+        const sku = { name: "sku", type: "string", default: "x" };
+        const change = { columns: [...table.columns, sku] };
+        const partialFilterExpression = { sku: { $exists: true } };
+        await documents().createIndex(
+          { sku: 1 },
+          { unique: true, partialFilterExpression, name: "their_sku" },
+        );
+        const shared = await patch(change);
+        expect([shared.status, shared.body.message]).toEqual([
+          409,
+          expect.stringMatching(/sku.*unique index/),
+        ]);
+        expect(await problem()).toBe(shared.body.message);
+        await documents().dropIndex("their_sku");
+      });
     });
 
     it("whose documents miss values can be undone no more than any other new table", async () => {
@@ -1008,8 +1038,13 @@ describe("a collection with a validator", () => {
     const before = await documents.find().toArray();
     const made = await admin.post("/svc_table", { name: "coded" });
     const columns = [{ name: "code", type: "string", required: true, default: "x" }];
-    const { status } = await admin.patch(`/svc_table/${made.body.data[0].id}`, { columns });
+    const { id } = made.body.data[0];
+    const { status, body } = await admin.patch(`/svc_table/${id}`, { columns });
     expect([status, await documents.find().toArray()]).toEqual([409, before]);
+    // Whoever has not waited for the answer reads the same.
+    const { change } = (await admin.get(`/svc_table/${id}`)).body.data[0];
+    expect(change.problem).toBe(body.message);
+    expect(body.message).toContain('"coded": the collection\'s own validation');
     await owner.close();
   });
 

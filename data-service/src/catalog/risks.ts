@@ -7,8 +7,8 @@ import { DELETED_FIELD } from "./soft-delete.js";
 
 /** A question to the data. The step is destructive when there are such records. */
 export type Question =
-  /** Records at all, more than `beyond`. */
-  | { readonly ask: "records"; readonly beyond: number }
+  /** Records at all, more than `beyond`; `living` of those that are not deleted. */
+  | { readonly ask: "records" | "living"; readonly beyond: number }
   /** Records with a value in the field. */
   | { readonly ask: "present"; readonly field: string }
   /** Records without one. */
@@ -62,7 +62,7 @@ export function tableRisks(key: Setting, { before, after }: Transition): readonl
   }
   if (key === "singleton" && after.singleton) {
     const why = "are in the table; it can become a singleton only while it has one record at most";
-    return [{ question: { ask: "records", beyond: 1 }, why, confirmed: "nonsense" }];
+    return [{ question: { ask: "living", beyond: 1 }, why, confirmed: "nonsense" }];
   }
   if (key === "softDelete" && after.softDelete !== true) {
     const why = "are deleted; restore them, or remove them for good, before softDelete is switched off";
@@ -103,8 +103,9 @@ export function columnRisks(
   const risks = from === undefined ? [] : valueRisks(change, from, to);
   if (to.required && from?.required !== true && to.default === undefined)
     risks.push(missing(from === undefined ? field : fieldOf(change.before, to.id)));
-  if (to.unique && from?.unique !== true)
-    risks.push(duplicates([field], isFilled(from, to) ? "would get the same value, the default" : SHARED));
+  const isSame = isFilled(from, to);
+  if (to.unique && (isSame || from?.unique !== true))
+    risks.push(duplicates([field], isSame ? "would get the same value, the default" : SHARED));
   return risks;
 }
 

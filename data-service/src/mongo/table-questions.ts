@@ -18,6 +18,8 @@ export interface Found {
 export interface TableQuestions {
   /** All records. */
   count(table: Table): Promise<number>;
+  /** The same of those that are not deleted. */
+  countLiving(table: Table): Promise<number>;
   /** Are there any documents? */
   holdsAny(collection: string): Promise<boolean>;
   /** Records that have a value in the field. */
@@ -50,6 +52,7 @@ export function makeTableQuestions(db: Db): TableQuestions {
   };
   return {
     count: (table) => of(table).countDocuments({}),
+    countLiving: (table) => of(table).countDocuments(living(table)),
     async holdsAny(collection) {
       const one = await db.collection(collection).findOne({}, { projection: { _id: 1 } });
       return one !== null;
@@ -105,18 +108,21 @@ export function empty(field: string): BsonDocument {
   return { $or: [{ [field]: { $exists: false } }, { $expr: { $eq: [`$${field}`, null] } }] };
 }
 
+/** What a deleted record has, as the place of a singleton's only one, is free for others. */
+function living({ deletedAt }: Table): BsonDocument {
+  return deletedAt === undefined ? {} : { [deletedAt.field]: { $eq: null } };
+}
+
 type Records = ReturnType<Db["collection"]>;
 
 async function duplicates(
   records: Records,
-  { deletedAt }: Table,
+  table: Table,
   fields: readonly string[],
   given: ReadonlyMap<string, Stored>,
 ): Promise<Found> {
-  // What a deleted record has is free for others.
-  const living = deletedAt === undefined ? {} : { [deletedAt.field]: { $eq: null } };
   const needed = fields.filter((field) => !given.has(field));
-  const all = { ...Object.fromEntries(needed.map((field) => [field, { $exists: true }])), ...living };
+  const all = { ...Object.fromEntries(needed.map((field) => [field, { $exists: true }])), ...living(table) };
   const key = fields.map((field) =>
     given.has(field) ? { $ifNull: [`$${field}`, { $literal: given.get(field) }] } : `$${field}`,
   );

@@ -12,7 +12,7 @@ import { gramField } from "../catalog/grams.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { Restorer } from "../catalog/restore-value.js";
 import { asStored, stillHas } from "../query/as-read.js";
-import { isDuplicate } from "./driver-errors.js";
+import { asRefusal, isDuplicate } from "./driver-errors.js";
 import { type Building, ensureIndexes, makeCollection, ownIndexNames } from "./provision.js";
 import { listWithout } from "./record-store.js";
 import type { Room } from "./room.js";
@@ -100,7 +100,11 @@ export function makeTableWrites(db: Db, room: Room | undefined): TableWrites {
   const write = async (table: Table, writes: readonly AnyBulkWriteOperation[]): Promise<void> => {
     if (writes.length === 0) return;
     await room?.require();
-    await of(table).bulkWrite(writes, { ordered: false });
+    await of(table)
+      .bulkWrite(writes, { ordered: false })
+      .catch((error: unknown) => {
+        throw asRefusal(error, table);
+      });
   };
   return {
     async copy(table, { from, to, note }, rewrite, report) {

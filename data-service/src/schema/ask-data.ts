@@ -109,8 +109,9 @@ interface Answer extends Found, Pick<Cost, "tally" | "tallyShown"> {
 async function ask(deps: DataDeps, plan: Plan, before: Table, question: Question): Promise<Answer> {
   const { data } = deps;
   switch (question.ask) {
-    case "records": {
-      const records = await data.count(before);
+    case "records":
+    case "living": {
+      const records = await (question.ask === "living" ? data.countLiving(before) : data.count(before));
       return { records: records > question.beyond ? records : 0, examples: [] };
     }
     case "present":

@@ -94,7 +94,10 @@ async function nothingToUndo(deps: ChangeDeps, id: string): Promise<AppError> {
       "NOT_FOUND",
       "There is no such table, and none that was deleted in the last 30 days.",
     );
-  return new AppError("CONFLICT", "No change of this table in the last 30 days took anything away.");
+  return new AppError(
+    "CONFLICT",
+    "No change of this table in the last 30 days took anything away that was not changed again since.",
+  );
 }
 
 /** Removes for good what is no longer kept, a change at a time, at most once an hour. */

@@ -321,7 +321,7 @@ async function prepare(deps: ChangeDeps, change: string, plan: Plan, progress: P
   // An instance that was considered dead may have left something there.
   if (own?.from !== undefined && own.to !== undefined)
     await emptyFields(deps, { before: own.from, after: own.to }, progress.requireOurs);
-  for (const each of plan.fills) await fill(deps, plan, after, each, progress.add);
+  for (const each of plan.fills) await fill(deps, plan, after, each, progress.add).catch(refuseShared);
   const { build, drop: former } = indexChanges(plan);
   // Such indexes too, which it may still drop. Those of a table that comes back are its own.
   if (plan.before !== undefined) await deps.data.dropIndexes(after, build, progress.requireOurs, isBuilt);
@@ -348,6 +348,13 @@ async function indexNumbers(
     await requireOurs();
     await data.build(parents, [index], { change, former: [] });
   }
+}
+
+/** A unique index that was there before the table, or one over several fields, is asked by nobody beforehand. */
+function refuseShared(error: unknown): never {
+  if (!(error instanceof AppError) || error.code !== "DUPLICATE_RESOURCE") throw error;
+  const why = "a unique index forbids that records get the value that this change would give them";
+  throw new AppError("CONFLICT", { message: `${error.message} (${why}).`, cause: error });
 }
 
 async function notUnique(deps: ChangeDeps, plan: Plan, table: Table, spec: IndexSpec): Promise<AppError> {

@@ -834,6 +834,16 @@ describe("refused", () => {
     expect((await make(admin, empty.name, {})).id).toBe(1);
   });
 
+  it("a singleton only where several records are living", async () => {
+    const made = await table({ ...TEXT, softDelete: true }, texts("x", "y"));
+    const [{ id }] = (await admin.get(`/${made.name}`)).body.data;
+    expect((await admin.delete(`/${made.name}/${id}`)).status).toBe(200);
+    await apply(made.id, { singleton: true });
+    await apply(made.id, { singleton: false });
+    await make(admin, made.name, { a: "z" });
+    await unprocessable(made.id, { singleton: true }, "singleton");
+  });
+
   it("deleting a table that relations of others lead to: 409 naming them", async () => {
     const made = await table(TEXT);
     const other = await table({ relations: [{ name: "r", type: "many-to-one", table: made.name }] });
