@@ -16,6 +16,12 @@ export interface CommandProxy {
   close(): Promise<void>;
 }
 
+/** Tells commands by what they do to which collection, as that stands at the beginning of their document. */
+export function isCommand(what: string, collection: string): (command: string) => boolean {
+  const length = String.fromCharCode(collection.length + 1);
+  return (command) => command.includes(`\u0002${what}\u0000${length}\u0000\u0000\u0000${collection}\0`);
+}
+
 /** Listens on loopback. @param mongodbUrl of one server, asked directly */
 export async function startCommandProxy(mongodbUrl: string): Promise<CommandProxy> {
   const [, host = "", rest = ""] = /^mongodb:\/\/([^/]+)(\/.*)$/.exec(mongodbUrl) ?? [];

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
-import type { Fate } from "../../support/command-proxy.js";
+import { type Fate, isCommand } from "../../support/command-proxy.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, read } from "./make.js";
 
@@ -43,13 +43,6 @@ afterAll(async () => {
 
 beforeEach(() => held.proxy.decide(() => "pass"));
 
-/** A command by its first words, as they stand in its document. */
-const does = (what: string, collection: string) => {
-  const length = String.fromCharCode(collection.length + 1);
-  return (command: string): boolean =>
-    command.includes(`\u0002${what}\u0000${length}\u0000\u0000\u0000${collection}\0`);
-};
-
 /** What the slow instance has under way. */
 interface Held {
   readonly answer: Promise<Answer>;
@@ -79,8 +72,8 @@ async function stopped(when: (command: string) => boolean, send: () => Promise<A
 
 /** Sends a change that stops when it is written, before it looks once more at what it links to in `target`. */
 async function written(table: string, target: string, send: () => Promise<Answer>): Promise<Held> {
-  const writes = [does("findAndModify", table), does("update", table)];
-  const reads = [does("find", target), does("aggregate", target)];
+  const writes = [isCommand("findAndModify", table), isCommand("update", table)];
+  const reads = [isCommand("find", target), isCommand("aggregate", target)];
   let isWritten = false;
   const isSecondLook = (command: string): boolean => {
     isWritten ||= writes.some((is) => is(command));
@@ -208,7 +201,7 @@ describe("a required link to a record that takes its own along, while that is de
     const boat = (await make(api, "boats", { name: "old", dock: former })).id;
     // What a boat is held by does not go along with a dock.
     await make(api, "oars", { boat });
-    const isDelete = does("delete", "docks");
+    const isDelete = isCommand("delete", "docks");
     const going = await stopped(isDelete, () => slow.delete(`/docks/${next}`));
     const linking = link(next, boat);
     await Promise.race([linking, delay(1_000)]);

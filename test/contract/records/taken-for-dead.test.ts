@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Db } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
-import type { CommandProxy, Fate } from "../../support/command-proxy.js";
+import { type CommandProxy, type Fate, isCommand } from "../../support/command-proxy.js";
 import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, read } from "./make.js";
@@ -67,13 +67,6 @@ function gate<Value>(value: Value): { readonly passed: Promise<Value>; readonly 
   return { passed, open };
 }
 
-/** A command by its first words, as they stand in its document. */
-const does = (what: "insert" | "update" | "delete", collection: string) => {
-  const length = String.fromCharCode(collection.length + 1);
-  return (command: string) =>
-    command.includes(`\u0002${what}\u0000${length}\u0000\u0000\u0000${collection}\0`);
-};
-
 /**
  * Asks the first instance for several things at once, and kills it when each has come to a command of which `when` says so,
  * and which is never done.
@@ -109,8 +102,8 @@ describe("a delete of an instance that stood still", () => {
       const { id } = await make(second, "parents", { name: "P" });
       const [insert, others] = [gate<Fate>("pass"), gate<Fate>("pass")];
       const [inserting, deleting, looking] = [gate(undefined), gate(undefined), gate(undefined)];
-      const [isInsert, isDelete] = [does("insert", "kids"), does("delete", "parents")];
-      const isAnnounced = does("update", "_instances");
+      const [isInsert, isDelete] = [isCommand("insert", "kids"), isCommand("delete", "parents")];
+      const isAnnounced = isCommand("update", "_instances");
       let [isLinked, stands] = [false, false];
       proxy.decide((command) => {
         if (isInsert(command) && !isLinked) {
@@ -154,7 +147,7 @@ describe("a delete that was answered, and whose instance was killed before it no
       const [alone, full] = [await make(second, "boxes", {}), await make(second, "boxes", {})];
       await make(second, "things", { of: full.id });
       const paths = [`/ships/${ship.id}`, `/boxes/${alone.id}`, `/boxes/${full.id}`];
-      const isUpdate = does("update", "_deletes");
+      const isUpdate = isCommand("update", "_deletes");
       const never = new Promise<Fate>(() => undefined);
       proxy.decide((command) => (isUpdate(command) && command.includes("\bdone\0\u0001") ? never : "pass"));
       for (const path of paths) expect((await first.delete(path)).status).toBe(200);
@@ -199,7 +192,7 @@ describe("a set of links of an instance that was killed", () => {
     "before it wrote any leaves one that somebody else has let go or made since as it is",
     async () => {
       const { ann, former, wanted } = await ownersAndPets();
-      await interrupted(ann.id, [wanted.id, { name: "new" }], does("update", "pets"));
+      await interrupted(ann.id, [wanted.id, { name: "new" }], isCommand("update", "pets"));
       expect((await second.patch(`/pets/${former.id}`, { of: null })).status).toBe(200);
       expect((await second.patch(`/pets/${wanted.id}`, { of: ann.id })).status).toBe(200);
       await workedOff("_unfinished");
@@ -216,7 +209,7 @@ describe("a set of links of an instance that was killed", () => {
         await make(second, "pets", { of: ann.id }),
         await make(second, "pets", { of: ben.id }),
       ];
-      const isUpdate = does("update", "_unfinished");
+      const isUpdate = isCommand("update", "_unfinished");
       const isEnd = (command: string) => isUpdate(command) && command.includes("\bdone\0\u0001");
       await interrupted(ann.id, [wanted.id, chosen.id, { name: "new" }], isEnd);
       expect([await ownerOf(former.id), await ownerOf(wanted.id)]).toEqual([null, { id: ann.id }]);
@@ -260,7 +253,7 @@ describe("the number of children", () => {
     async () => {
       const [more, fewer, less] = [await shelfAndBook(), await shelfAndBook(), await shelfAndBook()];
       await killedBefore(
-        does("update", "shelves"),
+        isCommand("update", "shelves"),
         () => first.post("/books", { of: more.shelf }),
         () => first.patch(`/books/${fewer.book}`, { of: null }),
         () => first.delete(`/books/${less.book}`),
@@ -283,7 +276,7 @@ describe("the number of children", () => {
     async () => {
       const { shelf } = await shelfAndBook();
       const [counting, others] = [gate(undefined), gate<Fate>("pass")];
-      const [isCount, isAnnounced] = [does("update", "shelves"), does("update", "_instances")];
+      const [isCount, isAnnounced] = [isCommand("update", "shelves"), isCommand("update", "_instances")];
       let stands = false;
       proxy.decide((command) => {
         if (isCount(command)) {

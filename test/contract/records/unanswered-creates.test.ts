@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Db } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
-import type { CommandProxy } from "../../support/command-proxy.js";
+import { type CommandProxy, isCommand } from "../../support/command-proxy.js";
 import { until } from "../../support/process-facts.js";
 import { makeTable } from "./make.js";
 
@@ -23,8 +23,7 @@ afterAll(() => held?.stop());
 
 /** What says that a request is whole. */
 const isEnd = (command: string): boolean =>
-  command.includes("\u0002update\u0000\u000c\u0000\u0000\u0000_unfinished") &&
-  command.includes("\u0008done\u0000\u0001");
+  isCommand("update", "_unfinished")(command) && command.includes("\u0008done\u0000\u0001");
 
 describe("a create that nobody knows to be whole", () => {
   it("is as a look says, and stays so with what was done to it since", async () => {
@@ -155,7 +154,7 @@ describe("records that are linked", () => {
   });
 
   it("say nothing of uncertainty where only a read before the write went unanswered", async () => {
-    const isRead = (command: string) => command.includes("\u0002find\u0000\u0006\u0000\u0000\u0000ships");
+    const isRead = isCommand("find", "ships");
     proxy.decide((command) => (isRead(command) ? "lost" : "pass"));
     const { status, body } = await admin.post("/voyages", { ship: id });
     proxy.decide(() => "pass");
@@ -186,7 +185,7 @@ describe("records that are linked", () => {
     let isMarked = false;
     proxy.decide((command) => {
       if (isMarked) return "lost";
-      isMarked = command.includes("\u0002update\u0000\u0006\u0000\u0000\u0000buoys");
+      isMarked = isCommand("update", "buoys")(command);
       return "pass";
     });
     const { status, body } = await admin.delete(`/buoys/${made.data[0].id}`);
@@ -214,7 +213,7 @@ describe("records that are linked", () => {
     const { body: made } = await admin.post("/docks", { name: "Tilbury" });
     let isDeleted = false;
     proxy.decide((command) => {
-      const isUpdate = command.includes("\u0002update\u0000\u0006\u0000\u0000\u0000docks");
+      const isUpdate = isCommand("update", "docks")(command);
       if (isUpdate && isDeleted) return "lost";
       isDeleted ||= isUpdate && command.includes("\u0009_deletedAt\u0000");
       return "pass";

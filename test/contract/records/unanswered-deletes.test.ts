@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Db } from "mongodb";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
-import type { CommandProxy, Fate } from "../../support/command-proxy.js";
+import { type CommandProxy, type Fate, isCommand } from "../../support/command-proxy.js";
 import { until } from "../../support/process-facts.js";
 import { make, makeTable, read } from "./make.js";
 
@@ -95,9 +95,7 @@ describe("a delete with If-Match whose judgement was not heard of", () => {
 
   it("is not done to one that goes alone either, and lets go of it", async () => {
     const hope = await ship();
-    await unanswered(hope, "lost", (command) =>
-      command.includes("\u0002delete\u0000\u0006\u0000\u0000\u0000ships"),
-    );
+    await unanswered(hope, "lost", isCommand("delete", "ships"));
     expect((await admin.patch(hope.path, { name: "Faith" })).status).toBe(200);
     await repaired();
     expect(await read(admin, "ships", hope.id)).toMatchObject({ name: "Faith" });
@@ -123,7 +121,7 @@ describe("a delete that takes longer than a minute", () => {
     });
     const reached = new Promise<void>((resolve) => {
       proxy.decide(async (command): Promise<Fate> => {
-        if (!command.includes("\u0002delete\u0000\u0008\u0000\u0000\u0000sailors")) return "pass";
+        if (!isCommand("delete", "sailors")(command)) return "pass";
         resolve();
         await held;
         return "pass";
@@ -147,9 +145,7 @@ describe("a delete that was judged and interrupted after that", () => {
   it("is ended, with all that goes along", async () => {
     const hope = await ship();
     await make(admin, "sailors", { name: "Ann", of: hope.id });
-    await unanswered(hope, "lost", (command) =>
-      command.includes("\u0002delete\u0000\u0008\u0000\u0000\u0000sailors"),
-    );
+    await unanswered(hope, "lost", isCommand("delete", "sailors"));
     await repaired();
     expect((await admin.get(hope.path)).status).toBe(404);
     expect((await admin.get("/sailors", { filter: { of: hope.id } })).body.data).toHaveLength(0);
