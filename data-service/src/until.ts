@@ -6,6 +6,8 @@ export interface Patience<Late> {
   readonly patienceMs: number;
   /** The time between an answer and the next question. */
   readonly everyMs: number;
+  /** It doubles with each question up to this; without it, it stays the same. */
+  readonly atMostMs?: number;
   /** Throws the refusal, or gives what is returned instead of an answer. */
   readonly tooLate: () => Late;
 }
@@ -13,13 +15,13 @@ export interface Patience<Late> {
 /** @param ask gives false as long as it is not so; is asked once at least */
 export async function until<Answer, Late = never>(
   ask: () => Promise<Answer | false>,
-  { patienceMs, everyMs, tooLate }: Patience<Late>,
+  { patienceMs, everyMs, atMostMs = everyMs, tooLate }: Patience<Late>,
 ): Promise<Answer | Late> {
   const began = performance.now();
-  for (;;) {
+  for (let pauseMs = everyMs; ; pauseMs = Math.min(2 * pauseMs, atMostMs)) {
     const answer = await ask();
     if (answer !== false) return answer;
     if (performance.now() - began > patienceMs) return tooLate();
-    await delay(everyMs);
+    await delay(pauseMs);
   }
 }

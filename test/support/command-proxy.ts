@@ -22,6 +22,46 @@ export function isCommand(what: string, collection: string): (command: string) =
   return (command) => command.includes(`\u0002${what}\u0000${length}\u0000\u0000\u0000${collection}\0`);
 }
 
+/** Tells changes of the documents of a collection. */
+export function isWriteOf(collection: string): (command: string) => boolean {
+  const writes = [isCommand("findAndModify", collection), isCommand("update", collection)];
+  return (command) => writes.some((is) => is(command));
+}
+
+/** Something that is under way, and stands still. */
+export interface Stopped<Answer> {
+  readonly answer: Promise<Answer>;
+  /** Lets it go on. */
+  readonly goOn: () => void;
+}
+
+/**
+ * Sends something that stops at the first command of which `when` says so; with it, all others of which it does. Resolves
+ * when it stands still; what comes later passes.
+ */
+export async function stopAt<Answer>(
+  { decide }: Pick<CommandProxy, "decide">,
+  when: (command: string) => boolean,
+  send: () => Promise<Answer>,
+): Promise<Stopped<Answer>> {
+  let goOn = (): void => undefined;
+  const passed = new Promise<Fate>((resolve) => {
+    goOn = () => resolve("pass");
+  });
+  let answer: Promise<Answer> | undefined;
+  await new Promise<void>((reached) => {
+    decide((command) => {
+      if (!when(command)) return "pass";
+      reached();
+      return passed;
+    });
+    answer = send();
+  });
+  decide(() => "pass");
+  if (answer === undefined) throw new Error("nothing was sent");
+  return { answer, goOn };
+}
+
 /** Listens on loopback. @param mongodbUrl of one server, asked directly */
 export async function startCommandProxy(mongodbUrl: string): Promise<CommandProxy> {
   const [, host = "", rest = ""] = /^mongodb:\/\/([^/]+)(\/.*)$/.exec(mongodbUrl) ?? [];

@@ -105,13 +105,11 @@ export class UnfinishedStore {
   }
 
   async all(): Promise<Unfinished[]> {
-    const found = await this.#unfinished.find().sort({ _id: -1 }).toArray();
-    return found.map(({ _id, ...rest }) => ({ id: _id, ...rest }));
+    return (await this.#unfinished.find().sort({ _id: -1 }).toArray()).map(noteOf);
   }
 
   async ofOnce(owner: string): Promise<Unfinished[]> {
-    const found = await this.#unfinished.find({ "once.owner": owner }).toArray();
-    return found.map(({ _id, ...rest }) => ({ id: _id, ...rest }));
+    return (await this.#unfinished.find({ "once.owner": owner }).toArray()).map(noteOf);
   }
 
   /** Takes over what another process has left. @returns undefined when a third one was faster, or it has ended */
@@ -121,9 +119,7 @@ export class UnfinishedStore {
       { $set: { instance, at } },
       { returnDocument: "after" },
     );
-    if (found === null) return undefined;
-    const { _id, ...rest } = found;
-    return { id: _id, ...rest };
+    return found === null ? undefined : noteOf(found);
   }
 
   async beginDelete(parts: readonly Delete[]): Promise<void> {
@@ -173,4 +169,9 @@ export class UnfinishedStore {
     const found = await this.#deletes.find().sort({ _id: 1 }).toArray();
     return found.map(({ _id, ...rest }) => ({ id: _id, ...rest }));
   }
+}
+
+/** Changes that an earlier version has noted can't be told from others' any more: such a record stays as it is. */
+function noteOf({ _id, steps, ...rest }: UnfinishedDocument): Unfinished {
+  return { id: _id, ...rest, steps: steps.filter((step) => step.kind !== "changed" || "by" in step) };
 }

@@ -11,6 +11,7 @@ import { LEAVING_FIELD } from "./leaving.js";
 /** How long a change of such a record, or a link to it, waits for what becomes of it. */
 const PATIENCE_MS = 5_000;
 const LOOK_MS = 20;
+const LOOK_AT_MOST_MS = 200;
 
 /**
  * Those of the records that may be linked to, as JSON text.
@@ -39,7 +40,7 @@ export async function linkable(
   const tooLate = () => {
     throw stillLeaving(table);
   };
-  return until(look, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate });
+  return until(look, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, atMostMs: LOOK_AT_MOST_MS, tooLate });
 }
 
 /** Resolves when no delete wants the record any more, if it is still there. @throws AppError 503 when that takes long */

@@ -94,13 +94,16 @@ export function isWaiting(relation: Relation | undefined): boolean {
   return isHolding(relation) || (isSingle && relation.onDelete === "CASCADE" && relation.required);
 }
 
-/** Are there links to records of this table that wait for their delete, or stand against it? */
+/** Can a link to a record of this table stand against its delete? */
+export function canBeHeld(catalog: Catalog, table: Table, follows?: Follow): boolean {
+  return linkEffects(catalog, table, follows).some(({ effect }) => effect === "restrict");
+}
+
+/** Are there links to records of this table that wait for what becomes of them? */
 export function isAwaited(catalog: Catalog, table: Table, follows?: Follow): boolean {
-  const ends = linkEffects(catalog, table, follows);
-  return ends.some(
-    ({ effect, relation }) =>
-      effect === "restrict" || (effect === "cascade" && !isHolding(relation) && isWaiting(relation)),
-  );
+  const waits = ({ effect, relation }: LinkEffect) =>
+    effect === "cascade" && !isHolding(relation) && isWaiting(relation);
+  return canBeHeld(catalog, table, follows) || linkEffects(catalog, table, follows).some(waits);
 }
 
 /** What a delete does to records that stand against it, or go along. */

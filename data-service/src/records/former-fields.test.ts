@@ -6,6 +6,7 @@ import { type Db, type Document, ObjectId } from "mongodb";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import type { Table } from "../catalog/catalog.js";
 import { bareColumn, bareRelation, bareTable } from "../catalog/definition-fixture.js";
+import { DELETED_FIELD, DELETION_FIELD } from "../catalog/soft-delete.js";
 import { CountStore } from "../mongo/count-store.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { RecordStore } from "../mongo/record-store.js";
@@ -95,12 +96,16 @@ describe("a change that is taken back", () => {
   /** Changes a record so that it can be taken back. */
   async function change(id: number, name: string, links: Links): Promise<Changed> {
     const { set, unset } = fieldsOf(links);
-    const wanted = named(cats, { set: { ...set, name, updatedAt: new Date() }, unset });
+    return noted(id, { set: { ...set, name, updatedAt: new Date() }, unset });
+  }
+
+  async function noted(id: number, change: FieldChange): Promise<Changed> {
+    const wanted = named(cats, change);
     const log = { note: async () => {}, drop: () => {} };
-    const noted = await noteFields({ store }, cats, id, wanted, log);
-    if (noted === undefined) throw new Error("no record");
-    await writes.update(cats, id, wanted.change, { condition: atVersion([noted.version]) });
-    return noted.step;
+    const note = await noteFields({ store }, cats, id, wanted, log);
+    if (note === undefined) throw new Error("no record");
+    await writes.update(cats, id, wanted.change, { condition: atVersion([note.version]) });
+    return note.step;
   }
 
   async function takeBack(step: Changed): Promise<void> {
@@ -174,6 +179,20 @@ describe("a change that is taken back", () => {
     const once = await db.collection("cats").findOne({});
     await takeBack(step);
     expect(await db.collection("cats").findOne({})).toEqual(once);
+  });
+
+  it("deletes no record again that was restored, and that others have linked since", async () => {
+    await db.collection("cats").deleteMany({});
+    const deleted = { [DELETED_FIELD]: AT, [DELETION_FIELD]: new ObjectId() };
+    await store.insert(cats, [{ _id: CHANGED, name: "old", createdAt: AT, updatedAt: AT, ...deleted }]);
+    const wanted = { set: { updatedAt: new Date() }, unset: [DELETED_FIELD, DELETION_FIELD] };
+    const restored = await noted(CHANGED, wanted);
+    await takeBack(restored);
+    expect(await db.collection("cats").findOne({})).toMatchObject(deleted);
+    const again = await noted(CHANGED, wanted);
+    await writes.moveLink(cats, "homeId", { _id: CHANGED }, 1, new ObjectId());
+    await takeBack(again);
+    expect((await db.collection("cats").findOne({}))?.[DELETED_FIELD]).toBe(undefined);
   });
 
   it("leaves what another request has written to the record since", async () => {

@@ -22,8 +22,13 @@ export function asRead(fields: readonly string[]): Document {
 
 /** How often requests have changed the record itself. */
 export function changesOf(document: StoredRecord): number {
+  return versionOf(document) - movesOf(document);
+}
+
+/** How often something else has (see MOVES_FIELD). */
+export function movesOf(document: StoredRecord): number {
   const moves = document[MOVES_FIELD];
-  return versionOf(document) - (typeof moves === "number" ? moves : 0);
+  return typeof moves === "number" ? moves : 0;
 }
 
 /**
@@ -64,9 +69,11 @@ interface Ownership {
   readonly isLast: boolean;
 }
 
-function ownership({ by, changes }: Changed, now: StoredRecord): Ownership {
+function ownership({ by, changes, moves, set }: Changed, now: StoredRecord): Ownership {
   const isOurs = (field: string): boolean => String(now[field]) === String(by);
-  return { isOurs, isLast: isOurs(NOTED_FIELD) && changesOf(now) === changes + 1 };
+  // Whoever has linked a record that was restored since is not to find it deleted again.
+  const isUnmoved = set[DELETED_FIELD] === undefined || movesOf(now) === moves;
+  return { isOurs, isLast: isUnmoved && isOurs(NOTED_FIELD) && changesOf(now) === changes + 1 };
 }
 
 /** When a record was deleted since, and by what, stays; as does a time of its change that is another one by now. */

@@ -1,8 +1,10 @@
 // Links that lie in the records of other tables: sets those of one record, and says what can't be let go.
-import { AppError } from "@portico/shared/app-error";
+import { AppError, isClientError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { owningRelation, type Relation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { getOrMake } from "../get-or-make.js";
+import { idText } from "../mongo/record-store.js";
 import { piecesOf } from "../pieces.js";
 import { asStored } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
@@ -15,8 +17,18 @@ import type { RecordDeps } from "./deps.js";
 import { formerLinks } from "./former-links.js";
 import { stateCondition } from "./kept.js";
 import { FREE, LEAVING_FIELD } from "./leaving.js";
-import type { Moved, UndoLog } from "./undo.js";
+import { groupedByBefore } from "./moved.js";
+import type { Linked, Moved, UndoLog } from "./undo.js";
 import { all } from "./write-guard.js";
+
+type Deps = Pick<RecordDeps, "store" | "writes">;
+
+/** Links of one set, to one record. */
+interface Linking {
+  readonly to: Linked["to"];
+  readonly set: LinkSet;
+  readonly log: UndoLog;
+}
 
 /**
  * Sets them: first the new ones are set, then the former ones let go. A second writer of the
@@ -24,57 +36,119 @@ import { all } from "./write-guard.js";
  * Links that are required are never let go: whoever links since that was looked at stays.
  */
 export async function linkForeign(
-  { store, writes }: Pick<RecordDeps, "store" | "writes">,
+  deps: Deps,
   table: Table,
   id: Stored | undefined,
   sets: readonly LinkSet[],
   log: UndoLog,
 ): Promise<void> {
   if (id === undefined) return;
-  for (const linkSet of sets) {
-    const { relation, target, ids } = linkSet;
-    const { field, list } = relation.link;
-    const isRequired = owningRelation(linkSet)?.required === true;
-    const former = isRequired ? NOBODY : await leavingLinks({ store }, id, linkSet);
-    const chosen = { _id: { $in: [...ids] } };
-    const { judged } = linkSet;
-    const coming = judged === undefined ? [chosen] : asJudged(judged.coming);
-    const leaving = judged === undefined || isRequired ? [former] : asJudged(judged.leaving, { [field]: id });
-    const done = async (undone: Document): Promise<void> => {
-      if (judged !== undefined) await requireNone(store, target, undone, keepChanging(target.name));
-    };
-    const gaining = { $and: [chosen, { [field]: { $ne: id } }] };
-    const by = new ObjectId();
-    const { gained, lost } = await movingLinks(store, target, relation, { gaining, former });
-    await log.note({
-      kind: "linked",
-      table: target.id,
-      field,
-      list,
-      to: { table: table.id, id },
-      by,
-      gained,
-      lost,
-    });
-    if (list) {
-      for (const each of coming) await writes.addToList(target, field, each, id);
-      for (const each of leaving) await writes.takeFromList(target, field, each, [id]);
-      await done(former);
-      for (const each of coming) await writes.addToList(target, field, each, id);
-    } else {
-      // What is about to go with what it links to goes as it was when it was marked.
-      const move = async (which: readonly Document[], to: Stored | null): Promise<void> => {
-        for (const each of which) await writes.moveLink(target, field, all([each, FREE]), to, by);
-      };
-      if (!relation.exclusive) await move(coming, id);
-      await move(leaving, null);
-      if (lost.length > 0) await requireMoved(store, target, former);
-      await done(former);
-      await move(coming, id);
-      if (gained.length > 0) await requireMoved(store, target, gaining);
-    }
-    await done(gaining);
+  for (const set of sets) {
+    const linking = { to: { table: table.id, id }, set, log };
+    const former = owningRelation(set)?.required === true ? NOBODY : await leavingLinks(deps, id, set);
+    await (set.relation.link.list ? linkInLists : linkSingly)(deps, linking, former);
   }
+}
+
+/** Those of the chosen ones that don't link here. */
+function gainingIn({ to: { id }, set }: Linking): Document {
+  return { $and: [{ _id: { $in: [...set.ids] } }, { [set.relation.link.field]: { $ne: id } }] };
+}
+
+async function linkInLists(deps: Deps, linking: Linking, former: Document): Promise<void> {
+  const { to, set } = linking;
+  const { target, judged, relation } = set;
+  const { field } = relation.link;
+  const gaining = gainingIn(linking);
+  await noteLinks(linking, await movingLinks(deps.store, target, relation, { gaining, former }));
+  const coming = judged === undefined ? [{ _id: { $in: [...set.ids] } }] : asJudged(judged.coming);
+  const leaving = judged === undefined ? [former] : asJudged(judged.leaving, { [field]: to.id });
+  for (const each of coming) await deps.writes.addToList(target, field, each, to.id);
+  for (const each of leaving) await deps.writes.takeFromList(target, field, each, [to.id]);
+  await requireJudged(deps, set, former);
+  for (const each of coming) await deps.writes.addToList(target, field, each, to.id);
+  await requireJudged(deps, set, gaining);
+}
+
+async function linkSingly(deps: Deps, linking: Linking, former: Document): Promise<void> {
+  const { set } = linking;
+  const gaining = gainingIn(linking);
+  await moveNoted(deps, linking, { gaining, former });
+  await requireJudged(deps, set, former);
+  await moveNoted(deps, linking, { gaining, former: NOBODY });
+  await requireMoved(deps.store, set.target, gaining);
+  await requireJudged(deps, set, gaining);
+}
+
+/** What comes to link to a record, and what no longer does. */
+interface Moving {
+  readonly gaining: Document;
+  readonly former: Document;
+}
+
+/** Moves links that are as they were noted: what somebody else has moved since is theirs, also if this is taken back. */
+async function moveNoted({ store, writes }: Deps, linking: Linking, what: Moving): Promise<void> {
+  const { to, set } = linking;
+  const { relation, target, judged } = set;
+  const { field } = relation.link;
+  const links = await movingLinks(store, target, relation, what);
+  const { gained, lost } = links;
+  if (gained.length === 0 && lost.length === 0) return;
+  const by = await noteLinks(linking, links);
+  const move = async (moved: readonly Moved[], kinds: readonly Judged[] | undefined, end: Stored | null) => {
+    // What is about to go with what it links to goes as it was when it was marked.
+    for (const each of asJudged(asNoted(target, field, moved, kinds)))
+      await writes.moveLink(target, field, all([each, FREE]), end, by);
+  };
+  const gain = () => move(gained, judged?.coming, to.id);
+  if (!relation.exclusive) await gain();
+  await move(lost, judged?.leaving, null);
+  if (lost.length > 0) await requireMoved(store, target, what.former);
+  if (relation.exclusive) await gain();
+}
+
+/** @returns names the note in the links that are moved */
+async function noteLinks(
+  { to, set: { relation, target }, log }: Linking,
+  { gained, lost }: MovingLinks,
+): Promise<ObjectId> {
+  const { field, list } = relation.link;
+  const by = new ObjectId();
+  await log.note({ kind: "linked", table: target.id, field, list, to, by, gained, lost });
+  return by;
+}
+
+/** Where the rules had a say: nobody else is moved than they saw. @throws AppError 503 when somebody is left */
+async function requireJudged({ store }: Deps, { judged, target }: LinkSet, undone: Document): Promise<void> {
+  if (judged !== undefined) await requireNone(store, target, undone, keepChanging(target.name));
+}
+
+/** Records that were alike when they were noted, and in all that rules ask of them. */
+function asNoted(
+  table: Table,
+  field: string,
+  moved: readonly Moved[],
+  judged: readonly Judged[] | undefined,
+): Judged[] {
+  const guards = judged && guardsById(table, judged);
+  const byGuard = new Map<Document, Moved[]>();
+  for (const each of moved) {
+    const guard = guards === undefined ? ANY : guards.get(idText(table, each.id));
+    // Who came since was not judged.
+    if (guard !== undefined) getOrMake(byGuard, guard, () => new Array<Moved>()).push(each);
+  }
+  return [...byGuard].flatMap(([guard, some]) =>
+    groupedByBefore(some).map(({ ids, before, by }) => ({
+      ids,
+      guard: all([guard, { [field]: before, [movedField(field)]: by }]),
+    })),
+  );
+}
+
+const ANY: Document = {};
+
+function guardsById(table: Table, judged: readonly Judged[]): ReadonlyMap<string, Document> {
+  return new Map(judged.flatMap(({ ids, guard }) => ids.map((id) => [idText(table, id), guard] as const)));
 }
 
 /** Those that are let go; where the rules had a say they have named them, and whoever links since then stays. */
@@ -129,13 +203,18 @@ async function requireMoved(
   });
 }
 
+interface MovingLinks {
+  readonly gained: readonly Moved[];
+  readonly lost: readonly Moved[];
+}
+
 /** What comes to link here, and what no longer does. Where a delete wants one of them that is decided first. */
 async function movingLinks(
   store: RecordDeps["store"],
   table: Table,
   relation: Relation,
-  { gaining, former }: { readonly gaining: Document; readonly former: Document },
-): Promise<{ gained: Moved[]; lost: Moved[] }> {
+  { gaining, former }: Moving,
+): Promise<MovingLinks> {
   const look = async () => [
     await linksOf(store, table, relation, gaining),
     await linksOf(store, table, relation, former),
@@ -165,12 +244,13 @@ async function linksOf(
     { $project: { _id: 1, [field]: 1, [moved]: 1, [LEAVING_FIELD]: 1 } },
   ]);
   return found.map((each) => {
-    const [before, by] = [each[field] ?? null, each[moved]];
+    const [before, by] = [each[field] ?? null, each[moved] ?? null];
     return {
       moved: {
         id: asStored(each._id),
         before: before === null || list ? null : asStored(before),
-        by: by instanceof ObjectId ? by : null,
+        // The driver reads with a class of its own.
+        by: by === null ? null : new ObjectId(String(by)),
       },
       isWanted: each[LEAVING_FIELD] !== undefined,
     };
@@ -191,6 +271,34 @@ export async function areStillThere(
   const holds = sets.some((linkSet) => isWaiting(owningRelation(linkSet)));
   const living = [{ $match: stateCondition(table, "living") }];
   return (await linkable(deps, table, ids, holds, living)).size === ids.length;
+}
+
+/**
+ * Looks once more at what was written. Records that a delete has taken along by links that were made here were linked before
+ * it, and can't be had back: then all of it counts as done, and as deleted.
+ * @param look throws the refusal
+ */
+export async function unlessTakenAlong(
+  deps: Pick<RecordDeps, "store">,
+  sets: readonly LinkSet[],
+  look: () => Promise<void>,
+): Promise<void> {
+  await look().catch(async (error: unknown) => {
+    if (!isClientError(error) || !(await haveGoneAlong(deps, sets))) throw error;
+  });
+}
+
+async function haveGoneAlong(
+  { store }: Pick<RecordDeps, "store">,
+  sets: readonly LinkSet[],
+): Promise<boolean> {
+  for (const set of sets) {
+    const { relation, target, ids } = set;
+    if (relation.link.list || owningRelation(set)?.onDelete !== "CASCADE") continue;
+    const living = [{ $match: stateCondition(target, "living") }];
+    if ((await store.existing(target, ids, living)).size < ids.length) return true;
+  }
+  return false;
 }
 
 /** A record whose link is required can't be let go, only moved or deleted. */

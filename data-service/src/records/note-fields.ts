@@ -5,7 +5,7 @@ import type { Stored } from "../catalog/column-types.js";
 import { asStored } from "../query/as-read.js";
 import { type FieldChange, linksChanged, linksIn, movedField } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
-import { asRead, changesOf, NOTED_FIELD } from "./former-fields.js";
+import { asRead, changesOf, movesOf, NOTED_FIELD } from "./former-fields.js";
 import type { Changed, UndoLog } from "./undo.js";
 import { versionOf } from "./version.js";
 
@@ -51,6 +51,7 @@ export async function noteFields(
     table: table.id,
     id,
     changes: changesOf(before),
+    moves: movesOf(before),
     by,
     at,
     // What was just read goes back as it was.

@@ -8,7 +8,7 @@ import type { Delete } from "../mongo/unfinished-store.js";
 import type { Document } from "../query/lower/document.js";
 import { keepChanging } from "../until-still.js";
 import { stillLeaving } from "./await-leaving.js";
-import { type DeleteStep, isAwaited, permanentIn, type Reach } from "./delete-effects.js";
+import { canBeHeld, type DeleteStep, isAwaited, permanentIn, type Reach } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { claim, isHeld, mark, markedFor, unmark } from "./leaving.js";
 import { uncertain } from "./uncertain.js";
@@ -183,7 +183,7 @@ class DeleteNote {
   }
 
   #onlyGoesAlong({ table, linked }: DeleteStep): boolean {
-    return linked !== undefined && !isAwaited(this.#catalog, table, this.#wanted.reach.follows);
+    return linked !== undefined && !canBeHeld(this.#catalog, table, this.#wanted.reach.follows);
   }
 
   /** What of the steps is not noted yet; it is from here on. */

@@ -22,6 +22,7 @@ const changed = (name: string): UndoStep => ({
   table: name,
   id: 1,
   changes: 1,
+  moves: 0,
   by: new ObjectId(),
   at: new Date(0),
   set: {},

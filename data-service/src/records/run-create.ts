@@ -11,7 +11,7 @@ import type { StoredRecord } from "../query/shape.js";
 import type { RecordDeps } from "./deps.js";
 import { newIds } from "./ids.js";
 import { actOfMoved } from "./kept.js";
-import { areStillThere, linkForeign } from "./link-foreign.js";
+import { areStillThere, linkForeign, unlessTakenAlong } from "./link-foreign.js";
 import { requireLinked } from "./require-linked.js";
 import { storedFields } from "./stored-fields.js";
 import type { Made as MadeStep, UndoLog } from "./undo.js";
@@ -59,17 +59,21 @@ async function runCreate(
   const ids = documents.map(({ _id }) => _id);
   await insertNoted(deps, table, plans, documents, log);
   for (const [at, { foreign }] of plans.entries()) await linkForeign(deps, table, ids[at], foreign, log);
-  // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see run-delete); what it
-  // can't have found yet, because we came later, we find here.
-  await requireLinked(deps, plans, { pathOf, isWritten: true });
   const foreign = plans.flatMap((plan) => plan.foreign);
-  if (foreign.length === 0) return { ids, documents };
   const isLinkedTo = ({ [DELETED_FIELD]: deletedAt }: NewDocument, at: number): boolean =>
     plans[at]?.foreign.length !== 0 && deletedAt === undefined;
   const linkedTo = documents.filter(isLinkedTo).map(({ _id }) => _id);
-  if (!(await areStillThere(deps, table, linkedTo, foreign)))
-    throw new AppError("CONFLICT", "Another request has deleted what this one was about to link to others.");
-  return { ids, documents: undefined };
+  await unlessTakenAlong(deps, foreign, async () => {
+    // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see run-delete); what it
+    // can't have found yet, because we came later, we find here.
+    await requireLinked(deps, plans, { pathOf, isWritten: true });
+    if (foreign.length > 0 && !(await areStillThere(deps, table, linkedTo, foreign)))
+      throw new AppError(
+        "CONFLICT",
+        "Another request has deleted what this one was about to link to others.",
+      );
+  });
+  return { ids, documents: foreign.length === 0 ? documents : undefined };
 }
 
 type NewDocument = Document & { readonly _id: Stored };

@@ -6,6 +6,7 @@ import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { idsOf, idText } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
+import { until } from "../until.js";
 import {
   type DeleteEffect,
   type DeleteStep,
@@ -22,6 +23,10 @@ import { beginAct, type DeletionAct, markDeleted, stateCondition } from "./kept.
 import { deleteNoted, type HeldStep } from "./noted-delete.js";
 import { throwUnanswered } from "./uncertain.js";
 import { all } from "./write-guard.js";
+
+/** How long writers who have come late may take to notice. */
+const LATE_PATIENCE_MS = 2_000;
+const LATE_LOOK_MS = 10;
 
 /** Deletes with one reach, among the tables of one catalog. */
 export class Deleter {
@@ -81,7 +86,7 @@ export class Deleter {
       const late = await this.#going.linkedIds(effect, step.ids);
       if (late.length === 0) continue;
       if (effect.effect === "restrict") await this.#letGo(effect, step);
-      else await this.#takeLate(effect, step, late, act);
+      else await this.#takeLate(effect, step, await this.#stillLate(effect, step, late), act);
     }
     if (!isKept(step.table, this.#reach)) await this.#unlink(step);
   }
@@ -144,6 +149,24 @@ export class Deleter {
     return fileHooks.removing(table, ids, (condition) => {
       const both = Object.keys(guard).length === 0 ? condition : { $and: [guard, condition] };
       return writes.remove(table, ids, both);
+    });
+  }
+
+  /**
+   * Whoever has come to link to what is gone looks once more, finds that, and takes it back: a refused request must not cost
+   * the record. What still links here after a while was answered before, or its writer has died.
+   */
+  #stillLate(effect: DeleteEffect, step: DeleteStep, late: readonly Stored[]): Promise<readonly Stored[]> {
+    let left = late;
+    const areGone = async (): Promise<readonly Stored[] | false> => {
+      left = await this.#going.linkedIds(effect, step.ids);
+      return left.length === 0 && left;
+    };
+    return until(areGone, {
+      patienceMs: LATE_PATIENCE_MS,
+      everyMs: LATE_LOOK_MS,
+      atMostMs: LATE_PATIENCE_MS,
+      tooLate: () => left,
     });
   }
 

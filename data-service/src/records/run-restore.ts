@@ -130,8 +130,7 @@ async function requireNeeded(
     for (const relation of step.table.relations.values()) {
       const target = targetOf(catalog, relation);
       if (relation.link.on !== "self" || !relation.required || target.deletedAt === undefined) continue;
-      const needed = await deletedTargets(deps, step, relation, target);
-      const lacking = needed.filter((id) => !coming.get(target.id)?.has(id));
+      const lacking = await deletedTargets(deps, step, relation, target, coming.get(target.id));
       if (lacking.length > 0) {
         if (mayKnow(step.table, relation)) throw stillDeleted(step.table, relation, target);
         throw new AppError(
@@ -150,10 +149,9 @@ async function requireNeeded(
 async function letGoOfGone(deps: RecordDeps, catalog: Catalog, step: DeleteStep): Promise<void> {
   const { table, ids } = step;
   for (const relation of table.relations.values()) {
-    const { on, field, list } = relation.link;
-    if (on !== "self") continue;
+    if (relation.link.on !== "self") continue;
     const target = targetOf(catalog, relation);
-    const links = { table, field, list, which: { _id: { $in: [...ids] } } };
+    const links = { table, relation, which: { _id: { $in: [...ids] } } };
     await letGoOfMissing(deps, links, target, await linkedBy(deps, step, relation, target));
   }
 }
@@ -173,14 +171,19 @@ async function linkedBy(
   return idsOf(target, found);
 }
 
-/** The ids of deleted records that a relation leads to. @throws AppError 503 when it takes long until that is decided */
+/**
+ * The ids of deleted records that a relation leads to, but for those that come back as well.
+ * @throws AppError 503 when it takes long until that is decided
+ */
 async function deletedTargets(
   { store }: RecordDeps,
   step: DeleteStep,
   relation: Relation,
   target: Table,
+  coming: ReadonlySet<string> = new Set(),
 ): Promise<string[]> {
-  const linked = await linkedBy({ store }, step, relation, target);
+  const all = await linkedBy({ store }, step, relation, target);
+  const linked = all.filter((id) => !coming.has(idText(target, id)));
   // A delete that has already checked what forbids it did not see the records that come back now.
   const living = [{ $match: stateCondition(target, "living") }];
   if (isWaiting(relation)) await linkable({ store }, target, linked, true, living);

@@ -10,7 +10,7 @@ import type { FieldChange, Guard } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { withUnseen } from "./former-links.js";
-import { areStillThere, linkForeign, requireLettable } from "./link-foreign.js";
+import { areStillThere, linkForeign, requireLettable, unlessTakenAlong } from "./link-foreign.js";
 import { named, noteFields } from "./note-fields.js";
 import { requireLinked } from "./require-linked.js";
 import { storedFields } from "./stored-fields.js";
@@ -69,11 +69,12 @@ async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog
   const done = await writeOwn(deps, wanted, change, log);
   if (done === false) return false;
   await linkForeign(deps, table, id, foreign, log);
-  // As in run-create.
-  await requireLinked(deps, [plan], { isWritten: true });
-  if (foreign.length === 0) return { document: done?.document };
-  if (!(await areStillThere(deps, table, [id], foreign))) throw recordNotFound(table);
-  return { document: undefined };
+  await unlessTakenAlong(deps, foreign, async () => {
+    // As in run-create.
+    await requireLinked(deps, [plan], { isWritten: true });
+    if (foreign.length > 0 && !(await areStillThere(deps, table, [id], foreign))) throw recordNotFound(table);
+  });
+  return { document: foreign.length === 0 ? done?.document : undefined };
 }
 
 /** Links that lie in the record itself. */

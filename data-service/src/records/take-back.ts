@@ -3,20 +3,17 @@
 import { AppError, isConflict } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import type { ObjectId } from "bson";
-import type { Catalog, Table } from "../catalog/catalog.js";
+import { type Catalog, type Relation, relationIn, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import { indexesOf } from "../catalog/indexes.js";
-import { getOrMake } from "../get-or-make.js";
 import { idText } from "../mongo/record-store.js";
-import { keepChanging, untilStill } from "../until-still.js";
-import { type FieldChange, linksIn, movedField } from "./counted-writes.js";
+import { changeBack } from "./change-back.js";
+import { movedField } from "./counted-writes.js";
 import { OWN_REACH } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
-import { asRead, formerFields } from "./former-fields.js";
-import { letGoOfMissing } from "./missing-links.js";
+import { isLinkable, letGoOfMissing } from "./missing-links.js";
+import { groupedByBefore } from "./moved.js";
 import { Deleter } from "./run-delete.js";
-import type { Changed, Linked, Made, Moved, UndoStep } from "./undo.js";
-import { atVersion, versionOf } from "./version.js";
+import type { Linked, Made, Moved, UndoStep } from "./undo.js";
 import { tablesDeletedFrom, tablesWritten } from "./write-plan.js";
 
 type Deps = RecordDeps & { readonly logger: Logger };
@@ -35,7 +32,7 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
     if (table === undefined) continue;
     const back = async (): Promise<void> => {
       if (step.kind === "made") await unmake(deps, catalog, table, without(needed, table, step));
-      else if (step.kind === "changed") await changeBack(deps, catalog, table, step);
+      else if (step.kind === "changed") needed.push(...(await changeBack(deps, catalog, table, step)));
       else await linkBack(deps, table, byId.get(step.to.table), step);
     };
     await back().catch((error: unknown) => {
@@ -84,57 +81,30 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): P
   });
 }
 
-/** A record that others never leave alone is looked at this often. */
-const ATTEMPTS = 100;
-
-async function changeBack(deps: Deps, catalog: Catalog, table: Table, step: Changed): Promise<void> {
-  const { id, set } = step;
-  const back = () => changeBackAsItIs(deps, table, step);
-  await untilStill(back, { attempts: ATTEMPTS, gaveUp: keepChanging(table.name) });
-  for (const relation of table.relations.values()) {
-    const { on, field, list } = relation.link;
-    const target = catalog.tables.get(relation.target);
-    const links = { table, field, list, which: { _id: id } };
-    if (on === "self" && target !== undefined) await letGoOfMissing(deps, links, target, linksIn(set[field]));
-  }
-}
-
-/** Gives back what the record is to be again as it is now. @returns false when it is another one meanwhile */
-async function changeBackAsItIs(deps: Deps, table: Table, step: Changed): Promise<boolean> {
-  const { id, set, unset } = step;
-  const which = [{ $match: { _id: id } }, { $project: asRead([...Object.keys(set), ...unset]) }];
-  const [now] = await deps.store.read(table, which);
-  const former = now && formerFields(table, step, now);
-  if (now === undefined || former === undefined) return true;
-  const unchanged = { condition: atVersion([versionOf(now)]) };
-  const write = async (change: FieldChange): Promise<boolean> =>
-    (await deps.writes.update(table, id, change, unchanged)) !== undefined;
-  return write(former).catch((error: unknown) => {
-    // The rest goes back without the values that others have by now.
-    if (!(error instanceof AppError) || error.code !== "DUPLICATE_RESOURCE") throw error;
-    const free = Object.entries(former.set).filter(([field]) => !isUnique(table, field));
-    return write({ ...former, set: Object.fromEntries(free) });
-  });
-}
-
-/** Is the field part of anything unique? */
-function isUnique(table: Table, field: string): boolean {
-  return indexesOf(table).some(({ unique, key }) => unique && key.some(([each]) => each === field));
-}
-
 async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step: Linked): Promise<void> {
   const { writes } = deps;
+  const relation = relationIn(table, step.field);
+  // With its relation, or the table that it leads to, all of it has gone.
+  if (relation === undefined || owner === undefined) return;
   const { field, list, to, gained, lost } = step;
   // What has its link again may have it to what was deleted meanwhile.
   const links = [to.id, ...gained.flatMap(({ before }) => (before === null ? [] : [before]))];
-  const give = (moved: readonly Moved[], link: Stored | null) => giveBack(deps, table, step, moved, link);
+  const give = (moved: readonly Moved[], link: Stored | null) =>
+    giveBack(deps, { table, relation, owner }, step, moved, link);
   const refused: unknown[] = [];
   if (list) {
     await writes.takeFromList(table, field, { _id: { $in: idsOf(gained) } }, [to.id]);
     await writes.addToList(table, field, { _id: { $in: idsOf(lost) } }, to.id);
   } else refused.push(...(await give(gained, to.id)), ...(await give(lost, null)));
-  if (owner !== undefined) await letGoOfMissing(deps, { table, field, list, which: {} }, owner, links);
+  await letGoOfMissing(deps, { table, relation, which: {} }, owner, links);
   if (refused.length > 0) throw refused[0];
+}
+
+/** Where the links of a step lie, and what they lead to. */
+interface Place {
+  readonly table: Table;
+  readonly relation: Relation;
+  readonly owner: Table;
 }
 
 /**
@@ -144,20 +114,20 @@ async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step
  */
 async function giveBack(
   deps: Deps,
-  table: Table,
+  { table, relation, owner }: Place,
   step: Linked,
   moved: readonly Moved[],
   link: Stored | null,
 ): Promise<unknown[]> {
   const { field, by } = step;
   const refused: unknown[] = [];
-  for (const { alike, before, by: former } of groupedByBefore(moved)) {
-    const move = (ids: readonly Stored[], to: Stored | null, mover: ObjectId | null) =>
+  for (const { ids, before, by: former } of groupedByBefore(moved)) {
+    const move = (some: readonly Stored[], to: Stored | null, mover: ObjectId | null) =>
       // Only where it was we: somebody else may have set the very same. What it led to may be deleted by now.
       deps.writes.moveLink(
         table,
         field,
-        { _id: { $in: ids }, [field]: { $in: [link, null] }, [movedField(field)]: by },
+        { _id: { $in: [...some] }, [field]: { $in: [link, null] }, [movedField(field)]: by },
         to,
         mover,
       );
@@ -167,39 +137,23 @@ async function giveBack(
       } catch (error) {
         requireTaken(deps, table, step, error);
         // Another record links there by now. This one must not stay, and go with what is taken back next.
-        if (isRequired(table, field)) refused.push(error);
+        if (relation.required) refused.push(error);
         else await move([id], null, null);
       }
     };
-    await move(idsOf(alike), before, former).catch(async (error: unknown) => {
+    if (relation.required && before !== null && !(await isLinkable(deps, relation, owner, before))) {
+      // Better where they are than nowhere.
+      refused.push(new AppError("CONFLICT", `What records of "${table.name}" linked to is there no more.`));
+      continue;
+    }
+    await move(ids, before, former).catch(async (error: unknown) => {
       if (!isConflict(error)) throw error;
-      for (const id of idsOf(alike)) await giveOne(id);
+      for (const id of ids) await giveOne(id);
     });
   }
   return refused;
 }
 
-function isRequired({ relations }: Table, field: string): boolean {
-  return [...relations.values()].some(
-    ({ link, required }) => link.on === "self" && link.field === field && required,
-  );
-}
-
 function idsOf(moved: readonly Moved[]): Stored[] {
   return moved.map(({ id }) => id);
-}
-
-/** Records whose links were the same. */
-interface Alike extends Pick<Moved, "before" | "by"> {
-  readonly alike: Moved[];
-}
-
-function groupedByBefore(moved: readonly Moved[]): Alike[] {
-  const groups = new Map<string, Alike>();
-  for (const each of moved) {
-    const { before, by } = each;
-    const key = `${String(before)} ${String(by)}`;
-    getOrMake(groups, key, () => ({ before, by, alike: [] })).alike.push(each);
-  }
-  return [...groups.values()];
 }

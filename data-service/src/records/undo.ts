@@ -19,8 +19,9 @@ export interface Changed {
   readonly kind: "changed";
   readonly table: string;
   readonly id: Stored;
-  /** How often requests had changed the record before (see changesOf). */
+  /** How often requests had changed the record before (see changesOf), and its links were moved by others. */
   readonly changes: number;
+  readonly moves: number;
   /** Names this in the record, and in the links that it sets there (see NOTED_FIELD, movedField). */
   readonly by: ObjectId;
   /** When the change says that it was made. */

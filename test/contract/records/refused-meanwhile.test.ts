@@ -4,7 +4,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
-import { type Fate, isCommand } from "../../support/command-proxy.js";
+import { isCommand, isWriteOf, type Stopped, stopAt } from "../../support/command-proxy.js";
+import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, read } from "./make.js";
 
@@ -32,6 +33,20 @@ beforeAll(async () => {
   await makeTable(api, { name: "boats", columns, relations: [dock] });
   const boat = { name: "boat", type: "many-to-one", table: "boats", onDelete: "RESTRICT", inverse: "oars" };
   await makeTable(api, { name: "oars", columns, relations: [boat] });
+  for (const name of ["berths", "passports"]) await makeTable(api, { name, columns });
+  const flags = { name: "tags", type: "many-to-many", table: "tags" };
+  const berth = { name: "berth", type: "many-to-one", table: "berths", onDelete: "CASCADE", required: true };
+  const guest = { ...berth, name: "guest", required: false, inverse: "guests" };
+  await makeTable(api, {
+    name: "yachts",
+    columns,
+    relations: [{ ...berth, inverse: "yachts" }, guest, flags],
+  });
+  const passport = { name: "passport", type: "one-to-one", table: "passports", onDelete: "CASCADE" };
+  await makeTable(api, { name: "people", columns, relations: [passport, flags] });
+  await makeTable(api, { name: "harbours", columns, softDelete: true });
+  const harbour = { ...berth, name: "harbour", table: "harbours", inverse: "ferries" };
+  await makeTable(api, { name: "ferries", columns, softDelete: true, relations: [harbour, flags] });
   held = await startBehindProxy(quick);
   slow = await asAdmin(held.stack);
 });
@@ -43,40 +58,17 @@ afterAll(async () => {
 
 beforeEach(() => held.proxy.decide(() => "pass"));
 
-/** What the slow instance has under way. */
-interface Held {
-  readonly answer: Promise<Answer>;
-  /** Lets it go on. */
-  readonly goOn: () => void;
-}
-
-/** Sends a request that stops at the first command of which `when` says so. */
-async function stopped(when: (command: string) => boolean, send: () => Promise<Answer>): Promise<Held> {
-  let goOn = (): void => undefined;
-  const passed = new Promise<Fate>((resolve) => {
-    goOn = () => resolve("pass");
-  });
-  let answer: Promise<Answer> | undefined;
-  await new Promise<void>((reached) => {
-    held.proxy.decide((command) => {
-      if (!when(command)) return "pass";
-      reached();
-      return passed;
-    });
-    answer = send();
-  });
-  held.proxy.decide(() => "pass");
-  if (answer === undefined) throw new Error("nothing was sent");
-  return { answer, goOn };
-}
+/** Sends a request by the slow instance, which stops at the first command of which `when` says so. */
+const stopped = (when: (command: string) => boolean, send: () => Promise<Answer>): Promise<Stopped<Answer>> =>
+  stopAt(held.proxy, when, send);
 
 /** Sends a change that stops when it is written, before it looks once more at what it links to in `target`. */
-async function written(table: string, target: string, send: () => Promise<Answer>): Promise<Held> {
-  const writes = [isCommand("findAndModify", table), isCommand("update", table)];
+async function written(table: string, target: string, send: () => Promise<Answer>): Promise<Stopped<Answer>> {
+  const isWrite = isWriteOf(table);
   const reads = [isCommand("find", target), isCommand("aggregate", target)];
   let isWritten = false;
   const isSecondLook = (command: string): boolean => {
-    isWritten ||= writes.some((is) => is(command));
+    isWritten ||= isWrite(command);
     return isWritten && reads.some((is) => is(command));
   };
   return stopped(isSecondLook, send);
@@ -204,7 +196,7 @@ describe("a required link to a record that takes its own along, while that is de
     const isDelete = isCommand("delete", "docks");
     const going = await stopped(isDelete, () => slow.delete(`/docks/${next}`));
     const linking = link(next, boat);
-    await Promise.race([linking, delay(1_000)]);
+    await Promise.race([linking, delay(1_000, undefined, { ref: false })]);
     going.goOn();
     expect([(await going.answer).status, (await linking).status]).toEqual([200, 400]);
     expect(await held.db.collection("boats").countDocuments({ dockId: null })).toBe(0);
@@ -213,4 +205,113 @@ describe("a required link to a record that takes its own along, while that is de
       dock: { name: "former" },
     });
   });
+});
+
+describe("a record that is refused a link to what takes its own along, while that is deleted", () => {
+  it.each(["berth", "guest"])("stays as it was (%s)", async (link) => {
+    const [former, next] = [await named("berths", "former"), await named("berths", "next")];
+    const { id } = await make(api, "yachts", { name: "old", berth: former, guest: former });
+    const linking = await stopped(isWriteOf("yachts"), () =>
+      slow.patch(`/yachts/${id}`, { name: "new", [link]: next }),
+    );
+    const going = await stopped(isCommand("delete", "berths"), () => slow.delete(`/berths/${next}`));
+    const looks = new Promise<void>((looked) => {
+      const isLook = [isCommand("find", "berths"), isCommand("aggregate", "berths")];
+      held.proxy.decide((command) => {
+        if (!isLook.some((is) => is(command))) return "pass";
+        looked();
+        // An optional link waits for nothing: it is looked at when the berth has gone as well.
+        return link === "guest" ? delay(300, "pass" as const) : "pass";
+      });
+    });
+    linking.goOn();
+    await looks;
+    going.goOn();
+    expect([(await going.answer).status, (await linking.answer).status]).toEqual([200, 400]);
+    expect(await read(api, "yachts", id, "name,berth.name,guest.name")).toMatchObject({
+      name: "old",
+      berth: { name: "former" },
+      guest: { name: "former" },
+    });
+  });
+});
+
+describe("a change that is refused, of a record whose former link others have taken or deleted", () => {
+  it("does not take the record along with what it has made", async () => {
+    const [first, tag] = [await named("passports", "first"), await named("tags", "flag")];
+    const { id } = await make(api, "people", { name: "Ann", passport: first });
+    const body = { name: "new", passport: { name: "second" }, tags: [tag] };
+    const change = await written("people", "passports", () => slow.patch(`/people/${id}`, body));
+    await make(api, "people", { name: "Ben", passport: first });
+    expect((await api.delete(`/tags/${tag}`)).status).toBe(200);
+    change.goOn();
+    expect((await change.answer).status).toBe(400);
+    expect(await read(api, "people", id, "name,passport.name")).toMatchObject({
+      name: "Ann",
+      passport: null,
+    });
+    expect((await api.get("/passports", { filter: { name: "second" } })).body.data).toEqual([]);
+  });
+
+  it("leaves a required link where it is rather than nowhere", async () => {
+    const [former, next] = [await named("berths", "former"), await named("berths", "next")];
+    const tag = await named("tags", "flag");
+    const { id } = await make(api, "yachts", { name: "old", berth: former });
+    const body = { name: "new", berth: next, tags: [tag] };
+    const change = await written("yachts", "berths", () => slow.patch(`/yachts/${id}`, body));
+    for (const path of [`/berths/${former}`, `/tags/${tag}`])
+      expect((await api.delete(path)).status).toBe(200);
+    change.goOn();
+    expect((await change.answer).status).toBe(400);
+    expect(await read(api, "yachts", id, "name,berth.name")).toMatchObject({
+      name: "old",
+      berth: { name: "next" },
+    });
+  });
+});
+
+describe("a restore", () => {
+  it("does not wait for the mark of the delete that it undoes", async () => {
+    const harbour = await named("harbours", "H");
+    const ferry = (await make(api, "ferries", { name: "F", harbour })).id;
+    const isLast = (command: string): boolean =>
+      isCommand("update", "harbours")(command) && command.includes("updatedAt");
+    // The ferries are deleted, the harbour is not yet.
+    const going = await stopped(isLast, () => slow.delete(`/harbours/${harbour}`));
+    const restored = api.post(`/harbours/${harbour}/restore`);
+    const late = await Promise.race([restored, delay(3_000, undefined, { ref: false })]);
+    going.goOn();
+    expect(late).toMatchObject({ status: 200 });
+    // It is tried again, and takes both.
+    expect((await going.answer).status).toBe(200);
+    const found = await Promise.all(
+      [`/harbours/${harbour}`, `/ferries/${ferry}`].map((path) => api.get(path)),
+    );
+    expect(found.map(({ status }) => status)).toEqual([404, 404]);
+  });
+});
+
+describe("a delete of a record to which others keep linking", () => {
+  it("comes to its end, also where what goes along takes others along that can't be without it", async () => {
+    const columns = [{ name: "name", type: "string" }];
+    const to = (name: string, table: string, required: boolean) => [
+      { name, type: "many-to-one", table, onDelete: "CASCADE", required },
+    ];
+    await makeTable(api, { name: "authors", columns });
+    await makeTable(api, { name: "posts", columns, relations: to("author", "authors", false) });
+    await makeTable(api, { name: "comments", columns, relations: to("post", "posts", true) });
+    const author = await named("authors", "A");
+    let isOver = false;
+    const write = async (): Promise<void> => {
+      while (!isOver) isOver ||= (await api.post("/posts", { author })).status !== 201;
+    };
+    const writing = [write(), write(), write()];
+    held.proxy.decide(() => delay(25, "pass" as const));
+    const { status } = await slow.delete(`/authors/${author}`);
+    isOver = true;
+    await Promise.all(writing);
+    expect(status).toBe(200);
+    const left = async () => (await api.get("/posts", { filter: { author } })).body.data.length;
+    expect(await until(left, (count) => count === 0, 10_000)).toBe(0);
+  }, 120_000);
 });

@@ -1,0 +1,126 @@
+// Gives a record back what it was before a change that is taken back: as the record is now, and as far as others have not
+// taken that meanwhile.
+import { AppError } from "@portico/shared/app-error";
+import type { Catalog, Relation, Table } from "../catalog/catalog.js";
+import { indexesOf } from "../catalog/indexes.js";
+import { asStored } from "../query/as-read.js";
+import type { StoredRecord } from "../query/shape.js";
+import { keepChanging, untilStill } from "../until-still.js";
+import { type FieldChange, linksIn, movedField } from "./counted-writes.js";
+import type { RecordDeps } from "./deps.js";
+import { asRead, formerFields } from "./former-fields.js";
+import { isLinkable, letGoOfMissing } from "./missing-links.js";
+import type { Changed, Linked } from "./undo.js";
+import { atVersion, versionOf } from "./version.js";
+
+/** A record that others never leave alone is looked at this often. */
+const ATTEMPTS = 100;
+
+/** Records that a record can't be without. */
+type Needed = readonly Linked["to"][];
+
+/** @returns what the record goes on linking to, as its former links are not to be had any more */
+export async function changeBack(
+  deps: RecordDeps,
+  catalog: Catalog,
+  table: Table,
+  step: Changed,
+): Promise<Needed> {
+  const { id, set } = step;
+  const back = () => changeBackAsItIs(deps, catalog, table, step);
+  const needed = await untilStill(back, { attempts: ATTEMPTS, gaveUp: keepChanging(table.name) });
+  for (const relation of table.relations.values()) {
+    const target = catalog.tables.get(relation.target);
+    const links = { table, relation, which: { _id: id } };
+    if (relation.link.on === "self" && target !== undefined)
+      await letGoOfMissing(deps, links, target, linksIn(set[relation.link.field]));
+  }
+  return needed;
+}
+
+/** @returns false when the record is another one meanwhile */
+async function changeBackAsItIs(
+  deps: RecordDeps,
+  catalog: Catalog,
+  table: Table,
+  step: Changed,
+): Promise<Needed | false> {
+  const { id, set, unset } = step;
+  const which = [{ $match: { _id: id } }, { $project: asRead([...Object.keys(set), ...unset]) }];
+  const [now] = await deps.store.read(table, which);
+  const former = now && formerFields(table, step, now);
+  if (now === undefined || former === undefined) return [];
+  const write = async (change: FieldChange, staying: readonly Relation[]): Promise<Needed | false> => {
+    const unchanged = { condition: atVersion([versionOf(now)]) };
+    const isWritten = (await deps.writes.update(table, id, change, unchanged)) !== undefined;
+    return isWritten && staying.flatMap((relation) => linkedBy(catalog, now, relation));
+  };
+  const lost = await lostLinks(deps, catalog, table, former);
+  const left = withoutLinks(former, lost);
+  return write(left, lost).catch((error: unknown) => {
+    // The rest goes back without the values that others have by now.
+    if (!(error instanceof AppError) || error.code !== "DUPLICATE_RESOURCE") throw error;
+    const taken = singleLinks(table).filter(
+      ({ link: { field } }) => field in left.set && isUnique(table, field),
+    );
+    const staying = taken.filter(({ required }) => required);
+    return write(withoutUnique(table, withoutLinks(left, staying), taken), [...lost, ...staying]);
+  });
+}
+
+/** Required links whose former records are there no more: the present one is better than none. */
+async function lostLinks(
+  deps: RecordDeps,
+  catalog: Catalog,
+  table: Table,
+  { set }: FieldChange,
+): Promise<readonly Relation[]> {
+  const lost: Relation[] = [];
+  for (const relation of singleLinks(table)) {
+    const former = set[relation.link.field];
+    const target = catalog.tables.get(relation.target);
+    if (!relation.required || former === undefined || target === undefined) continue;
+    if (!(await isLinkable(deps, relation, target, asStored(former)))) lost.push(relation);
+  }
+  return lost;
+}
+
+/** The change without what it says of some links. */
+function withoutLinks({ set, unset, ...rest }: FieldChange, relations: readonly Relation[]): FieldChange {
+  const fields = relations.flatMap(({ link: { field } }) => [field, movedField(field)]);
+  return {
+    ...rest,
+    set: Object.fromEntries(Object.entries(set).filter(([field]) => !fields.includes(field))),
+    unset: unset.filter((field) => !fields.includes(field)),
+  };
+}
+
+/** The change without what must be unique. A link that need not be there is let go of: what it leads to may have to go. */
+function withoutUnique(
+  table: Table,
+  { set, unset, ...rest }: FieldChange,
+  taken: readonly Relation[],
+): FieldChange {
+  const gone = taken.flatMap(({ required, link: { field } }) => (required ? [] : [field]));
+  const free = Object.entries(set).filter(([field]) => !isUnique(table, field));
+  return { ...rest, set: Object.fromEntries(free), unset: [...unset, ...gone] };
+}
+
+function linkedBy(
+  catalog: Catalog,
+  now: StoredRecord,
+  { target, link: { field } }: Relation,
+): Linked["to"][] {
+  const table = catalog.tables.get(target)?.id;
+  return table === undefined ? [] : linksIn(now[field]).map((id) => ({ table, id }));
+}
+
+/** The relations whose links lie in the table's own records, one in each. */
+function singleLinks({ relations }: Table): Relation[] {
+  return [...relations.values()].filter(({ link }) => link.on === "self" && !link.list);
+}
+
+/** Is the field part of anything unique? */
+function isUnique(table: Table, field: string): boolean {
+  return indexesOf(table).some(({ unique, key }) => unique && key.some(([each]) => each === field));
+}

@@ -1,0 +1,165 @@
+// Links that are set from their other side while others change or delete the same records: what is taken back is what was
+// moved, and nothing that others have.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Answer, type Api, asAdmin } from "../../support/api.js";
+import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
+import { isCommand, isWriteOf, type Stopped, stopAt } from "../../support/command-proxy.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { make, makeTable, read } from "./make.js";
+
+let quick: Stack;
+let api: Api;
+/** An instance whose commands to the database can be held up. */
+let held: BehindProxy;
+let slow: Api;
+
+beforeAll(async () => {
+  quick = await startStack();
+  api = await asAdmin(quick);
+  const name = { name: "name", type: "string" };
+  await makeTable(api, { name: "homes", columns: [name, { name: "code", type: "string", unique: true }] });
+  const to = (one: string, table: string, inverse: string, more: object = {}) => ({
+    relations: [{ name: one, type: "many-to-one", table, inverse, ...more }],
+  });
+  await makeTable(api, { name: "cats", columns: [name], ...to("home", "homes", "cats") });
+  const code = { name: "code", type: "string", unique: true };
+  await makeTable(api, {
+    name: "books",
+    columns: [name, code],
+    ...to("owner", "homes", "books", { onDelete: "CASCADE" }),
+  });
+  const taken = { onDelete: "CASCADE", required: true };
+  await makeTable(api, { name: "pages", columns: [name], ...to("book", "books", "pages", taken) });
+  held = await startBehindProxy(quick);
+  slow = await asAdmin(held.stack);
+});
+
+afterAll(async () => {
+  await held?.stop();
+  await quick?.stop();
+});
+
+beforeEach(() => held.proxy.decide(() => "pass"));
+
+const named = async (table: string, name: string): Promise<string> => (await make(api, table, { name })).id;
+const homeOf = async (id: string): Promise<string | undefined> =>
+  (await read(api, "cats", id, "home.name")).home?.name;
+
+/** Sends a request that stops before it writes links of cats for the nth time. */
+function beforeMove(nth: number, send: () => Promise<Answer>): Promise<Stopped<Answer>> {
+  let moves = 0;
+  return stopAt(
+    held.proxy,
+    (command) => {
+      if (isWriteOf("cats")(command)) moves += 1;
+      return moves === nth;
+    },
+    send,
+  );
+}
+
+describe("a request that moves a record twice", () => {
+  it("leaves it where it was moved last", async () => {
+    const page = (await make(api, "pages", { name: "p", book: await named("books", "own") })).id;
+    const books = ["first", "last"].map((name) => ({ name, pages: [page] }));
+    expect((await api.post("/homes", { name: "two books", books })).status).toBe(201);
+    expect(await read(api, "pages", page, "book.name")).toMatchObject({ book: { name: "last" } });
+  });
+
+  it("gives it back where it is refused, and deletes it with none of the records that it has made", async () => {
+    const [own, home] = [await named("books", "own"), await named("homes", "H")];
+    const page = (await make(api, "pages", { name: "p", book: own })).id;
+    await make(api, "homes", { name: "other", code: "taken" });
+    const books = [
+      { name: "a", pages: [page] },
+      { name: "b", pages: [page] },
+    ];
+    expect((await api.patch(`/homes/${home}`, { code: "taken", books })).status).toBe(409);
+    expect(await read(api, "pages", page, "name,book.name")).toMatchObject({
+      name: "p",
+      book: { name: "own" },
+    });
+    expect((await api.get("/books", { filter: { name: { _in: ["a", "b"] } } })).body.data).toEqual([]);
+  });
+});
+
+describe("a set of links that is refused", () => {
+  it("leaves a record where somebody else has moved it after it was noted", async () => {
+    const [own, x, y] = [await named("homes", "own"), await named("homes", "x"), await named("homes", "y")];
+    const [cat, gone] = [(await make(api, "cats", { home: own })).id, await named("cats", "gone")];
+    const refused = await beforeMove(1, () => slow.patch(`/homes/${y}`, { cats: [cat, gone] }));
+    expect((await api.patch(`/cats/${cat}`, { home: x })).status).toBe(200);
+    expect((await api.delete(`/cats/${gone}`)).status).toBe(200);
+    refused.goOn();
+    expect([(await refused.answer).status, await homeOf(cat)]).toEqual([400, "x"]);
+  });
+
+  it("leaves a record where somebody else has moved it after it was moved", async () => {
+    const [own, x, y] = [await named("homes", "own"), await named("homes", "x"), await named("homes", "y")];
+    const [cat, gone] = [(await make(api, "cats", { home: own })).id, await named("cats", "gone")];
+    const isSecondLook = afterWrites(isWriteOf("cats"), [
+      isCommand("find", "cats"),
+      isCommand("aggregate", "cats"),
+    ]);
+    const refused = await stopAt(held.proxy, isSecondLook, () =>
+      slow.patch(`/homes/${y}`, { cats: [cat, gone] }),
+    );
+    expect((await api.patch(`/homes/${x}`, { cats: [cat] })).status).toBe(200);
+    expect((await api.delete(`/cats/${gone}`)).status).toBe(200);
+    refused.goOn();
+    expect([(await refused.answer).status, await homeOf(cat)]).toEqual([400, "x"]);
+  });
+
+  it("lets nothing go that has come to link there after it was noted", async () => {
+    const [own, x] = [await named("homes", "own"), await named("homes", "x")];
+    const [cat, gone] = [(await make(api, "cats", { home: own })).id, await named("cats", "gone")];
+    const refused = await beforeMove(1, () => slow.patch(`/homes/${x}`, { cats: [gone] }));
+    expect((await api.patch(`/cats/${cat}`, { home: x })).status).toBe(200);
+    expect((await api.delete(`/cats/${gone}`)).status).toBe(200);
+    refused.goOn();
+    expect([(await refused.answer).status, await homeOf(cat)]).toEqual([400, "x"]);
+  });
+});
+
+/** Says yes to the first of some commands after another one. */
+function afterWrites(
+  isWrite: (command: string) => boolean,
+  looks: readonly ((command: string) => boolean)[],
+): (command: string) => boolean {
+  let isWritten = false;
+  return (command) => {
+    isWritten ||= isWrite(command);
+    return isWritten && looks.some((is) => is(command));
+  };
+}
+
+describe("records that a delete takes along by links which were made in the same moment", () => {
+  const looks = [isCommand("find", "books"), isCommand("aggregate", "books")];
+
+  it("go with a change that counts as done: it came first", async () => {
+    const [own, other] = [await named("books", "own"), await named("books", "other")];
+    const page = (await make(api, "pages", { name: "p", book: own })).id;
+    const linking = await stopAt(held.proxy, afterWrites(isWriteOf("pages"), looks), () =>
+      slow.patch(`/books/${other}`, { name: "new", pages: [page] }),
+    );
+    expect((await api.delete(`/books/${other}`)).status).toBe(200);
+    linking.goOn();
+    const { status, body } = await linking.answer;
+    expect([status, body.data]).toEqual([200, [{ id: other }]]);
+    expect(await read(api, "pages", page)).toBeUndefined();
+  });
+
+  it("go with a new record that counts as made", async () => {
+    const [own, home] = [await named("books", "own"), await named("homes", "H")];
+    const page = (await make(api, "pages", { name: "p", book: own })).id;
+    const isLook = [isCommand("find", "homes"), isCommand("aggregate", "homes")];
+    const making = await stopAt(held.proxy, afterWrites(isWriteOf("pages"), isLook), () =>
+      slow.post("/books", { name: "new", owner: home, pages: [page] }),
+    );
+    expect((await api.delete(`/homes/${home}`)).status).toBe(200);
+    making.goOn();
+    expect((await making.answer).status).toBe(201);
+    expect(await read(api, "pages", page)).toBeUndefined();
+    expect((await api.get("/books", { filter: { name: "new" } })).body.data).toEqual([]);
+  });
+});
