@@ -382,6 +382,20 @@ describe("a session", () => {
     expect((await browser.get("/me")).status).toBe(200);
   });
 
+  it("answers one refresh as often as it is asked for: repeats and parallel calls use none of the thirty up", async () => {
+    const api = from(newAddress());
+    const { refreshToken } = (await api.post("/auth/login", ann)).body;
+    const ask = (at: number) =>
+      from(newAddress(), at % 2 ? stack : twin).post("/auth/refresh-token", { refreshToken });
+    const calls = Array.from({ length: 40 }, (_none, at) => at);
+    const answers = await Promise.all(calls.map(ask));
+    for (const at of calls) answers.push(await ask(at));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(answers.map(({ body }) => body.refreshToken)).size).toBe(1);
+    const browser = Browser.with(stack, { refreshToken });
+    expect((await browser.get("/me")).status).toBe(200);
+  });
+
   it("is not refreshed less for tokens that somebody made up", async () => {
     const api = from(newAddress());
     const { refreshToken } = (await api.post("/auth/login", ann)).body;

@@ -39,10 +39,10 @@ export async function refresh(
 ): Promise<TokenPair> {
   const presented = deps.tokens.refresh.read(readRefreshBody(body));
   if (presented === undefined) throw refused();
-  await deps.throttle.admitRefresh(presented.sessionId);
-  // A lost race means that somebody else rotated: the second look sees their successor and repeats it.
-  const session =
-    (await attempt(deps, presented, client, log)) ?? (await attempt(deps, presented, client, log));
+  const look = () => attempt(deps, presented, client, log);
+  // A lost race, or one in a crowd of the same, means that somebody else rotated: the second look sees their successor
+  // and repeats it.
+  const session = (await look().catch(unlessTooMany)) ?? (await look());
   if (session === undefined) throw refused();
   return tokenPair(deps.tokens, session);
 }
@@ -54,7 +54,10 @@ function readRefreshBody(body: unknown): string {
   return token;
 }
 
-/** The session whose tokens are to be answered; undefined when the race for the rotation was lost. */
+/**
+ * The session whose tokens are to be answered; undefined when the race for the rotation was lost. Only what moves a session
+ * on counts as a refresh: repeats are promised (contract, section 3.1), and cost no more than any call of the signed-in.
+ */
 async function attempt(
   deps: RefreshDeps,
   presented: RefreshClaims,
@@ -64,11 +67,16 @@ async function attempt(
   const judged = await judgeRefresh(deps, presented, client, log);
   if (judged === undefined) throw refused();
   if (judged.rotation === "repeat") return judged.session;
+  await deps.throttle.admitRefresh(presented.sessionId);
   const now = deps.clock.now();
   return deps.sessions.rotate(presented.sessionId, presented.generation, {
     rotatedAt: now,
     expiresAt: sessionExpiry(judged.session, now),
   });
+}
+
+function unlessTooMany(error: unknown): undefined {
+  if (!(error instanceof AppError) || error.code !== "TOO_MANY_REQUESTS") throw error;
 }
 
 function refused(): AppError {
