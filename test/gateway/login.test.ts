@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { sendRaw, statuses } from "./support/raw-http.js";
 import { APP_URL, cookies, OTHER_ORIGIN, type Rig, readError, startRig } from "./support/rig.js";
 import { accessToken, grants, refusal } from "./support/tokens.js";
+import { html } from "./support/upstream.js";
 
 const CREDENTIALS = { email: "ann@example.com", password: "correct horse" };
 
@@ -299,7 +300,6 @@ describe("POST /api/logout", () => {
     for (const [status, code] of [
       [401, "TOKEN_EXPIRED"],
       [401, "INVALID_TOKEN"],
-      [403, "FORBIDDEN"],
     ] as const) {
       rig.upstream.on("POST /auth/logout", refusal(status, code, "no"));
       const response = await logOut({
@@ -312,9 +312,28 @@ describe("POST /api/logout", () => {
     }
   });
 
+  it("answers 200 to an API token, which has no session, whatever it may do", async () => {
+    for (const [status, code] of [
+      [400, "VALIDATION_ERROR"],
+      [403, "FORBIDDEN"],
+    ] as const) {
+      rig.upstream.on("POST /auth/logout", refusal(status, code, "no"));
+      const response = await logOut({ Authorization: "Bearer svc_pat_abc" });
+      expect([response.status, await response.json()]).toEqual([
+        200,
+        { statusCode: 200, message: "Success" },
+      ]);
+    }
+  });
+
   it("answers 200 and clears cookies that name no session any more", async () => {
-    for (const status of [400, 401, 403] as const) {
-      rig.upstream.on("POST /auth/logout", refusal(status, "INVALID_TOKEN", "no"));
+    for (const [status, code] of [
+      [400, "VALIDATION_ERROR"],
+      [401, "INVALID_TOKEN"],
+      [401, "TOKEN_EXPIRED"],
+      [403, "FORBIDDEN"],
+    ] as const) {
+      rig.upstream.on("POST /auth/logout", refusal(status, code, "no"));
       for (const jar of [{ accessToken: accessToken() }, { refreshToken: "svc_rt_1" }]) {
         const response = await logOut({ Cookie: cookies(jar) });
         expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);
@@ -327,6 +346,18 @@ describe("POST /api/logout", () => {
     const response = await logOut({ Cookie: cookies({ refreshToken: "svc_rt_1" }) });
     expect([response.status, response.headers.getSetCookie()]).toEqual([502, []]);
   });
+
+  it.each([400, 401, 403])(
+    "answers 502 and keeps the cookies when a %s is no word of the data service",
+    async (status) => {
+      rig.upstream.on("POST /auth/logout", html(status));
+      for (const jar of [{ accessToken: accessToken() }, { refreshToken: "svc_rt_1" }]) {
+        const response = await logOut({ Cookie: cookies(jar) });
+        expect([response.status, response.headers.getSetCookie()]).toEqual([502, []]);
+      }
+      expect((await logOut({ Authorization: "Bearer abc" })).status).toBe(502);
+    },
+  );
 
   it("refuses several Authorization headers with 401", async () => {
     const { host } = new URL(rig.url);

@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { APP_URL, cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
 import { accessToken, grants, refusal, session } from "./support/tokens.js";
-import { json } from "./support/upstream.js";
+import { html, json } from "./support/upstream.js";
 
 let rig: Rig;
 const rigs: Rig[] = [];
@@ -126,6 +126,24 @@ describe("an access cookie that is missing, malformed or about to expire, with a
     const response = await get({ refreshToken: "svc_rt_1" });
     expect(response.status).toBe(status);
     expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  it.each([400, 401])("leaves the cookies alone when a %s is no word of the data service", async (status) => {
+    rig.upstream.on("POST /auth/refresh-token", html(status));
+    const response = await get({ refreshToken: "svc_rt_1" });
+    expect([response.status, response.headers.getSetCookie()]).toEqual([502, []]);
+    expect(rig.upstream.heads).toEqual(["POST /auth/refresh-token"]);
+  });
+
+  it("leaves the cookies alone when the data service refuses for another reason than the token", async () => {
+    for (const [status, code] of [
+      [400, "BAD_REQUEST"],
+      [401, "UNAUTHORIZED"],
+    ] as const) {
+      rig.upstream.on("POST /auth/refresh-token", refusal(status, code, "no"));
+      const response = await get({ refreshToken: "svc_rt_1" });
+      expect([response.status, response.headers.getSetCookie()]).toEqual([status, []]);
+    }
   });
 });
 

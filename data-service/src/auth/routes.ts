@@ -19,7 +19,7 @@ export interface AuthRoutesDeps extends LogInDeps, RefreshDeps {
   readonly keys: KeyRing;
   readonly logger: Logger;
   /** Login and refresh ignore the Authorization header; the other routes here do not. */
-  readonly authenticate: RequestHandler;
+  readonly identify: RequestHandler;
 }
 
 /** No auth call needs more; read before anybody has proved anything. */
@@ -50,7 +50,7 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
 
   router
     .route("/auth/logout")
-    .post(deps.authenticate, ...body, async (request, response) => {
+    .post(deps.identify, ...body, async (request, response) => {
       const principal = principalOf(request);
       const session = principal.kind === "user" ? principal.sessionId : undefined;
       await logOut(deps, bodyOf(request), session, auditFacts(request));
@@ -60,7 +60,7 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
 
   router
     .route("/.well-known/jwks.json")
-    .get(deps.authenticate, async (_request, response) => {
+    .get(deps.identify, async (_request, response) => {
       const jwks = await deps.keys.jwks(deps.clock.now());
       response.set("Cache-Control", `public, max-age=${JWKS_MAX_AGE_SECONDS}`).json(jwks);
     })

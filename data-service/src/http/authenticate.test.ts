@@ -12,7 +12,7 @@ import { makeRefreshTokens } from "../auth/refresh-token.js";
 import { authRoutes } from "../auth/routes.js";
 import { FIRST_EPOCH, type Session } from "../auth/session.js";
 import { makeSessionCache } from "../auth/session-cache.js";
-import { authenticate, principalOf } from "./authenticate.js";
+import { authenticate, identify, principalOf } from "./authenticate.js";
 
 const clock = { now: () => new Date() };
 const hasher = makePasswordHasher();
@@ -68,7 +68,7 @@ beforeAll(async () => {
     },
     forget: () => {},
   };
-  const check = authenticate({ accessTokens: tokens.access, sessionCache, apiTokenCache, clock });
+  const proofs = { accessTokens: tokens.access, sessionCache, apiTokenCache, clock };
   const app = express();
   app.use(requestContext((path) => `/api${path}`));
   app.use(
@@ -81,13 +81,13 @@ beforeAll(async () => {
       clock,
       logger,
       sessionCache,
-      authenticate: check,
+      identify: identify(proofs),
       throttle: openThrottle,
       audit: memoryAudit().audit,
       digest: (email) => email,
     }),
   );
-  app.use(check);
+  app.use(authenticate(proofs));
   app.all("/who", (request, response) => void response.json(principalOf(request)));
   app.use(errorHandler(logger));
   server = createServer(app);

@@ -34,7 +34,7 @@ const SLOW_BODY_MS = 1_000;
 
 const callers = beside<Request, LastingCaller>();
 
-/** Who asks. Throws when `authenticate` has not run: forgetting it must not read as "nobody". */
+/** Who asks. Throws when neither `identify` nor `authenticate` has run: forgetting it must not read as "nobody". */
 export function principalOf(request: Request): Principal {
   return callerOf(request).principal;
 }
@@ -62,20 +62,36 @@ export function signedInAt(request: Request): SignedIn | undefined {
 }
 
 /**
- * @throws AppError TOKEN_EXPIRED or INVALID_TOKEN (401) for any Authorization header that proves nobody, FORBIDDEN
- * for a read-only API token with a method that could change something
+ * For routes whose changes rest on no right of the API token that may come along, such as the log-out.
+ * @throws AppError TOKEN_EXPIRED or INVALID_TOKEN (401) for any Authorization header that proves nobody
+ */
+export function identify(deps: AuthenticateDeps): RequestHandler {
+  return async (request, _response, next) => {
+    await recognise(deps, request);
+    next();
+  };
+}
+
+/**
+ * For all others.
+ * @throws AppError as `identify` does, and FORBIDDEN for a read-only API token with a method that could change something
  */
 export function authenticate(deps: AuthenticateDeps): RequestHandler {
   return async (request, _response, next) => {
-    // `headers` keeps only the first of several; two are a contradiction.
-    const presented = request.headersDistinct.authorization;
-    const principal = presented === undefined ? ANONYMOUS : await proved(deps, presented);
-    callers.set(request, new LastingCaller(principal, () => presentPrincipal(deps, request)));
+    const principal = await recognise(deps, request);
     if (mayOnlyRead(principal) && !isSafe(request.method)) {
       throw new AppError("FORBIDDEN", `This API token is read-only; it can't be used for ${request.method}.`);
     }
     next();
   };
+}
+
+async function recognise(deps: AuthenticateDeps, request: Request): Promise<Principal> {
+  // `headers` keeps only the first of several; two are a contradiction.
+  const presented = request.headersDistinct.authorization;
+  const principal = presented === undefined ? ANONYMOUS : await proved(deps, presented);
+  callers.set(request, new LastingCaller(principal, () => presentPrincipal(deps, request)));
+  return principal;
 }
 
 /**

@@ -3,6 +3,7 @@
 import { makeAssertions } from "@portico/shared/assertion";
 import { systemClock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
+import type { RequestHandler } from "express";
 import { makeAccessTokens } from "../auth/access-token.js";
 import { makeAccountDigest } from "../auth/account-digest.js";
 import { makeApiTokenCache } from "../auth/api-token-cache.js";
@@ -18,7 +19,7 @@ import { makeSessionCache } from "../auth/session-cache.js";
 import { openStoredKeys } from "../auth/stored-keys.js";
 import { makeThrottle } from "../auth/throttle.js";
 import type { Config } from "../config.js";
-import { authenticate } from "../http/authenticate.js";
+import { authenticate, identify } from "../http/authenticate.js";
 import type { InternalRoutesDeps } from "../identity/internal-routes.js";
 import type { OAuthAccountRoutesDeps } from "../identity/routes.js";
 import type { Secrets } from "../local-secrets.js";
@@ -67,6 +68,7 @@ export async function makeAuth(
   const hasher = makePasswordHasher();
   const digest = makeAccountDigest(secrets.encryptionKey);
   const throttle = metrics.throttled(makeThrottle({ store: makeThrottleStore(db), digest, clock }));
+  const proofs = { accessTokens: tokens.access, sessionCache, apiTokenCache, clock };
   const entries = makeAuditStore(db, config.systemTablePrefix);
   const audit = metrics.audited(makeAudit({ entries, clock, logger }));
   return {
@@ -84,7 +86,8 @@ export async function makeAuth(
     throttle,
     audit,
     sweeps: [...authSweeps(db), entries.sweep, makeOnceStore(db).sweep],
-    authenticate: authenticate({ accessTokens: tokens.access, sessionCache, apiTokenCache, clock }),
+    identify: identify(proofs),
+    authenticate: authenticate(proofs),
   };
 }
 
@@ -146,6 +149,7 @@ export interface AuthParts {
   readonly hasher: ReturnType<typeof makePasswordHasher>;
   readonly throttle: ReturnType<typeof makeThrottle>;
   readonly audit: AuditLog;
+  readonly authenticate: RequestHandler;
   /** What clears expired things away. */
   readonly sweeps: readonly ((now: Date) => Promise<unknown>)[];
 }

@@ -8,6 +8,7 @@ import type { Request, RequestHandler, Response } from "express";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
+import { isAboutToken } from "../upstream/upstream-error.js";
 import { type BeginDeps, begin, requireReturnTarget } from "./begin.js";
 
 export type LinkDeps = BeginDeps & LoadSessionDeps;
@@ -51,10 +52,6 @@ function accessTokenOf(session: Session, request: Request): string {
   const token = bearerToken(session.authorization);
   if (token === undefined || token.length > LONGEST_TOKEN) throw new AppError("INVALID_TOKEN");
   return token;
-}
-
-function isAboutToken(error: unknown): boolean {
-  return error instanceof AppError && (error.code === "INVALID_TOKEN" || error.code === "TOKEN_EXPIRED");
 }
 
 /** @throws AppError VALIDATION_ERROR with every violation */

@@ -1,8 +1,9 @@
 // The gateway's own calls to the data service: log in, refresh, log out, is it ready.
 import { AppError } from "@portico/shared/app-error";
+import type { ErrorCode } from "@portico/shared/error-codes";
 import type { TokenPair } from "@portico/shared/token-pair";
 import { readTokenPair } from "./token-pair.js";
-import { readUpstreamError } from "./upstream-error.js";
+import { isAboutToken, readUpstreamError } from "./upstream-error.js";
 
 /** The client behind a call, as far as the gateway knows it. */
 export interface Caller {
@@ -54,6 +55,15 @@ export interface Answer {
   readonly retryAfter: string | null;
 }
 
+// What the data service itself says, by its codes: whoever stands before it may refuse with a 400, 401 or 403 as well, and
+// nobody is signed out by that.
+
+/** What is no refresh token, or none any more; the latter of the two is too malformed to be one of ours. */
+const NO_REFRESH_TOKEN: ReadonlySet<ErrorCode> = new Set(["INVALID_TOKEN", "VALIDATION_ERROR"]);
+
+/** The token is an API token, which has no session. */
+const NO_SESSION: ReadonlySet<ErrorCode> = new Set(["VALIDATION_ERROR", "FORBIDDEN"]);
+
 /** Makes the client. Redirects are never followed. */
 export function makeAuthClient(settings: AuthClientSettings): AuthClient {
   const post = (path: string, body: unknown, headers: Record<string, string>): Promise<Answer> =>
@@ -75,16 +85,17 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
     async refresh(refreshToken, caller) {
       const answer = await post("/auth/refresh-token", { refreshToken }, callerHeaders(caller));
       if (answer.status === 200) return { kind: "session", tokens: tokensOf(answer) };
-      // 400: so malformed that it can not be a token of ours.
-      if (answer.status === 401 || answer.status === 400) return { kind: "refused" };
-      throw refusalOf(answer);
+      const refusal = refusalOf(answer);
+      if (NO_REFRESH_TOKEN.has(refusal.code)) return { kind: "refused" };
+      throw refusal;
     },
     async logOut(session, caller) {
       const { body, headers } = nameSession(session);
       const answer = await post("/auth/logout", body, { ...callerHeaders(caller), ...headers });
-      // 400: an API token, which has no session. In cookies neither 401 nor 403 names one, any more or at all.
-      const ended = "authorization" in session ? [200, 400] : [200, 400, 401, 403];
-      if (!ended.includes(answer.status)) throw refusalOf(answer);
+      if (answer.status === 200) return;
+      const refusal = refusalOf(answer);
+      const isOver = NO_SESSION.has(refusal.code) || (!("authorization" in session) && isAboutToken(refusal));
+      if (!isOver) throw refusal;
     },
     async isReady() {
       const { dataServiceUrl, readyTimeoutMs } = settings;

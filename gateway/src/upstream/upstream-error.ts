@@ -20,6 +20,11 @@ export function readUpstreamError(body: unknown, retryAfter: string | null): App
   });
 }
 
+/** Whether a refusal says that a token is not good, or not any more. */
+export function isAboutToken(error: unknown): boolean {
+  return error instanceof AppError && (error.code === "INVALID_TOKEN" || error.code === "TOKEN_EXPIRED");
+}
+
 function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
 }

@@ -182,11 +182,30 @@ describe("an API token", () => {
       await api.delete(`/notes/${id}`),
       await api.patch("/me", { name: "x" }),
       await api.post("/auth/keys/rotate", {}),
-      await api.send("POST", "/logout"),
     ]) {
       expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining("read-only")]);
     }
     expect((await admin.get(`/notes/${id}`)).body.data[0].text).toBe("stays");
+  });
+
+  it("has no session to end: a log-out is 200 for each kind, and tells the audit log nothing", async () => {
+    for (const readOnly of [true, false]) {
+      const { token } = await makeToken({ readOnly }, admin);
+      const answer = await using(token).send("POST", "/logout");
+      expect([answer.status, answer.body]).toEqual([200, { statusCode: 200, message: "Success" }]);
+      const correlationId = answer.headers.get("x-correlation-id");
+      expect(await database.db().collection("svc_audit").countDocuments({ correlationId })).toBe(0);
+      expect((await using(token).get("/me")).status).toBe(200);
+    }
+  });
+
+  it("ends the session of a refresh token beside it, which whoever holds that may do", async () => {
+    const account = { email: "cy@example.com", password: "cy's password" };
+    await make(admin, "svc_user", account);
+    const { refreshToken } = (await apiOf(base).post("/auth/login", account)).body;
+    const { token } = await makeToken({ readOnly: true }, admin);
+    expect((await using(token).post("/auth/logout", { refreshToken })).status).toBe(200);
+    expect((await apiOf(base).post("/auth/refresh-token", { refreshToken })).status).toBe(401);
   });
 
   it("that is read-only makes no table in the disguise of a query", async () => {

@@ -100,3 +100,10 @@ export function json(status: number, body: unknown, headers: Record<string, stri
     response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(body));
   };
 }
+
+/** Answers as a load balancer does that has something to say itself. */
+export function html(status: number): Behaviour {
+  return (_arrived, response) => {
+    response.writeHead(status, { "Content-Type": "text/html" }).end(`<h1>${status}</h1>`);
+  };
+}
