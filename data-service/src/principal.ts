@@ -1,5 +1,6 @@
 // Who is asking. Made by http/authenticate, trusted everywhere after it.
 import { AppError } from "@portico/shared/app-error";
+import { signInNeeded } from "@portico/shared/bearer-token";
 
 /** A user with a live session or an API token. */
 export interface SignedIn {
@@ -26,14 +27,6 @@ export const ANONYMOUS: Principal = { kind: "anonymous" };
 /** Whoever presents a read-only API token, whatever its user may do. */
 export function mayOnlyRead(principal: Principal): boolean {
   return principal.kind === "user" && principal.apiToken?.readOnly === true;
-}
-
-/** RFC 6750, section 3.1: the same for every bad token. */
-export const BAD_TOKEN = { "WWW-Authenticate": 'Bearer error="invalid_token"' };
-
-/** The refusal of an anonymous caller who would have to sign in first. */
-export function signInNeeded(message = "Sign in first."): AppError {
-  return new AppError("UNAUTHORIZED", { message, headers: { "WWW-Authenticate": "Bearer" } });
 }
 
 /** @throws AppError 401 for anonymous callers */

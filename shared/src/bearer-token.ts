@@ -1,8 +1,37 @@
-// The Authorization header of RFC 6750, section 2.1: what is a token in it.
+// The Authorization header of RFC 6750: what is a token in it, and how its lack or a bad one is refused.
+import { AppError, type Refusal } from "./app-error.js";
+import type { ErrorCode } from "./error-codes.js";
 
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i;
+
+/** Section 3.1: the same for every bad token. */
+export const BAD_TOKEN = { "WWW-Authenticate": 'Bearer error="invalid_token"' };
+
+/** What a token may be refused for: it is none of ours, or no good any more. */
+type TokenCode = "INVALID_TOKEN" | "TOKEN_EXPIRED";
 
 /** The token; undefined where the header is not of this kind. */
 export function bearerToken(header: string): string | undefined {
   return BEARER.exec(header)?.[1];
+}
+
+/** The refusal of a token. */
+export function badToken(
+  code: TokenCode = "INVALID_TOKEN",
+  refusal: Pick<Refusal, "message" | "cause"> = {},
+): AppError {
+  return new AppError(code, { ...refusal, headers: BAD_TOKEN });
+}
+
+export function isAboutToken(error: unknown): error is AppError & { readonly code: TokenCode } {
+  return error instanceof AppError && isTokenCode(error.code);
+}
+
+export function isTokenCode(code: ErrorCode): code is TokenCode {
+  return code === "INVALID_TOKEN" || code === "TOKEN_EXPIRED";
+}
+
+/** The refusal of an anonymous caller who would have to sign in first. */
+export function signInNeeded(message = "Sign in first."): AppError {
+  return new AppError("UNAUTHORIZED", { message, headers: { "WWW-Authenticate": "Bearer" } });
 }

@@ -187,7 +187,11 @@ describe("B4 connecting a provider", () => {
   ])("with %s in the Authorization header is 401, as everywhere", async (_name, header) => {
     const authorization = header(appToken(await logIn()));
     const answer = await startLink(system.traveller(), "github", undefined, { Authorization: authorization });
-    expect([answer.status, json(answer).error.code]).toEqual([401, "INVALID_TOKEN"]);
+    expect([answer.status, json(answer).error.code, answer.headers.get("www-authenticate")]).toEqual([
+      401,
+      "INVALID_TOKEN",
+      'Bearer error="invalid_token"',
+    ]);
   });
 
   it("by a form is 415, by GET 405", async () => {
@@ -225,7 +229,11 @@ describe("B4 connecting a provider", () => {
 
   it("without a sign-in is 401", async () => {
     const answer = await startLink(browser, "github");
-    expect([answer.status, json(answer).error.code]).toEqual([401, "UNAUTHORIZED"]);
+    expect([answer.status, json(answer).error.code, answer.headers.get("www-authenticate")]).toEqual([
+      401,
+      "UNAUTHORIZED",
+      "Bearer",
+    ]);
     const bad = await startLink(browser, "github", undefined, { Authorization: "Bearer nonsense" });
     expect([bad.status, json(bad).error.code]).toEqual([401, "INVALID_TOKEN"]);
   });

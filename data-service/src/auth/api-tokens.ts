@@ -1,5 +1,6 @@
 // Making, listing and revoking one's own API tokens (contract, section 3.2).
 import { AppError } from "@portico/shared/app-error";
+import { badToken } from "@portico/shared/bearer-token";
 import type { Clock } from "@portico/shared/clock";
 import type { JsonObject } from "@portico/shared/json";
 import { parseDay, parseInstant } from "../catalog/iso-date.js";
@@ -56,7 +57,7 @@ export async function makeApiToken(
       ),
     ({ id }) => deps.apiTokens.removeOf(userId, id),
   );
-  if (token === undefined) throw new AppError("INVALID_TOKEN");
+  if (token === undefined) throw badToken();
   const details = { tokenId: token.id, name: token.name, readOnly: String(token.readOnly) };
   await deps.audit.record({ event: "token.made", userId, details }, client);
   return { ...shown(token), token: text };

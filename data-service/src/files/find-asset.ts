@@ -1,5 +1,6 @@
 // The file that an address names, for a caller who may have it.
-import { AppError } from "@portico/shared/app-error";
+import type { AppError } from "@portico/shared/app-error";
+import { signInNeeded } from "@portico/shared/bearer-token";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { CONTENT_AT, CONTENT_KEY } from "../mongo/content-ledger.js";
@@ -52,10 +53,7 @@ async function mayHave(
 
 function notThere(table: Table, principal: Principal): AppError {
   if (principal.kind !== "anonymous") return recordNotFound(table);
-  return new AppError("UNAUTHORIZED", {
-    message: "There is no public file here; sign in to see whether there is one for you.",
-    headers: { "WWW-Authenticate": "Bearer" },
-  });
+  return signInNeeded("There is no public file here; sign in to see whether there is one for you.");
 }
 
 function toAsset(record: StoredRecord, id: string): Asset {

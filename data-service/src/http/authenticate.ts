@@ -1,6 +1,6 @@
 // Authorization header -> Principal. A bad credential is refused on every route, never treated as anonymous.
 import { AppError } from "@portico/shared/app-error";
-import { bearerToken } from "@portico/shared/bearer-token";
+import { badToken, bearerToken, isAboutToken } from "@portico/shared/bearer-token";
 import { beside } from "@portico/shared/beside";
 import type { Clock } from "@portico/shared/clock";
 import { isSafe } from "@portico/shared/safe-methods";
@@ -11,7 +11,6 @@ import type { ApiTokenCache } from "../auth/api-token-cache.js";
 import { findAnew, type SessionCache } from "../auth/session-cache.js";
 import {
   ANONYMOUS,
-  BAD_TOKEN,
   mayOnlyRead,
   type Principal,
   requireSignedIn,
@@ -141,14 +140,14 @@ export function signedInUserOf(request: Request): SignedIn {
 
 async function proved(deps: AuthenticateDeps, presented: readonly string[]): Promise<Principal> {
   const token = presented.length === 1 ? bearerToken(presented[0] ?? "") : undefined;
-  if (token === undefined) throw refusal("INVALID_TOKEN");
+  if (token === undefined) throw badToken();
   if (looksLikeApiToken(token)) return provedByApiToken(deps, token);
   // Signature first: a forged token costs no read.
   const { userId, sessionId, origin } = await deps.accessTokens
     .verify(token, deps.clock.now())
     .catch(withChallenge);
   const live = await deps.sessionCache.find(sessionId, userId);
-  if (live === undefined) throw refusal("INVALID_TOKEN");
+  if (live === undefined) throw badToken();
   return { kind: "user", userId, sessionId, origin, roleId: live.roleId, isRootAdmin: live.isRootAdmin };
 }
 
@@ -158,20 +157,14 @@ export async function provedByApiToken(
   text: string,
 ): Promise<Principal> {
   const live = await deps.apiTokenCache.find(text);
-  if (live === undefined) throw refusal("INVALID_TOKEN");
+  if (live === undefined) throw badToken();
   const { token, user } = live;
-  if (token.expiresAt !== null && token.expiresAt <= deps.clock.now()) throw refusal("TOKEN_EXPIRED");
+  if (token.expiresAt !== null && token.expiresAt <= deps.clock.now()) throw badToken("TOKEN_EXPIRED");
   const { roleId, isRootAdmin } = user;
   const apiToken = { id: token.id, readOnly: token.readOnly };
   return { kind: "user", userId: token.userId, sessionId: undefined, roleId, isRootAdmin, apiToken };
 }
 
 function withChallenge(error: unknown): never {
-  const refused =
-    error instanceof AppError && (error.code === "TOKEN_EXPIRED" || error.code === "INVALID_TOKEN");
-  throw refused ? refusal(error.code, error.cause) : error;
-}
-
-function refusal(code: "TOKEN_EXPIRED" | "INVALID_TOKEN", cause?: unknown): AppError {
-  return new AppError(code, { headers: BAD_TOKEN, cause });
+  throw isAboutToken(error) ? badToken(error.code, { cause: error.cause }) : error;
 }

@@ -1,7 +1,7 @@
 // The caller of a request that lasts: sessions may end and rights may change while it runs, which takes effect within
 // seconds.
-import { AppError } from "@portico/shared/app-error";
-import { BAD_TOKEN, type Principal } from "../principal.js";
+import { badToken } from "@portico/shared/bearer-token";
+import type { Principal } from "../principal.js";
 
 /** Role changes and ended sessions hold everywhere within 5 s (contract, section 3). */
 export const LOOK_AT_CALLER_MS = 3_500;
@@ -29,8 +29,7 @@ export class LastingCaller {
   async now(maxAgeMs = LOOK_AT_CALLER_MS): Promise<Principal> {
     if (performance.now() - this.#lookedAt < maxAgeMs) return this.#principal;
     const principal = await this.#present();
-    if (principal === undefined)
-      throw new AppError("INVALID_TOKEN", { message: "Your session has ended.", headers: BAD_TOKEN });
+    if (principal === undefined) throw badToken("INVALID_TOKEN", { message: "Your session has ended." });
     this.#principal = principal;
     this.#lookedAt = performance.now();
     return principal;

@@ -1,5 +1,6 @@
 // PATCH /me: the user's own columns, and the password for whoever knows the present one (contract, section 3.2).
 import { AppError } from "@portico/shared/app-error";
+import { badToken } from "@portico/shared/bearer-token";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
@@ -173,7 +174,7 @@ async function provePassword(
     throw new AppError("FORBIDDEN", "An API token can't change the password; sign in instead.");
   }
   const user = await deps.users.findById(userId);
-  if (user === undefined) throw new AppError("INVALID_TOKEN");
+  if (user === undefined) throw badToken();
   const attempt = await deps.throttle.admitSignIn(user.email, client.address);
   const hash = user.passwordHash;
   const judged = hash === null ? deps.hasher.verifyNothing(password) : deps.hasher.verify(hash, password);

@@ -1,12 +1,13 @@
 // Who may do what: a caller and the rules that concern them -> policies for every action. Pure.
 
 import { AppError, unavailable } from "@portico/shared/app-error";
+import { signInNeeded } from "@portico/shared/bearer-token";
 import type { JsonObject } from "@portico/shared/json";
 import { same } from "../catalog/canonical.js";
 import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
-import { type Principal, type SignedIn, signInNeeded } from "../principal.js";
+import type { Principal, SignedIn } from "../principal.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
 import { inState, type State } from "../query/living.js";
 import { type Compiled, compileStored, readPolicy, type WriteGrant } from "./compile-rules.js";

@@ -1,6 +1,6 @@
 // POST /api/auth/{provider}/link: a signed-in user connects a provider; the answer says where to go.
 import { AppError } from "@portico/shared/app-error";
-import { bearerToken } from "@portico/shared/bearer-token";
+import { badToken, bearerToken, isAboutToken, signInNeeded } from "@portico/shared/bearer-token";
 import { success } from "@portico/shared/envelope";
 import { bodyOf, jsonBody } from "@portico/shared/json-body";
 import type { Provider } from "@portico/shared/oauth";
@@ -8,7 +8,6 @@ import type { Request, RequestHandler, Response } from "express";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
-import { isAboutToken } from "../upstream/upstream-error.js";
 import { type BeginDeps, begin, requireReturnTarget } from "./begin.js";
 
 export type LinkDeps = BeginDeps & LoadSessionDeps;
@@ -47,10 +46,10 @@ async function link(deps: LinkDeps, provider: Provider, request: Request, respon
 
 /** @throws AppError UNAUTHORIZED for nobody, FORBIDDEN for a page of another origin than the session's */
 function accessTokenOf(session: Session, request: Request): string {
-  if (session.kind === "anonymous") throw new AppError("UNAUTHORIZED");
+  if (session.kind === "anonymous") throw signInNeeded();
   if (session.kind === "cookie") requireSessionPage(request, session.origin);
   const token = bearerToken(session.authorization);
-  if (token === undefined || token.length > LONGEST_TOKEN) throw new AppError("INVALID_TOKEN");
+  if (token === undefined || token.length > LONGEST_TOKEN) throw badToken();
   return token;
 }
 

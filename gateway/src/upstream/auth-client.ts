@@ -1,9 +1,10 @@
 // The gateway's own calls to the data service: log in, refresh, log out, is it ready.
 import { AppError } from "@portico/shared/app-error";
+import { isAboutToken } from "@portico/shared/bearer-token";
 import type { ErrorCode } from "@portico/shared/error-codes";
 import type { TokenPair } from "@portico/shared/token-pair";
 import { readTokenPair } from "./token-pair.js";
-import { isAboutToken, readUpstreamError } from "./upstream-error.js";
+import { readUpstreamError } from "./upstream-error.js";
 
 /** The client behind a call, as far as the gateway knows it. */
 export interface Caller {

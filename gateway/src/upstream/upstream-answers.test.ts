@@ -37,6 +37,14 @@ describe("readUpstreamError", () => {
     });
   });
 
+  it.each([
+    ["INVALID_TOKEN", { "WWW-Authenticate": 'Bearer error="invalid_token"' }],
+    ["TOKEN_EXPIRED", { "WWW-Authenticate": 'Bearer error="invalid_token"' }],
+    ["INVALID_CREDENTIALS", {}],
+  ])("challenges whoever sent a bad token: %s", (code, headers) => {
+    expect(readUpstreamError({ message: "no", error: { code } }, null)?.headers).toEqual(headers);
+  });
+
   it.each<unknown>([
     undefined,
     "<html>",

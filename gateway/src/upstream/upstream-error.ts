@@ -1,9 +1,11 @@
 // The data service's error body -> the same refusal of our own, under the path the client called.
 import { AppError } from "@portico/shared/app-error";
+import { BAD_TOKEN, isTokenCode } from "@portico/shared/bearer-token";
 import { ERROR_CODES, type ErrorCode } from "@portico/shared/error-codes";
 
 /**
- * Keeps code, messages and details, drops path, time and everything unknown.
+ * Keeps code, messages and details, drops path, time and everything unknown. A token that is refused is one that the client
+ * has sent to us as a Bearer token: we owe it the challenge.
  * @param retryAfter the `Retry-After` header of the answer
  * @returns undefined when the body is not the contract's error shape
  */
@@ -16,13 +18,11 @@ export function readUpstreamError(body: unknown, retryAfter: string | null): App
   return new AppError(code, {
     ...(message === undefined ? {} : { message }),
     ...(details === undefined ? {} : { details }),
-    ...(retryAfter === null ? {} : { headers: { "Retry-After": retryAfter } }),
+    headers: {
+      ...(isTokenCode(code) ? BAD_TOKEN : {}),
+      ...(retryAfter === null ? {} : { "Retry-After": retryAfter }),
+    },
   });
-}
-
-/** Whether a refusal says that a token is not good, or not any more. */
-export function isAboutToken(error: unknown): boolean {
-  return error instanceof AppError && (error.code === "INVALID_TOKEN" || error.code === "TOKEN_EXPIRED");
 }
 
 function isErrorCode(code: unknown): code is ErrorCode {

@@ -380,6 +380,12 @@ describe("POST /logout", () => {
     const api = apiOf(`${stack.appUrl}/api`, { Authorization: `Bearer ${token}` });
     expect((await api.send("POST", "/logout")).status).toBe(200);
     expect((await api.get("/me")).status).toBe(401);
+    const again = await api.send("POST", "/logout");
+    expect([again.status, again.body.error.code, again.headers.get("www-authenticate")]).toEqual([
+      401,
+      "INVALID_TOKEN",
+      'Bearer error="invalid_token"',
+    ]);
   });
 });
 
