@@ -117,9 +117,26 @@ describe("readConfig", () => {
     ["http://chat.localhost:3000", 0],
     ["http://127.0.0.1", 0],
     ["http://[::1]:3000", 0],
-  ])("in production %s has %d problems", (APP_URL, count) => {
-    expect(problems({ APP_URL, NODE_ENV: "production", SERVICE_SECRET })).toHaveLength(count);
-  });
+  ])(
+    "in production %s has %d problems, as the app's address, an allowed origin or a provider's",
+    (address, count) => {
+      const production = { NODE_ENV: "production", SERVICE_SECRET };
+      for (const [name, value] of [
+        ["APP_URL", address],
+        ["ALLOWED_ORIGINS", `https://shop.example.com,${address}`],
+        ["ALLOWED_ORIGINS", `${address}/portal`],
+        ["GOOGLE_AUTHORIZATION_URL", `${address}/authorize`],
+        ["FACEBOOK_TOKEN_URL", `${address}/token`],
+        ["GITHUB_PROFILE_URL", `${address}/user`],
+      ] as const) {
+        const problem = `${name} must be https when NODE_ENV is production, not "${address}`;
+        expect(problems({ [name]: value, ...production })).toEqual(
+          Array(count).fill(expect.stringContaining(problem)),
+        );
+        expect(problems({ [name]: value })).toEqual([]);
+      }
+    },
+  );
 
   it("needs SERVICE_SECRET in production", () => {
     expect(problems({ NODE_ENV: "production" })).toEqual([

@@ -11,10 +11,11 @@ import { type AnswerLimits, readAnswerLimits } from "@portico/shared/unread-answ
 import { readDevelopmentProvider } from "./oauth/development/provider.js";
 import { type Providers, readProviders } from "./oauth/provider-settings.js";
 import { isPrefix } from "./oauth/return-target.js";
+import { requireSecure } from "./secure-address.js";
 
 /** The settings of the gateway. Each field names its variable. */
 export interface Config extends OverloadLimits, AnswerLimits {
-  /** NODE_ENV is `production`: a public address must be https. */
+  /** NODE_ENV is `production`: public addresses must be https. */
   readonly production: boolean;
   /** APP_URL, as an origin: cookie, CSRF and redirect rules follow it. */
   readonly appUrl: string;
@@ -95,7 +96,6 @@ const LIMITS: Limits = Object.freeze({
 
 const MEBIBYTE = 1024 * 1024;
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
-const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
  * Reads and checks every setting.
@@ -106,14 +106,14 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const production =
     reader.choice("NODE_ENV", "development", ["development", "test", "production"]) === "production";
   const appUrl = readAppUrl(reader, production);
-  const providers = readProviders(reader);
+  const providers = readProviders(reader, production);
   const config: Config = {
     production,
     appUrl,
     port: reader.integer("PORT", 3000, { min: 0, max: 65_535 }),
     host: reader.text("HOST", "127.0.0.1"),
     dataServiceUrl: reader.origin("DATA_SERVICE_URL", "http://127.0.0.1:3001"),
-    ...readAllowedOrigins(reader),
+    ...readAllowedOrigins(reader, production),
     staticDir: readStaticDir(reader),
     dataDir: resolve(reader.text("DATA_DIR", "./.data")),
     serviceSecret: readServiceSecret(reader, production),
@@ -138,11 +138,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 
 function readAppUrl(reader: EnvReader, production: boolean): string {
   const origin = reader.origin("APP_URL", "http://localhost:3000");
-  const { protocol, hostname } = new URL(origin);
-  if (production && protocol === "http:" && !LOOPBACK.test(hostname)) {
-    // Over plain http anybody on the way reads the session cookies.
-    reader.problem(`APP_URL must be https when NODE_ENV is production, not "${origin}".`);
-  }
+  requireSecure(reader, "APP_URL", origin, production);
   return origin;
 }
 
@@ -158,7 +154,10 @@ function readServiceSecret(reader: EnvReader, production: boolean): string | und
   return secret;
 }
 
-function readAllowedOrigins(reader: EnvReader): Pick<Config, "allowedOrigins" | "bridgePrefixes"> {
+function readAllowedOrigins(
+  reader: EnvReader,
+  production: boolean,
+): Pick<Config, "allowedOrigins" | "bridgePrefixes"> {
   const name = "ALLOWED_ORIGINS";
   const prefixes = new Map<string, string>();
   const entries = reader.origins(name);
@@ -170,7 +169,9 @@ function readAllowedOrigins(reader: EnvReader): Pick<Config, "allowedOrigins" | 
     else reader.problem(`${name}: "${path}" must be one to eight plain path segments, such as /portal.`);
     return origin;
   });
-  return { allowedOrigins: Object.freeze([...new Set(origins)]), bridgePrefixes: prefixes };
+  const allowedOrigins = Object.freeze([...new Set(origins)]);
+  for (const origin of allowedOrigins) requireSecure(reader, name, origin, production);
+  return { allowedOrigins, bridgePrefixes: prefixes };
 }
 
 function readStaticDir(reader: EnvReader): string | undefined {

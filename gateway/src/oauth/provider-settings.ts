@@ -1,6 +1,7 @@
 // The providers' settings: ids and secrets from the environment, addresses with the providers' own as defaults.
 import type { EnvReader } from "@portico/shared/env";
 import { PROVIDERS, type Provider } from "@portico/shared/oauth";
+import { requireSecure } from "../secure-address.js";
 
 export interface ProviderSettings {
   readonly clientId: string;
@@ -38,25 +39,31 @@ const ADDRESSES: Readonly<Record<Provider, Addresses>> = {
 };
 
 /** The providers with a client id, in the order in which they are offered. */
-export function readProviders(reader: EnvReader): Providers {
+export function readProviders(reader: EnvReader, production: boolean): Providers {
   const configured = PROVIDERS.flatMap((provider): [Provider, ProviderSettings][] => {
-    const settings = readProvider(reader, provider);
+    const settings = readProvider(reader, provider, production);
     return settings === undefined ? [] : [[provider, settings]];
   });
   return new Map(configured);
 }
 
-function readProvider(reader: EnvReader, provider: Provider): ProviderSettings | undefined {
+function readProvider(
+  reader: EnvReader,
+  provider: Provider,
+  production: boolean,
+): ProviderSettings | undefined {
   const name = provider.toUpperCase();
   const [clientId, clientSecret] = [
     reader.optional(`${name}_CLIENT_ID`),
     reader.optional(`${name}_CLIENT_SECRET`),
   ];
   const { authorizationUrl, tokenUrl, profileUrl } = ADDRESSES[provider];
+  const address = (which: string, fallback: string): string =>
+    readAddress(reader, `${name}_${which}_URL`, fallback, production);
   const addresses = {
-    authorizationUrl: readAddress(reader, `${name}_AUTHORIZATION_URL`, authorizationUrl),
-    tokenUrl: readAddress(reader, `${name}_TOKEN_URL`, tokenUrl),
-    profileUrl: readAddress(reader, `${name}_PROFILE_URL`, profileUrl),
+    authorizationUrl: address("AUTHORIZATION", authorizationUrl),
+    tokenUrl: address("TOKEN", tokenUrl),
+    profileUrl: address("PROFILE", profileUrl),
   };
   if (clientId === undefined && clientSecret === undefined) return undefined;
   if (clientId === undefined || clientSecret === undefined) {
@@ -69,11 +76,14 @@ function readProvider(reader: EnvReader, provider: Provider): ProviderSettings |
   return { clientId, clientSecret, ...addresses, emailsUrl: `${addresses.profileUrl}/emails` };
 }
 
-function readAddress(reader: EnvReader, name: string, fallback: string): string {
+function readAddress(reader: EnvReader, name: string, fallback: string, production: boolean): string {
   const text = reader.text(name, fallback);
   if (URL.canParse(text)) {
     const { protocol, hash, username } = new URL(text);
-    if ((protocol === "https:" || protocol === "http:") && hash === "" && username === "") return text;
+    if ((protocol === "https:" || protocol === "http:") && hash === "" && username === "") {
+      requireSecure(reader, name, text, production);
+      return text;
+    }
   }
   reader.problem(`${name} must be an http(s) address such as ${fallback}, not "${text}".`);
   return fallback;

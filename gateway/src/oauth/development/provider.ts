@@ -1,9 +1,8 @@
 // When the development provider stands in, and for which addresses the strategies take it.
 import type { EnvReader } from "@portico/shared/env";
 import { PROVIDERS, type Provider } from "@portico/shared/oauth";
+import { isLoopback } from "../../secure-address.js";
 import type { ProviderSettings, Providers } from "../provider-settings.js";
-
-const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
  * OAUTH_DEV_PROVIDER. By itself it is on only where nobody else can meet it: outside production, with no client id set,
@@ -13,7 +12,7 @@ export function readDevelopmentProvider(
   reader: EnvReader,
   facts: { readonly production: boolean; readonly appUrl: string; readonly providers: Providers },
 ): boolean {
-  const isLocal = LOOPBACK.test(new URL(facts.appUrl).hostname);
+  const isLocal = isLoopback(facts.appUrl);
   const byItself = !facts.production && isLocal && facts.providers.size === 0;
   const isOn = reader.choice("OAUTH_DEV_PROVIDER", byItself ? "on" : "off", ["on", "off"]) === "on";
   if (!isOn) return false;
