@@ -376,6 +376,25 @@ describe("the start", () => {
     expect(refused(await stranger.go(bridge, { headers: { Cookie: planted } }))).toEqual(REFUSED);
   });
 
+  /** As a sibling domain can, with `Domain=`: more of them than are looked at. */
+  const plant = (traveller: Traveller, origin: string, begunAtSeconds: number): void => {
+    const value = `${begunAtSeconds.toString(36)}.${"x".repeat(43)}`;
+    for (let at = 10; at < 35; at += 1) traveller.cookies(origin).set(`oauthFlow-fixed_${at}`, value);
+  };
+
+  it("A19 finds its own cookie on https among newer plain ones that a sibling domain planted", async () => {
+    const bridge = await toBridge();
+    plant(owner, CHAT, Math.floor(Date.now() / 1000) + 5);
+    const arrived = await owner.go(bridge);
+    expect([arrived.status, arrived.location]).toEqual(ARRIVED);
+  });
+
+  it("A19 finds its own cookie on http among those that say they will begin in a year", async () => {
+    const { end } = await signInOnApp(owner, system.stack, "google", isCallback);
+    plant(owner, system.stack.appUrl, Math.floor(Date.now() / 1000) + 365 * 86_400);
+    expect((await owner.travel(end)).end).toBe(`${system.stack.appUrl}/after`);
+  });
+
   it("answers HEAD, prefetch and frames without beginning anything", async () => {
     const url = startUrl(api, "google", `${system.stack.appUrl}/`);
     const flows = system.mongo.db().collection("_oauth_flows");

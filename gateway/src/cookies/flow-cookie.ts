@@ -10,6 +10,8 @@ export interface FlowCookie {
   readonly value: string;
 }
 
+/** What no sibling domain can plant. */
+const SECURE_PREFIX = "__Host-";
 /** One per sign-in, so that several tabs do not disturb each other. */
 const NAME = /^(?:__Host-)?oauthFlow-[\w-]{8}$/;
 /** Seconds of the start in base 36, and the secret. */
@@ -17,10 +19,12 @@ const VALUE = /^[0-9a-z]{1,9}\.[\w-]{43}$/;
 const LIFETIME_MS = 10 * 60_000;
 /** Together with the session they must stay far below what servers take as a Cookie header. */
 const MAX_PER_JAR = 5;
+/** Another gateway wrote it, whose clock may be ahead of ours. */
+const CLOCKS_DIFFER_MS = 30_000;
 
-/** @param origin that will redeem the code: https there means Secure and the prefix no sibling domain can plant */
+/** @param origin that will redeem the code: https there means Secure and the prefix */
 export function makeFlowCookie(origin: string, now: Date): FlowCookie {
-  const prefix = origin.startsWith("https:") ? "__Host-" : "";
+  const prefix = origin.startsWith("https:") ? SECURE_PREFIX : "";
   const seconds = Math.floor(now.getTime() / 1000).toString(36);
   return {
     name: `${prefix}oauthFlow-${randomBytes(6).toString("base64url")}`,
@@ -33,42 +37,55 @@ export function flowCookieText({ name, value }: FlowCookie): string {
   return `${name}=${value}`;
 }
 
-/** Every flow cookie of the request, as text. */
-export function flowCookiesOf(request: Request): readonly string[] {
-  return newestFirst(request).map(flowCookieText);
+/** The flow cookies of the request, as text. */
+export function flowCookiesOf(request: Request, now: Date): readonly string[] {
+  return genuineFirst(request, now).map(flowCookieText);
 }
 
 /** Sets the cookie, and clears the oldest beyond five. */
-export function writeFlowCookie(request: Request, response: Response, { name, value }: FlowCookie): void {
-  clear(response, newestFirst(request).slice(MAX_PER_JAR - 1));
-  response.cookie(name, value, { ...attributes(name), maxAge: LIFETIME_MS, encode: String });
+export function writeFlowCookie(
+  request: Request,
+  response: Response,
+  { name, value }: FlowCookie,
+  now: Date,
+): void {
+  clear(response, genuineFirst(request, now).slice(MAX_PER_JAR - 1));
+  response.cookie(name, value, { ...attributes({ name }), maxAge: LIFETIME_MS, encode: String });
 }
 
 /** Clears the one that has done its work; those of other tabs are still on their way. @param hash of its text */
-export function clearFlowCookie(request: Request, response: Response, hash: string): void {
+export function clearFlowCookie(request: Request, response: Response, hash: string, now: Date): void {
   clear(
     response,
-    newestFirst(request).filter((cookie) => secretHash(flowCookieText(cookie)) === hash),
+    genuineFirst(request, now).filter((cookie) => secretHash(flowCookieText(cookie)) === hash),
   );
 }
 
-function newestFirst(request: Request): readonly FlowCookie[] {
+/**
+ * Those that can't be planted, then the newest. Only so many are looked at, and a sibling domain can plant more than that:
+ * plain ones, dated as it likes.
+ */
+function genuineFirst(request: Request, now: Date): readonly FlowCookie[] {
+  const latest = now.getTime() + CLOCKS_DIFFER_MS;
   return cookiePairs(request.headers.cookie)
-    .filter(({ name, value }) => NAME.test(name) && VALUE.test(value))
-    .sort((a, b) => startOf(b) - startOf(a))
+    .filter((cookie) => NAME.test(cookie.name) && VALUE.test(cookie.value) && startOf(cookie) <= latest)
+    .sort((a, b) => Number(isSecure(b)) - Number(isSecure(a)) || startOf(b) - startOf(a))
     .slice(0, 4 * MAX_PER_JAR);
 }
 
+function isSecure({ name }: Pick<FlowCookie, "name">): boolean {
+  return name.startsWith(SECURE_PREFIX);
+}
+
 function startOf({ value }: FlowCookie): number {
-  return Number.parseInt(value, 36);
+  return Number.parseInt(value, 36) * 1000;
 }
 
 function clear(response: Response, cookies: readonly FlowCookie[]): void {
-  for (const { name } of cookies) response.cookie(name, "", { ...attributes(name), maxAge: 0 });
+  for (const cookie of cookies) response.cookie(cookie.name, "", { ...attributes(cookie), maxAge: 0 });
 }
 
 /** Lax: the provider sends the browser back from another site. */
-function attributes(name: string) {
-  const secure = name.startsWith("__Host-");
-  return { httpOnly: true, sameSite: "lax", path: "/", secure } as const;
+function attributes(cookie: Pick<FlowCookie, "name">) {
+  return { httpOnly: true, sameSite: "lax", path: "/", secure: isSecure(cookie) } as const;
 }

@@ -46,7 +46,8 @@ export async function begin(
   request: Request,
   response: Response,
 ): Promise<string> {
-  const cookie = makeFlowCookie(target.origin, deps.clock.now());
+  const now = deps.clock.now();
+  const cookie = makeFlowCookie(target.origin, now);
   const state = randomBytes(32).toString("base64url");
   const { redirect, origin, bridgePrefix } = target;
   const keep = async (codeVerifier: string): Promise<string> => {
@@ -67,7 +68,7 @@ export async function begin(
   const setup = { settings, callbackUrl, store: startStore(keep), transport };
   const outcome = await runStrategy(row, setup, request, {});
   if (outcome.kind === "redirect") {
-    writeFlowCookie(request, response, cookie);
+    writeFlowCookie(request, response, cookie, now);
     return outcome.url;
   }
   throw outcome.kind === "failed" ? outcome.cause : new Error("the strategy began without a redirect");

@@ -1,5 +1,6 @@
 // GET /api/auth/{provider}/callback: the browser is back from the provider. Mints the bridge code, and no session.
 import { AppError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
 import type { Flow } from "@portico/shared/internal-api";
 import type { Logger } from "@portico/shared/logger";
 import type { Identity, OAuthError, Provider } from "@portico/shared/oauth";
@@ -18,6 +19,7 @@ import { ProviderUnavailable } from "./strategies/transport.js";
 export interface CallbackDeps {
   readonly oauth: OAuthSettings;
   readonly identityClient: Pick<IdentityClient, "takeFlow" | "signIn">;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -38,13 +40,13 @@ export function callbackRoute(deps: CallbackDeps, provider: Provider): RequestHa
 }
 
 async function takeFlow(
-  { identityClient }: CallbackDeps,
+  { identityClient, clock }: CallbackDeps,
   provider: Provider,
   state: string | undefined,
   request: Request,
 ): Promise<Flow | undefined> {
   if (state === undefined || !/^[\w-]{43}$/.test(state)) return undefined;
-  const flowCookies = flowCookiesOf(request);
+  const flowCookies = flowCookiesOf(request, clock.now());
   return identityClient.takeFlow({ provider, state, flowCookies }, callerOf(request));
 }
 

@@ -65,7 +65,7 @@ async function redeem(
 ): Promise<string> {
   const redirect = given === undefined ? null : checkedRedirect(deps, given);
   if (!/^[\w-]{43}$/.test(code)) throw refusal("unknown");
-  const wish = { code, redirect, flowCookies: flowCookiesOf(request) };
+  const wish = { code, redirect, flowCookies: flowCookiesOf(request, deps.clock.now()) };
   const { requireFlowCookie } = deps;
   const answer = await deps.identityClient.redeem({ ...wish, requireFlowCookie }, callerOf(request));
   return arrive(deps, answer, request, response);
@@ -84,7 +84,7 @@ async function arrive(
     writeSessionCookies(response, new URL(answer.redirect).origin, answer.tokens, deps.clock.now());
     await endFormerSession(deps, request);
   }
-  clearFlowCookie(request, response, answer.flowCookieHash);
+  clearFlowCookie(request, response, answer.flowCookieHash, deps.clock.now());
   return answer.redirect;
 }
 
