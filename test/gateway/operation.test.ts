@@ -218,6 +218,10 @@ describe("a single-page app in STATIC_DIR", () => {
     await writeFile(join(directory, "main-B4x9f_2a.js"), "1");
     for (const name of UNVERSIONED) await writeFile(join(directory, name), "1");
     await writeFile(join(directory, ".env"), "SECRET=1");
+    await mkdir(join(directory, ".well-known", "pki"), { recursive: true });
+    await writeFile(join(directory, ".well-known", "security.txt"), "Contact: mailto:a@example.com");
+    await writeFile(join(directory, ".well-known", "pki", "token"), "t");
+    await writeFile(join(directory, ".well-known", ".env"), "SECRET=1");
     rig = await startRig({ STATIC_DIR: directory });
   });
   afterAll(async () => {
@@ -251,6 +255,24 @@ describe("a single-page app in STATIC_DIR", () => {
     const etag = (await rig.call("/")).headers.get("etag");
     const again = await sendRaw(rig.url, `GET / HTTP/1.1\r\nHost: a\r\nIf-None-Match: ${etag}\r\n\r\n`);
     expect(statuses(again)).toEqual([304]);
+  });
+
+  it("has a .well-known, in which nothing is a page of the app; no other name with a dot is served", async () => {
+    for (const Accept of ["*/*", page.headers.Accept]) {
+      const found = async (path: string) => {
+        const response = await rig.call(`/.well-known${path}`, { headers: { Accept } });
+        return response.status === 200 ? response.text() : response.status;
+      };
+      expect(await found("/security.txt")).toBe("Contact: mailto:a@example.com");
+      expect(await found("/pki/token")).toBe("t");
+      for (const path of ["/change-password", "", "/", "/.env", "/pki/.env"])
+        expect([path, await found(path)]).toEqual([path, 404]);
+    }
+    const { headers } = await rig.call("/.well-known/security.txt");
+    expect([headers.get("content-type"), headers.get("cache-control")]).toEqual([
+      "text/plain; charset=utf-8",
+      "no-cache",
+    ]);
   });
 
   it.each([

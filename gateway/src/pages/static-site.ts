@@ -1,6 +1,7 @@
 // Everything outside the API: the built-in start page, or the single-page app of STATIC_DIR.
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import express, { type Request, type RequestHandler, type Response } from "express";
+import express, { type Request, type RequestHandler, type Response, Router } from "express";
 import { APP_CONTENT_SECURITY_POLICY } from "../http/security-headers.js";
 
 const START_PAGE_DIR = fileURLToPath(new URL("../../public", import.meta.url));
@@ -14,12 +15,17 @@ const HASHED_NAME =
   /[.-](?:(?=\w*\d)(?=\w*[A-Z])\w{8}|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,})\.(?:(?:[cm]?js|css)(?:\.map)?|wasm|woff2?|ttf|otf)$|[.-](?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{16,}\.\w+$/;
 
 /** Paths that are never a page of the app, whatever the app's router thinks. */
-const RESERVED = /^\/(api|assets)(\/|$)/;
+const RESERVED = /^\/(api|assets|\.well-known)(\/|$)/;
 
 /** The handlers, in order. @param appDir STATIC_DIR; the start page when undefined */
 export function staticSite(appDir: string | undefined): readonly RequestHandler[] {
   if (appDir === undefined) return [files(START_PAGE_DIR)];
-  return [appPolicy, files(appDir), historyFallback(appDir)];
+  return [appPolicy, wellKnown(appDir), files(appDir), historyFallback(appDir)];
+}
+
+/** RFC 8615: what others ask of every site, the one name with a dot that is public. The rest of them stays hidden. */
+function wellKnown(appDir: string): RequestHandler {
+  return Router({ caseSensitive: true }).use("/.well-known", files(join(appDir, ".well-known")));
 }
 
 const appPolicy: RequestHandler = (request, response, next) => {
