@@ -364,7 +364,7 @@ describe("GET and DELETE /me/oauth-accounts", () => {
     expect((await remove("64b000000000000000000001")).status).toBe(401);
   });
 
-  it("sets no password for an account without one; root can", async () => {
+  it("sets no password for an account without one, which counts as no failed sign-in; root can", async () => {
     await admin.delete(`/svc_user/${userId}`);
     await signInOnApp(browser, system.stack, "google");
     const [account] = await linked();
@@ -373,12 +373,15 @@ describe("GET and DELETE /me/oauth-accounts", () => {
     for (const [currentPassword, refused] of [
       [undefined, 400],
       [null, 400],
-      ["", 401],
-      [password, 401],
+      ["", 409],
+      ...Array(6).fill([password, 409]),
     ]) {
-      const { status } = await ann.patch("/me", { password: "a new password", currentPassword });
+      const { status, body } = await ann.patch("/me", { password: "a new password", currentPassword });
       expect([currentPassword, status]).toEqual([currentPassword, refused]);
+      if (status === 409) expect(body.message).toContain("has no password");
     }
+    const entries = system.mongo.db().collection("svc_audit");
+    expect(await entries.countDocuments({ event: "sign-in.failed", userId: new ObjectId(sub) })).toBe(0);
     const logIn = () => apiOf(api).post("/auth/login", { email, password: "a new password" });
     expect((await logIn()).status).toBe(401);
     expect((await remove(account?.id ?? "")).status).toBe(409);
@@ -415,7 +418,9 @@ describe("GET and DELETE /me/oauth-accounts", () => {
     const [first] = await linked();
     const refused = await remove(first?.id ?? "");
     expect([refused.status, json(refused).error.code]).toEqual([409, "CONFLICT"]);
-    expect(json(refused).message).toContain("set a password or connect another provider");
+    expect(json(refused).message).toContain(
+      "connect another provider first, or ask a root admin for a password",
+    );
 
     for (let round = 0; round < 6; round += 1) {
       const connected = (await linked()).map(({ provider }) => provider);

@@ -29,7 +29,7 @@ export async function unlink(
     await accounts.unmarkLeaving(accountId);
     throw new AppError(
       "CONFLICT",
-      "This is your last way to sign in; set a password or connect another provider first.",
+      "This is your last way to sign in; connect another provider first, or ask a root admin for a password.",
     );
   }
   await accounts.remove(accountId);

@@ -27,7 +27,7 @@ export interface UpdateMeDeps {
     findById(userId: string): Promise<(LogInUser & { readonly email: string }) | undefined>;
   };
   readonly sessions: { addEpoch(sessionId: string, epoch: string): Promise<void> };
-  readonly hasher: Pick<PasswordHasher, "verify" | "verifyNothing">;
+  readonly hasher: Pick<PasswordHasher, "verify">;
   readonly throttle: Pick<Throttle, "admitSignIn">;
   readonly audit: Audit;
 }
@@ -39,7 +39,8 @@ const FOR_ROOT = ["email", "isActive", "isRootAdmin"];
  * Changes the signed-in user's record.
  * @param usersTable name of the users' table
  * @throws AppError VALIDATION_ERROR with every violation, INVALID_CREDENTIALS for a wrong `currentPassword`,
- * FORBIDDEN for a password change with an API token, PRECONDITION_FAILED at another version than expected
+ * FORBIDDEN for a password change with an API token, CONFLICT for one of an account that has no password,
+ * PRECONDITION_FAILED at another version than expected
  */
 export async function updateMe(
   given: UpdateMeDeps & RecordDeps,
@@ -90,6 +91,14 @@ async function changeOwn(deps: RecordDeps, { refusal, ...change }: OwnWrite) {
 
 function passwordMoved(): AppError {
   return new AppError("CONFLICT", "The password was changed by another request meanwhile.");
+}
+
+/** No guess, so it counts as none. A first password is not for a session to set: a stolen one would become the owner. */
+function nothingToProve(): AppError {
+  return new AppError(
+    "CONFLICT",
+    "Your account has no password that could be changed here; a root admin can set one.",
+  );
 }
 
 /** What a change of the password rests on. */
@@ -159,8 +168,8 @@ function collecting<Result>(violations: string[], check: () => Result): Result |
 }
 
 /**
- * Judges the present password as a sign-in is judged, throttling included: a stolen session must not become a place to
- * guess it.
+ * Judges the present password, if there is one, as a sign-in is judged, throttling included: a stolen session must not
+ * become a place to guess it.
  * @returns what the change rests on: the hash that was proved is still the stored one
  */
 async function provePassword(
@@ -175,14 +184,14 @@ async function provePassword(
   }
   const user = await deps.users.findById(userId);
   if (user === undefined) throw badToken();
-  const attempt = await deps.throttle.admitSignIn(user.email, client.address);
   const hash = user.passwordHash;
-  const judged = hash === null ? deps.hasher.verifyNothing(password) : deps.hasher.verify(hash, password);
-  const isRight = await judged.catch(async (error: unknown) => {
+  if (hash === null) throw nothingToProve();
+  const attempt = await deps.throttle.admitSignIn(user.email, client.address);
+  const isRight = await deps.hasher.verify(hash, password).catch(async (error: unknown) => {
     await attempt.withdraw();
     throw error;
   });
-  if (!isRight || hash === null) {
+  if (!isRight) {
     const details = { attempted: "password change" };
     const told = deps.audit.record({ event: "sign-in.failed", userId, details }, client);
     await Promise.all([attempt.failed(), told]);
