@@ -4,8 +4,10 @@ import { unavailable } from "@portico/shared/app-error";
 import { type Clock, steadyTime } from "@portico/shared/clock";
 import { isObject, type Json } from "@portico/shared/json";
 import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
+import { same } from "../catalog/canonical.js";
 import type { Catalog, LatestChange } from "../catalog/catalog.js";
-import type { Followed, RuleText, StoredRule } from "../permission/follow-names.js";
+import { type RuleText, type StoredRule, textOf } from "../permission/follow-names.js";
+import type { FormerRule, RuleState } from "../permission/follow-rule.js";
 import { ACTIONS, type Action, type Rule, type RuleSet } from "../permission/rule.js";
 import type { Document } from "../query/lower/document.js";
 import { NEXT_VERSION } from "./record-store.js";
@@ -22,7 +24,7 @@ interface RuleDocument {
   isEnabled: boolean;
   updatedAt: Date;
   /** What a change of tables has changed in it, so that undoing the change brings it back. */
-  _followed?: { change: string; at: Date; former: RuleText & { isEnabled: boolean } };
+  _followed?: { change: string; at: Date; former: RuleText & { isEnabled: boolean }; meaning?: string };
 }
 
 /** The contract promises 5 s on other instances. */
@@ -51,7 +53,13 @@ export interface RuleStore {
 export interface RuleChange {
   readonly id: string;
   readonly undoes: string | null;
-  readonly decide: (rule: StoredRule) => Followed;
+  /** @param former where the change that is undone was the last that touched the rule */
+  readonly decide: (
+    rule: StoredRule & { readonly isEnabled: boolean },
+    former: FormerRule | undefined,
+  ) => RuleState;
+  /** By the names before the change. */
+  readonly meaningOf: (text: RuleText) => string;
 }
 
 export interface RuleStoreDeps {
@@ -135,11 +143,11 @@ function isSame(one: LatestChange | undefined, other: LatestChange | undefined):
 function asOf(document: RuleDocument, change: RuleChange | undefined): Rule[] {
   const wanted = change === undefined ? undefined : toFollow(document, change);
   if (wanted?.isEnabled === false) return [];
-  return toRule(document).map((rule) => ({ ...rule, ...wanted }));
+  return toRule(document).map((rule) => ({ ...rule, ...wanted?.text }));
 }
 
 /** @returns what the rule is to be by the change; undefined: as it is, or it follows already */
-function toFollow(document: RuleDocument, change: RuleChange): FollowedText | undefined {
+function toFollow(document: RuleDocument, change: RuleChange): RuleState | undefined {
   return document._followed?.change === change.id ? undefined : followed(document, change);
 }
 
@@ -151,14 +159,16 @@ async function followOne(
   const { _id, updatedAt, isEnabled } = document;
   const wanted = toFollow(document, change);
   if (wanted === undefined) return;
-  const former = { ...textOf(document), isEnabled };
+  const text = textIn(document);
+  const [former, meaning] = [{ ...text, isEnabled }, change.meaningOf(text)];
   await change.ask();
   const { modifiedCount } = await rules.updateOne({ _id, updatedAt }, [
     {
       $set: {
-        ...Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, stored(value)])),
+        ...Object.fromEntries(Object.entries(wanted.text).map(([name, value]) => [name, stored(value)])),
+        isEnabled: wanted.isEnabled,
         updatedAt: change.at,
-        _followed: { $literal: { change: change.id, at: change.at, former } },
+        _followed: { $literal: { change: change.id, at: change.at, former, meaning } },
         ...NEXT_VERSION,
       },
     },
@@ -167,24 +177,30 @@ async function followOne(
   if (edited !== null) await followOne(rules, edited, change);
 }
 
-type FollowedText = Partial<RuleText> & { readonly isEnabled?: boolean };
-
 /** In the database a member without a value is not there. */
 const stored = (value: Json): Document | string => (value === null ? "$$REMOVE" : { $literal: value });
 
 /** @returns what the rule is to be; undefined: as it is */
-function followed(document: RuleDocument, { undoes, decide }: RuleChange): FollowedText | undefined {
-  const last = document._followed;
-  const isUntouched = last !== undefined && last.at.getTime() === document.updatedAt.getTime();
-  if (isUntouched && last.change === undoes) return last.former;
+function followed(document: RuleDocument, { undoes, decide }: RuleChange): RuleState | undefined {
   const [rule] = toRule(document);
   if (rule === undefined) return undefined;
-  const decision = decide({ ...textOf(document), action: rule.action });
-  if (decision.kind === "renamed") return decision.text;
-  return decision.kind === "off" && document.isEnabled ? { isEnabled: false } : undefined;
+  const [text, isEnabled] = [textIn(document), document.isEnabled];
+  const wanted = decide({ ...text, action: rule.action, isEnabled }, formerOf(document, undoes));
+  return same(wanted, { text, isEnabled }) ? undefined : wanted;
 }
 
-function textOf(document: RuleDocument): RuleText {
+/** The rule before the change that is undone, if nothing has touched it since. */
+function formerOf(
+  { _followed: last, updatedAt }: RuleDocument,
+  undoes: string | null,
+): FormerRule | undefined {
+  if (last === undefined || last.change !== undoes || last.at.getTime() !== updatedAt.getTime())
+    return undefined;
+  const { former, meaning } = last;
+  return { text: textOf(former), isEnabled: former.isEnabled, meaning };
+}
+
+function textIn(document: RuleDocument): RuleText {
   const { table, filter = null, fields = null, presets, check = null } = document;
   return { table, filter, fields, check, presets: isObject(presets) ? presets : null };
 }
@@ -193,5 +209,5 @@ function toRule(document: RuleDocument): Rule[] {
   const action = ACTIONS.find((each): each is Action => each === document.action);
   if (action === undefined) return [];
   const { _id, roleId } = document;
-  return [{ id: _id.toHexString(), roleId: roleId?.toHexString() ?? null, action, ...textOf(document) }];
+  return [{ id: _id.toHexString(), roleId: roleId?.toHexString() ?? null, action, ...textIn(document) }];
 }

@@ -44,12 +44,19 @@ export function followNames(rule: RuleText, before: Catalog, after: Catalog): Fo
   if (name === undefined) return { kind: "off", because: `the table "${table.name}" goes` };
   try {
     const text = { ...inTable(rule, table, before, names), table: name };
-    const isSame = JSON.stringify(text) === JSON.stringify(inOrder(rule));
+    const isSame = JSON.stringify(text) === JSON.stringify(textOf(rule));
     return isSame ? { kind: "same" } : { kind: "renamed", text };
   } catch (error) {
     if (error instanceof Gone) return { kind: "off", because: error.message };
     throw error;
   }
+}
+
+/** Texts that mean the same members of the same tables by the names of their catalogs are equal in this. */
+export function meaningOf(rule: RuleText, catalog: Catalog): string {
+  const table = catalog.tables.get(rule.table);
+  if (table === undefined) return JSON.stringify(textOf(rule));
+  return JSON.stringify({ ...inTable(rule, table, catalog, idsIn(catalog)), table: table.id });
 }
 
 function inTable(rule: RuleText, table: Table, catalog: Catalog, names: Names): RuleText {
@@ -63,8 +70,8 @@ function inTable(rule: RuleText, table: Table, catalog: Catalog, names: Names): 
   };
 }
 
-/** The same members in the same order, so that texts can be compared. */
-function inOrder({ filter, fields, presets, check, table }: RuleText): RuleText {
+/** The text alone, its members in the same order, so that texts can be compared. */
+export function textOf({ filter, fields, presets, check, table }: RuleText): RuleText {
   return { filter, fields, presets, check, table };
 }
 
@@ -89,6 +96,20 @@ function namesBetween(after: Catalog): Names {
   };
 }
 
+/** In the place of a name its id; a relation to other records is another one. */
+function idsIn(catalog: Catalog): Names {
+  return {
+    table: ({ id }) => id,
+    member(table, name) {
+      const relation = table.relations.get(name);
+      if (relation === undefined) return memberId(table, name) ?? name;
+      return `${relation.id}>${targetOf(catalog, relation).id}`;
+    },
+    leadsTo: () => true,
+  };
+}
+
+/** The id of the member that has this name; undefined: none has. */
 function memberId(table: Table, name: string): string | undefined {
   return (table.columns.get(name) ?? table.relations.get(name))?.id;
 }
@@ -125,10 +146,14 @@ function alongPath(
   return { text: text.join("."), end: at };
 }
 
+function tokensOf(fields: string): string[] {
+  return fields.split(",").map((each) => each.trim());
+}
+
 /** @throws Gone when none of the names is left */
 function inFields(fields: string | null, table: Table, names: Names): string | null {
   if (fields === null) return null;
-  const tokens = fields.split(",").map((each) => each.trim());
+  const tokens = tokensOf(fields);
   const kept = tokens.flatMap((token) => {
     const sign = token.startsWith("-") ? "-" : "";
     const later = names.member(table, token.slice(sign.length));

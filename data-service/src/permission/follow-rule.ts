@@ -2,18 +2,67 @@
 // off. Pure.
 import type { Catalog } from "../catalog/catalog.js";
 import { type FitContext, misfits } from "./check-rule.js";
-import { type Followed, followNames, type StoredRule } from "./follow-names.js";
+import { followNames, meaningOf, type RuleText, type StoredRule, textOf } from "./follow-names.js";
+
+/** The tables before and after a change, and by what rules are judged. */
+export interface Change {
+  readonly before: Catalog;
+  readonly after: Catalog;
+  readonly context: FitContext;
+}
+
+/** A rule for the catalog after a change, and why it is off from now on. */
+export interface FollowedRule {
+  readonly text: RuleText;
+  readonly because?: string;
+}
+
+/** What a change makes of a rule. */
+export interface RuleState {
+  readonly text: RuleText;
+  readonly isEnabled: boolean;
+}
+
+/** A rule before a change that is being undone. */
+export interface FormerRule extends RuleState {
+  /** What its names meant (`meaningOf`); earlier versions did not note that. */
+  readonly meaning?: string | undefined;
+}
 
 /**
  * @param rule what did not fit the catalog `before` stays as it is
  * @returns the rule for the catalog `after`; off also where a type or a value that it compares with has changed, for it
  * would grant nothing, and might grant something else after the next change
  */
-export function followRule(rule: StoredRule, before: Catalog, after: Catalog, context: FitContext): Followed {
+export function followRule(rule: StoredRule, { before, after, context }: Change): FollowedRule {
   const followed = followNames(rule, before, after);
-  if (followed.kind === "off") return followed;
-  const later = followed.kind === "renamed" ? { ...rule, ...followed.text } : rule;
-  const [because] = misfits(later, after, context);
+  const text = followed.kind === "renamed" ? followed.text : textOf(rule);
+  if (followed.kind === "off") return { text, because: followed.because };
+  const [because] = misfits({ ...rule, ...text }, after, context);
   const isNew = because !== undefined && misfits(rule, before, context).length === 0;
-  return isNew ? { kind: "off", because } : followed;
+  return isNew ? { text, because } : { text };
+}
+
+/**
+ * @param former what the change undoes, when nothing has touched the rule since. It is only brought back where each of
+ * its names means what it meant
+ */
+export function ruleAfter(
+  rule: StoredRule & { readonly isEnabled: boolean },
+  former: FormerRule | undefined,
+  change: Change,
+): RuleState {
+  if (former !== undefined && isAsItWas(former, rule, change))
+    return { text: former.text, isEnabled: former.isEnabled };
+  const { text, because } = followRule(rule, change);
+  const isKnown = former === undefined || former.meaning !== undefined;
+  return { text, isEnabled: rule.isEnabled && because === undefined && isKnown };
+}
+
+function isAsItWas(
+  { text, meaning }: FormerRule,
+  { action }: StoredRule,
+  { after, context }: Change,
+): boolean {
+  return meaning === meaningOf(text, after) && misfits({ ...text, action }, after, context).length === 0;
 }

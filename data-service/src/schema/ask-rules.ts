@@ -30,9 +30,8 @@ export function followedRules(
   { before, after }: Plan["catalogs"],
 ): readonly Rule[] {
   return rules.flatMap((rule) => {
-    const followed = followRule(rule, before, after, fitContextOf(deps));
-    if (followed.kind === "off") return [];
-    return followed.kind === "renamed" ? [{ ...rule, ...followed.text }] : [rule];
+    const { text, because } = followRule(rule, { before, after, context: fitContextOf(deps) });
+    return because === undefined ? [{ ...rule, ...text }] : [];
   });
 }
 
@@ -42,15 +41,15 @@ async function ruleCosts(deps: CostDeps, { catalogs, definitions, steps, undoes 
   const removed = definitions.flatMap(({ from, to }) => (to === undefined ? (from?.name ?? []) : []));
   const rules = (await deps.rules.enabled()).filter(({ table }) => !removed.includes(table));
   return rules.flatMap((rule): Cost[] => {
-    const followed = followRule(rule, catalogs.before, catalogs.after, fitContextOf(deps));
-    if (followed.kind !== "off") return [];
+    const { because } = followRule(rule, { ...catalogs, context: fitContextOf(deps) });
+    if (because === undefined) return [];
     return [
       {
         what: "rule.off",
         where: `${deps.systemTablePrefix}permission/${rule.id}`,
         rows: 0,
         examples: [],
-        why: `the rule to ${rule.action} "${rule.table}" would be switched off, because ${followed.because}`,
+        why: `the rule to ${rule.action} "${rule.table}" would be switched off, because ${because}`,
         confirmed: "lost",
       },
     ];

@@ -5,7 +5,8 @@ import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { RuleChange } from "../mongo/rule-store.js";
 import type { FitContext } from "../permission/check-rule.js";
-import { followRule } from "../permission/follow-rule.js";
+import { meaningOf } from "../permission/follow-names.js";
+import { ruleAfter } from "../permission/follow-rule.js";
 
 export interface RuleChangeDeps {
   readonly catalogStore: Pick<CatalogStore, "load">;
@@ -23,5 +24,10 @@ export async function ruleChangeOf(deps: RuleChangeDeps, id: string): Promise<Ru
   const before = buildCatalog(0, [...others, ...change.before], deps.systemTables);
   const after = buildCatalog(0, [...others, ...change.after], deps.systemTables);
   const { undoes } = change;
-  return { id, undoes, decide: (rule) => followRule(rule, before, after, deps.context) };
+  return {
+    id,
+    undoes,
+    decide: (rule, former) => ruleAfter(rule, former, { before, after, context: deps.context }),
+    meaningOf: (text) => meaningOf(text, before),
+  };
 }
