@@ -8,7 +8,8 @@ import { same } from "../catalog/canonical.js";
 import type { Catalog, LatestChange } from "../catalog/catalog.js";
 import { type RuleText, type StoredRule, textOf } from "../permission/follow-names.js";
 import type { FormerRule, RuleState } from "../permission/follow-rule.js";
-import { ACTIONS, type Action, type Rule, type RuleSet } from "../permission/rule.js";
+import { ACTIONS, type Action, type Rule, type RuleSet, type Withheld } from "../permission/rule.js";
+import { NOTHING_WITHHELD } from "../permission/withheld.js";
 import type { Document } from "../query/lower/document.js";
 import { NEXT_VERSION } from "./record-store.js";
 
@@ -25,6 +26,8 @@ interface RuleDocument {
   updatedAt: Date;
   /** What a change of tables has changed in it, so that undoing the change brings it back. */
   _followed?: { change: string; at: Date; former: RuleText & { isEnabled: boolean }; meaning?: string };
+  /** Stays, whatever is written to the rule. */
+  _withheld?: Withheld;
 }
 
 /** The contract promises 5 s on other instances. */
@@ -167,6 +170,7 @@ async function followOne(
       $set: {
         ...Object.fromEntries(Object.entries(wanted.text).map(([name, value]) => [name, stored(value)])),
         isEnabled: wanted.isEnabled,
+        _withheld: isNothing(wanted.withheld) ? "$$REMOVE" : { $literal: wanted.withheld },
         updatedAt: change.at,
         _followed: { $literal: { change: change.id, at: change.at, former, meaning } },
         ...NEXT_VERSION,
@@ -185,8 +189,9 @@ function followed(document: RuleDocument, { undoes, decide }: RuleChange): RuleS
   const [rule] = toRule(document);
   if (rule === undefined) return undefined;
   const [text, isEnabled] = [textIn(document), document.isEnabled];
-  const wanted = decide({ ...text, action: rule.action, isEnabled }, formerOf(document, undoes));
-  return same(wanted, { text, isEnabled }) ? undefined : wanted;
+  const withheld = document._withheld ?? NOTHING_WITHHELD;
+  const wanted = decide({ ...text, action: rule.action, isEnabled, withheld }, formerOf(document, undoes));
+  return same(wanted, { text, isEnabled, withheld }) ? undefined : wanted;
 }
 
 /** The rule before the change that is undone, if nothing has touched it since. */
@@ -198,6 +203,10 @@ function formerOf(
     return undefined;
   const { former, meaning } = last;
   return { text: textOf(former), isEnabled: former.isEnabled, meaning };
+}
+
+function isNothing({ fields, presets }: Withheld): boolean {
+  return fields.length === 0 && Object.keys(presets).length === 0;
 }
 
 function textIn(document: RuleDocument): RuleText {

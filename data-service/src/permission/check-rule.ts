@@ -6,7 +6,7 @@ import type { ColumnType } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import { compileRule, type RuleContext } from "./compile-rules.js";
-import type { StoredRule } from "./follow-names.js";
+import { type StoredRule, textOf } from "./follow-names.js";
 import type { ProtectedTables } from "./rights.js";
 import { ACTIONS, type Action, type Rule } from "./rule.js";
 import { type Variables, variablesOf } from "./variables.js";
@@ -32,7 +32,9 @@ export function misfits(rule: StoredRule, catalog: Catalog, { users, maxDepth }:
   const [table, usersTable] = [catalog.tables.get(rule.table), catalog.tables.get(users)];
   if (table === undefined || usersTable === undefined) return [];
   const context: RuleContext = { catalog, maxDepth, variables: sampleVariables(usersTable) };
-  return CONDITIONS.flatMap((member) => compileProblem({ ...rule }, rule.action, member, table, context));
+  return CONDITIONS.flatMap((member) =>
+    compileProblem({ ...textOf(rule) }, rule.action, member, table, context),
+  );
 }
 
 /** The members that can keep a rule from granting anything. */

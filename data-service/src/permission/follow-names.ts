@@ -3,13 +3,13 @@
 
 import { isArray, isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
-import type { Rule } from "./rule.js";
+import type { Rule, Withheld } from "./rule.js";
 
 /** The parts of a rule that name things. */
 export type RuleText = Pick<Rule, "table" | "filter" | "fields" | "presets" | "check">;
 
 /** A rule as it is stored. */
-export type StoredRule = RuleText & Pick<Rule, "action">;
+export type StoredRule = RuleText & Pick<Rule, "action"> & { readonly withheld?: Withheld };
 
 /** `off`: the rule would mean something else without the name that is gone, so it grants nothing until somebody looks. */
 export type Followed =
@@ -110,7 +110,7 @@ function idsIn(catalog: Catalog): Names {
 }
 
 /** The id of the member that has this name; undefined: none has. */
-function memberId(table: Table, name: string): string | undefined {
+export function memberId(table: Table, name: string): string | undefined {
   return (table.columns.get(name) ?? table.relations.get(name))?.id;
 }
 
@@ -146,7 +146,7 @@ function alongPath(
   return { text: text.join("."), end: at };
 }
 
-function tokensOf(fields: string): string[] {
+export function tokensOf(fields: string): string[] {
   return fields.split(",").map((each) => each.trim());
 }
 

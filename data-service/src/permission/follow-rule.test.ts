@@ -6,6 +6,7 @@ import type { ColumnDefinition } from "../catalog/definition.js";
 import { bareColumn, bareTable } from "../catalog/definition-fixture.js";
 import { meaningOf, type RuleText } from "./follow-names.js";
 import { type FormerRule, ruleAfter } from "./follow-rule.js";
+import type { Withheld } from "./rule.js";
 
 const column = (id: string, more: Partial<ColumnDefinition> = {}): ColumnDefinition =>
   bareColumn(id, { id, ...more });
@@ -24,20 +25,21 @@ const text = (parts: Partial<RuleText>): RuleText => ({
   check: null,
   ...parts,
 });
+const NOTHING: Withheld = { fields: [], presets: {} };
 
 describe("an undo", () => {
   const [before, after] = [catalog(column("title")), catalog(column("title"), column("pay"))];
-  const rule = { ...text({ fields: "*" }), action: "read", isEnabled: true } as const;
+  const rule = { ...text({ fields: "*" }), action: "read", isEnabled: true, withheld: NOTHING } as const;
   const former: FormerRule = { text: text({ fields: "-pay" }), isEnabled: true };
 
   it("brings the text back that means what it meant", () => {
     const noted = { ...former, meaning: meaningOf(former.text, after) };
-    expect(ruleAfter(rule, noted, { before, after, context })).toEqual(former);
+    expect(ruleAfter(rule, noted, { before, after, context })).toEqual({ ...former, withheld: NOTHING });
   });
 
   it("switches a rule off of which an earlier version noted no meaning", () => {
     const state = ruleAfter(rule, former, { before, after, context });
-    expect(state).toEqual({ text: text({ fields: "*" }), isEnabled: false });
+    expect(state).toEqual({ text: text({ fields: "*" }), isEnabled: false, withheld: NOTHING });
   });
 
   it("brings no text back that compares in a way which a type of now does not allow", () => {
@@ -46,6 +48,49 @@ describe("an undo", () => {
     const other = catalog(column("title", { type: "int" }), column("pay"));
     const off = { ...rule, ...compared.text, isEnabled: false };
     const state = ruleAfter(off, noted, { before, after: other, context });
-    expect(state).toEqual({ text: compared.text, isEnabled: false });
+    expect(state).toEqual({ text: compared.text, isEnabled: false, withheld: NOTHING });
+  });
+});
+
+describe("what a rule withheld", () => {
+  const [there, gone] = [catalog(column("title"), column("pay")), catalog(column("title"))];
+  const remembered: Withheld = { fields: ["pay"], presets: { pay: "1" } };
+  const rule = {
+    ...text({ fields: "-pay", presets: { pay: "1" } }),
+    action: "update",
+    isEnabled: true,
+  } as const;
+
+  it("is remembered when it goes, also by a rule that is off without it, until it is back", () => {
+    const { withheld, text: left } = ruleAfter(rule, undefined, { before: there, after: gone, context });
+    expect([withheld, left]).toEqual([remembered, text({ fields: "*", presets: {} })]);
+    const needed = { ...rule, check: { pay: "1" } };
+    const off = ruleAfter(needed, undefined, { before: there, after: gone, context });
+    expect([off.withheld, off.isEnabled]).toEqual([remembered, false]);
+    const back = ruleAfter({ ...rule, ...left, withheld }, undefined, {
+      before: gone,
+      after: there,
+      context,
+    });
+    expect(back).toEqual({
+      text: text({ fields: "*,-pay", presets: { pay: "1" } }),
+      isEnabled: true,
+      withheld: NOTHING,
+    });
+  });
+
+  it("comes back in a rule that is off when its member does not take the value any more", () => {
+    const later = catalog(column("title"), column("pay", { readOnly: true }));
+    const given = { ...rule, ...text({}), withheld: remembered };
+    const { text: now, isEnabled } = ruleAfter(given, undefined, { before: gone, after: later, context });
+    expect([now, isEnabled]).toEqual([text({ fields: "-pay", presets: { pay: "1" } }), false]);
+  });
+
+  it("is no part of a rule that deletes, or sets values in one that reads", () => {
+    const withheldBy = (action: "read" | "delete") => {
+      const given = { ...rule, ...text({}), action, withheld: remembered };
+      return ruleAfter(given, undefined, { before: gone, after: there, context }).text;
+    };
+    expect([withheldBy("read"), withheldBy("delete")]).toEqual([text({ fields: "-pay" }), text({})]);
   });
 });

@@ -3,6 +3,8 @@
 import type { Catalog } from "../catalog/catalog.js";
 import { type FitContext, misfits } from "./check-rule.js";
 import { followNames, meaningOf, type RuleText, type StoredRule, textOf } from "./follow-names.js";
+import type { Withheld } from "./rule.js";
+import { withheldAfter, withheldAgain } from "./withheld.js";
 
 /** The tables before and after a change, and by what rules are judged. */
 export interface Change {
@@ -21,11 +23,12 @@ export interface FollowedRule {
 export interface RuleState {
   readonly text: RuleText;
   readonly isEnabled: boolean;
+  readonly withheld: Withheld;
 }
 
 /** A rule before a change that is being undone. */
-export interface FormerRule extends RuleState {
-  /** What its names meant (`meaningOf`); earlier versions did not note that. */
+export interface FormerRule extends Pick<RuleState, "text" | "isEnabled"> {
+  /** What its names meant (`meaningOf`); earlier versions noted that as little as what it withheld. */
   readonly meaning?: string | undefined;
 }
 
@@ -36,7 +39,8 @@ export interface FormerRule extends RuleState {
  */
 export function followRule(rule: StoredRule, { before, after, context }: Change): FollowedRule {
   const followed = followNames(rule, before, after);
-  const text = followed.kind === "renamed" ? followed.text : textOf(rule);
+  const named = followed.kind === "renamed" ? followed.text : textOf(rule);
+  const text = withheldAgain(named, rule, before, after);
   if (followed.kind === "off") return { text, because: followed.because };
   const [because] = misfits({ ...rule, ...text }, after, context);
   const isNew = because !== undefined && misfits(rule, before, context).length === 0;
@@ -52,11 +56,15 @@ export function ruleAfter(
   former: FormerRule | undefined,
   change: Change,
 ): RuleState {
-  if (former !== undefined && isAsItWas(former, rule, change))
-    return { text: former.text, isEnabled: former.isEnabled };
+  const { before, after } = change;
+  const withheld = withheldAfter(rule, before, after);
+  if (former !== undefined && isAsItWas(former, rule, change)) {
+    const text = withheldAgain(former.text, rule, before, after);
+    return { text, isEnabled: former.isEnabled, withheld };
+  }
   const { text, because } = followRule(rule, change);
   const isKnown = former === undefined || former.meaning !== undefined;
-  return { text, isEnabled: rule.isEnabled && because === undefined && isKnown };
+  return { text, isEnabled: rule.isEnabled && because === undefined && isKnown, withheld };
 }
 
 function isAsItWas(

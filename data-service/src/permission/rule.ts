@@ -21,6 +21,17 @@ export interface Rule {
   readonly check: Json | null;
 }
 
+/**
+ * What a rule withholds by names of members that are gone, by their ids: should one come back, it is withheld again,
+ * whatever has become of the rule meanwhile.
+ */
+export interface Withheld {
+  /** Members that its `fields` left out. */
+  readonly fields: readonly string[];
+  /** Values that it set. */
+  readonly presets: JsonObject;
+}
+
 /** Rules as they were at one moment. */
 export interface RuleSet {
   readonly rules: readonly Rule[];

@@ -8,6 +8,7 @@ import type { CommandProxy } from "../../support/command-proxy.js";
 import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row } from "../records/make.js";
+import { patchConfirmed } from "../tables/change.js";
 
 /** Longer than an instance believes its tables and rules without asking, and than the dead are waited for. */
 const SETTLED_MS = 3_000;
@@ -95,6 +96,22 @@ describe("while names change, a visitor is shown", () => {
       const { status, body } = await api.get("/archive", { fields: "title" });
       expect([status, body.data]).toEqual([200, [{ title: "open" }]]);
       expect((await api.get("/news")).status).toBe(401);
+    }
+  }, 60_000);
+
+  it("never the column that it left out when that comes back, though its rule was changed meanwhile", async () => {
+    const memos = await titled("memos", { title: "open", secret: "SECRET" });
+    const rule = await make(admin, "svc_permission", { table: "memos", action: "read", fields: "-secret" });
+    const [title] = memos.columns;
+    await patchConfirmed(admin, memos.id, { columns: [{ id: title.id }] });
+    await admin.patch(`/svc_permission/${rule.id}`, { description: "for all" });
+    const shown = await shownWhile("memos", async () => {
+      expect((await admin.send("POST", `/svc_table/${memos.id}/undo`)).status).toBe(200);
+    });
+    expect(shown.join()).not.toContain("SECRET");
+    for (const api of [here, there]) {
+      const { status, body } = await api.get("/memos", { fields: "title" });
+      expect([status, body.data]).toEqual([200, [{ title: "open" }]]);
     }
   }, 60_000);
 

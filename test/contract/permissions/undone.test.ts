@@ -1,4 +1,5 @@
-// Contract 7: a rule is only brought back by an undo where its names mean what they meant.
+// Contract 7: what a rule withheld stays withheld when a change of tables is undone, whatever has become of the rule
+// meanwhile, and a rule is only brought back where its names mean what they meant.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, apiOf, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
@@ -45,11 +46,126 @@ const without = (table: Row, name: string): Row[] =>
   table.columns.filter((each: Row) => each.name !== name).map(({ id }: Row) => ({ id }));
 const removed = (table: Row, name = "secret") =>
   patchConfirmed(admin, table.id, { columns: without(table, name) });
+const renamed = (table: Row, name: string, to: string) =>
+  changed(`/svc_table/${table.id}`, {
+    columns: table.columns.map((each: Row) => ({ id: each.id, ...(each.name === name ? { name: to } : {}) })),
+  });
 const shown = async ({ name }: Row): Promise<Row[]> => {
   const { status, body } = await visitor.get(`/${name}`);
   expect(status).toBe(200);
   return body.data.map(({ id: _id, createdAt: _created, updatedAt: _updated, ...rest }: Row) => rest);
 };
+
+/** What happens to a table without its secret, or to the rule about it, before the secret comes back. */
+type Meanwhile = (table: Row, rule: Row) => Promise<unknown>;
+
+describe("a column that a rule leaves out is still left out when it comes back", () => {
+  const edited =
+    (body: object): Meanwhile =>
+    (_table, { id }) =>
+      changed(`/svc_permission/${id}`, body);
+  it.each<[string, string, Meanwhile]>([
+    ["nothing was done", "-secret", async () => {}],
+    ["its table was renamed", "-secret", ({ id, name }) => changed(`/svc_table/${id}`, { name: `${name}x` })],
+    ["another that it leaves out was renamed", "-secret,-a", (table) => renamed(table, "a", "b")],
+    ["the rule was described", "-secret", edited({ description: "for all" })],
+    ["the rule was written anew with *", "-secret,-a", edited({ fields: "*,-a" })],
+    ["the rule was written anew without names", "-secret,-a", edited({ fields: null })],
+    [
+      "another was removed, and came back",
+      "*,-secret,-a",
+      async (table) => {
+        await removed(table, "a");
+        await undone(table);
+      },
+    ],
+    [
+      "the table was deleted, and came back",
+      "-secret",
+      async (table) => {
+        const { body } = await admin.delete(`/svc_table/${table.id}`);
+        await admin.delete(`/svc_table/${table.id}?confirm=${body.error.details.confirmHash}`);
+        await undone(table);
+      },
+    ],
+  ])("where meanwhile %s", async (_what, fields, meanwhile) => {
+    const made = await notes();
+    const given = await rule(made, { fields });
+    await meanwhile(await removed(made), given);
+    const back = await undone(made);
+    expect(back.columns.map(({ id }: Row) => id)).toContain(column(made, "secret").id);
+    const [row] = await shown(back);
+    expect(Object.keys(row ?? {})).toContain("title");
+    expect(JSON.stringify(row)).not.toContain("SECRET");
+    expect(await now(given)).toMatchObject({ isEnabled: true, fields: expect.stringMatching(/-secret\b/) });
+  });
+
+  it("where a rule that was switched off without another was written anew", async () => {
+    const made = await notes();
+    const given = await rule(made, { fields: "-secret", filter: { a: "A" } });
+    await patchConfirmed(admin, made.id, { columns: [{ id: column(made, "title").id }] });
+    expect(await now(given)).toMatchObject({ isEnabled: false });
+    await changed(`/svc_permission/${given.id}`, { fields: "*", filter: null, isEnabled: true });
+    expect(await shown(made)).toEqual([{ title: "T" }]);
+    const back = await undone(made);
+    expect(await shown(back)).toEqual([{ title: "T", a: "A" }]);
+  });
+
+  it("under the name that it has when it is back, and not where the rule names what it shows", async () => {
+    const made = await notes();
+    const [rest, list] = [await rule(made, { fields: "-secret" }), await rule(made, { fields: "-secret" })];
+    await removed(made);
+    await changed(`/svc_permission/${list.id}`, { fields: "title" });
+    await changed(`/svc_permission/${rest.id}`, { description: "for all" });
+    await undone(made);
+    expect([(await now(rest)).fields, (await now(list)).fields]).toEqual(["*,-secret", "title"]);
+  });
+
+  it("unless the rule was opened while it was there", async () => {
+    const made = await notes();
+    const given = await rule(made, { fields: "-secret" });
+    await renamed(await removed(made), "a", "b");
+    const back = await undone(made);
+    await changed(`/svc_permission/${given.id}`, { fields: "*" });
+    const opened = [{ title: "T", b: "A", secret: "SECRET" }];
+    expect(await shown(made)).toEqual(opened);
+    await renamed(await removed(back), "title", "heading");
+    await undone(made);
+    expect(await shown(made)).toEqual([{ heading: "T", b: "A", secret: "SECRET" }]);
+  });
+
+  it("as the other side of a relation, which comes back without an undo", async () => {
+    const made = await notes();
+    const relation = { name: "note", type: "many-to-one", table: made.name, inverse: "remarks" };
+    const remarks = await makeTable(admin, {
+      name: `${made.name}_remarks`,
+      columns: [],
+      relations: [relation],
+    });
+    const given = await rule(made, { fields: "-remarks" });
+    const other = (inverse: string | null) =>
+      changed(`/svc_table/${remarks.id}`, { relations: [{ id: remarks.relations[0].id, inverse }] });
+    await other(null);
+    expect(await now(given)).toMatchObject({ fields: "*" });
+    await other("comments");
+    expect(await now(given)).toMatchObject({ isEnabled: true, fields: "*,-comments" });
+  });
+});
+
+describe("a value that a rule sets is still set when its column comes back", () => {
+  it.each<[string, Meanwhile]>([
+    ["another was renamed", (table) => renamed(table, "title", "heading")],
+    ["the rule was written anew", (_table, { id }) => changed(`/svc_permission/${id}`, { presets: null })],
+  ])("where meanwhile %s", async (_what, meanwhile) => {
+    const made = await notes();
+    const given = await rule(made, { action: "create", presets: { secret: "no", title: "x" } });
+    await meanwhile(await removed(made), given);
+    await undone(made);
+    expect((await visitor.post(`/${made.name}`, { secret: "yes", a: "new" })).status).toBe(201);
+    const { body } = await admin.get(`/${made.name}`, { filter: { a: "new" } });
+    expect(body.data).toEqual([expect.objectContaining({ secret: "no" })]);
+  });
+});
 
 describe("a rule that was switched off stays off where an undo can't bring its names back", () => {
   const condition = { _or: [{ secret: "never" }, { a: "public" }] };

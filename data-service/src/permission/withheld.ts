@@ -1,0 +1,85 @@
+// What a permission rule withholds, a column by `-name` or its value by a preset, stays withheld when the member goes and
+// comes back, whatever has become of the rule meanwhile. Pure.
+import type { Json, JsonObject } from "@portico/shared/json";
+import type { Catalog, Table } from "../catalog/catalog.js";
+import { memberId, type RuleText, type StoredRule, tokensOf } from "./follow-names.js";
+import type { Withheld } from "./rule.js";
+
+export const NOTHING_WITHHELD: Withheld = { fields: [], presets: {} };
+
+/** The table of a rule before and after a change. */
+interface Between {
+  readonly then: Table;
+  readonly now: Table;
+}
+
+/** @returns what is to be remembered after a change: of members that are gone, also where the rule is off without them */
+export function withheldAfter(rule: StoredRule, before: Catalog, after: Catalog): Withheld {
+  const { withheld = NOTHING_WITHHELD } = rule;
+  const between = tableBetween(rule, before, after);
+  if (between === undefined) return withheld;
+  const { then, now } = between;
+  const isGone = (id: string): boolean => nameIn(now, id) === undefined;
+  const excluded = tokensOf(rule.fields ?? "").flatMap((token) =>
+    token.startsWith("-") ? (memberId(then, token.slice(1)) ?? []) : [],
+  );
+  const presets = Object.entries(rule.presets ?? {}).flatMap(([name, value]): [string, Json][] => {
+    const id = memberId(then, name);
+    return id === undefined ? [] : [[id, value]];
+  });
+  return {
+    fields: [...new Set([...withheld.fields, ...excluded])].filter(isGone),
+    presets: Object.fromEntries(
+      [...Object.entries(withheld.presets), ...presets].filter(([id]) => isGone(id)),
+    ),
+  };
+}
+
+/**
+ * @param text of the rule, by the names after the change
+ * @param rule as it was before it
+ * @returns the text, which withholds what it has withheld of members that come back
+ */
+export function withheldAgain(text: RuleText, rule: StoredRule, before: Catalog, after: Catalog): RuleText {
+  const { withheld = NOTHING_WITHHELD, action } = rule;
+  const between = tableBetween(rule, before, after);
+  if (between === undefined) return text;
+  const { then, now } = between;
+  // Whoever has written the rule since it is back has said what becomes of it.
+  const back = (id: string): string[] => {
+    const name = nameIn(now, id);
+    return name === undefined || nameIn(then, id) !== undefined ? [] : [name];
+  };
+  const names = withheld.fields.flatMap(back);
+  const presets = Object.entries(withheld.presets).flatMap(([id, value]) =>
+    back(id).map((name): [string, Json] => [name, value]),
+  );
+  const isWriting = action === "create" || action === "update";
+  return {
+    ...text,
+    fields: action === "delete" ? text.fields : without(text.fields, names),
+    presets: isWriting ? withPresets(text.presets, Object.fromEntries(presets)) : text.presets,
+  };
+}
+
+function tableBetween({ table }: StoredRule, before: Catalog, after: Catalog): Between | undefined {
+  const then = before.tables.get(table);
+  const now = [...after.tables.values()].find(({ id }) => id === then?.id);
+  return then === undefined || now === undefined ? undefined : { then, now };
+}
+
+function nameIn({ columns, relations }: Table, id: string): string | undefined {
+  return [...columns.values(), ...relations.values()].find((each) => each.id === id)?.name;
+}
+
+/** Who names what is covered covers nothing else, and with one more `-name` all the rest would be. */
+function without(fields: string | null, names: readonly string[]): string | null {
+  const tokens = fields === null ? [] : tokensOf(fields);
+  const isRest = fields === null || tokens.some((token) => token === "*" || token.startsWith("-"));
+  const missing = names.map((name) => `-${name}`).filter((token) => !tokens.includes(token));
+  return isRest && missing.length > 0 ? [...tokens, ...missing].join(",") : fields;
+}
+
+function withPresets(presets: JsonObject | null, more: JsonObject): JsonObject | null {
+  return Object.keys(more).length === 0 ? presets : { ...more, ...presets };
+}
