@@ -135,7 +135,7 @@ function asNoted(
   for (const each of moved) {
     const guard = guards === undefined ? ANY : guards.get(idText(table, each.id));
     // Who came since was not judged.
-    if (guard !== undefined) getOrMake(byGuard, guard, () => new Array<Moved>()).push(each);
+    if (guard !== undefined) getOrMake(byGuard, guard, () => [] as Moved[]).push(each);
   }
   return [...byGuard].flatMap(([guard, some]) =>
     groupedByBefore(some).map(({ ids, before, by }) => ({
@@ -273,31 +273,43 @@ export async function areStillThere(
   return (await linkable(deps, table, ids, holds, living)).size === ids.length;
 }
 
+/** A record, and the links to it that lie in others. */
+interface LinkedTo {
+  readonly id: Stored | undefined;
+  readonly sets: readonly LinkSet[];
+}
+
 /**
- * Looks once more at what was written. Records that a delete has taken along by links that were made here were linked before
- * it, and can't be had back: then all of it counts as done, and as deleted.
+ * Looks once more at what was written. Records that have gone with the one to which they were linked here were linked before
+ * its delete, and can't be had back: then all of it counts as done, and as deleted.
+ * @param table of the records
  * @param look throws the refusal
  */
 export async function unlessTakenAlong(
   deps: Pick<RecordDeps, "store">,
-  sets: readonly LinkSet[],
+  table: Table,
+  records: readonly LinkedTo[],
   look: () => Promise<void>,
 ): Promise<void> {
   await look().catch(async (error: unknown) => {
-    if (!isClientError(error) || !(await haveGoneAlong(deps, sets))) throw error;
+    if (!isClientError(error)) throw error;
+    for (const record of records) if (await hasTakenAlong(deps, table, record)) return;
+    throw error;
   });
 }
 
-async function haveGoneAlong(
+async function hasTakenAlong(
   { store }: Pick<RecordDeps, "store">,
-  sets: readonly LinkSet[],
+  table: Table,
+  { id, sets }: LinkedTo,
 ): Promise<boolean> {
-  for (const set of sets) {
-    const { relation, target, ids } = set;
-    if (relation.link.list || owningRelation(set)?.onDelete !== "CASCADE") continue;
-    const living = [{ $match: stateCondition(target, "living") }];
-    if ((await store.existing(target, ids, living)).size < ids.length) return true;
-  }
+  const taking = sets.filter((set) => !set.relation.link.list && owningRelation(set)?.onDelete === "CASCADE");
+  const isGone = async (of: Table, ids: readonly Stored[]): Promise<boolean> => {
+    const living = [{ $match: stateCondition(of, "living") }];
+    return (await store.existing(of, ids, living)).size < ids.length;
+  };
+  if (id === undefined || taking.length === 0 || !(await isGone(table, [id]))) return false;
+  for (const { target, ids } of taking) if (await isGone(target, ids)) return true;
   return false;
 }
 

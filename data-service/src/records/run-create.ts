@@ -63,7 +63,8 @@ async function runCreate(
   const isLinkedTo = ({ [DELETED_FIELD]: deletedAt }: NewDocument, at: number): boolean =>
     plans[at]?.foreign.length !== 0 && deletedAt === undefined;
   const linkedTo = documents.filter(isLinkedTo).map(({ _id }) => _id);
-  await unlessTakenAlong(deps, foreign, async () => {
+  const records = plans.map((plan, at) => ({ id: ids[at], sets: plan.foreign }));
+  await unlessTakenAlong(deps, table, records, async () => {
     // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see run-delete); what it
     // can't have found yet, because we came later, we find here.
     await requireLinked(deps, plans, { pathOf, isWritten: true });

@@ -69,7 +69,7 @@ async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog
   const done = await writeOwn(deps, wanted, change, log);
   if (done === false) return false;
   await linkForeign(deps, table, id, foreign, log);
-  await unlessTakenAlong(deps, foreign, async () => {
+  await unlessTakenAlong(deps, table, [{ id, sets: foreign }], async () => {
     // As in run-create.
     await requireLinked(deps, [plan], { isWritten: true });
     if (foreign.length > 0 && !(await areStillThere(deps, table, [id], foreign))) throw recordNotFound(table);
