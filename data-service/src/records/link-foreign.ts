@@ -299,17 +299,17 @@ export async function unlessTakenAlong(
 }
 
 async function hasTakenAlong(
-  { store }: Pick<RecordDeps, "store">,
+  deps: Pick<RecordDeps, "store">,
   table: Table,
   { id, sets }: LinkedTo,
 ): Promise<boolean> {
   const taking = sets.filter((set) => !set.relation.link.list && owningRelation(set)?.onDelete === "CASCADE");
-  const isGone = async (of: Table, ids: readonly Stored[]): Promise<boolean> => {
-    const living = [{ $match: stateCondition(of, "living") }];
-    return (await store.existing(of, ids, living)).size < ids.length;
-  };
-  if (id === undefined || taking.length === 0 || !(await isGone(table, [id]))) return false;
-  for (const { target, ids } of taking) if (await isGone(target, ids)) return true;
+  if (id === undefined || taking.length === 0) return false;
+  const living = (of: Table) => [{ $match: stateCondition(of, "living") }];
+  // What goes along goes first: a delete that is under way is waited for.
+  if ((await linkable(deps, table, [id], true, living(table))).size > 0) return false;
+  for (const { target, ids } of taking)
+    if ((await deps.store.existing(target, ids, living(target))).size < ids.length) return true;
   return false;
 }
 

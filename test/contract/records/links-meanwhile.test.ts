@@ -1,5 +1,6 @@
 // Links that are set from their other side while others change or delete the same records: what is taken back is what was
 // moved, and nothing that others have.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
@@ -147,6 +148,24 @@ describe("records that a delete takes along by links which were made in the same
     const { status, body } = await linking.answer;
     expect([status, body.data]).toEqual([200, [{ id: other }]]);
     expect(await read(api, "pages", page)).toBeUndefined();
+  });
+
+  it("go with a change that counts as done also where its own record goes after them", async () => {
+    const [own, other] = [await named("books", "own"), await named("books", "other")];
+    const page = (await make(api, "pages", { name: "p", book: own })).id;
+    const isLook = [isCommand("find", "pages"), isCommand("aggregate", "pages")];
+    // Moved, and about to be looked at once more.
+    const linking = await stopAt(held.proxy, afterWrites(isWriteOf("pages"), isLook), () =>
+      slow.patch(`/books/${other}`, { name: "new", pages: [page] }),
+    );
+    const going = await stopAt(held.proxy, isCommand("delete", "books"), () =>
+      slow.delete(`/books/${other}`),
+    );
+    expect(await read(api, "pages", page)).toBeUndefined();
+    linking.goOn();
+    await Promise.race([linking.answer, delay(300, undefined, { ref: false })]);
+    going.goOn();
+    expect([(await going.answer).status, (await linking.answer).status]).toEqual([200, 200]);
   });
 
   it("go with a new record that counts as made", async () => {
