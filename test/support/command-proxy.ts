@@ -28,6 +28,24 @@ export function isWriteOf(collection: string): (command: string) => boolean {
   return (command) => writes.some((is) => is(command));
 }
 
+/** Tells reads of a collection. */
+export function isReadOf(collection: string): (command: string) => boolean {
+  const reads = [isCommand("find", collection), isCommand("aggregate", collection)];
+  return (command) => reads.some((is) => is(command));
+}
+
+/** Tells commands of one kind after the first of another kind, with which it may be the same. */
+export function afterWrites(
+  isWrite: (command: string) => boolean,
+  isWanted: (command: string) => boolean,
+): (command: string) => boolean {
+  let isWritten = false;
+  return (command) => {
+    isWritten ||= isWrite(command);
+    return isWritten && isWanted(command);
+  };
+}
+
 /** Something that is under way, and stands still. */
 export interface Stopped<Answer> {
   readonly answer: Promise<Answer>;

@@ -2,8 +2,10 @@
 import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import { idText } from "../mongo/record-store.js";
 import type { Document, Stage } from "../query/lower/document.js";
+import type { StoredRecord } from "../query/shape.js";
 import { until } from "../until.js";
 import type { RecordDeps } from "./deps.js";
 import { LEAVING_FIELD } from "./leaving.js";
@@ -29,12 +31,15 @@ export async function linkable(
   if (!waits) return store.existing(table, ids, visible);
   const chosen: Document = { $match: { _id: { $in: [...ids] } } };
   const look = async (): Promise<ReadonlySet<string> | false> => {
-    const fields = { _id: 1, [LEAVING_FIELD]: 1 };
+    const fields = { _id: 1, [LEAVING_FIELD]: 1, [DELETED_FIELD]: 1 };
     const found =
       visible.length === 0
         ? await store.byIds(table, ids, fields)
         : await store.read(table, [chosen, ...visible, { $project: fields }]);
-    if (found.some((each) => each[LEAVING_FIELD] !== undefined)) return false;
+    // Of what is deleted and kept it is decided, before the mark comes off.
+    const isWanted = (each: StoredRecord) =>
+      each[LEAVING_FIELD] !== undefined && (each[DELETED_FIELD] ?? null) === null;
+    if (found.some(isWanted)) return false;
     return new Set(found.map(({ _id }) => idText(table, _id)));
   };
   const tooLate = () => {

@@ -57,15 +57,23 @@ async function changeBackAsItIs(
   };
   const lost = await lostLinks(deps, catalog, table, former);
   const left = withoutLinks(former, lost);
-  return write(left, lost).catch((error: unknown) => {
-    // The rest goes back without the values that others have by now.
+  const links = singleLinks(table).filter(
+    ({ link: { field } }) => field in left.set && isUnique(table, field),
+  );
+  const free = withoutUnique(table, left, links);
+  const staying = links.filter(({ required }) => required);
+  // The rest goes back without the values that others have by now, and without the links where these are taken as well.
+  return write(left, lost)
+    .catch(ifTaken(() => write(free, lost)))
+    .catch(ifTaken(() => write(lettingGo(withoutLinks(free, staying), links), [...lost, ...staying])));
+}
+
+/** Acts otherwise where others have what must be unique. */
+function ifTaken<Result>(act: () => Promise<Result>): (error: unknown) => Promise<Result> {
+  return (error) => {
     if (!(error instanceof AppError) || error.code !== "DUPLICATE_RESOURCE") throw error;
-    const taken = singleLinks(table).filter(
-      ({ link: { field } }) => field in left.set && isUnique(table, field),
-    );
-    const staying = taken.filter(({ required }) => required);
-    return write(withoutUnique(table, withoutLinks(left, staying), taken), [...lost, ...staying]);
-  });
+    return act();
+  };
 }
 
 /** Required links whose former records are there no more: the present one is better than none. */
@@ -85,25 +93,29 @@ async function lostLinks(
   return lost;
 }
 
-/** The change without what it says of some links. */
+/** The change without what it says of some links: they stay, and are nobody's to be taken back any more. */
 function withoutLinks({ set, unset, ...rest }: FieldChange, relations: readonly Relation[]): FieldChange {
-  const fields = relations.flatMap(({ link: { field } }) => [field, movedField(field)]);
+  const names = relations.map(({ link: { field } }) => movedField(field));
+  const fields = [...names, ...relations.map(({ link: { field } }) => field)];
   return {
     ...rest,
     set: Object.fromEntries(Object.entries(set).filter(([field]) => !fields.includes(field))),
-    unset: unset.filter((field) => !fields.includes(field)),
+    unset: [...unset.filter((field) => !fields.includes(field)), ...names],
   };
 }
 
-/** The change without what must be unique. A link that need not be there is let go of: what it leads to may have to go. */
-function withoutUnique(
-  table: Table,
-  { set, unset, ...rest }: FieldChange,
-  taken: readonly Relation[],
-): FieldChange {
-  const gone = taken.flatMap(({ required, link: { field } }) => (required ? [] : [field]));
-  const free = Object.entries(set).filter(([field]) => !isUnique(table, field));
-  return { ...rest, set: Object.fromEntries(free), unset: [...unset, ...gone] };
+/** The change without what must be unique, but for links. */
+function withoutUnique(table: Table, { set, ...rest }: FieldChange, links: readonly Relation[]): FieldChange {
+  const isLink = (field: string) => links.some(({ link }) => link.field === field);
+  const free = Object.entries(set).filter(([field]) => isLink(field) || !isUnique(table, field));
+  return { ...rest, set: Object.fromEntries(free) };
+}
+
+/** Links that need not be there are let go of: what they lead to may have to go. */
+function lettingGo({ set, unset, ...rest }: FieldChange, links: readonly Relation[]): FieldChange {
+  const gone = links.flatMap(({ required, link: { field } }) => (required ? [] : [field]));
+  const left = Object.entries(set).filter(([field]) => !gone.includes(field));
+  return { ...rest, set: Object.fromEntries(left), unset: [...unset, ...gone] };
 }
 
 function linkedBy(

@@ -34,6 +34,7 @@ interface Linking {
  * Sets them: first the new ones are set, then the former ones let go. A second writer of the
  * same set may let go of ours in between, so they are set once more: two at once may leave both sets, never neither.
  * Links that are required are never let go: whoever links since that was looked at stays.
+ * @returns what goes with the record from now on
  */
 export async function linkForeign(
   deps: Deps,
@@ -41,13 +42,26 @@ export async function linkForeign(
   id: Stored | undefined,
   sets: readonly LinkSet[],
   log: UndoLog,
-): Promise<void> {
-  if (id === undefined) return;
+): Promise<readonly Taken[]> {
+  if (id === undefined) return [];
+  const taken: Taken[] = [];
   for (const set of sets) {
     const linking = { to: { table: table.id, id }, set, log };
-    const former = owningRelation(set)?.required === true ? NOBODY : await leavingLinks(deps, id, set);
-    await (set.relation.link.list ? linkInLists : linkSingly)(deps, linking, former);
+    const owning = owningRelation(set);
+    const former = owning?.required === true ? NOBODY : await leavingLinks(deps, id, set);
+    if (set.relation.link.list) await linkInLists(deps, linking, former);
+    else {
+      const ids = await linkSingly(deps, linking, former);
+      if (owning?.onDelete === "CASCADE" && ids.length > 0) taken.push({ table: set.target, ids });
+    }
   }
+  return taken;
+}
+
+/** Records that were moved, and go with what they were moved to. */
+interface Taken {
+  readonly table: Table;
+  readonly ids: readonly Stored[];
 }
 
 /** Those of the chosen ones that don't link here. */
@@ -70,14 +84,16 @@ async function linkInLists(deps: Deps, linking: Linking, former: Document): Prom
   await requireJudged(deps, set, gaining);
 }
 
-async function linkSingly(deps: Deps, linking: Linking, former: Document): Promise<void> {
+/** @returns the records that were moved here */
+async function linkSingly(deps: Deps, linking: Linking, former: Document): Promise<readonly Stored[]> {
   const { set } = linking;
   const gaining = gainingIn(linking);
-  await moveNoted(deps, linking, { gaining, former });
+  const moved = await moveNoted(deps, linking, { gaining, former });
   await requireJudged(deps, set, former);
-  await moveNoted(deps, linking, { gaining, former: NOBODY });
+  const again = await moveNoted(deps, linking, { gaining, former: NOBODY });
   await requireMoved(deps.store, set.target, gaining);
   await requireJudged(deps, set, gaining);
+  return [...moved, ...again];
 }
 
 /** What comes to link to a record, and what no longer does. */
@@ -87,13 +103,17 @@ interface Moving {
 }
 
 /** Moves links that are as they were noted: what somebody else has moved since is theirs, also if this is taken back. */
-async function moveNoted({ store, writes }: Deps, linking: Linking, what: Moving): Promise<void> {
+async function moveNoted(
+  { store, writes }: Deps,
+  linking: Linking,
+  what: Moving,
+): Promise<readonly Stored[]> {
   const { to, set } = linking;
   const { relation, target, judged } = set;
   const { field } = relation.link;
   const links = await movingLinks(store, target, relation, what);
   const { gained, lost } = links;
-  if (gained.length === 0 && lost.length === 0) return;
+  if (gained.length === 0 && lost.length === 0) return [];
   const by = await noteLinks(linking, links);
   const move = async (moved: readonly Moved[], kinds: readonly Judged[] | undefined, end: Stored | null) => {
     // What is about to go with what it links to goes as it was when it was marked.
@@ -105,6 +125,7 @@ async function moveNoted({ store, writes }: Deps, linking: Linking, what: Moving
   await move(lost, judged?.leaving, null);
   if (lost.length > 0) await requireMoved(store, target, what.former);
   if (relation.exclusive) await gain();
+  return gained.map(({ id }) => id);
 }
 
 /** @returns names the note in the links that are moved */
@@ -273,44 +294,27 @@ export async function areStillThere(
   return (await linkable(deps, table, ids, holds, living)).size === ids.length;
 }
 
-/** A record, and the links to it that lie in others. */
-interface LinkedTo {
-  readonly id: Stored | undefined;
-  readonly sets: readonly LinkSet[];
-}
-
 /**
- * Looks once more at what was written. Records that have gone with the one to which they were linked here were linked before
- * its delete, and can't be had back: then all of it counts as done, and as deleted.
- * @param table of the records
+ * Looks once more at what was written. Records that were moved and have gone with the one that they were moved to were moved
+ * before its delete, and can't be had back: then all of it counts as done, and as deleted.
+ * @param of the records of the request, in one table
  * @param look throws the refusal
  */
 export async function unlessTakenAlong(
-  deps: Pick<RecordDeps, "store">,
-  table: Table,
-  records: readonly LinkedTo[],
+  { store }: Pick<RecordDeps, "store">,
+  of: Taken,
+  moved: readonly Taken[],
   look: () => Promise<void>,
 ): Promise<void> {
-  await look().catch(async (error: unknown) => {
-    if (!isClientError(error)) throw error;
-    for (const record of records) if (await hasTakenAlong(deps, table, record)) return;
-    throw error;
-  });
-}
-
-async function hasTakenAlong(
-  deps: Pick<RecordDeps, "store">,
-  table: Table,
-  { id, sets }: LinkedTo,
-): Promise<boolean> {
-  const taking = sets.filter((set) => !set.relation.link.list && owningRelation(set)?.onDelete === "CASCADE");
-  if (id === undefined || taking.length === 0) return false;
-  const living = (of: Table) => [{ $match: stateCondition(of, "living") }];
   // What goes along goes first: a delete that is under way is waited for.
-  if ((await linkable(deps, table, [id], true, living(table))).size > 0) return false;
-  for (const { target, ids } of taking)
-    if ((await deps.store.existing(target, ids, living(target))).size < ids.length) return true;
-  return false;
+  const areGone = async ({ table, ids }: Taken, waits: boolean): Promise<boolean> => {
+    const living = [{ $match: stateCondition(table, "living") }];
+    return (await linkable({ store }, table, ids, waits, living)).size === 0;
+  };
+  await look().catch(async (error: unknown) => {
+    if (!isClientError(error) || moved.length === 0 || !(await areGone(of, true))) throw error;
+    for (const each of moved) if (!(await areGone(each, false))) throw error;
+  });
 }
 
 /** A record whose link is required can't be let go, only moved or deleted. */

@@ -58,13 +58,14 @@ async function runCreate(
 ): Promise<Made> {
   const ids = documents.map(({ _id }) => _id);
   await insertNoted(deps, table, plans, documents, log);
-  for (const [at, { foreign }] of plans.entries()) await linkForeign(deps, table, ids[at], foreign, log);
+  const moved: Awaited<ReturnType<typeof linkForeign>>[number][] = [];
+  for (const [at, { foreign }] of plans.entries())
+    moved.push(...(await linkForeign(deps, table, ids[at], foreign, log)));
   const foreign = plans.flatMap((plan) => plan.foreign);
   const isLinkedTo = ({ [DELETED_FIELD]: deletedAt }: NewDocument, at: number): boolean =>
     plans[at]?.foreign.length !== 0 && deletedAt === undefined;
   const linkedTo = documents.filter(isLinkedTo).map(({ _id }) => _id);
-  const records = plans.map((plan, at) => ({ id: ids[at], sets: plan.foreign }));
-  await unlessTakenAlong(deps, table, records, async () => {
+  await unlessTakenAlong(deps, { table, ids }, moved, async () => {
     // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see run-delete); what it
     // can't have found yet, because we came later, we find here.
     await requireLinked(deps, plans, { pathOf, isWritten: true });

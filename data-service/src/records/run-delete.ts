@@ -27,6 +27,7 @@ import { all } from "./write-guard.js";
 /** How long writers who have come late may take to notice. */
 const LATE_PATIENCE_MS = 2_000;
 const LATE_LOOK_MS = 10;
+const LATE_LOOK_AT_MOST_MS = 100;
 
 /** Deletes with one reach, among the tables of one catalog. */
 export class Deleter {
@@ -86,7 +87,12 @@ export class Deleter {
       const late = await this.#going.linkedIds(effect, step.ids);
       if (late.length === 0) continue;
       if (effect.effect === "restrict") await this.#letGo(effect, step);
-      else await this.#takeLate(effect, step, await this.#stillLate(effect, step, late), act);
+      else {
+        await this.#letWritersNotice(effect, step);
+        // What was restored meanwhile keeps what it has.
+        const gone = await this.#gone(step);
+        await this.#takeLate(effect, gone, await this.#going.linkedIds(effect, gone.ids), act);
+      }
     }
     if (!isKept(step.table, this.#reach)) await this.#unlink(step);
   }
@@ -156,17 +162,13 @@ export class Deleter {
    * Whoever has come to link to what is gone looks once more, finds that, and takes it back: a refused request must not cost
    * the record. What still links here after a while was answered before, or its writer has died.
    */
-  #stillLate(effect: DeleteEffect, step: DeleteStep, late: readonly Stored[]): Promise<readonly Stored[]> {
-    let left = late;
-    const areGone = async (): Promise<readonly Stored[] | false> => {
-      left = await this.#going.linkedIds(effect, step.ids);
-      return left.length === 0 && left;
-    };
+  #letWritersNotice(effect: DeleteEffect, step: DeleteStep): Promise<true> {
+    const areGone = async () => (await this.#going.linkedIds(effect, step.ids, 1)).length === 0;
     return until(areGone, {
       patienceMs: LATE_PATIENCE_MS,
       everyMs: LATE_LOOK_MS,
-      atMostMs: LATE_PATIENCE_MS,
-      tooLate: () => left,
+      atMostMs: LATE_LOOK_AT_MOST_MS,
+      tooLate: () => true as const,
     });
   }
 

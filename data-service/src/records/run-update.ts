@@ -68,8 +68,8 @@ async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog
   for (const linkSet of foreign) await requireLettable(deps, id, linkSet);
   const done = await writeOwn(deps, wanted, change, log);
   if (done === false) return false;
-  await linkForeign(deps, table, id, foreign, log);
-  await unlessTakenAlong(deps, table, [{ id, sets: foreign }], async () => {
+  const moved = await linkForeign(deps, table, id, foreign, log);
+  await unlessTakenAlong(deps, { table, ids: [id] }, moved, async () => {
     // As in run-create.
     await requireLinked(deps, [plan], { isWritten: true });
     if (foreign.length > 0 && !(await areStillThere(deps, table, [id], foreign))) throw recordNotFound(table);

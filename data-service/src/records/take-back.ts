@@ -7,7 +7,7 @@ import { type Catalog, type Relation, relationIn, type Table } from "../catalog/
 import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../mongo/record-store.js";
 import { changeBack } from "./change-back.js";
-import { movedField } from "./counted-writes.js";
+import { linksIn, movedField } from "./counted-writes.js";
 import { OWN_REACH } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { isLinkable, letGoOfMissing } from "./missing-links.js";
@@ -31,7 +31,8 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
     // With its table all of it has gone.
     if (table === undefined) continue;
     const back = async (): Promise<void> => {
-      if (step.kind === "made") await unmake(deps, catalog, table, without(needed, table, step));
+      if (step.kind === "made")
+        await unmake(deps, catalog, table, without(await withNeeds(deps, byId, needed), table, step));
       else if (step.kind === "changed") needed.push(...(await changeBack(deps, catalog, table, step)));
       else await linkBack(deps, table, byId.get(step.to.table), step);
     };
@@ -40,6 +41,35 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
       if (step.kind === "linked") needed.push(step.to);
     });
   }
+}
+
+/** What must stay, and in turn what that hangs on: with it, it would go. */
+async function withNeeds(
+  { store }: Deps,
+  byId: ReadonlyMap<string, Table>,
+  needed: readonly Linked["to"][],
+): Promise<readonly Linked["to"][]> {
+  const ids = new Map([...byId.values()].map(({ id, name }) => [name, id]));
+  const all = [...needed];
+  // It grows while it is walked.
+  for (const { table: tableId, id } of all) {
+    const table = byId.get(tableId);
+    const links = [...(table?.relations.values() ?? [])].filter(
+      ({ link, required, onDelete }) => link.on === "self" && (required || onDelete === "CASCADE"),
+    );
+    if (table === undefined || links.length === 0) continue;
+    const fields = Object.fromEntries(links.map(({ link: { field } }) => [field, 1]));
+    const [record] = await store.byIds(table, [id], { _id: 1, ...fields });
+    for (const { target, link } of links) {
+      const to = linksIn(record?.[link.field]).map((each) => ({ table: ids.get(target) ?? "", id: each }));
+      all.push(...to.filter((each) => !all.some((known) => isSame(known, each))));
+    }
+  }
+  return all;
+}
+
+function isSame(one: Linked["to"], other: Linked["to"]): boolean {
+  return one.table === other.table && String(one.id) === String(other.id);
 }
 
 function without(needed: readonly Linked["to"][], table: Table, step: Made): Made {

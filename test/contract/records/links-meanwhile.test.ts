@@ -4,7 +4,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
-import { isCommand, isWriteOf, type Stopped, stopAt } from "../../support/command-proxy.js";
+import {
+  afterWrites,
+  isCommand,
+  isReadOf,
+  isWriteOf,
+  type Stopped,
+  stopAt,
+} from "../../support/command-proxy.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, read } from "./make.js";
 
@@ -98,10 +105,7 @@ describe("a set of links that is refused", () => {
   it("leaves a record where somebody else has moved it after it was moved", async () => {
     const [own, x, y] = [await named("homes", "own"), await named("homes", "x"), await named("homes", "y")];
     const [cat, gone] = [(await make(api, "cats", { home: own })).id, await named("cats", "gone")];
-    const isSecondLook = afterWrites(isWriteOf("cats"), [
-      isCommand("find", "cats"),
-      isCommand("aggregate", "cats"),
-    ]);
+    const isSecondLook = afterWrites(isWriteOf("cats"), isReadOf("cats"));
     const refused = await stopAt(held.proxy, isSecondLook, () =>
       slow.patch(`/homes/${y}`, { cats: [cat, gone] }),
     );
@@ -122,25 +126,11 @@ describe("a set of links that is refused", () => {
   });
 });
 
-/** Says yes to the first of some commands after another one. */
-function afterWrites(
-  isWrite: (command: string) => boolean,
-  looks: readonly ((command: string) => boolean)[],
-): (command: string) => boolean {
-  let isWritten = false;
-  return (command) => {
-    isWritten ||= isWrite(command);
-    return isWritten && looks.some((is) => is(command));
-  };
-}
-
 describe("records that a delete takes along by links which were made in the same moment", () => {
-  const looks = [isCommand("find", "books"), isCommand("aggregate", "books")];
-
   it("go with a change that counts as done: it came first", async () => {
     const [own, other] = [await named("books", "own"), await named("books", "other")];
     const page = (await make(api, "pages", { name: "p", book: own })).id;
-    const linking = await stopAt(held.proxy, afterWrites(isWriteOf("pages"), looks), () =>
+    const linking = await stopAt(held.proxy, afterWrites(isWriteOf("pages"), isReadOf("books")), () =>
       slow.patch(`/books/${other}`, { name: "new", pages: [page] }),
     );
     expect((await api.delete(`/books/${other}`)).status).toBe(200);
@@ -153,7 +143,7 @@ describe("records that a delete takes along by links which were made in the same
   it("go with a change that counts as done also where its own record goes after them", async () => {
     const [own, other] = [await named("books", "own"), await named("books", "other")];
     const page = (await make(api, "pages", { name: "p", book: own })).id;
-    const isLook = [isCommand("find", "pages"), isCommand("aggregate", "pages")];
+    const isLook = isReadOf("pages");
     // Moved, and about to be looked at once more.
     const linking = await stopAt(held.proxy, afterWrites(isWriteOf("pages"), isLook), () =>
       slow.patch(`/books/${other}`, { name: "new", pages: [page] }),
@@ -171,7 +161,7 @@ describe("records that a delete takes along by links which were made in the same
   it("go with a new record that counts as made", async () => {
     const [own, home] = [await named("books", "own"), await named("homes", "H")];
     const page = (await make(api, "pages", { name: "p", book: own })).id;
-    const isLook = [isCommand("find", "homes"), isCommand("aggregate", "homes")];
+    const isLook = isReadOf("homes");
     const making = await stopAt(held.proxy, afterWrites(isWriteOf("pages"), isLook), () =>
       slow.post("/books", { name: "new", owner: home, pages: [page] }),
     );

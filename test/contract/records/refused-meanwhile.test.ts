@@ -4,7 +4,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
-import { isCommand, isWriteOf, type Stopped, stopAt } from "../../support/command-proxy.js";
+import {
+  afterWrites,
+  isCommand,
+  isReadOf,
+  isWriteOf,
+  type Stopped,
+  stopAt,
+} from "../../support/command-proxy.js";
 import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, read } from "./make.js";
@@ -63,16 +70,8 @@ const stopped = (when: (command: string) => boolean, send: () => Promise<Answer>
   stopAt(held.proxy, when, send);
 
 /** Sends a change that stops when it is written, before it looks once more at what it links to in `target`. */
-async function written(table: string, target: string, send: () => Promise<Answer>): Promise<Stopped<Answer>> {
-  const isWrite = isWriteOf(table);
-  const reads = [isCommand("find", target), isCommand("aggregate", target)];
-  let isWritten = false;
-  const isSecondLook = (command: string): boolean => {
-    isWritten ||= isWrite(command);
-    return isWritten && reads.some((is) => is(command));
-  };
-  return stopped(isSecondLook, send);
-}
+const written = (table: string, target: string, send: () => Promise<Answer>): Promise<Stopped<Answer>> =>
+  stopped(afterWrites(isWriteOf(table), isReadOf(target)), send);
 
 async function named(table: string, name: string): Promise<string> {
   return (await make(api, table, { name })).id;
@@ -216,9 +215,8 @@ describe("a record that is refused a link to what takes its own along, while tha
     );
     const going = await stopped(isCommand("delete", "berths"), () => slow.delete(`/berths/${next}`));
     const looks = new Promise<void>((looked) => {
-      const isLook = [isCommand("find", "berths"), isCommand("aggregate", "berths")];
       held.proxy.decide((command) => {
-        if (!isLook.some((is) => is(command))) return "pass";
+        if (!isReadOf("berths")(command)) return "pass";
         looked();
         // An optional link waits for nothing: it is looked at when the berth has gone as well.
         return link === "guest" ? delay(300, "pass" as const) : "pass";

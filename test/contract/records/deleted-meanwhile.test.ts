@@ -1,0 +1,177 @@
+// Deletes that take records along, while these are linked, restored and taken back in the same moment: what nobody was
+// answered for stays as it was.
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type Api, asAdmin } from "../../support/api.js";
+import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
+import { afterWrites, isCommand, isReadOf, isWriteOf, stopAt } from "../../support/command-proxy.js";
+import { type Stack, startStack } from "../../support/stack.js";
+import { make, makeTable, read } from "./make.js";
+
+let quick: Stack;
+let api: Api;
+/** An instance whose commands to the database can be held up. */
+let held: BehindProxy;
+let slow: Api;
+
+beforeAll(async () => {
+  quick = await startStack();
+  api = await asAdmin(quick);
+  const name = { name: "name", type: "string" };
+  const code = { name: "code", type: "string", unique: true };
+  const tags = { name: "tags", type: "many-to-many", table: "tags" };
+  const to = (one: string, table: string, inverse: string, more: object = {}) => ({
+    name: one,
+    type: "many-to-one",
+    table,
+    inverse,
+    onDelete: "CASCADE",
+    required: true,
+    ...more,
+  });
+  const table = (what: string, relations: object[] = [], more: object = {}) =>
+    makeTable(api, { name: what, columns: [name], relations, ...more });
+  const kept = { softDelete: true };
+  for (const each of ["tags", "refs", "passports", "piers"]) await table(each);
+  await table("books", [to("ref", "refs", "books", { required: false, onDelete: "RESTRICT" })]);
+  await table("pages", [to("book", "books", "pages")]);
+  await table("ports", [], kept);
+  await table("ferries", [to("port", "ports", "ferries", { required: false })], kept);
+  await table("farms", [], kept);
+  for (const each of ["pets", "kids"]) await table(each, [to("farm", "farms", each)], kept);
+  const passport = { name: "passport", type: "one-to-one", table: "passports" };
+  await table("people", [passport, tags], { columns: [name, code] });
+  await table("berths", [to("pier", "piers", "berths")]);
+  await table("yachts", [to("berth", "berths", "yachts"), tags]);
+  held = await startBehindProxy(quick);
+  slow = await asAdmin(held.stack);
+}, 120_000);
+
+afterAll(async () => {
+  await held?.stop();
+  await quick?.stop();
+});
+
+beforeEach(() => held.proxy.decide(() => "pass"));
+
+const named = async (table: string, name: string): Promise<string> => (await make(api, table, { name })).id;
+/** The delete of a record that its table keeps. */
+const isLastOf = (table: string) => (command: string) =>
+  isCommand("update", table)(command) && command.includes("updatedAt");
+
+describe("a set of links of a record that is deleted before they are written", () => {
+  it("is refused, though what linked there before has gone along", async () => {
+    const [own, other] = [await named("books", "own"), await named("books", "other")];
+    const there = (await make(api, "pages", { name: "there", book: other })).id;
+    const page = (await make(api, "pages", { name: "old", book: own })).id;
+    const change = await stopAt(held.proxy, afterWrites(isWriteOf("books"), isReadOf("pages")), () =>
+      slow.patch(`/books/${other}`, { name: "new", pages: [there, page] }),
+    );
+    expect((await api.delete(`/books/${other}`)).status).toBe(200);
+    change.goOn();
+    expect((await change.answer).status).toBe(400);
+    expect(await read(api, "pages", page, "book.name")).toMatchObject({ book: { name: "own" } });
+  });
+});
+
+describe("a list of new records", () => {
+  it("is refused where one can't have its link, though another has gone with what was linked to it", async () => {
+    const [own, ref] = [await named("books", "own"), await named("refs", "R")];
+    const page = (await make(api, "pages", { name: "p", book: own })).id;
+    const books = [
+      { name: "one of two", pages: [page] },
+      { name: "two of two", ref },
+    ];
+    const begun = await stopAt(held.proxy, isCommand("insert", "books"), () => slow.post("/books", books));
+    expect((await api.delete(`/refs/${ref}`)).status).toBe(200);
+    const isLook = (command: string): boolean => isReadOf("refs")(command) || isReadOf("books")(command);
+    const linked = await stopAt(held.proxy, afterWrites(isWriteOf("pages"), isLook), () => {
+      begun.goOn();
+      return begun.answer;
+    });
+    const [one] = (await api.get("/books", { filter: { name: "one of two" } })).body.data;
+    expect((await api.delete(`/books/${one.id}`)).status).toBe(200);
+    linked.goOn();
+    expect((await linked.answer).status).toBe(400);
+    expect((await api.get("/books", { filter: { name: { _ends_with: "of two" } } })).body.data).toEqual([]);
+  });
+});
+
+describe("a delete that waits for writers who have come late", () => {
+  it("takes nothing that was restored meanwhile", async () => {
+    const [port, other] = [await named("ports", "P"), await named("ports", "other")];
+    const ferry = (await make(api, "ferries", { name: "there", port })).id;
+    const late = (await make(api, "ferries", { name: "late", port: other })).id;
+    const going = await stopAt(held.proxy, isLastOf("ports"), () => slow.delete(`/ports/${port}`));
+    const change = await stopAt(held.proxy, afterWrites(isWriteOf("ferries"), isReadOf("ports")), () =>
+      slow.patch(`/ferries/${late}`, { port }),
+    );
+    going.goOn();
+    await delay(500);
+    expect((await api.post(`/ports/${port}/restore`)).status).toBe(200);
+    expect((await going.answer).status).toBe(200);
+    change.goOn();
+    expect((await change.answer).status).toBe(200);
+    for (const id of [ferry, late])
+      expect(await read(api, "ferries", id, "port.name")).toMatchObject({ port: { name: "P" } });
+  });
+
+  it("is not waited for by what they take back", async () => {
+    const [former, next] = [await named("farms", "former"), await named("farms", "next")];
+    const pet = (await make(api, "pets", { name: "x", farm: former })).id;
+    const kid = (await make(api, "kids", { name: "y", farm: former })).id;
+    const isLook = (command: string): boolean => isReadOf("pets")(command) || isReadOf("kids")(command);
+    const change = await stopAt(held.proxy, afterWrites(isWriteOf("farms"), isLook), () =>
+      slow.patch(`/farms/${next}`, { name: "new", pets: [pet], kids: [kid] }),
+    );
+    const going = await stopAt(held.proxy, isLastOf("farms"), () => slow.delete(`/farms/${next}`));
+    change.goOn();
+    await delay(300);
+    going.goOn();
+    expect([(await going.answer).status, (await change.answer).status]).toEqual([200, 404]);
+    for (const [table, id] of [
+      ["pets", pet],
+      ["kids", kid],
+    ] as const)
+      expect(await read(api, table, id, "farm.name")).toMatchObject({ farm: { name: "former" } });
+  });
+});
+
+describe("a change that is refused, of a record of whose former values others have one", () => {
+  it("gives back the links that are to be had", async () => {
+    const [first, second] = [await named("passports", "first"), await named("passports", "second")];
+    const tag = await named("tags", "T");
+    const { id } = await make(api, "people", { name: "Ann", code: "A", passport: first });
+    const change = await stopAt(held.proxy, afterWrites(isWriteOf("people"), isReadOf("passports")), () =>
+      slow.patch(`/people/${id}`, { name: "new", code: "B", passport: second, tags: [tag] }),
+    );
+    await make(api, "people", { name: "Ben", code: "A" });
+    expect((await api.delete(`/tags/${tag}`)).status).toBe(200);
+    change.goOn();
+    expect((await change.answer).status).toBe(400);
+    expect(await read(api, "people", id, "name,code,passport.name")).toMatchObject({
+      name: "Ann",
+      code: "B",
+      passport: { name: "first" },
+    });
+  });
+
+  it("leaves it with what it was given where that is all that it can have, and what this hangs on", async () => {
+    const pier = await named("piers", "P");
+    const former = (await make(api, "berths", { name: "former", pier })).id;
+    const tag = await named("tags", "T");
+    const { id } = await make(api, "yachts", { name: "old", berth: former });
+    const berth = { name: "made", pier: { name: "made as well" } };
+    const change = await stopAt(held.proxy, afterWrites(isWriteOf("yachts"), isReadOf("berths")), () =>
+      slow.patch(`/yachts/${id}`, { name: "new", berth, tags: [tag] }),
+    );
+    for (const path of [`/berths/${former}`, `/tags/${tag}`])
+      expect((await api.delete(path)).status).toBe(200);
+    change.goOn();
+    expect((await change.answer).status).toBe(400);
+    expect(await read(api, "yachts", id, "name,berth.name")).toMatchObject({
+      name: "old",
+      berth: { name: "made" },
+    });
+  });
+});
