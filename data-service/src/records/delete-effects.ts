@@ -80,6 +80,11 @@ function linkEffects(catalog: Catalog, table: Table, follows: Follow = () => fal
   });
 }
 
+/** Does a record with such a link go with what that leads to? */
+export function takesAlong(relation: Relation | undefined): boolean {
+  return relation?.link.on === "self" && !relation.link.list && relation.onDelete === "CASCADE";
+}
+
 /** Does such a link stand against the delete of what it leads to? */
 export function isHolding(relation: Relation | undefined): boolean {
   return relation?.link.on === "self" && !relation.link.list && relation.onDelete === "RESTRICT";
@@ -90,8 +95,7 @@ export function isHolding(relation: Relation | undefined): boolean {
  * can't be let go of, where its own record is to go along and something stands against it.
  */
 export function isWaiting(relation: Relation | undefined): boolean {
-  const isSingle = relation?.link.on === "self" && !relation.link.list;
-  return isHolding(relation) || (isSingle && relation.onDelete === "CASCADE" && relation.required);
+  return isHolding(relation) || (takesAlong(relation) && relation?.required === true);
 }
 
 /** Can a link to a record of this table stand against its delete? */

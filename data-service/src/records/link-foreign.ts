@@ -12,7 +12,7 @@ import { keepChanging } from "../until-still.js";
 import { linkable, stillLeaving } from "./await-leaving.js";
 import type { Judged, LinkSet } from "./check-body.js";
 import { movedField } from "./counted-writes.js";
-import { isWaiting } from "./delete-effects.js";
+import { isWaiting, takesAlong } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { formerLinks } from "./former-links.js";
 import { stateCondition } from "./kept.js";
@@ -52,7 +52,7 @@ export async function linkForeign(
     if (set.relation.link.list) await linkInLists(deps, linking, former);
     else {
       const ids = await linkSingly(deps, linking, former);
-      if (owning?.onDelete === "CASCADE" && ids.length > 0) taken.push({ table: set.target, ids });
+      if (takesAlong(owning) && ids.length > 0) taken.push({ table: set.target, ids });
     }
   }
   return taken;
@@ -298,6 +298,7 @@ export async function areStillThere(
  * Looks once more at what was written. Records that were moved and have gone with the one that they were moved to were moved
  * before its delete, and can't be had back: then all of it counts as done, and as deleted.
  * @param of the records of the request, in one table
+ * @param moved may be the same, where they were linked themselves
  * @param look throws the refusal
  */
 export async function unlessTakenAlong(

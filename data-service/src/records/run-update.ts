@@ -7,6 +7,7 @@ import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import type { LinkSet } from "./check-body.js";
 import type { FieldChange, Guard } from "./counted-writes.js";
+import { takesAlong } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { withUnseen } from "./former-links.js";
@@ -68,8 +69,10 @@ async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog
   for (const linkSet of foreign) await requireLettable(deps, id, linkSet);
   const done = await writeOwn(deps, wanted, change, log);
   if (done === false) return false;
+  const itself = { table, ids: [id] };
   const moved = await linkForeign(deps, table, id, foreign, log);
-  await unlessTakenAlong(deps, { table, ids: [id] }, moved, async () => {
+  const taken = ownLinks(plan).some(({ relation }) => takesAlong(relation)) ? [...moved, itself] : moved;
+  await unlessTakenAlong(deps, itself, taken, async () => {
     // As in run-create.
     await requireLinked(deps, [plan], { isWritten: true });
     if (foreign.length > 0 && !(await areStillThere(deps, table, [id], foreign))) throw recordNotFound(table);

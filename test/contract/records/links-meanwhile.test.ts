@@ -158,6 +158,19 @@ describe("records that a delete takes along by links which were made in the same
     expect([(await going.answer).status, (await linking.answer).status]).toEqual([200, 200]);
   });
 
+  it("go though they were linked by a change of their own, which counts as done", async () => {
+    const [own, other] = [await named("books", "own"), await named("books", "other")];
+    const page = (await make(api, "pages", { name: "p", book: own })).id;
+    const linking = await stopAt(held.proxy, afterWrites(isWriteOf("pages"), isReadOf("books")), () =>
+      slow.patch(`/pages/${page}`, { name: "new", book: other }),
+    );
+    expect((await api.delete(`/books/${other}`)).status).toBe(200);
+    linking.goOn();
+    const { status, body } = await linking.answer;
+    expect([status, body.data[0].id]).toEqual([200, page]);
+    expect(await read(api, "pages", page)).toBeUndefined();
+  });
+
   it("go with a new record that counts as made", async () => {
     const [own, home] = [await named("books", "own"), await named("homes", "H")];
     const page = (await make(api, "pages", { name: "p", book: own })).id;
