@@ -43,17 +43,13 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
   });
   const filler = startSearchFiller({ ...deps.records, logger: deps.logger });
   deps.logger.info({ url: server.url }, "data service is ready");
-  const countRepairs = repairCountsOfOthers(deps);
-  const journalRepairs = repairJournalAfterOthers(deps);
-  const unfinishedRepairs = repairUnfinishedOfOthers(deps);
+  const repairs = repairAfterOthers(deps);
   return {
     url: server.url,
     async stop() {
       health.stopping = true;
       const began = performance.now();
-      clearInterval(countRepairs);
-      clearInterval(journalRepairs);
-      clearInterval(unfinishedRepairs);
+      for (const each of repairs) clearInterval(each);
       deps.records.streams.stop();
       stopSweeping();
       await Promise.all([server.stop(), filler.stop()]);
@@ -69,37 +65,33 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
 }
 
 /** Of several instances, whichever lives on completes what one that died has left. */
-function repairCountsOfOthers({ records, logger }: Deps): NodeJS.Timeout {
-  let isRepairing = false;
-  const repair = (): void => {
+function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.Timeout[] {
+  const repeat = (everyMs: number, problem: string, repair: () => Promise<void>): NodeJS.Timeout =>
+    setInterval(() => void repair().catch((err: unknown) => logger.warn({ err }, problem)), everyMs).unref();
+  return [
     // A number that others keep changing takes its time, and two at once would only disturb each other.
-    if (isRepairing) return;
-    isRepairing = true;
-    repairCounts(records, false)
-      .catch((error: unknown) => logger.warn({ err: error }, "counts were not repaired"))
-      .finally(() => {
-        isRepairing = false;
-      });
-  };
-  return setInterval(repair, COUNT_REPAIR_EVERY_MS).unref();
+    repeat(
+      COUNT_REPAIR_EVERY_MS,
+      "counts were not repaired",
+      oneAtATime(() => repairCounts(records, false)),
+    ),
+    repeat(JOURNAL_REPAIR_EVERY_MS, "the journal was not repaired", () => repairJournal(records, false)),
+    repeat(UNFINISHED_REPAIR_EVERY_MS, "interrupted writes were not taken back", () =>
+      repairUnfinished(records, isEmbedded(config)),
+    ),
+  ];
 }
 
-function repairJournalAfterOthers({ records, logger }: Deps): NodeJS.Timeout {
-  const repair = (): void => {
-    repairJournal(records, false).catch((error: unknown) =>
-      logger.warn({ err: error }, "the journal was not repaired"),
-    );
+/** Does nothing while it is being done. */
+function oneAtATime(act: () => Promise<void>): () => Promise<void> {
+  let isActing = false;
+  return async () => {
+    if (isActing) return;
+    isActing = true;
+    await act().finally(() => {
+      isActing = false;
+    });
   };
-  return setInterval(repair, JOURNAL_REPAIR_EVERY_MS).unref();
-}
-
-function repairUnfinishedOfOthers({ config, records, logger }: Deps): NodeJS.Timeout {
-  const repair = (): void => {
-    repairUnfinished(records, isEmbedded(config)).catch((error: unknown) =>
-      logger.warn({ err: error }, "interrupted writes were not taken back"),
-    );
-  };
-  return setInterval(repair, UNFINISHED_REPAIR_EVERY_MS).unref();
 }
 
 function announce({ email, password }: { readonly email: string; readonly password: string }): void {

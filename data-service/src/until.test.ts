@@ -24,6 +24,15 @@ describe("waiting", () => {
     expect(Math.min(second - first, third - second)).toBeGreaterThanOrEqual(19);
   });
 
+  it("takes twice as long between two questions each time, up to what was said", async () => {
+    const { asked, ask } = askAfter(4);
+    const patience = { patienceMs: LONG_MS, everyMs: 10, atMostMs: 40, tooLate: refuse };
+    expect(await until(ask, patience)).toBe("yes");
+    const pauses = asked.slice(1).map((at, before) => at - (asked[before] ?? 0));
+    for (const [at, least] of [10, 20, 40, 40].entries())
+      expect(pauses[at]).toBeGreaterThanOrEqual(least - 1);
+  });
+
   it("waits for nothing that is so already, however little patience there is", async () => {
     const { ask } = askAfter(0);
     expect(await until(ask, { patienceMs: 0, everyMs: LONG_MS, tooLate: refuse })).toBe("yes");

@@ -1,5 +1,6 @@
 // A system whose commands to the database a test can hold up or lose, alone or beside one that nothing holds up.
 import { type Db, MongoClient } from "mongodb";
+import { type Api, asAdmin } from "./api.js";
 import { type CommandProxy, startCommandProxy } from "./command-proxy.js";
 import { freshDatabase, type Stack, startStack } from "./stack.js";
 
@@ -29,6 +30,28 @@ export async function startBehindProxy(beside?: Stack): Promise<BehindProxy> {
       await client.close();
       await stack.stop();
       await proxy.close();
+    },
+  };
+}
+
+/** Two instances of one system, for the root admin: one that nothing holds up, and one whose commands can be. */
+export interface QuickAndSlow {
+  readonly api: Api;
+  readonly held: BehindProxy;
+  readonly slow: Api;
+  stop(): Promise<void>;
+}
+
+export async function startQuickAndSlow(): Promise<QuickAndSlow> {
+  const quick = await startStack();
+  const held = await startBehindProxy(quick);
+  return {
+    api: await asAdmin(quick),
+    held,
+    slow: await asAdmin(held.stack),
+    stop: async () => {
+      await held.stop();
+      await quick.stop();
     },
   };
 }

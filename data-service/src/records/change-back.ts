@@ -1,7 +1,7 @@
 // Gives a record back what it was before a change that is taken back: as the record is now, and as far as others have not
 // taken that meanwhile.
 import { AppError } from "@portico/shared/app-error";
-import type { Catalog, Relation, Table } from "../catalog/catalog.js";
+import { type Catalog, type Relation, type Table, targetOf } from "../catalog/catalog.js";
 import { indexesOf } from "../catalog/indexes.js";
 import { asStored } from "../query/as-read.js";
 import type { StoredRecord } from "../query/shape.js";
@@ -30,10 +30,9 @@ export async function changeBack(
   const back = () => changeBackAsItIs(deps, catalog, table, step);
   const needed = await untilStill(back, { attempts: ATTEMPTS, gaveUp: keepChanging(table.name) });
   for (const relation of table.relations.values()) {
-    const target = catalog.tables.get(relation.target);
+    if (relation.link.on !== "self") continue;
     const links = { table, relation, which: { _id: id } };
-    if (relation.link.on === "self" && target !== undefined)
-      await letGoOfMissing(deps, links, target, linksIn(set[relation.link.field]));
+    await letGoOfMissing(deps, links, targetOf(catalog, relation), linksIn(set[relation.link.field]));
   }
   return needed;
 }
@@ -86,9 +85,9 @@ async function lostLinks(
   const lost: Relation[] = [];
   for (const relation of singleLinks(table)) {
     const former = set[relation.link.field];
-    const target = catalog.tables.get(relation.target);
-    if (!relation.required || former === undefined || target === undefined) continue;
-    if (!(await isLinkable(deps, relation, target, asStored(former)))) lost.push(relation);
+    if (!relation.required || former === undefined) continue;
+    if (!(await isLinkable(deps, relation, targetOf(catalog, relation), asStored(former))))
+      lost.push(relation);
   }
   return lost;
 }
@@ -118,13 +117,9 @@ function lettingGo({ set, unset, ...rest }: FieldChange, links: readonly Relatio
   return { ...rest, set: Object.fromEntries(left), unset: [...unset, ...gone] };
 }
 
-function linkedBy(
-  catalog: Catalog,
-  now: StoredRecord,
-  { target, link: { field } }: Relation,
-): Linked["to"][] {
-  const table = catalog.tables.get(target)?.id;
-  return table === undefined ? [] : linksIn(now[field]).map((id) => ({ table, id }));
+function linkedBy(catalog: Catalog, now: StoredRecord, relation: Relation): Linked["to"][] {
+  const { id: table } = targetOf(catalog, relation);
+  return linksIn(now[relation.link.field]).map((id) => ({ table, id }));
 }
 
 /** The relations whose links lie in the table's own records, one in each. */

@@ -59,7 +59,7 @@ export async function linkForeign(
 }
 
 /** Records that were moved, and go with what they were moved to. */
-interface Taken {
+export interface Taken {
   readonly table: Table;
   readonly ids: readonly Stored[];
 }
@@ -289,9 +289,9 @@ export async function areStillThere(
   ids: readonly Stored[],
   sets: readonly LinkSet[],
 ): Promise<boolean> {
-  const holds = sets.some((linkSet) => isWaiting(owningRelation(linkSet)));
+  const waits = sets.some((linkSet) => isWaiting(owningRelation(linkSet)));
   const living = [{ $match: stateCondition(table, "living") }];
-  return (await linkable(deps, table, ids, holds, living)).size === ids.length;
+  return (await linkable(deps, table, ids, waits, living)).size === ids.length;
 }
 
 /**

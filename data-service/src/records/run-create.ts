@@ -11,7 +11,7 @@ import type { StoredRecord } from "../query/shape.js";
 import type { RecordDeps } from "./deps.js";
 import { newIds } from "./ids.js";
 import { actOfMoved } from "./kept.js";
-import { areStillThere, linkForeign, unlessTakenAlong } from "./link-foreign.js";
+import { areStillThere, linkForeign, type Taken, unlessTakenAlong } from "./link-foreign.js";
 import { requireLinked } from "./require-linked.js";
 import { storedFields } from "./stored-fields.js";
 import type { Made as MadeStep, UndoLog } from "./undo.js";
@@ -58,7 +58,7 @@ async function runCreate(
 ): Promise<Made> {
   const ids = documents.map(({ _id }) => _id);
   await insertNoted(deps, table, plans, documents, log);
-  const moved: Awaited<ReturnType<typeof linkForeign>>[number][] = [];
+  const moved: Taken[] = [];
   for (const [at, { foreign }] of plans.entries())
     moved.push(...(await linkForeign(deps, table, ids[at], foreign, log)));
   const foreign = plans.flatMap((plan) => plan.foreign);

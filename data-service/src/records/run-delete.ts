@@ -84,8 +84,7 @@ export class Deleter {
   async lookAgain(step: DeleteStep, act: DeletionAct = this.#newAct()): Promise<void> {
     if (step.ids.length === 0) return;
     for (const effect of this.#going.effectsOn(step.table)) {
-      const late = await this.#going.linkedIds(effect, step.ids);
-      if (late.length === 0) continue;
+      if (!(await this.#isLinked(effect, step))) continue;
       if (effect.effect === "restrict") await this.#letGo(effect, step);
       else {
         await this.#letWritersNotice(effect, step);
@@ -163,13 +162,17 @@ export class Deleter {
    * the record. What still links here after a while was answered before, or its writer has died.
    */
   #letWritersNotice(effect: DeleteEffect, step: DeleteStep): Promise<true> {
-    const areGone = async () => (await this.#going.linkedIds(effect, step.ids, 1)).length === 0;
+    const areGone = async () => !(await this.#isLinked(effect, step));
     return until(areGone, {
       patienceMs: LATE_PATIENCE_MS,
       everyMs: LATE_LOOK_MS,
       atMostMs: LATE_LOOK_AT_MOST_MS,
       tooLate: () => true as const,
     });
+  }
+
+  async #isLinked(effect: DeleteEffect, { ids }: DeleteStep): Promise<boolean> {
+    return (await this.#going.linkedIds(effect, ids, 1)).length > 0;
   }
 
   /** Records that have come to link to what is gone, and go as well. */

@@ -3,7 +3,14 @@
 import { AppError, isConflict } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import type { ObjectId } from "bson";
-import { type Catalog, type Relation, relationIn, type Table } from "../catalog/catalog.js";
+import {
+  type Catalog,
+  type Relation,
+  relationIn,
+  type Table,
+  tableById,
+  targetOf,
+} from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../mongo/record-store.js";
 import { changeBack } from "./change-back.js";
@@ -32,7 +39,7 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
     if (table === undefined) continue;
     const back = async (): Promise<void> => {
       if (step.kind === "made")
-        await unmake(deps, catalog, table, without(await withNeeds(deps, byId, needed), table, step));
+        await unmake(deps, catalog, table, without(await withNeeds(deps, catalog, needed), table, step));
       else if (step.kind === "changed") needed.push(...(await changeBack(deps, catalog, table, step)));
       else await linkBack(deps, table, byId.get(step.to.table), step);
     };
@@ -46,22 +53,22 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
 /** What must stay, and in turn what that hangs on: with it, it would go. */
 async function withNeeds(
   { store }: Deps,
-  byId: ReadonlyMap<string, Table>,
+  catalog: Catalog,
   needed: readonly Linked["to"][],
 ): Promise<readonly Linked["to"][]> {
-  const ids = new Map([...byId.values()].map(({ id, name }) => [name, id]));
   const all = [...needed];
   // It grows while it is walked.
   for (const { table: tableId, id } of all) {
-    const table = byId.get(tableId);
+    const table = tableById(catalog, tableId);
     const links = [...(table?.relations.values() ?? [])].filter(
       ({ link, required, onDelete }) => link.on === "self" && (required || onDelete === "CASCADE"),
     );
     if (table === undefined || links.length === 0) continue;
     const fields = Object.fromEntries(links.map(({ link: { field } }) => [field, 1]));
     const [record] = await store.byIds(table, [id], { _id: 1, ...fields });
-    for (const { target, link } of links) {
-      const to = linksIn(record?.[link.field]).map((each) => ({ table: ids.get(target) ?? "", id: each }));
+    for (const relation of links) {
+      const { id: target } = targetOf(catalog, relation);
+      const to = linksIn(record?.[relation.link.field]).map((each) => ({ table: target, id: each }));
       all.push(...to.filter((each) => !all.some((known) => isSame(known, each))));
     }
   }

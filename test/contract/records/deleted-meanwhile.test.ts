@@ -2,21 +2,19 @@
 // answered for stays as it was.
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Api, asAdmin } from "../../support/api.js";
-import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
+import type { Api } from "../../support/api.js";
+import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
 import { afterWrites, isCommand, isReadOf, isWriteOf, stopAt } from "../../support/command-proxy.js";
-import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, read } from "./make.js";
 
-let quick: Stack;
+let system: QuickAndSlow;
 let api: Api;
-/** An instance whose commands to the database can be held up. */
 let held: BehindProxy;
 let slow: Api;
 
 beforeAll(async () => {
-  quick = await startStack();
-  api = await asAdmin(quick);
+  system = await startQuickAndSlow();
+  ({ api, held, slow } = system);
   const name = { name: "name", type: "string" };
   const code = { name: "code", type: "string", unique: true };
   const tags = { name: "tags", type: "many-to-many", table: "tags" };
@@ -43,14 +41,9 @@ beforeAll(async () => {
   await table("people", [passport, tags], { columns: [name, code] });
   await table("berths", [to("pier", "piers", "berths")]);
   await table("yachts", [to("berth", "berths", "yachts"), tags]);
-  held = await startBehindProxy(quick);
-  slow = await asAdmin(held.stack);
 }, 120_000);
 
-afterAll(async () => {
-  await held?.stop();
-  await quick?.stop();
-});
+afterAll(() => system?.stop());
 
 beforeEach(() => held.proxy.decide(() => "pass"));
 

@@ -2,8 +2,8 @@
 // moved, and nothing that others have.
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Answer, type Api, asAdmin } from "../../support/api.js";
-import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
+import type { Answer, Api } from "../../support/api.js";
+import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
 import {
   afterWrites,
   isCommand,
@@ -12,18 +12,16 @@ import {
   type Stopped,
   stopAt,
 } from "../../support/command-proxy.js";
-import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, read } from "./make.js";
 
-let quick: Stack;
+let system: QuickAndSlow;
 let api: Api;
-/** An instance whose commands to the database can be held up. */
 let held: BehindProxy;
 let slow: Api;
 
 beforeAll(async () => {
-  quick = await startStack();
-  api = await asAdmin(quick);
+  system = await startQuickAndSlow();
+  ({ api, held, slow } = system);
   const name = { name: "name", type: "string" };
   await makeTable(api, { name: "homes", columns: [name, { name: "code", type: "string", unique: true }] });
   const to = (one: string, table: string, inverse: string, more: object = {}) => ({
@@ -38,14 +36,9 @@ beforeAll(async () => {
   });
   const taken = { onDelete: "CASCADE", required: true };
   await makeTable(api, { name: "pages", columns: [name], ...to("book", "books", "pages", taken) });
-  held = await startBehindProxy(quick);
-  slow = await asAdmin(held.stack);
 });
 
-afterAll(async () => {
-  await held?.stop();
-  await quick?.stop();
-});
+afterAll(() => system?.stop());
 
 beforeEach(() => held.proxy.decide(() => "pass"));
 

@@ -2,8 +2,8 @@
 // stays, whatever the delete and others have done to the record meanwhile.
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Answer, type Api, asAdmin } from "../../support/api.js";
-import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
+import type { Answer, Api } from "../../support/api.js";
+import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
 import {
   afterWrites,
   isCommand,
@@ -13,18 +13,16 @@ import {
   stopAt,
 } from "../../support/command-proxy.js";
 import { until } from "../../support/process-facts.js";
-import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, read } from "./make.js";
 
-let quick: Stack;
+let system: QuickAndSlow;
 let api: Api;
-/** An instance whose commands to the database can be held up. */
 let held: BehindProxy;
 let slow: Api;
 
 beforeAll(async () => {
-  quick = await startStack();
-  api = await asAdmin(quick);
+  system = await startQuickAndSlow();
+  ({ api, held, slow } = system);
   const columns = [{ name: "name", type: "string" }];
   for (const name of ["homes", "tags"]) await makeTable(api, { name, columns });
   const relations = [
@@ -54,14 +52,9 @@ beforeAll(async () => {
   await makeTable(api, { name: "harbours", columns, softDelete: true });
   const harbour = { ...berth, name: "harbour", table: "harbours", inverse: "ferries" };
   await makeTable(api, { name: "ferries", columns, softDelete: true, relations: [harbour, flags] });
-  held = await startBehindProxy(quick);
-  slow = await asAdmin(held.stack);
 });
 
-afterAll(async () => {
-  await held?.stop();
-  await quick?.stop();
-});
+afterAll(() => system?.stop());
 
 beforeEach(() => held.proxy.decide(() => "pass"));
 
