@@ -1,6 +1,7 @@
 // `npm run schema -- pull|diff|apply|infer`: tables as code, beside or without a running service.
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { ConfigError } from "@portico/shared/env";
 import { readSchemaFile, writeSchemaFile } from "./catalog/schema-file.js";
 import { type Config, readConfig } from "./config.js";
@@ -24,14 +25,19 @@ that one has room for one process, so the service must be stopped first.`;
 const ONE_PROCESS =
   "The database in DATA_DIR has room for one process: stop the service first, or let it apply the file itself (SCHEMA_FILE).";
 
-process.exitCode = await run(process.argv.slice(2)).catch(explainFailure);
+const COMMANDS = ["pull", "diff", "apply", "infer"] as const;
+
+/** A command line that makes no sense, with what is wrong about it. */
+class WrongCall extends Error {}
+
+process.exitCode = await run(process.argv.slice(2)).catch((error: unknown) => {
+  if (!(error instanceof WrongCall)) return explainFailure(error);
+  process.stderr.write(`${error.message}\n${USAGE}\n`);
+  return 2;
+});
 
 async function run(words: readonly string[]): Promise<number> {
-  const { command, file: named, database, isKnown } = readWords(words);
-  if (!isKnown) {
-    process.stderr.write(`${USAGE}\n`);
-    return 2;
-  }
+  const { command, file: named, database, isConfirmed } = readCall(words);
   const url = database === undefined ? {} : { MONGODB_URL: database };
   const config = readConfig({ LOG_LEVEL: "warn", ...process.env, ...url });
   const file = resolve(named ?? config.schemaFile ?? "schema.json");
@@ -40,28 +46,47 @@ async function run(words: readonly string[]): Promise<number> {
     if (command === "pull") return pull(deps, file);
     const tables = await tablesOf(file);
     if (command === "diff") return show(await compareFile(deps.records, tables)) === "same" ? 0 : 1;
-    const differences = await applyFile(deps.records, tables, words.includes("--confirm"));
+    const differences = await applyFile(deps.records, tables, isConfirmed);
     if (show(differences) !== "stopped") return 0;
     process.stderr.write(`${nothingApplied(differences)}\n`);
     return 1;
   });
 }
 
-interface Words {
-  readonly command: string;
+interface Call {
+  readonly command: (typeof COMMANDS)[number];
   readonly file: string | undefined;
   readonly database: string | undefined;
-  readonly isKnown: boolean;
+  readonly isConfirmed: boolean;
 }
 
-function readWords(words: readonly string[]): Words {
-  const at = words.indexOf("--database");
-  const database = at < 0 ? undefined : words[at + 1];
-  const others = at < 0 ? words : words.toSpliced(at, 2);
-  const [command = "", ...rest] = others.filter((word) => word !== "--" && word !== "--confirm");
-  const isInfer = command === "infer" && (at < 0 || database !== undefined);
-  const isKnown = rest.length <= 1 && (isInfer || (["pull", "diff", "apply"].includes(command) && at < 0));
-  return { command, file: rest[0], database, isKnown };
+/** @throws WrongCall when the words make no sense */
+function readCall(words: readonly string[]): Call {
+  const { values, positionals } = parseWords(words.filter((word) => word !== "--"));
+  const [named, file, tooMany] = positionals;
+  if (named === undefined) throw new WrongCall("Say what to do: pull, diff, apply or infer.");
+  const command = COMMANDS.find((each) => each === named);
+  if (command === undefined) throw new WrongCall(`"${named}" is none of pull, diff, apply and infer.`);
+  if (tooMany !== undefined) throw new WrongCall(`"${tooMany}" is one word too many.`);
+  const { database, confirm } = values;
+  if (command !== "infer" && database !== undefined)
+    throw new WrongCall(
+      `${command} takes no --database: its database is MONGODB_URL, or the one in DATA_DIR.`,
+    );
+  if (command !== "apply" && confirm === true) throw new WrongCall(`${command} takes no --confirm.`);
+  return { command, file, database, isConfirmed: confirm === true };
+}
+
+function parseWords(args: string[]) {
+  try {
+    const options = { database: { type: "string" }, confirm: { type: "boolean" } } as const;
+    return parseArgs({ args, options, allowPositionals: true });
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    // What Node.js says after its first sentence is of no help here.
+    const [sentence = ""] = error.message.split(/\.\s|\n/, 1);
+    throw new WrongCall(`${sentence.replace(/\.$/, "")}.`);
+  }
 }
 
 /** Reads the database, and nothing else: no table is made there, and no engine but its own is opened. */

@@ -277,7 +277,7 @@ describe("npm run schema", () => {
     expect((await admin.get("/authors", { fields: "name" })).status).toBe(400);
   });
 
-  it("says what to do when the service has the embedded database open, and how it is used", async () => {
+  it("says what to do when the service has the embedded database open", async () => {
     mongodbUrl = `mongodb_embedded://${directory}/mongodb`;
     await write(LIBRARY);
     await start();
@@ -289,7 +289,6 @@ describe("npm run schema", () => {
     expect(errors).toMatch(/stop the service first/);
     await running[0]?.stop();
     expect((await command("diff", file)).output).toBe("no difference\n");
-    expect((await command("nonsense")).errors).toMatch(/^usage: /);
     mongodbUrl = freshDatabase();
   }, 60_000);
 });
