@@ -13,7 +13,7 @@ import { inState, type State } from "../query/living.js";
 import { type Compiled, compileStored, readPolicy, type WriteGrant } from "./compile-rules.js";
 import { type ReadGrant, type ReadPolicies, type ReadPolicy, ReadView } from "./read-view.js";
 import type { Action, Rule } from "./rule.js";
-import { type Caller, variablesOf } from "./variables.js";
+import { type Caller, variablesIn, variablesOf } from "./variables.js";
 
 /** Names of the system tables that have rules of their own. */
 export interface ProtectedTables {
@@ -161,7 +161,10 @@ export class Rights {
 
 /** All that says what a caller may read, but for the time. */
 function readBy({ principal, roleId, rules, user }: RightsContext) {
-  return { isRoot: isRoot(principal), roleId, user, rules: rules.filter(({ action }) => action === "read") };
+  const reading = rules.filter(({ action }) => action === "read");
+  const named = new Set(reading.flatMap(({ filter }) => variablesIn(filter)));
+  const own = Object.entries(user ?? {}).filter(([name]) => named.has(`$user.${name}`));
+  return { isRoot: isRoot(principal), roleId, user: Object.fromEntries(own), rules: reading };
 }
 
 function isRoot(principal: Principal): boolean {

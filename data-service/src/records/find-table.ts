@@ -11,6 +11,17 @@ export function findTable(catalog: Catalog, name: string): Table {
 }
 
 /**
+ * For a request of many steps, between which tables may be renamed and replaced.
+ * @param began the table that its first step found by the name
+ * @throws AppError 409 when it is another one by now
+ */
+export function requireSameTable(now: Table, began: Table): void {
+  if (now.id === began.id) return;
+  const message = `"${now.name}" is another table by now than the one that this request began with.`;
+  throw new AppError("CONFLICT", message);
+}
+
+/**
  * The id a path names, by the table's id type. What can't be an id is the id of no record.
  * @throws AppError 404
  */

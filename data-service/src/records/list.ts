@@ -1,6 +1,7 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
 
 import type { Json, JsonObject } from "@portico/shared/json";
+import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import type { LastingCaller } from "../http/lasting-caller.js";
@@ -38,6 +39,7 @@ import { planKind } from "./plan-kind.js";
 import { type Plan, planRead, rankAfterAll } from "./plan-read.js";
 import { withRelated } from "./related.js";
 import { Remembered } from "./remembered.js";
+import type { Standing } from "./request.js";
 import { inRoom, NoRoom } from "./room.js";
 import { unfold } from "./unfold.js";
 import { whileAllowed } from "./while-allowed.js";
@@ -84,7 +86,7 @@ export async function list(
   deps.notePlan(planKind(plan));
   const [records, meta] = await Promise.all([
     runList(deps, plan, started, effort, (source) =>
-      caller === undefined ? source : whileAllowed(deps, caller, rights, source),
+      caller === undefined ? source : whileAllowed(deps, caller, { rights, root: query.root }, source),
     ),
     runMeta(deps, plan.query, effort),
   ]);
@@ -109,23 +111,37 @@ function queryBy(
   tableName: string,
   parameters: Parameters,
 ): Promise<AuthorizedQuery> {
-  const explained = parseExplain(parameters.explain);
   return deps.catalogs.decide((catalog) => {
-    const table = findTable(catalog, tableName);
-    rights.require(catalog, table, "read");
+    const table = readableTable({ rights, catalog }, tableName);
     // A plan tells of tables and rules that others may not know.
-    if (explained) requireRoot(principal, "explain is for root admins.");
-    const view = rights.view(catalog);
-    const rows = askedRows(parameters.deleted, rights, catalog, table);
-    // A file that root asks for holds what an import by root takes back: links to deleted records, too.
-    const isFile = parseFormat(parameters.format) !== undefined;
-    const linked = isFile && rights.isRoot && parameters.deleted !== undefined ? "all" : "living";
-    const bind = () =>
-      authorizeRead(bindQuery(parameters, table, view, deps.limits), view, rows(view), linked);
-    // Deleted records are for those who may delete: that is more than the view says.
-    if (parameters.deleted !== undefined) return bind();
-    return known.of(view, [table.name, parameters, deps.limits], bind);
+    if (parseExplain(parameters.explain)) requireRoot(principal, "explain is for root admins.");
+    return queryIn(deps, { rights, catalog }, table, parameters);
   });
+}
+
+/** @throws AppError 401, 403, 404 */
+export function readableTable({ rights, catalog }: Standing, name: string): Table {
+  const table = findTable(catalog, name);
+  rights.require(catalog, table, "read");
+  return table;
+}
+
+/** @returns what a list of a table reads that the caller may read @throws AppError 400 */
+export function queryIn(
+  { limits }: Pick<RecordDeps, "limits">,
+  { rights, catalog }: Standing,
+  table: Table,
+  parameters: Parameters,
+): AuthorizedQuery {
+  const view = rights.view(catalog);
+  const rows = askedRows(parameters.deleted, rights, catalog, table);
+  // A file that root asks for holds what an import by root takes back: links to deleted records, too.
+  const isFile = parseFormat(parameters.format) !== undefined;
+  const linked = isFile && rights.isRoot && parameters.deleted !== undefined ? "all" : "living";
+  const bind = () => authorizeRead(bindQuery(parameters, table, view, limits), view, rows(view), linked);
+  // Deleted records are for those who may delete: that is more than the view says.
+  if (parameters.deleted !== undefined) return bind();
+  return known.of(view, [table.name, parameters, limits], bind);
 }
 
 /**

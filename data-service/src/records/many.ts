@@ -9,14 +9,15 @@ import type { Table } from "../catalog/catalog.js";
 import type { LastingCaller } from "../http/lasting-caller.js";
 import { asRefusal } from "../mongo/driver-errors.js";
 import type { Principal } from "../principal.js";
+import type { AuthorizedQuery } from "../query/ast.js";
 import type { Parameters } from "../query/parameters.js";
 import { refuse } from "../query/refuse.js";
 import { type RecordDeps, withoutMaxLimit } from "./deps.js";
-import { findTable, parseId } from "./find-table.js";
-import { list, listQuery } from "./list.js";
+import { findTable, parseId, requireSameTable } from "./find-table.js";
+import { list, listQuery, queryIn, readableTable } from "./list.js";
 import { nestedIn } from "./nested.js";
 import { checkRemove, remove } from "./remove.js";
-import type { TableCall, TableRequest } from "./request.js";
+import type { Standing, TableCall, TableRequest } from "./request.js";
 import { NoLongerMatching, type StillMatching, stillMatching } from "./still-matching.js";
 import { checkUpdate, update } from "./update.js";
 
@@ -118,6 +119,11 @@ async function forEach(
   if (dryRun) return { matched: await count(deps, principal, table, matching), changed: 0 };
   const query = await listQuery(deps, principal, table, matching);
   const stored = (id: string) => parseId(query.root.table, id);
+  const queryNow = (standing: Standing): AuthorizedQuery => {
+    const now = readableTable(standing, table);
+    requireSameTable(now, query.root.table);
+    return queryIn(deps, standing, now, matching);
+  };
   // In the order of the ids, which no change moves.
   const { records } = await list(withoutMaxLimit(deps), principal, table, {
     ...matching,
@@ -129,7 +135,7 @@ async function forEach(
   try {
     for await (const ids of found) {
       const present = await caller.now();
-      const guard = await stillMatching(deps, query, ids.map(stored));
+      const guard = stillMatching(deps, queryNow, ids.map(stored));
       const results = await Promise.allSettled(ids.map((id) => act(present, id, guard)));
       changed += results.filter(({ status }) => status === "fulfilled").length;
       const reasons = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));

@@ -14,7 +14,7 @@ import { type DeleteStep, type Follow, knownBy, type Reach } from "./delete-effe
 import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { recordShape } from "./read-one.js";
-import type { RecordCall, TableCall } from "./request.js";
+import type { RecordCall, Standing, TableCall } from "./request.js";
 import { Deleter } from "./run-delete.js";
 import { atVersion, type Expected } from "./version.js";
 import { all, isVisible, requireVersion, whileOthersChange } from "./write-guard.js";
@@ -25,7 +25,7 @@ export interface RemoveRequest extends RecordCall {
   /** If-Match. */
   readonly expected?: Expected;
   /** It happens only while the record satisfies this; asked anew at each try. */
-  readonly guard?: (id: Stored) => Promise<Document>;
+  readonly guard?: (id: Stored, standing: Standing) => Promise<Document>;
   readonly follows?: Follow | undefined;
   /** Removes for good what the table would keep, or has kept: for root admins. */
   readonly permanent?: boolean;
@@ -60,7 +60,7 @@ async function removeSettled(deps: RecordDeps, rights: Rights, request: RemoveRe
     const judged = await judgeRows(deps, table, id, rowsOf(table));
     if (judged === undefined) throw notAllowed(table, "delete", await isVisible(deps, shape, id));
     await requireVersion(deps, shape, id, expected);
-    const condition = all([judged, atVersion(expected), (await guard?.(id)) ?? {}]);
+    const condition = all([judged, atVersion(expected), (await guard?.(id, { rights, catalog })) ?? {}]);
     return deleter.deleteOne(table, id, condition);
   });
   deps.ruleHooks.afterChange(table);

@@ -1,4 +1,6 @@
 // What a request is about: who asks, for which table, for which of its records, in which shape.
+import type { Catalog } from "../catalog/catalog.js";
+import type { Rights } from "../permission/rights.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
 
@@ -19,4 +21,10 @@ export interface TableRequest extends TableCall {
 
 export interface RecordRequest extends RecordCall {
   readonly parameters: Parameters;
+}
+
+/** By what a request, or a step of it, is judged: what its caller may do, and the tables of the moment. */
+export interface Standing {
+  readonly rights: Rights;
+  readonly catalog: Catalog;
 }

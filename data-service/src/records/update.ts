@@ -13,7 +13,7 @@ import type { RecordDeps } from "./deps.js";
 import { findTable, parseId } from "./find-table.js";
 import { heldBy } from "./leaving.js";
 import { shownFields } from "./read-one.js";
-import type { RecordRequest, TableCall } from "./request.js";
+import type { RecordRequest, Standing, TableCall } from "./request.js";
 import { requireLinked } from "./require-linked.js";
 import { runUpdate } from "./run-update.js";
 import { treeOf } from "./tree-maker.js";
@@ -31,7 +31,7 @@ export interface UpdateRequest extends RecordRequest {
   /** A member that the stamp changes for the caller: only rules that let it be written count, with their rows and checks. */
   readonly needs?: string;
   /** It happens only while the record satisfies this; asked anew at each try. */
-  readonly guard?: (id: Stored) => Promise<Document>;
+  readonly guard?: (id: Stored, standing: Standing) => Promise<Document>;
   /** If-Match. */
   readonly expected?: Expected;
   /** Is told what was written, presets included. */
@@ -86,7 +86,7 @@ async function updateOne(
     await requireVersion(deps, shape, id, expected);
     // Before a folder's way up is looked at, which would tell that an unseen one lies in it.
     await requireLinked(deps, [{ mustExist: judged.unasked }]);
-    const unmoved = [judged.guard, atVersion(expected), (await guard?.(id)) ?? {}];
+    const unmoved = [judged.guard, atVersion(expected), (await guard?.(id, { rights, catalog })) ?? {}];
     const done = await deps.fileHooks.updating(table, id, plan, (besides) => {
       const held = { condition: all([...unmoved, besides]), held: heldBy(catalog, table) };
       return runUpdate(deps, { table, id, plan, guard: held, fields }, brought?.log);

@@ -3,11 +3,12 @@
 // A batch is all or none. The first one with a problem ends the import: what came before it stays, and the answer says
 // on which line to continue. A dry run reads on to the end, or to a hundred bad lines, and writes nothing.
 import { AppError } from "@portico/shared/app-error";
+import type { Table } from "../catalog/catalog.js";
 import type { LastingCaller } from "../http/lasting-caller.js";
 import { asRefusal, refusedAt } from "../mongo/driver-errors.js";
 import { createBatch } from "../records/create-batch.js";
 import type { RecordDeps } from "../records/deps.js";
-import { findTable } from "../records/find-table.js";
+import { findTable, requireSameTable } from "../records/find-table.js";
 import { bindHeader } from "./bind-header.js";
 import { bodyOf, examine, isAboutRecords, messagesOf, type Rejected, type Target } from "./examine.js";
 import type { SeenValues } from "./find-taken.js";
@@ -53,13 +54,15 @@ interface Progress {
 
 /** @throws AppError 400 with the bad lines, 503 while the disk is nearly full; any refusal says in `details` how much is imported */
 export async function importRecords(deps: RecordDeps, request: ImportRequest): Promise<Imported> {
-  await importTarget(deps, request);
+  const { into } = await importTarget(deps, request);
   const progress: Progress = { imported: 0, checked: 0, next: request.from, rejected: [], seen: new Map() };
   try {
     for await (const batch of batchesOf(rowsOf(deps, request), request.from)) {
       progress.next = batch[0]?.line ?? progress.next;
       if (!request.dryRun) await deps.requireRoom?.();
-      await takeBatch(deps, request, await importTarget(deps, request), batch, progress);
+      const { target, into: now } = await importTarget(deps, request);
+      requireSameTable(now, into);
+      await takeBatch(deps, request, target, batch, progress);
       const isOver = request.dryRun
         ? progress.rejected.length >= MOST_REJECTED
         : progress.rejected.length > 0;
@@ -76,16 +79,20 @@ export async function importRecords(deps: RecordDeps, request: ImportRequest): P
  * Asked before anything is read, and again before each batch: rights may end meanwhile. The records of Portico's own
  * tables are made by calls that do more than write.
  */
-async function importTarget(deps: RecordDeps, { caller, table: name }: ImportRequest): Promise<Target> {
+async function importTarget(
+  deps: RecordDeps,
+  { caller, table: name }: ImportRequest,
+): Promise<{ readonly target: Target; readonly into: Table }> {
   const principal = await caller.now();
   const rights = await deps.rights(principal);
-  await deps.catalogs.decide((catalog) => {
+  const into = await deps.catalogs.decide((catalog) => {
     const table = findTable(catalog, name);
     rights.require(catalog, table, "create");
     if (table.system)
       throw new AppError("BAD_REQUEST", `"${table.name}" is a table of Portico itself and takes no import.`);
+    return table;
   });
-  return { principal, table: name };
+  return { target: { principal, table: name }, into };
 }
 
 function rowsOf(deps: RecordDeps, request: ImportRequest): AsyncIterable<Row> {

@@ -7,6 +7,7 @@ import { mostInSocket } from "../../support/process-facts.js";
 import { openCursors, readSlowly, type SlowReader } from "../../support/slow-reader.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make } from "../records/make.js";
+import { columnsWith, tableNamed } from "../tables/change.js";
 
 const ROW_BYTES = 1_000;
 /** Records that the rows belong to, in equal parts. */
@@ -30,7 +31,10 @@ describe("limit=0", () => {
     await root.post("/svc_table", {
       name: "rows",
       idType: "int",
-      columns: [{ name: "text", type: "text" }],
+      columns: [
+        { name: "text", type: "text" },
+        { name: "note", type: "string" },
+      ],
       relations: [{ name: "head", type: "many-to-one", table: "heads", inverse: "rows" }],
     });
     client = await MongoClient.connect(stack.mongodbUrl);
@@ -128,10 +132,26 @@ describe("limit=0", () => {
       const filter = { id: { _lt: 1_000_000 } };
       rule = (await make(root, "svc_permission", { role: role.id, table: "rows", action: "read", filter }))
         .id;
+      const presets = { note: "$user.name" };
+      await make(root, "svc_permission", { role: role.id, table: "rows", action: "create", presets });
       const theirs = { role: another.id, table: "rows", action: "read" };
       other = (await make(root, "svc_permission", theirs)).id;
       const { body } = await root.post("/auth/login", ANN);
       authorization = `Bearer ${body.accessToken}`;
+    });
+
+    afterEach(() => changeColumn("text", { hidden: false }));
+
+    const changeColumn = async (name: string, changes: object): Promise<Answer> => {
+      const rows = await tableNamed(root, "rows");
+      return root.patch(`/svc_table/${rows.id}`, { columns: columnsWith(rows, name, changes) });
+    };
+
+    test("breaks off at its end when a column of its table lies elsewhere by then", async () => {
+      const slow = await ask();
+      await slow.readTo(MEBIBYTE);
+      expect((await changeColumn("note", { encrypted: true })).status).toBe(200);
+      await expect(slow.readAll()).rejects.toThrow("aborted");
     });
 
     test.each<[string, number | undefined, () => Promise<Answer>]>([
@@ -144,6 +164,21 @@ describe("limit=0", () => {
         "breaks off when less may be read",
         undefined,
         () => root.patch(`/svc_permission/${rule}`, { filter: { id: { _lt: 999_999 } } }),
+      ],
+      [
+        "goes on when the user changes what no rule speaks of",
+        ROWS * ROW_BYTES,
+        () => root.patch(`/svc_user/${user}`, { name: "Anna" }),
+      ],
+      [
+        "goes on when a column is hidden that it does not show",
+        ROWS * ROW_BYTES,
+        () => changeColumn("note", { hidden: true }),
+      ],
+      [
+        "breaks off when a column is hidden that it shows",
+        undefined,
+        () => changeColumn("text", { hidden: true }),
       ],
       [
         "breaks off when the session has ended",
