@@ -15,10 +15,17 @@ const MOST_IDS = 100;
 /** Kinds of questions that are remembered. */
 const MOST_KINDS = 500;
 
-/** Finds the documents with these ids. */
-export type Find = (table: Table, ids: readonly Stored[], fields: Document) => Promise<StoredRecord[]>;
+/** Finds the documents with these ids. @returns undefined when they are too large to be held all at once */
+export type Find = (
+  table: Table,
+  ids: readonly Stored[],
+  fields: Document,
+) => Promise<StoredRecord[] | undefined>;
 /** An id as text, for one of the table. */
 type IdText = (table: Table, id: unknown) => string;
+
+/** What was asked for at once is too large, maybe only because of what others asked for. */
+class TooLarge extends Error {}
 
 type Loader = DataLoader<Stored, StoredRecord | undefined>;
 
@@ -35,13 +42,18 @@ export class GatheredReads {
 
   /**
    * @param fields a projection
-   * @returns the documents that there are, in any order
+   * @returns the documents that there are, in any order; undefined when they, with what others asked for, are too large
    */
-  async read(table: Table, ids: readonly Stored[], fields: Document): Promise<StoredRecord[]> {
+  async read(table: Table, ids: readonly Stored[], fields: Document): Promise<StoredRecord[] | undefined> {
     if (ids.length > MOST_IDS) return this.#find(table, ids, fields);
     const loader = this.#loaderFor(table, fields);
-    const found = await Promise.all(ids.map((id) => loader.load(id)));
-    return found.filter((document) => document !== undefined);
+    try {
+      const found = await Promise.all(ids.map((id) => loader.load(id)));
+      return found.filter((document) => document !== undefined);
+    } catch (error) {
+      if (error instanceof TooLarge) return undefined;
+      throw error;
+    }
   }
 
   #loaderFor(table: Table, fields: Document): Loader {
@@ -62,6 +74,7 @@ export class GatheredReads {
     const different = [...asked.values()];
     try {
       const documents = await this.#find(table, different, fields);
+      if (documents === undefined) return ids.map(() => new TooLarge());
       const byText = new Map(documents.map((document) => [mixedIdText(document._id), document]));
       const answers = texts.map((text) => byText.get(text));
       const others = [...byText].flatMap(([text, document]) => (asked.has(text) ? [] : [document]));
@@ -92,6 +105,6 @@ export class GatheredReads {
   }
 
   async #loadAlone(table: Table, id: Stored, fields: Document): Promise<StoredRecord | undefined | Error> {
-    return this.#find(table, [id], fields).then(([document]) => document, asError);
+    return this.#find(table, [id], fields).then((found) => found?.[0], asError);
   }
 }

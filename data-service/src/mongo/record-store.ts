@@ -143,7 +143,7 @@ export class RecordStore {
     this.#counts = new TableCounts(db);
     this.#updates = new GatheredUpdates(timeoutMs);
     this.#gathered = new GatheredReads(
-      (table, ids, fields) => this.#read(table, idsPipeline(ids, fields), ids.length),
+      (table, ids, fields) => untilRead(() => this.#whole(table, idsPipeline(ids, fields), ids.length)),
       idText,
     );
   }
@@ -168,6 +168,20 @@ export class RecordStore {
 
   /** Those of the documents that there are, in any order. @param fields a projection */
   async byIds(table: Table, ids: readonly Stored[], fields: Document): Promise<StoredRecord[]> {
+    return this.#refusing(
+      table,
+      async () =>
+        (await this.#gathered.read(table, ids, fields)) ??
+        this.#read(table, idsPipeline(ids, fields), ids.length),
+    );
+  }
+
+  /** The same. @returns undefined when they may have more than 16 MB: nobody should hold them all */
+  async smallByIds(
+    table: Table,
+    ids: readonly Stored[],
+    fields: Document,
+  ): Promise<StoredRecord[] | undefined> {
     return this.#refusing(table, () => this.#gathered.read(table, ids, fields));
   }
 

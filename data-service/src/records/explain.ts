@@ -14,13 +14,13 @@ import { deletedCount } from "./count.js";
 import { Effort } from "./effort.js";
 import type { PlanDeps, Question } from "./plan-read.js";
 import { planRead } from "./plan-read.js";
-import { withRelated } from "./related.js";
+import { type RelatedDeps, withRelated } from "./related.js";
 
 /** Records whose relations are looked at. */
 const MOST_EXPLAINED = 100;
 
 interface ExplainDeps extends PlanDeps {
-  readonly store: Pick<RecordStore, "read" | "byIds" | "timeoutMs" | "explain" | "knowsCount">;
+  readonly store: RelatedDeps["store"] & Pick<RecordStore, "byIds" | "explain" | "knowsCount">;
 }
 
 /** Plans and runs a list query, and answers how instead of what. */

@@ -16,12 +16,16 @@ const books = Array.from({ length: 300 }, (_, at) => ({ _id: at, authorId: at % 
 /** A database that takes its time, and what it was asked for. */
 function slowStore(milliseconds: number, timeoutMs: number) {
   const asked: (readonly unknown[])[] = [];
-  const byIds = async (_table: unknown, ids: readonly unknown[]) => {
+  const smallByIds = async (_table: unknown, ids: readonly unknown[]) => {
     asked.push(ids);
     await delay(milliseconds);
     return ids.map((_id) => ({ _id, name: `author ${_id}` }));
   };
-  return { asked, store: { timeoutMs, byIds, read: async () => [] } };
+  const none = async () => [];
+  return {
+    asked,
+    store: { timeoutMs, smallByIds, read: none, readSmall: none, stream: async function* () {} },
+  };
 }
 
 describe("the related records of a page", () => {
@@ -40,12 +44,44 @@ describe("the related records of a page", () => {
     expect(asked.length).toBe(2);
   });
 
-  it("are refused when they are more than can be held", async () => {
-    const { store } = slowStore(0, 1_000);
-    const read = store.byIds;
-    const byIds = async (of: unknown, ids: readonly unknown[]) =>
-      (await read(of, ids)).map((author) => ({ ...author, name: "x".repeat(6 * 1024 * 1024) }));
-    const page = withRelated({ store: { ...store, byIds } }, query.root, books, { rules: query.rules });
-    await expect(page).rejects.toMatchObject({ code: "BAD_REQUEST" });
+  describe("that are large", () => {
+    const MEBIBYTE = 1024 * 1024;
+    /** Reads some of the parts of a large answer, and no more. */
+    function largeStore(parts: number) {
+      let given = 0;
+      let isClosed = false;
+      const store = {
+        ...slowStore(0, 1_000).store,
+        smallByIds: async () => undefined,
+        readSmall: async () => undefined,
+        stream: async function* (_table: unknown, pipeline: readonly object[]) {
+          const isAlone = pipeline.some((stage) => "$lookup" in stage);
+          try {
+            for (let _id = 0; _id < parts; _id += 1) {
+              given += 1;
+              const author = { _id, name: "x".repeat(6 * MEBIBYTE) };
+              yield isAlone ? [{ _id, __r_author: [author] }] : [author];
+            }
+          } finally {
+            isClosed = true;
+          }
+        },
+      };
+      return { store, given: () => given, isClosed: () => isClosed };
+    }
+
+    it("are read in parts, as long as there is room for all", async () => {
+      const { store, given } = largeStore(5);
+      const whole = await withRelated({ store }, query.root, books.slice(0, 5), { rules: query.rules });
+      expect([whole.length, given()]).toEqual([5, 5]);
+    });
+
+    it("are refused as soon as they are more than can be held, however many there are", async () => {
+      const { store, given, isClosed } = largeStore(100);
+      const page = withRelated({ store }, query.root, books, { rules: query.rules });
+      await expect(page).rejects.toMatchObject({ code: "BAD_REQUEST" });
+      // Once for all parents, and once for each of them.
+      expect([given(), isClosed()]).toEqual([12, true]);
+    });
   });
 });

@@ -5,10 +5,12 @@ import type { Json } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { mixedIdText } from "../catalog/mixed-id.js";
 import { getOrMake } from "../get-or-make.js";
-import type { RecordStore } from "../mongo/record-store.js";
+import type { ReadLimits, RecordStore } from "../mongo/record-store.js";
+import { mostAnswered } from "../mongo/whole-answer.js";
 import { childRead, type TableRead } from "../query/advice/shape.js";
 import { asStored } from "../query/as-read.js";
 import type { AuthorizedNode, AuthorizedQuery } from "../query/ast.js";
+import type { Stage } from "../query/lower/document.js";
 import {
   asksTogether,
   childField,
@@ -25,7 +27,7 @@ import { unfoldedSizes } from "../query/unfolded.js";
 import { countRelated } from "./count-related.js";
 import { Effort } from "./effort.js";
 import type { Question } from "./plan-read.js";
-import { Room } from "./room.js";
+import { NoRoom, Room } from "./room.js";
 
 type Child = AuthorizedNode["children"][number];
 type Documents = readonly StoredRecord[];
@@ -34,7 +36,7 @@ type Documents = readonly StoredRecord[];
 const AT_ONCE = 100;
 
 export interface RelatedDeps {
-  readonly store: Pick<RecordStore, "read" | "byIds" | "timeoutMs">;
+  readonly store: Pick<RecordStore, "read" | "readSmall" | "smallByIds" | "stream" | "timeoutMs">;
 }
 
 /** What a page is read with. */
@@ -120,27 +122,76 @@ async function relatedOf(
   );
 }
 
-/** @throws AppError 400 when all that is read for the page is too much to be held */
-function requireRoom({ room }: Reading, { node }: Child, found: Documents): void {
-  for (const size of unfoldedSizes(node, found)) room.take(size);
+/** A read of related records. */
+interface RelatedRead {
+  readonly table: Table;
+  readonly pipeline: Stage[];
+  /** Reads it when there is little of it. @returns undefined when there is too much to be read at once */
+  readonly small: (limits: ReadLimits) => Promise<Documents | undefined>;
+  /** The related records in some of what was read. */
+  readonly relatedIn: (documents: Documents) => Documents;
 }
 
-/** The records of those whose own are not known from the query for all, by the parent's id as text. */
-async function joinedTo(
+/**
+ * Reads what there is room for: large documents a batch at a time, so that no more of them is ever held.
+ * @returns undefined when all of it would be too much
+ */
+async function readInRoom(
   { store }: RelatedDeps,
+  { node }: Child,
+  { table, pipeline, small, relatedIn }: RelatedRead,
+  { room, effort }: Reading,
+): Promise<Documents | undefined> {
+  let held = 0;
+  const hold = (some: Documents): void => {
+    for (const size of unfoldedSizes(node, relatedIn(some))) {
+      held += size;
+      room.take(size);
+    }
+  };
+  return effort.ask(async (limits) => {
+    try {
+      const few = await small(limits);
+      if (few !== undefined) {
+        hold(few);
+        return few;
+      }
+      const all: StoredRecord[] = [];
+      for await (const some of store.stream(table, pipeline)) {
+        hold(some);
+        all.push(...some);
+      }
+      return all;
+    } catch (error) {
+      if (!(error instanceof NoRoom)) throw error;
+      room.giveBack(held);
+      return undefined;
+    }
+  });
+}
+
+/**
+ * The records of those whose own are not known from the query for all, by the parent's id as text.
+ * @throws NoRoom when they are too much to be held
+ */
+async function joinedTo(
+  deps: RelatedDeps,
   table: Table,
   child: Child,
   parents: Documents,
   context: Reading,
 ): Promise<ReadonlyMap<Json, Documents>> {
   if (parents.length === 0) return new Map();
-  const { rules, note, effort } = context;
+  const { rules, note } = context;
   const ids = parents.map(({ _id }) => asStored(_id));
   const pipeline = lowerApart(child, ids, rules);
-  const documents = await effort.ask((limits) => store.read(table, pipeline, limits));
   const as = childField(child);
-  const lists = documents.map((document) => listOf(document[as]));
-  requireRoom(context, child, lists.flat());
+  const listsIn = (some: Documents): Documents[] => some.map((document) => listOf(document[as]));
+  const small = (limits: ReadLimits) => deps.store.readSmall(table, pipeline, parents.length, limits);
+  const read = { table, pipeline, small, relatedIn: (some: Documents) => listsIn(some).flat() };
+  const documents = await readInRoom(deps, child, read, context);
+  if (documents === undefined) throw new NoRoom();
+  const lists = listsIn(documents);
   note?.({ table, pipeline, answers: lists.flat().length, read: readOf(child), as });
   return new Map(documents.map((document, at) => [idOf(document), lists[at] ?? []]));
 }
@@ -160,29 +211,30 @@ function readOf(child: Child): TableRead {
   return getOrMake(reads, child, () => childRead(child));
 }
 
-/** Asks for the records of a relation under all parents, and hands them out. */
+/** Asks for the records of a relation under all parents, and hands them out; more of them may be asked for than are shown. */
 async function listsOf(
-  { store }: RelatedDeps,
+  deps: RelatedDeps,
   child: Child,
   parents: Documents,
   question: Together,
   context: Reading,
 ): Promise<HandedOut> {
   const { relation, node } = child;
-  const { rules, note, effort } = context;
+  const { table } = node;
+  const { rules, note } = context;
   if (question.keys.length === 0) return handOut(child, parents, [], undefined);
   const pipeline = lowerTogether(child, question, rules);
   const isById = relation.link.on === "self" && !relation.many;
   const fields = isById ? ownFields(node, { together: true }) : undefined;
   // By id alone, requests that come at once share the query.
-  const found = await effort.ask((limits) =>
+  const small = (limits: ReadLimits) =>
     fields === undefined
-      ? store.read(node.table, pipeline, limits)
-      : store.byIds(node.table, question.keys, fields),
-  );
-  requireRoom(context, child, found);
+      ? deps.store.readSmall(table, pipeline, mostAnswered(pipeline), limits)
+      : deps.store.smallByIds(table, question.keys, fields);
+  const found = await readInRoom(deps, child, { table, pipeline, small, relatedIn: (some) => some }, context);
+  if (found === undefined) return parents.map(() => undefined);
   const lists = handOut(child, parents, found, question.most);
   const needs = lists.reduce((sum, list) => sum + (list === undefined ? 0 : node.skip + list.length), 0);
-  note?.({ table: node.table, pipeline, answers: found.length, needs, read: readOf(child) });
+  note?.({ table, pipeline, answers: found.length, needs, read: readOf(child) });
   return lists;
 }

@@ -21,6 +21,11 @@ export class Room {
     this.#left -= bytes;
     if (this.#left < 0) throw new NoRoom();
   }
+
+  /** Of what has been taken and is held no longer. */
+  giveBack(bytes: number): void {
+    this.#left += bytes;
+  }
 }
 
 /**
