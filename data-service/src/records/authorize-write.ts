@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { getOrMake } from "../get-or-make.js";
 import type { WriteGrant } from "../permission/compile-rules.js";
 import { stillHas } from "../query/as-read.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
@@ -109,7 +110,7 @@ function idOf({ id }: WritePlan): Document {
 
 function byCheck<Each extends Alternative>(open: readonly Each[]): Map<AuthorizedPredicate, Each[]> {
   const groups = new Map<AuthorizedPredicate, Each[]>();
-  for (const each of open) groups.set(each.check, [...(groups.get(each.check) ?? []), each]);
+  for (const each of open) getOrMake(groups, each.check, () => [] as Each[]).push(each);
   return groups;
 }
 

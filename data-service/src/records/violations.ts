@@ -32,7 +32,8 @@ export class Violations {
         this.refuseAny(error);
         throw error;
       }
-      this.#messages.push(...[error.messages].flat().map((message) => prefix + message));
+      // One by one: a body may hold more mistakes than a call takes arguments.
+      for (const message of [error.messages].flat()) this.#messages.push(prefix + message);
       return undefined;
     }
   }

@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "@portico/shared/json";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { getOrMake } from "../get-or-make.js";
 import type { Principal } from "../principal.js";
 import { checkBatch, type JudgedCreates, tryBatch } from "../records/create-batch.js";
 import type { RecordDeps } from "../records/deps.js";
@@ -165,7 +166,7 @@ function byPosition(refusal: AppError): Map<number, string[]> | undefined {
     const position = POSITION.exec(message);
     if (position === null) return undefined;
     const at = Number(position[1]);
-    messages.set(at, [...(messages.get(at) ?? []), message.slice(position[0].length)]);
+    getOrMake(messages, at, () => [] as string[]).push(message.slice(position[0].length));
   }
   return messages;
 }

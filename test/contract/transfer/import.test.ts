@@ -739,6 +739,31 @@ describe("an import whose caller may no more", () => {
   });
 });
 
+it("numbers go on from 1 after ids below it", async () => {
+  await makeTable(admin, { name: "below", idType: "int", columns: [{ name: "name", type: "string" }] });
+  expect((await root.ndjson("below", '{"id":-10}\n')).status).toBe(200);
+  expect((await make(admin, "below", {})).id).toBe(1);
+});
+
+describe("a line with more mistakes than one answer shows", () => {
+  it("is a bad line like any other, as it is a bad body of a POST", async () => {
+    const names = Array.from({ length: 130_000 }, (_, at) => [`x${at}`, 1]);
+    const large = await startStack({ env: { BODY_MAX_BYTES: "4000000" } });
+    try {
+      const files = await filesOf(large, large.admin);
+      const api = await asAdmin(large);
+      await makeTable(api, { name: "plain", columns: [{ name: "name", type: "string" }] });
+      const record = Object.fromEntries(names);
+      const answer = await files.ndjson("plain", `${JSON.stringify(record)}\n`);
+      expect([answer.status, answer.body.message.length]).toEqual([400, 20]);
+      expect((await api.post("/plain", [record])).status).toBe(400);
+      expect((await api.patch("/me", record)).status).toBe(400);
+    } finally {
+      await large.stop();
+    }
+  });
+});
+
 describe("a client that goes away", () => {
   it("leaves whole batches, and the log says how many records", async () => {
     const gone = new AbortController();
