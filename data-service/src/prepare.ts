@@ -95,10 +95,7 @@ async function joinInstances(records: Deps["records"], alone: boolean): Promise<
   // No other process can have an embedded engine open.
   if (alone) await records.instances.clear();
   const [recover, sweep] = [makeRecovery(records), makeSweeper(records)];
-  await records.presence.start(async () => {
-    await recover();
-    await sweep();
-  });
+  await records.presence.start([recover, sweep]);
   // Whatever takes longer is ended by the chores.
   await until(recover, { patienceMs: RECOVERY_MS, everyMs: 100, tooLate: () => {} });
 }

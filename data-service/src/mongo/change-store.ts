@@ -22,6 +22,8 @@ export interface Change {
   readonly undoes: string | null;
   /** What it has moved in adopted documents is noted in them; earlier versions noted nothing. */
   readonly isNoted?: boolean;
+  /** Of the catalog that it was made by: grows from change to change, whoever makes them; earlier versions noted none. */
+  readonly version?: number;
   readonly at: Date;
 }
 
@@ -36,6 +38,9 @@ export interface ChangeDocument extends Omit<Change, "id"> {
   sweptAt?: Date;
 }
 
+/** Ids are made before the lock is waited for, by clocks of their own. */
+const LAST_FIRST = { version: -1, _id: -1 } as const;
+
 /** What has been swept for so long was left by an instance that is gone. */
 const SWEEPING_MS = 60 * 60 * 1000;
 
@@ -48,12 +53,14 @@ export interface ChangeStore {
   finish(change: Pick<Change, "id" | "undoes">): Promise<void>;
   /** Forgets a change that was given up. */
   forget(id: string): Promise<void>;
-  /** The last change of a table since `since` that can be undone. */
+  /** The change of a table that was made last since `since` that can be undone. */
   lastUndoable(table: string, since: Date): Promise<Change | undefined>;
   /** There is nothing left of a change that could be undone; what it took away is kept as long as before. */
   pass(id: string): Promise<void>;
   /** Fields in which a member of a table has lain before changes that are not swept up yet. */
   formerFields(table: string, member: string): Promise<string[]>;
+  /** Is a table that was deleted kept for an undo? */
+  keepsTable(table: string): Promise<boolean>;
   /** Is the collection kept for a deleted table? One that was adopted is there for others, with that table or without. */
   keepsCollection(collection: string): Promise<boolean>;
   /**
@@ -88,7 +95,7 @@ export function makeChangeStore(db: Db): ChangeStore {
     },
     async lastUndoable(table, since) {
       const wanted = { table, undoable: true, state: "done", at: { $gt: since } } as const;
-      const found = await changes.findOne(wanted, { sort: { _id: -1 } });
+      const found = await changes.findOne(wanted, { sort: LAST_FIRST });
       return found === null ? undefined : toChange(found);
     },
     async pass(id) {
@@ -98,6 +105,9 @@ export function makeChangeStore(db: Db): ChangeStore {
       const known = await changes.find({ table }, { projection: { before: 1 } }).toArray();
       const fields = known.flatMap(({ before }) => before[0]?.storage.fields[member] ?? []);
       return [...new Set(fields)];
+    },
+    async keepsTable(table) {
+      return (await changes.findOne({ removed: table, state: { $ne: "undone" } })) !== null;
     },
     async keepsCollection(collection) {
       // Also by a deletion whose tidying up is still to come: its table is not to be seen any more.

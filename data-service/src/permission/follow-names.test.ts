@@ -83,6 +83,10 @@ describe("a rule after a removal", () => {
     expect(followNames(rule({ fields: "title,pay" }), before, after)).toEqual(renamed({ fields: "title" }));
     expect(followNames(rule({ fields: "*,-pay" }), before, after)).toEqual(renamed({ fields: "*" }));
     expect(followNames(rule({ fields: "-pay" }), before, after)).toEqual(renamed({ fields: "*" }));
+    // What stands beside `-name` is of no account, and is not to begin to grant something, or all that is granted.
+    expect(followNames(rule({ fields: "*,title,-pay" }), before, after)).toEqual(renamed({ fields: "*" }));
+    expect(followNames(rule({ fields: "title,-pay" }), before, after)).toEqual(renamed({ fields: "*" }));
+    expect(followNames(rule({ fields: "pay,-title" }), before, after)).toEqual(renamed({ fields: "-title" }));
     expect(followNames(rule({ presets: { pay: "1" } }), before, after)).toEqual(renamed({ presets: {} }));
   });
 

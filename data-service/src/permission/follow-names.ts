@@ -160,9 +160,10 @@ function inFields(fields: string | null, table: Table, names: Names): string | n
     return later === undefined ? [] : [sign + later];
   });
   if (kept.length === tokens.length && kept.every((each, at) => each === tokens[at])) return fields;
+  const isAllBut = (names: readonly string[]): boolean => names.some((name) => name.startsWith("-"));
+  // All but a column that is gone: all. What is named beside it says nothing, and is not to begin to.
+  if (isAllBut(tokens) && !isAllBut(kept)) return "*";
   if (kept.length > 0) return kept.join(",");
-  // All but a column that is gone: all.
-  if (tokens.every((token) => token.startsWith("-"))) return "*";
   throw new Gone(tokens.join(", "), table);
 }
 

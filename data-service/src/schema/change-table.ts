@@ -149,6 +149,8 @@ async function sweep(deps: ChangeDeps, { before, after, removed }: Change): Prom
     const grams = new Set([...taken.map((field) => gramField({ field })), ...gramsIn(table)]);
     for (const field of gramsIn(current)) grams.delete(field);
     await deps.data.unset(storage.collection, [...taken, ...grams]);
+    // Nothing knows these fields from here on: what is made a secret later looks for its former values in the others.
+    await deps.data.forgetValues(id, taken);
   }
 }
 

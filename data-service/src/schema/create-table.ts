@@ -25,6 +25,7 @@ import {
   requireOwnCollection,
   schemaError,
 } from "./plan-change.js";
+import type { Presence } from "./presence.js";
 
 /** Makes the index of a number of children. @throws AppError 409 where MongoDB allows no more */
 export type ProvisionNumber = (parents: Table, index: IndexSpec) => Promise<void>;
@@ -34,6 +35,7 @@ export interface SchemaDeps {
   readonly catalogStore: CatalogStore;
   readonly changeLock: Pick<ChangeLock, "holder">;
   readonly changes: Pick<ChangeStore, "keepsCollection">;
+  readonly presence: Pick<Presence, "everyone">;
   readonly data: Pick<TableData, "holdsAny" | "dropIndexes">;
   readonly systemTables: readonly SystemTableDefinition[];
   readonly systemTablePrefix: string;
@@ -68,6 +70,8 @@ export async function createTable(
     checkNew(deps, body, catalog, { ownIds });
     requireOwnCollection(catalog, definition);
   });
+  // Deletes in progress know nothing of its relations: what they take must be gone before anything can link to it.
+  if (definition.relations.length > 0) await deps.presence.everyone((await deps.catalogs.refresh()).version);
   return definition.id;
 }
 

@@ -20,10 +20,11 @@ describe("an instance that stops", () => {
     const catalogs = new CurrentCatalog(source, [], systemClock);
     const presence = new Presence(instances, catalogs, new WriteGate(catalogs), makeLogger("test", "silent"));
     await new Promise<void>((begun) => {
-      void presence.start(() => {
+      const chore = () => {
         begun();
         return new Promise(() => undefined);
-      });
+      };
+      void presence.start([chore]);
     });
     await presence.stop(50);
     expect(left).toEqual([presence.id]);

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
+import { getOrMake } from "../get-or-make.js";
 import { type InstanceStore, LEASE_MS } from "../mongo/instance-store.js";
 import { until } from "../until.js";
 import { within } from "../within.js";
@@ -15,6 +16,9 @@ const BEAT_MS = 200;
 const ANNOUNCE_MS = LEASE_MS / 5;
 const LOOK_MS = 20;
 
+/** What an instance does now and then besides what it is asked for. */
+type Chore = () => Promise<unknown>;
+
 export class Presence {
   readonly id = randomUUID();
   readonly #instances: InstanceStore;
@@ -23,7 +27,7 @@ export class Presence {
   readonly #logger: Logger;
   #told: { version: number; at: number } | undefined;
   #beating: Promise<void> | undefined;
-  #working: Promise<void> | undefined;
+  readonly #working = new Map<Chore, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
   #failing = false;
@@ -37,9 +41,9 @@ export class Presence {
 
   /**
    * Announces this instance before it does anything, and keeps doing so until `stop`.
-   * @param chores done after each beat, unless they are still being done; a beat never waits for them
+   * @param chores done after each beat, each unless it is still being done; a beat never waits for them
    */
-  async start(chores: () => Promise<void>): Promise<void> {
+  async start(chores: readonly Chore[]): Promise<void> {
     await this.#instances.announce(this.id, -1);
     await this.#beat();
     this.#schedule(chores);
@@ -50,7 +54,7 @@ export class Presence {
     this.#stopped = true;
     clearTimeout(this.#timer);
     // What is not ended by then is ended by others, or by the next start.
-    await within(patienceMs, Promise.allSettled([this.#beating, this.#working]));
+    await within(patienceMs, Promise.allSettled([this.#beating, ...this.#working.values()]));
     if (this.#told !== undefined) await this.#instances.leave(this.id).catch(() => {});
   }
 
@@ -68,13 +72,13 @@ export class Presence {
     await until(allFollow, { patienceMs, everyMs: LOOK_MS, tooLate });
   }
 
-  #schedule(chores: () => Promise<void>): void {
+  #schedule(chores: readonly Chore[]): void {
     if (this.#stopped) return;
     const beat = async (): Promise<void> => {
       try {
         await this.#beat();
         this.#failing = false;
-        this.#work(chores);
+        for (const chore of chores) this.#work(chore);
       } catch (error) {
         this.#warn(error);
       }
@@ -85,12 +89,12 @@ export class Presence {
     }, BEAT_MS).unref();
   }
 
-  #work(chores: () => Promise<void>): void {
-    this.#working ??= chores()
-      .catch((error: unknown) => this.#warn(error))
-      .then(() => {
-        this.#working = undefined;
-      });
+  #work(chore: Chore): void {
+    getOrMake(this.#working, chore, () =>
+      chore()
+        .catch((error: unknown) => this.#warn(error))
+        .finally(() => this.#working.delete(chore)),
+    );
   }
 
   /** Once until it works again: a database that is away would say so five times a second. */

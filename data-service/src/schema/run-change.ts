@@ -125,7 +125,8 @@ async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Asked):
     return { costs, met: withBuilding(await withoutUnmetNeeds(deps, plan)) };
   });
   const targets = targetsOf(met, await deps.catalogStore.load());
-  const change = { ...changeOf(holder, deps.clock.now(), met, costs.length > 0), targets };
+  const { version: made } = await deps.catalogs.refresh();
+  const change = { ...changeOf(holder, deps.clock.now(), met, costs.length > 0), targets, version: made };
   await deps.changes.begin(change);
   order.accepted();
   const progress = await progressOf(deps, holder, plan, change);
@@ -347,6 +348,8 @@ async function indexNumbers(
     await data.dropIndexes(parents, [index], requireOurs, isBuilt);
     await requireOurs();
     await data.build(parents, [index], { change, former: [] });
+    // One that was built too late goes again, as it does for those of the table itself.
+    await requireOurs();
   }
 }
 

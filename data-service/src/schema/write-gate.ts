@@ -21,6 +21,8 @@ class TableChanging extends Error {
 export class WriteGate {
   readonly #catalogs: CurrentCatalog;
   readonly #running = new Map<symbol, number>();
+  /** One look at the catalog, for all writes that wait. */
+  #look: Promise<Catalog> | undefined;
   #isClosed = false;
   #whenIdle = (): void => {};
 
@@ -37,7 +39,7 @@ export class WriteGate {
     let refusal: AppError | undefined;
     const tryOnce = async () => {
       // Not within `#attempt`: the change waits for writes in progress.
-      if (refusal !== undefined) await this.#catalogs.refresh();
+      if (refusal !== undefined) await this.#lookAgain();
       try {
         return { result: await this.#attempt(write) };
       } catch (error) {
@@ -78,6 +80,13 @@ export class WriteGate {
         resolve();
       };
     });
+  }
+
+  #lookAgain(): Promise<Catalog> {
+    this.#look ??= this.#catalogs.refresh().finally(() => {
+      this.#look = undefined;
+    });
+    return this.#look;
   }
 
   async #attempt<Result>(write: () => Promise<Result>): Promise<Result> {

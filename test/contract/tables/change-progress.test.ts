@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
-import { makeTable, type Row, valuesOf } from "../records/make.js";
+import { make, makeTable, type Row, valuesOf } from "../records/make.js";
 import { columnsWith, tableNamed } from "./change.js";
 
 let stack: Stack;
@@ -180,6 +180,19 @@ describe("what a change took away", () => {
     await until(async () => (await tableNamed(admin, "recent")).columns.length === 1);
     expect(await valuesOf(admin, "recent", "a")).toEqual(["x"]);
     expect((await stored("old")).length).toBe(1);
+  }, 60_000);
+
+  it("is gone afterwards from the history as well", async () => {
+    const columns = [{ name: "a", type: "string" }];
+    const made = await makeTable(admin, { name: "told", columns, history: true });
+    await make(admin, "told", { a: "x" });
+    const entry = () => client.db().collection("_history").findOne({ table: made.id });
+    expect((await entry())?.after.a).toBe("x");
+    await confirmed(made.id, { columns: [] }, "told");
+    await age(made.id, days(32));
+    await restart();
+    await until(async () => (await stored("told"))[0]?.a === undefined);
+    await until(async () => (await entry())?.after.a === undefined);
   }, 60_000);
 
   it("lies there for a day more, when nobody can bring it back", async () => {

@@ -428,6 +428,18 @@ describe("undo", () => {
     expect(body.data).toEqual([{ parent: { id: root.id, a: "root" } }]);
   });
 
+  it("undoes the change that was made last, whichever clock its id is from", async () => {
+    const b = { name: "b", type: "string" };
+    const made = await table({ columns: [...TEXT.columns, b] }, [{ a: "x", b: "y" }]);
+    await patchConfirmed(admin, made.id, { columns: [{ id: made.columns[1].id }] });
+    await patchConfirmed(admin, made.id, { columns: [] });
+    const changes = collection("_changes");
+    const first = await changes.findOneAndDelete({ table: made.id }, { sort: { _id: 1 } });
+    await changes.insertOne({ ...first, _id: new ObjectId() });
+    expect((await undone(made.id)).columns.map(({ name }: Row) => name)).toEqual(["b"]);
+    expect((await undone(made.id)).columns.map(({ name }: Row) => name).toSorted()).toEqual(["a", "b"]);
+  });
+
   it("goes on to the change before one of which nothing is left, and is 409 when there is none", async () => {
     const b = { name: "b", type: "string" };
     const made = await table({ columns: [...TEXT.columns, b] }, [{ a: "x", b: "many" }]);

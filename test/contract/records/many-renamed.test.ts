@@ -1,0 +1,120 @@
+// Tables are changed while a request of many steps runs: it goes on with the records that it meant, or says that it can't.
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import type { Answer, Api } from "../../support/api.js";
+import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
+import { isCommand, type Stopped, stopAt } from "../../support/command-proxy.js";
+import { columnsWith, tableNamed } from "../tables/change.js";
+import { filesOf } from "../transfer/files.js";
+import { makeTable, read } from "./make.js";
+
+let system: QuickAndSlow;
+let api: Api;
+let held: BehindProxy;
+let slow: Api;
+
+beforeAll(async () => {
+  system = await startQuickAndSlow();
+  ({ api, held, slow } = system);
+});
+
+afterAll(() => system?.stop());
+
+beforeEach(() => held.proxy.decide(() => "pass"));
+
+const status = { name: "status", type: "string" };
+const drafts = [1, 2, 3].map((id) => ({ id, status: "draft" }));
+
+/** A table of three drafts. @returns its id */
+async function madeDrafts(name: string): Promise<string> {
+  const { id } = await makeTable(api, { name, idType: "int", columns: [status] });
+  await api.post(`/${name}`, drafts);
+  return id;
+}
+
+const rename = async (id: string, name: string): Promise<void> =>
+  void expect((await api.patch(`/svc_table/${id}`, { name })).status).toBe(200);
+
+describe("a request for all drafts that has begun", () => {
+  const filter = encodeURIComponent('{"status":"draft"}');
+
+  /** It stops when it is about to read which records are drafts: a `getMore` names its collection so. */
+  const begun = (table: string, send: (path: string) => Promise<Answer>): Promise<Stopped<Answer>> =>
+    stopAt(held.proxy, isCommand("collection", table), () => send(`/${table}?filter=${filter}`));
+
+  it.each<[string, (path: string) => Promise<Answer>]>([
+    ["deletes", (path) => slow.delete(path)],
+    ["changes", (path) => slow.patch(path, { status: "gone" })],
+  ])("%s no record that is none any more, though its column is another one meanwhile", async (does, send) => {
+    const table = `posts_${does}`;
+    const id = await madeDrafts(table);
+    const request = await begun(table, send);
+    const values = { type: "enum", options: { values: ["draft", "public", "gone"] } };
+    const columns = columnsWith(await tableNamed(api, table), "status", values);
+    expect((await api.patch(`/svc_table/${id}`, { columns })).status).toBe(200);
+    expect((await api.patch(`/${table}/2`, { status: "public" })).status).toBe(200);
+    request.goOn();
+    const { status, body } = await request.answer;
+    expect([status, body.meta]).toEqual([200, { matched: 2, changed: 2 }]);
+    expect(await read(api, table, "2", "status")).toMatchObject({ status: "public" });
+  });
+
+  it("deletes nothing of another table that has got the name", async () => {
+    const [former, next] = [await madeDrafts("pages"), await madeDrafts("pages_new")];
+    const request = await begun("pages", (path) => slow.delete(path));
+    await rename(former, "pages_old");
+    await rename(next, "pages");
+    request.goOn();
+    const { status, body } = await request.answer;
+    expect([status, body.message]).toEqual([
+      409,
+      '"pages" is another table by now than the one that this request began with; 0 records were deleted before',
+    ]);
+    for (const table of ["pages", "pages_old"]) expect((await api.get(`/${table}`)).body.data.length).toBe(3);
+  });
+});
+
+it("a new table waits for the deletes that know nothing of its links", async () => {
+  await makeTable(api, { name: "parents", columns: [{ name: "name", type: "string" }] });
+  const { id } = (await api.post("/parents", { name: "going" })).body.data[0];
+  const going = await stopAt(held.proxy, isCommand("delete", "parents"), () => slow.delete(`/parents/${id}`));
+  const parent = { name: "parent", type: "many-to-one", table: "parents", onDelete: "RESTRICT" };
+  let isMade = false;
+  const making = api
+    .post("/svc_table", { name: "children", columns: [], relations: [parent] })
+    .finally(() => {
+      isMade = true;
+    });
+  while (!(await tableNamed(api, "children"))) await delay(20);
+  await delay(500);
+  expect(isMade).toBe(false);
+  going.goOn();
+  expect([(await going.answer).status, (await making).status]).toEqual([200, 201]);
+});
+
+it("an import makes no records in another table that has got the name", async () => {
+  const columns = [{ name: "text", type: "string" }];
+  const [former, next] = [
+    (await makeTable(api, { name: "lines", columns })).id,
+    (await makeTable(api, { name: "lines_new", columns })).id,
+  ];
+  const lines = new TextEncoder().encode(`${JSON.stringify({ text: "line" })}\n`.repeat(600));
+  const count = (table: string) => held.db.collection(table).countDocuments();
+  const renamed = async (): Promise<void> => {
+    while ((await count("lines")) < 500) await delay(20);
+    await rename(former, "lines_old");
+    await rename(next, "lines");
+  };
+  let isSent = false;
+  const file = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      if (isSent) await renamed();
+      controller.enqueue(lines);
+      if (isSent) controller.close();
+      isSent = true;
+    },
+  });
+  const files = await filesOf(held.stack, held.stack.admin);
+  const { status } = await files.ndjson("lines", file);
+  expect([status, await count("lines"), await count("lines_new")]).toEqual([409, 500, 0]);
+});
