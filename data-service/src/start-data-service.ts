@@ -76,8 +76,10 @@ function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.T
       oneAtATime(() => repairCounts(records, false)),
     ),
     repeat(JOURNAL_REPAIR_EVERY_MS, "the journal was not repaired", () => repairJournal(records, false)),
-    repeat(UNFINISHED_REPAIR_EVERY_MS, "interrupted writes were not taken back", () =>
-      repairUnfinished(records, isEmbedded(config)),
+    repeat(
+      UNFINISHED_REPAIR_EVERY_MS,
+      "interrupted writes were not taken back",
+      oneAtATime(() => repairUnfinished(records, isEmbedded(config))),
     ),
   ];
 }

@@ -12,6 +12,7 @@ import { asRead, formerFields } from "./former-fields.js";
 import { isLinkable, letGoOfMissing } from "./missing-links.js";
 import type { Changed, Linked } from "./undo.js";
 import { atVersion, versionOf } from "./version.js";
+import { all } from "./write-guard.js";
 
 /** A record that others never leave alone is looked at this often. */
 const ATTEMPTS = 100;
@@ -19,7 +20,11 @@ const ATTEMPTS = 100;
 /** Records that a record can't be without. */
 type Needed = readonly Linked["to"][];
 
-/** @returns what the record goes on linking to, as its former links are not to be had any more */
+/**
+ * Doing it again changes nothing.
+ * @returns what the record goes on linking to, as its former links are not to be had any more
+ * @throws AppError 409 when others have what it would be again
+ */
 export async function changeBack(
   deps: RecordDeps,
   catalog: Catalog,
@@ -37,6 +42,19 @@ export async function changeBack(
   return needed;
 }
 
+/** @returns what a record goes on needing whose change can't be taken back */
+export async function neededBy(
+  { store }: Pick<RecordDeps, "store">,
+  catalog: Catalog,
+  table: Table,
+  step: Changed,
+): Promise<Needed> {
+  const relations = requiredLinksSet(table, step);
+  const fields = Object.fromEntries(relations.map(({ link: { field } }) => [field, 1]));
+  const [now] = await store.byIds(table, [step.id], { _id: 1, ...fields });
+  return now === undefined ? [] : linkedBy(catalog, now, relations);
+}
+
 /** @returns false when the record is another one meanwhile */
 async function changeBackAsItIs(
   deps: RecordDeps,
@@ -48,11 +66,15 @@ async function changeBackAsItIs(
   const which = [{ $match: { _id: id } }, { $project: asRead([...Object.keys(set), ...unset]) }];
   const [now] = await deps.store.read(table, which);
   const former = now && formerFields(table, step, now);
-  if (now === undefined || former === undefined) return [];
+  if (now === undefined) return [];
+  // Whatever has become of the rest: a required link that it has set is one that the record goes on needing.
+  if (former === undefined) return linkedBy(catalog, now, requiredLinksSet(table, step));
   const write = async (change: FieldChange, staying: readonly Relation[]): Promise<Needed | false> => {
-    const unchanged = { condition: atVersion([versionOf(now)]) };
-    const isWritten = (await deps.writes.update(table, id, change, unchanged)) !== undefined;
-    return isWritten && staying.flatMap((relation) => linkedBy(catalog, now, relation));
+    const unchanged = atVersion([versionOf(now)]);
+    const written = await deps.userHooks.changing(table, id, new Map(Object.entries(change.set)), (besides) =>
+      deps.writes.update(table, id, change, { condition: all([unchanged, besides]) }),
+    );
+    return written !== undefined && linkedBy(catalog, now, staying);
   };
   const lost = await lostLinks(deps, catalog, table, former);
   const left = withoutLinks(former, lost);
@@ -117,9 +139,17 @@ function lettingGo({ set, unset, ...rest }: FieldChange, links: readonly Relatio
   return { ...rest, set: Object.fromEntries(left), unset: [...unset, ...gone] };
 }
 
-function linkedBy(catalog: Catalog, now: StoredRecord, relation: Relation): Linked["to"][] {
-  const { id: table } = targetOf(catalog, relation);
-  return linksIn(now[relation.link.field]).map((id) => ({ table, id }));
+function linkedBy(catalog: Catalog, now: StoredRecord, relations: readonly Relation[]): Linked["to"][] {
+  return relations.flatMap((relation) => {
+    const { id: table } = targetOf(catalog, relation);
+    return linksIn(now[relation.link.field]).map((id) => ({ table, id }));
+  });
+}
+
+function requiredLinksSet(table: Table, { set, unset }: Changed): Relation[] {
+  return singleLinks(table).filter(
+    ({ required, link: { field } }) => required && (field in set || unset.includes(field)),
+  );
 }
 
 /** The relations whose links lie in the table's own records, one in each. */

@@ -12,7 +12,7 @@ import { keepChanging } from "../until-still.js";
 import { linkable, stillLeaving } from "./await-leaving.js";
 import type { Judged, LinkSet } from "./check-body.js";
 import { movedField } from "./counted-writes.js";
-import { isWaiting, takesAlong } from "./delete-effects.js";
+import { isHolding, isWaiting, takesAlong } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { formerLinks } from "./former-links.js";
 import { stateCondition } from "./kept.js";
@@ -34,7 +34,7 @@ interface Linking {
  * Sets them: first the new ones are set, then the former ones let go. A second writer of the
  * same set may let go of ours in between, so they are set once more: two at once may leave both sets, never neither.
  * Links that are required are never let go: whoever links since that was looked at stays.
- * @returns what goes with the record from now on
+ * @returns what goes with the record from now on, or stands against its going
  */
 export async function linkForeign(
   deps: Deps,
@@ -52,13 +52,13 @@ export async function linkForeign(
     if (set.relation.link.list) await linkInLists(deps, linking, former);
     else {
       const ids = await linkSingly(deps, linking, former);
-      if (takesAlong(owning) && ids.length > 0) taken.push({ table: set.target, ids });
+      if ((takesAlong(owning) || isHolding(owning)) && ids.length > 0) taken.push({ table: set.target, ids });
     }
   }
   return taken;
 }
 
-/** Records that were moved, and go with what they were moved to. */
+/** Records that were moved, and go with what they were moved to, if that may go at all. */
 export interface Taken {
   readonly table: Table;
   readonly ids: readonly Stored[];
@@ -298,14 +298,16 @@ export async function areStillThere(
  * Looks once more at what was written. Records that were moved and have gone with the one that they were moved to were moved
  * before its delete, and can't be had back: then all of it counts as done, and as deleted.
  * @param of the records of the request, in one table
- * @param moved may be the same, where they were linked themselves
+ * @param moved as `linkForeign` says
  * @param look throws the refusal
+ * @param haveGoneAlong whether they have gone with something that they were linked to themselves
  */
 export async function unlessTakenAlong(
   { store }: Pick<RecordDeps, "store">,
   of: Taken,
   moved: readonly Taken[],
   look: () => Promise<void>,
+  haveGoneAlong: () => Promise<boolean> = async () => false,
 ): Promise<void> {
   // What goes along goes first: a delete that is under way is waited for.
   const areGone = async ({ table, ids }: Taken, waits: boolean): Promise<boolean> => {
@@ -313,7 +315,8 @@ export async function unlessTakenAlong(
     return (await linkable({ store }, table, ids, waits, living)).size === 0;
   };
   await look().catch(async (error: unknown) => {
-    if (!isClientError(error) || moved.length === 0 || !(await areGone(of, true))) throw error;
+    if (!isClientError(error) || !(await areGone(of, true))) throw error;
+    if (moved.length === 0 && !(await haveGoneAlong())) throw error;
     for (const each of moved) if (!(await areGone(each, false))) throw error;
   });
 }

@@ -4,6 +4,7 @@ import { isConflict } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import { type Catalog, type Table, tableById } from "../catalog/catalog.js";
 import { DELETION_FIELD } from "../catalog/soft-delete.js";
+import type { ChangeStore } from "../mongo/change-store.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
 import { idText } from "../mongo/record-store.js";
 import type { Delete } from "../mongo/unfinished-store.js";
@@ -20,6 +21,7 @@ import { tablesDeletedFrom } from "./write-plan.js";
 
 export type RepairDeps = RecordDeps & {
   readonly instances: Pick<InstanceStore, "lives">;
+  readonly changes: Pick<ChangeStore, "keepsTable">;
   readonly logger: Logger;
 };
 
@@ -34,18 +36,21 @@ const LATE_MS = 60_000;
 export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promise<void> {
   const { unfinished, deletes, instances, clock, logger } = deps;
   const isLeft = (noted: Noted) => isDead({ clock, instances, own: deletes.instance, alone }, noted);
-  const isLate = ({ done, at }: Delete): boolean => done && clock.now().getTime() - at.getTime() > LATE_MS;
+  const isLate = ({ at }: Delete): boolean => clock.now().getTime() - at.getTime() > LATE_MS;
   await deps.gate.run(async () => {
     const catalog = await deps.catalogs.refresh();
     const isFree = freeTables(catalog);
     const undone = await unfinished.repair(
-      async (note) => (await isLeft(note)) && isFree(tablesTakenBackIn(catalog, note.steps)),
+      async ({ steps, ...note }) =>
+        (await isLeft(note)) &&
+        !(await areKept(deps, catalog, new Set(steps.map(({ table }) => table)))) &&
+        isFree(tablesTakenBackIn(catalog, steps)),
     );
     if (undone > 0) logger.info({ undone }, "took back what interrupted requests had written in half");
   });
   for (const left of await deletes.notes.allDeletes()) {
     if (deletes.underWay.has(left.group)) continue;
-    if (!isLate(left) && !(await isLeft(left))) continue;
+    if (!(left.done ? isLate(left) : await isLeft(left))) continue;
     // As above: the others are not to wait for one that can't be ended now.
     await deps.gate
       .run(() => deletes.underWay.while(left.group, () => endDelete(deps, left)))
@@ -53,6 +58,17 @@ export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promis
         logger.error({ err, note: left.id }, "an interrupted delete is not ended yet"),
       );
   }
+}
+
+/** Are all of these tables deleted, and may come back? What is left in their records is a matter for then. */
+async function areKept(
+  { changes }: Pick<RepairDeps, "changes">,
+  catalog: Catalog,
+  tables: ReadonlySet<string>,
+): Promise<boolean> {
+  for (const id of tables)
+    if (tableById(catalog, id) !== undefined || !(await changes.keepsTable(id))) return false;
+  return true;
 }
 
 /**
@@ -73,6 +89,7 @@ async function endDelete(deps: RepairDeps, left: Delete): Promise<void> {
   const catalog = await deps.catalogs.refresh();
   const table = tableById(catalog, left.table);
   if (table !== undefined && !freeTables(catalog)(tablesDeletedFrom(catalog, table))) return;
+  if (await areKept(deps, catalog, new Set([left.table]))) return;
   const { notes, instance } = deps.deletes;
   if (!(await notes.takeDelete(left, instance, deps.clock.now()))) return;
   if (table !== undefined) {

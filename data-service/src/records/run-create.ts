@@ -109,7 +109,11 @@ async function insertNoted(
   const ids = documents.map(({ _id }) => _id);
   const made: MadeStep = { kind: "made", table: table.id, ids, ...madeAt(table, documents) };
   if (plans.some((plan) => broughtId(plan) !== undefined)) {
-    await insertBrought(deps, table, documents, ids);
+    // Their ids were not made for them, so that a record which has one may be another's: only what is known to be ours goes.
+    await deps.writes.insert(table, documents).catch(async (error: unknown) => {
+      await noteInserted(log, made, error);
+      throw error;
+    });
     return log.note(made);
   }
   await log.note(made);
@@ -133,6 +137,11 @@ function madeAt({ createdAt }: Table, documents: readonly NewDocument[]): Pick<M
 async function noteOurs(log: UndoLog, made: MadeStep, error: unknown): Promise<void> {
   if (!isClientError(error)) return;
   log.drop(made);
+  await noteInserted(log, made, error);
+}
+
+/** Notes those that were inserted before one was refused. */
+async function noteInserted(log: UndoLog, made: MadeStep, error: unknown): Promise<void> {
   const ids = made.ids.slice(0, insertedBefore(error));
   if (ids.length > 0) await log.note({ ...made, ids });
 }
@@ -142,28 +151,9 @@ async function idsFor(deps: RecordDeps, table: Table, plans: readonly WritePlan[
   const brought = plans.map(broughtId);
   const numbers = brought.filter((id) => typeof id === "number");
   // A number that is used already must not come out of the sequence later.
-  if (numbers.length > 0) await deps.store.raiseSequence(table, Math.max(...numbers));
+  if (numbers.length > 0) await deps.store.raiseSequence(table, Math.max(0, ...numbers));
   const known = plans.map((plan, at) => brought[at] ?? plan.id);
   const lacking = known.filter((id) => id === undefined).length;
   const made = lacking === 0 ? [] : await newIds(table, lacking, deps.store);
   return known.map((id) => id ?? made.shift()).filter((id) => id !== undefined);
-}
-
-/**
- * Several documents that fail half-way (a duplicate) leave nothing behind. Their ids were not made for them, so that a
- * record which has one may be another's: only what is known to be ours goes.
- */
-async function insertBrought(
-  deps: RecordDeps,
-  table: Table,
-  documents: readonly Document[],
-  ids: readonly Stored[],
-): Promise<void> {
-  try {
-    await deps.writes.insert(table, documents);
-  } catch (error) {
-    const ours = ids.slice(0, insertedBefore(error));
-    if (documents.length > 1 && ours.length > 0) await deps.writes.remove(table, ours);
-    throw error;
-  }
 }

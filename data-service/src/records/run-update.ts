@@ -7,10 +7,10 @@ import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 import type { LinkSet } from "./check-body.js";
 import type { FieldChange, Guard } from "./counted-writes.js";
-import { takesAlong } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { recordNotFound } from "./find-table.js";
 import { withUnseen } from "./former-links.js";
+import { hasGoneAlong } from "./gone-along.js";
 import { areStillThere, linkForeign, requireLettable, unlessTakenAlong } from "./link-foreign.js";
 import { named, noteFields } from "./note-fields.js";
 import { requireLinked } from "./require-linked.js";
@@ -71,12 +71,12 @@ async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog
   if (done === false) return false;
   const itself = { table, ids: [id] };
   const moved = await linkForeign(deps, table, id, foreign, log);
-  const taken = ownLinks(plan).some(({ relation }) => takesAlong(relation)) ? [...moved, itself] : moved;
-  await unlessTakenAlong(deps, itself, taken, async () => {
+  const look = async (): Promise<void> => {
     // As in run-create.
     await requireLinked(deps, [plan], { isWritten: true });
     if (foreign.length > 0 && !(await areStillThere(deps, table, [id], foreign))) throw recordNotFound(table);
-  });
+  };
+  await unlessTakenAlong(deps, itself, moved, look, () => hasGoneAlong(deps, table, id, ownLinks(plan)));
   return { document: foreign.length === 0 ? done?.document : undefined };
 }
 

@@ -12,11 +12,13 @@ import {
   targetOf,
 } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import { idText } from "../mongo/record-store.js";
-import { changeBack } from "./change-back.js";
+import { idText, idsOf as storedIds } from "../mongo/record-store.js";
+import { keepChanging } from "../until-still.js";
+import { changeBack, neededBy } from "./change-back.js";
 import { linksIn, movedField } from "./counted-writes.js";
-import { OWN_REACH } from "./delete-effects.js";
+import { OWN_REACH, takesAlong } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
+import { stateCondition } from "./kept.js";
 import { isLinkable, letGoOfMissing } from "./missing-links.js";
 import { groupedByBefore } from "./moved.js";
 import { Deleter } from "./run-delete.js";
@@ -43,9 +45,10 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
       else if (step.kind === "changed") needed.push(...(await changeBack(deps, catalog, table, step)));
       else await linkBack(deps, table, byId.get(step.to.table), step);
     };
-    await back().catch((error: unknown) => {
+    await back().catch(async (error: unknown) => {
       requireTaken(deps, table, step, error);
       if (step.kind === "linked") needed.push(step.to);
+      if (step.kind === "changed") needed.push(...(await neededBy(deps, catalog, table, step)));
     });
   }
 }
@@ -107,15 +110,42 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): P
   const there = await deps.store.existing(table, step.ids, ours);
   const left = step.ids.filter((id) => there.has(idText(table, id)));
   if (left.length === 0) return;
+  await keepOthers(deps, catalog, table, left);
   // What its own table would keep goes for good, as it never was; what others have linked to it goes as with any record.
   const reach = { ...OWN_REACH, permanent: true, permanentIn: table.id };
   const deleter = new Deleter(deps, catalog, reach);
-  const take = (some: readonly Stored[]) => deleter.takeAway({ table, ids: some });
-  await take(left).catch(async (error: unknown) => {
+  const takeOne = async (id: Stored): Promise<void> => {
+    const first = { table, ids: [id] };
+    const isDone = await deps.userHooks.changing(table, id, null, (guard) =>
+      deleter.takeAway(first, { guard }),
+    );
+    if (!isDone) keepChanging(table.name)();
+  };
+  const oneByOne = async (): Promise<void> => {
+    for (const id of left) await takeOne(id).catch((each: unknown) => requireTaken(deps, table, step, each));
+  };
+  // Others may count on a user who was made root admin: such a one stays, if it is the last.
+  if (deps.userHooks.areUsers(table)) return oneByOne();
+  await deleter.takeAway({ table, ids: left }).catch(async (error: unknown) => {
     if (left.length === 1 || !isConflict(error)) throw error;
     // One that has to stay keeps none of the others.
-    for (const id of left) await take([id]).catch((each: unknown) => requireTaken(deps, table, step, each));
+    await oneByOne();
   });
+}
+
+/** Records of the same table that others have put under these are kept, as with any record that goes. */
+async function keepOthers(deps: Deps, catalog: Catalog, table: Table, ids: readonly Stored[]): Promise<void> {
+  if (table.deletedAt === undefined) return;
+  const own = [...table.relations.values()].filter(
+    (relation) => takesAlong(relation) && targetOf(catalog, relation).id === table.id,
+  );
+  for (const { link } of own) {
+    const linked = { [link.field]: { $in: [...ids] }, _id: { $nin: [...ids] } };
+    const found = await deps.store.read(table, [{ $match: linked }, { $project: { _id: 1 } }]);
+    if (found.length === 0) continue;
+    await new Deleter(deps, catalog).takeAway({ table, ids: storedIds(table, found) });
+    await deps.writes.moveLink(table, link.field, { ...linked, ...stateCondition(table, "deleted") }, null);
+  }
 }
 
 async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step: Linked): Promise<void> {
@@ -133,7 +163,9 @@ async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step
     await writes.takeFromList(table, field, { _id: { $in: idsOf(gained) } }, [to.id]);
     await writes.addToList(table, field, { _id: { $in: idsOf(lost) } }, to.id);
   } else refused.push(...(await give(gained, to.id)), ...(await give(lost, null)));
-  await letGoOfMissing(deps, { table, relation, which: {} }, owner, links);
+  // Links of others are a matter of the delete that has taken it, which waits for ours to go.
+  const ours = { _id: { $in: idsOf([...gained, ...lost]) } };
+  await letGoOfMissing(deps, { table, relation, which: ours }, owner, links);
   if (refused.length > 0) throw refused[0];
 }
 

@@ -27,6 +27,8 @@ export interface UserHooksDeps {
 }
 
 export interface UserHooks {
+  /** Are the records of this table users? */
+  areUsers(table: Table): boolean;
   /** The body with its e-mail in the one spelling, so that it is checked as it will be stored. */
   prepare(table: Table, body: Json): Json;
   /** The value to store for a column's checked value. */
@@ -47,7 +49,7 @@ export interface UserHooks {
   changing<Result>(
     table: Table,
     id: Stored,
-    change: ReadonlyMap<string, Stored> | null,
+    change: ReadonlyMap<string, unknown> | null,
     act: (condition: Document) => Promise<Result>,
   ): Promise<Result>;
   /** Fields to write together with the change (a new session epoch). */
@@ -69,6 +71,7 @@ export function newSessionEpoch(): { readonly sessionEpoch: string } {
 export function makeUserHooks(deps: UserHooksDeps): UserHooks {
   const { table: users, hash, forgetUser, clearAway, emailOf, takeTurn, adminLock } = deps;
   return {
+    areUsers: (table) => table.name === users,
     prepare(table, body) {
       if (table.name !== users || !isObject(body) || typeof body.email !== "string") return body;
       return { ...body, email: normalizeEmail(body.email) };

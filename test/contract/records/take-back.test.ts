@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Db, MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { deleteConfirmed } from "../tables/change.js";
 import { atOnce, make, makeTable, type Row, read, tally, valuesOf } from "./make.js";
 
 const ROUNDS = Number(process.env.PORTICO_RACE_ROUNDS ?? 20);
@@ -230,6 +231,34 @@ describe("what a dead process has left", () => {
       const { body } = await api.get(`/${photos}`, { deleted: "only", fields: "id,album.id" });
       expect(body.data).toEqual([{ id: photo, album: null }]);
     }
+  }, 60_000);
+
+  it("is worked off in a deleted table once that comes back", async () => {
+    const columns = [{ name: "name", type: "string" }];
+    const parent = { name: "parent", type: "many-to-one", table: "crates", onDelete: "RESTRICT" };
+    const { id: table } = await makeTable(api, { name: "crates", columns, relations: [parent] });
+    const [going, half] = [
+      (await make(api, "crates", { name: "going" })).id,
+      (await make(api, "crates", { name: "half" })).id,
+    ];
+    await deleteConfirmed(api, table);
+    const group = new ObjectId();
+    const _id = new ObjectId(String(going));
+    const marked = { $set: { _leaving_for: { [group.toHexString()]: true } } };
+    await db.collection("crates").updateOne({ _id }, marked);
+    const note = { instance: "a dead process", at: LONG_AGO(), group, ids: [_id] };
+    const begun = { ...note, table, judged: false, first: true, permanent: false, done: false };
+    await db.collection("_deletes").insertOne(begun);
+    await leave({ kind: "made", table, ids: [new ObjectId(String(half))] });
+    // Whatever is noted after these is looked at after them.
+    const { id: shelf } = await make(api, "shelves", { name: "to be taken back" });
+    await leave({ kind: "made", table: await tableId("shelves"), ids: [new ObjectId(String(shelf))] });
+    await settled(1);
+    expect((await api.send("POST", `/svc_table/${table}/undo`)).status).toBe(200);
+    await settled(0);
+    while ((await db.collection("_deletes").countDocuments({ group })) > 0);
+    expect(await valuesOf(api, "crates", "name")).toEqual(["going"]);
+    expect((await api.patch(`/crates/${going}`, { name: "stays" })).status).toBe(200);
   }, 60_000);
 
   it("takes away no record of another program that has the number of a new one", async () => {

@@ -1,0 +1,203 @@
+// A change that is refused while others delete what it is about, or build on it: what they were answered holds, and what it
+// has moved goes back to where it was.
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import type { Answer, Api } from "../../support/api.js";
+import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
+import {
+  afterWrites,
+  isCommand,
+  isReadOf,
+  isWriteOf,
+  type Stopped,
+  stopAt,
+} from "../../support/command-proxy.js";
+import { filesOf } from "../transfer/files.js";
+import { make, makeTable, read } from "./make.js";
+
+let system: QuickAndSlow;
+let api: Api;
+let held: BehindProxy;
+let slow: Api;
+
+beforeAll(async () => {
+  system = await startQuickAndSlow();
+  ({ api, held, slow } = system);
+  const name = { name: "name", type: "string" };
+  const code = { name: "code", type: "string", unique: true };
+  const to = (relation: string, table: string, inverse: string, onDelete: string, more: object = {}) => ({
+    name: relation,
+    type: "many-to-one",
+    table,
+    inverse,
+    onDelete,
+    ...more,
+  });
+  const table = (called: string, relations: object[] = [], more: object = {}) =>
+    makeTable(api, { name: called, columns: [name], relations, ...more });
+  for (const each of ["homes", "tags", "berths"]) await table(each);
+  await table("books", [to("owner", "homes", "books", "CASCADE")]);
+  await table("labels", [to("book", "books", "labels", "RESTRICT", { required: true })]);
+  await table("chapters", [to("book", "books", "chapters", "CASCADE")]);
+  await table("reviews", [to("book", "books", "reviews", "CASCADE")], { softDelete: true });
+  await table("yachts", [
+    to("berth", "berths", "yachts", "CASCADE", { required: true }),
+    { name: "tags", type: "many-to-many", table: "tags" },
+  ]);
+  const parent = to("parent", "nodes", "children", "CASCADE");
+  await table("nodes", [parent], { columns: [name, code], softDelete: true });
+});
+
+afterAll(() => system?.stop());
+
+beforeEach(() => held.proxy.decide(() => "pass"));
+
+/** Sends a change by the slow instance, which stops when it has written `table`, before it reads `next`. */
+const between = (table: string, next: string, send: () => Promise<Answer>): Promise<Stopped<Answer>> =>
+  stopAt(held.proxy, afterWrites(isWriteOf(table), isReadOf(next)), send);
+
+/** Lets what is stopped go on until it stops there. */
+const goingOn = (
+  { goOn, answer }: Stopped<Answer>,
+  when: (command: string) => boolean,
+): Promise<Stopped<Answer>> =>
+  stopAt(held.proxy, when, () => {
+    goOn();
+    return answer;
+  });
+
+const named = async (table: string, name: string): Promise<string> => (await make(api, table, { name })).id;
+
+const removed = async (path: string): Promise<void> => void expect((await api.delete(path)).status).toBe(200);
+
+describe("a record that is deleted while a change moves others to it", () => {
+  it.each([
+    ["by itself", "books"],
+    ["with what it was just linked to", "homes"],
+  ])("%s keeps none whose link stands against that", async (_how, deleted) => {
+    const [own, book, home] = [
+      await named("books", "own"),
+      await named("books", "other"),
+      await named("homes", "H"),
+    ];
+    const label = (await make(api, "labels", { book: own })).id;
+    const change = await between("books", "labels", () =>
+      slow.patch(`/books/${book}`, { owner: home, labels: [label] }),
+    );
+    await removed(`/${deleted}/${deleted === "books" ? book : home}`);
+    change.goOn();
+    expect([400, 404]).toContain((await change.answer).status);
+    expect(await read(api, "labels", label, "book.id")).toEqual({ book: { id: own } });
+  });
+
+  it("does not keep others from going with it", async () => {
+    const [own, book] = [await named("books", "own"), await named("books", "other")];
+    const [mine, theirs] = [
+      (await make(api, "chapters", { book: own })).id,
+      (await make(api, "chapters", { book: own })).id,
+    ];
+    const change = await between("books", "chapters", () =>
+      slow.patch(`/books/${book}`, { name: "new", chapters: [mine] }),
+    );
+    const going = await stopAt(held.proxy, isCommand("delete", "books"), () => slow.delete(`/books/${book}`));
+    const moved = await goingOn(change, afterWrites(isWriteOf("chapters"), isReadOf("books")));
+    expect((await api.patch(`/chapters/${theirs}`, { book })).status).toBe(200);
+    going.goOn();
+    while ((await read(api, "books", book)) !== undefined) await delay(10);
+    moved.goOn();
+    expect([(await moved.answer).status, (await going.answer).status]).toEqual([404, 200]);
+    expect(await read(api, "chapters", mine, "book.id")).toEqual({ book: { id: own } });
+    expect(await read(api, "chapters", theirs)).toBe(undefined);
+  });
+});
+
+it("a record that is kept, and was deleted by itself, is restored as it was before the refused change", async () => {
+  const [own, book] = [await named("books", "own"), await named("books", "other")];
+  const { id } = await make(api, "reviews", { name: "old", book: own });
+  const before = await stopAt(held.proxy, isWriteOf("reviews"), () =>
+    slow.patch(`/reviews/${id}`, { name: "new", book }),
+  );
+  await removed(`/books/${book}`);
+  const change = await goingOn(before, isReadOf("books"));
+  await removed(`/reviews/${id}`);
+  change.goOn();
+  expect((await change.answer).status).toBe(400);
+  expect((await api.post(`/reviews/${id}/restore`)).status).toBe(200);
+  expect(await read(api, "reviews", id, "name,book.id")).toEqual({ name: "old", book: { id: own } });
+});
+
+it("what is taken back twice is what it was after the first time", async () => {
+  const [berth, tag] = [await named("berths", "former"), await named("tags", "T")];
+  const { id } = await make(api, "yachts", { name: "old", berth });
+  const change = await between("yachts", "berths", () =>
+    slow.patch(`/yachts/${id}`, { name: "new", berth: { name: "made" }, tags: [tag] }),
+  );
+  for (const path of [`/berths/${berth}`, `/tags/${tag}`]) await removed(path);
+  const unfinished = held.db.collection("_unfinished");
+  const note = (await unfinished.findOne()) ?? {};
+  change.goOn();
+  expect((await change.answer).status).toBe(400);
+  const once = await read(api, "yachts", id, "name,berth.name");
+  expect(once).toMatchObject({ name: "old", berth: { name: "made" } });
+  // As a process leaves it that dies when it has taken all back.
+  while ((await unfinished.countDocuments()) > 0) await delay(20);
+  const at = new Date(Date.now() - 60_000);
+  await unfinished.insertOne({ ...note, instance: "a dead process", at });
+  while ((await unfinished.countDocuments()) > 0) await delay(100);
+  expect(await read(api, "yachts", id, "name,berth.name")).toEqual(once);
+});
+
+it("what others have put under a record that was made, and is taken back, is kept where its table keeps", async () => {
+  const top = await named("nodes", "top");
+  await make(api, "nodes", { code: "taken" });
+  const change = await stopAt(held.proxy, isCommand("findAndModify", "nodes"), () =>
+    slow.patch(`/nodes/${top}`, { code: "taken", parent: { name: "made" } }),
+  );
+  const [made] = (await api.get("/nodes", { filter: { name: "made" } })).body.data;
+  await make(api, "nodes", { name: "theirs", parent: made.id });
+  change.goOn();
+  expect((await change.answer).status).toBe(409);
+  const { body } = await api.get("/nodes", {
+    deleted: "with",
+    fields: "name,parent.id,deletedAt",
+    sort: "name",
+  });
+  expect(body.data.slice(1)).toEqual([
+    { name: "theirs", parent: null, deletedAt: expect.any(String) },
+    { name: "top", parent: null, deletedAt: null },
+  ]);
+});
+
+it("records of a refused import, whose ids it brings, take along what others have linked to them", async () => {
+  await makeTable(api, { name: "posts", idType: "int", columns: [{ name: "name", type: "string" }] });
+  const post = { name: "post", type: "many-to-one", table: "posts", onDelete: "CASCADE", required: true };
+  await makeTable(api, { name: "comments", columns: [], relations: [post] });
+  const files = await filesOf(held.stack, held.stack.admin);
+  expect((await files.ndjson("posts", '{"id":9}\n')).status).toBe(200);
+  const isInsert = isCommand("insert", "posts");
+  const isNext = (command: string): boolean =>
+    isReadOf("posts")(command) || isCommand("delete", "posts")(command);
+  const sent = await stopAt(held.proxy, afterWrites(isInsert, isNext), () =>
+    files.ndjson("posts", '{"id":1}\n{"id":9}\n'),
+  );
+  const { id } = await make(api, "comments", { post: 1 });
+  sent.goOn();
+  expect((await sent.answer).status).toBe(400);
+  expect(await read(api, "posts", "1")).toBe(undefined);
+  expect(await read(api, "comments", id)).toBe(undefined);
+});
+
+it("a user who was made root admin stays one when another is no more", async () => {
+  const role = await named("svc_role", "guests");
+  const { id } = await make(api, "svc_user", { email: "u@example.com", password: "long enough 1" });
+  const own = (await api.get("/me")).body.data[0].id;
+  const change = await between("svc_user", "svc_role", () =>
+    slow.patch(`/svc_user/${id}`, { isRootAdmin: true, role }),
+  );
+  await removed(`/svc_role/${role}`);
+  const demoted = await api.patch(`/svc_user/${own}`, { isRootAdmin: false });
+  change.goOn();
+  expect([demoted.status, (await change.answer).status]).toEqual([200, 400]);
+  const roots = await held.db.collection("svc_user").find({ isRootAdmin: true }).toArray();
+  expect(roots.map(({ _id }) => String(_id))).toEqual([id]);
+});
