@@ -7,6 +7,7 @@ import { asStored } from "../query/as-read.js";
 import type { StoredRecord } from "../query/shape.js";
 import { keepChanging, untilStill } from "../until-still.js";
 import { type FieldChange, linksIn, movedField } from "./counted-writes.js";
+import { isBound } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { asRead, formerFields } from "./former-fields.js";
 import { isLinkable, letGoOfMissing } from "./missing-links.js";
@@ -49,7 +50,7 @@ export async function neededBy(
   table: Table,
   step: Changed,
 ): Promise<Needed> {
-  const relations = requiredLinksSet(table, step);
+  const relations = boundLinksSet(table, step);
   const fields = Object.fromEntries(relations.map(({ link: { field } }) => [field, 1]));
   const [now] = await store.byIds(table, [step.id], { _id: 1, ...fields });
   return now === undefined ? [] : linkedBy(catalog, now, relations);
@@ -67,8 +68,8 @@ async function changeBackAsItIs(
   const [now] = await deps.store.read(table, which);
   const former = now && formerFields(table, step, now);
   if (now === undefined) return [];
-  // Whatever has become of the rest: a required link that it has set is one that the record goes on needing.
-  if (former === undefined) return linkedBy(catalog, now, requiredLinksSet(table, step));
+  // Whatever has become of the rest: with what such a link that it has set leads to, the record would go.
+  if (former === undefined) return linkedBy(catalog, now, boundLinksSet(table, step));
   const write = async (change: FieldChange, staying: readonly Relation[]): Promise<Needed | false> => {
     const unchanged = atVersion([versionOf(now)]);
     const written = await deps.userHooks.changing(table, id, new Map(Object.entries(change.set)), (besides) =>
@@ -146,9 +147,10 @@ function linkedBy(catalog: Catalog, now: StoredRecord, relations: readonly Relat
   });
 }
 
-function requiredLinksSet(table: Table, { set, unset }: Changed): Relation[] {
+/** Links that the change has set, and that the record can't be without or goes with. */
+function boundLinksSet(table: Table, { set, unset }: Changed): Relation[] {
   return singleLinks(table).filter(
-    ({ required, link: { field } }) => required && (field in set || unset.includes(field)),
+    (relation) => isBound(relation) && (relation.link.field in set || unset.includes(relation.link.field)),
   );
 }
 

@@ -90,6 +90,11 @@ export function isHolding(relation: Relation | undefined): boolean {
   return relation?.link.on === "self" && !relation.link.list && relation.onDelete === "RESTRICT";
 }
 
+/** Is a record bound to what such a link leads to: can it not be without, or goes with it? */
+export function isBound(relation: Relation): boolean {
+  return relation.link.on === "self" && !relation.link.list && (relation.required || takesAlong(relation));
+}
+
 /**
  * Does such a link wait for what becomes of a record that a delete wants? One that would stand against that; and one that
  * can't be let go of, where its own record is to go along and something stands against it.

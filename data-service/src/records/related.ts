@@ -5,8 +5,8 @@ import type { Json } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { mixedIdText } from "../catalog/mixed-id.js";
 import { getOrMake } from "../get-or-make.js";
+import { tookTooLong } from "../mongo/driver-errors.js";
 import type { ReadLimits, RecordStore } from "../mongo/record-store.js";
-import { mostAnswered } from "../mongo/whole-answer.js";
 import { childRead, type TableRead } from "../query/advice/shape.js";
 import { asStored } from "../query/as-read.js";
 import type { AuthorizedNode, AuthorizedQuery } from "../query/ast.js";
@@ -157,7 +157,10 @@ async function readInRoom(
         return few;
       }
       const all: StoredRecord[] = [];
+      const until = performance.now() + limits.maxTimeMS;
       for await (const some of store.stream(table, pipeline)) {
+        limits.signal.throwIfAborted();
+        if (performance.now() > until) throw tookTooLong();
         hold(some);
         all.push(...some);
       }
@@ -229,7 +232,7 @@ async function listsOf(
   // By id alone, requests that come at once share the query.
   const small = (limits: ReadLimits) =>
     fields === undefined
-      ? deps.store.readSmall(table, pipeline, mostAnswered(pipeline), limits)
+      ? deps.store.readSmall(table, pipeline, question.most ?? question.keys.length, limits)
       : deps.store.smallByIds(table, question.keys, fields);
   const found = await readInRoom(deps, child, { table, pipeline, small, relatedIn: (some) => some }, context);
   if (found === undefined) return parents.map(() => undefined);

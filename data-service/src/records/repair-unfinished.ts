@@ -68,7 +68,7 @@ async function areKept(
 ): Promise<boolean> {
   for (const id of tables)
     if (tableById(catalog, id) !== undefined || !(await changes.keepsTable(id))) return false;
-  return true;
+  return tables.size > 0;
 }
 
 /**

@@ -80,6 +80,11 @@ export class Deleter {
     return deleteNoted(this.#deps, this.#catalog, { first, guard, collect, act: go, isNamed, reach });
   }
 
+  /** All that goes with records, parents before children. @throws AppError what stands against it */
+  find(first: DeleteStep): Promise<readonly DeleteStep[]> {
+    return this.#going.find(first);
+  }
+
   /** Links that were made to records while these went. Those to records that are kept lead nowhere by themselves. */
   async lookAgain(step: DeleteStep, act: DeletionAct = this.#newAct()): Promise<void> {
     if (step.ids.length === 0) return;

@@ -52,12 +52,13 @@ export async function runUpdate(
 ): Promise<Changed | false> {
   const { table, id } = change;
   const plan = await deps.userHooks.withoutKnown(table, id, change.plan);
-  const done = await deps.userHooks.changing(table, id, plan.own.set, (besides) => {
-    const guard = { ...change.guard, condition: all([change.guard.condition, besides]) };
-    const run = (each: UndoLog): Promise<Changed | false> =>
-      changeRecord(deps, { ...change, plan, guard }, each);
-    return log === undefined ? deps.unfinished.orUndo(run) : run(log);
-  });
+  const run = (each: UndoLog): Promise<Changed | false> =>
+    deps.userHooks.changing(table, id, plan.own.set, (besides) => {
+      const guard = { ...change.guard, condition: all([change.guard.condition, besides]) };
+      return changeRecord(deps, { ...change, plan, guard }, each);
+    });
+  // Around it: what is taken back is a change of its own, of the last root admin as well.
+  const done = await (log === undefined ? deps.unfinished.orUndo(run) : run(log));
   if (done !== false) await deps.userHooks.afterChange(table, id);
   return done;
 }

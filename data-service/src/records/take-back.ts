@@ -12,11 +12,11 @@ import {
   targetOf,
 } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
-import { idText, idsOf as storedIds } from "../mongo/record-store.js";
+import { idText } from "../mongo/record-store.js";
 import { keepChanging } from "../until-still.js";
 import { changeBack, neededBy } from "./change-back.js";
 import { linksIn, movedField } from "./counted-writes.js";
-import { OWN_REACH, takesAlong } from "./delete-effects.js";
+import { type DeleteStep, isBound, OWN_REACH, takesAlong } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { stateCondition } from "./kept.js";
 import { isLinkable, letGoOfMissing } from "./missing-links.js";
@@ -63,9 +63,7 @@ async function withNeeds(
   // It grows while it is walked.
   for (const { table: tableId, id } of all) {
     const table = tableById(catalog, tableId);
-    const links = [...(table?.relations.values() ?? [])].filter(
-      ({ link, required, onDelete }) => link.on === "self" && (required || onDelete === "CASCADE"),
-    );
+    const links = [...(table?.relations.values() ?? [])].filter(isBound);
     if (table === undefined || links.length === 0) continue;
     const fields = Object.fromEntries(links.map(({ link: { field } }) => [field, 1]));
     const [record] = await store.byIds(table, [id], { _id: 1, ...fields });
@@ -110,10 +108,10 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): P
   const there = await deps.store.existing(table, step.ids, ours);
   const left = step.ids.filter((id) => there.has(idText(table, id)));
   if (left.length === 0) return;
-  await keepOthers(deps, catalog, table, left);
   // What its own table would keep goes for good, as it never was; what others have linked to it goes as with any record.
   const reach = { ...OWN_REACH, permanent: true, permanentIn: table.id };
   const deleter = new Deleter(deps, catalog, reach);
+  await keepOthers(deps, catalog, { table, ids: left }, deleter);
   const takeOne = async (id: Stored): Promise<void> => {
     const first = { table, ids: [id] };
     const isDone = await deps.userHooks.changing(table, id, null, (guard) =>
@@ -133,18 +131,28 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): P
   });
 }
 
-/** Records of the same table that others have put under these are kept, as with any record that goes. */
-async function keepOthers(deps: Deps, catalog: Catalog, table: Table, ids: readonly Stored[]): Promise<void> {
+/**
+ * What would go with these and is of their table was put there by others: it is kept, as with any record that goes.
+ * @throws AppError 409 when something stands against it, before any of it is touched
+ */
+async function keepOthers(
+  deps: Deps,
+  catalog: Catalog,
+  { table, ids }: DeleteStep,
+  deleter: Deleter,
+): Promise<void> {
   if (table.deletedAt === undefined) return;
-  const own = [...table.relations.values()].filter(
-    (relation) => takesAlong(relation) && targetOf(catalog, relation).id === table.id,
-  );
-  for (const { link } of own) {
-    const linked = { [link.field]: { $in: [...ids] }, _id: { $nin: [...ids] } };
-    const found = await deps.store.read(table, [{ $match: linked }, { $project: { _id: 1 } }]);
-    if (found.length === 0) continue;
-    await new Deleter(deps, catalog).takeAway({ table, ids: storedIds(table, found) });
-    await deps.writes.moveLink(table, link.field, { ...linked, ...stateCondition(table, "deleted") }, null);
+  const going = await deleter.find({ table, ids });
+  const own = new Set(ids.map((id) => idText(table, id)));
+  const inTable = (which: Table): Stored[] =>
+    going.flatMap((step) => (step.table.id === which.id ? step.ids : []));
+  const others = inTable(table).filter((id) => !own.has(idText(table, id)));
+  if (others.length === 0) return;
+  await new Deleter(deps, catalog).takeAway({ table, ids: others });
+  for (const relation of [...table.relations.values()].filter(takesAlong)) {
+    const { field } = relation.link;
+    const links = { _id: { $in: others }, [field]: { $in: inTable(targetOf(catalog, relation)) } };
+    await deps.writes.moveLink(table, field, { ...links, ...stateCondition(table, "deleted") }, null);
   }
 }
 

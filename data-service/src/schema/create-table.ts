@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import { isObject, type Json, kindOf } from "@portico/shared/json";
+import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";
 import { type Catalog, type Table, tableById } from "../catalog/catalog.js";
@@ -70,9 +71,25 @@ export async function createTable(
     checkNew(deps, body, catalog, { ownIds });
     requireOwnCollection(catalog, definition);
   });
-  // Deletes in progress know nothing of its relations: what they take must be gone before anything can link to it.
-  if (definition.relations.length > 0) await deps.presence.everyone((await deps.catalogs.refresh()).version);
   return definition.id;
+}
+
+/** No delete takes longer. */
+const DELETES_MS = 5_000;
+
+/**
+ * Waits for the deletes that know nothing of a new table's links: what they take is to be gone before anything links to
+ * it. The table is there, so nothing else is told of them.
+ */
+export async function deletesEnded(
+  deps: SchemaDeps & { readonly logger: Logger },
+  id: string,
+): Promise<void> {
+  const table = tableById(await deps.catalogs.refresh(), id);
+  if (![...(table?.relations.values() ?? [])].some(({ link }) => link.on === "self")) return;
+  await deps.presence
+    .everyone(deps.catalogs.version, DELETES_MS)
+    .catch((err: unknown) => deps.logger.info({ err, id }, "a new table did not wait for all writes"));
 }
 
 /** A new table's definition if documents of other programs have its name, else undefined. @throws AppError 409, 422 */

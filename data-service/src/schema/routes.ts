@@ -18,7 +18,7 @@ import { expectedVersions } from "../records/version.js";
 import { within } from "../within.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { changeTable, deleteTable, undoChange } from "./change-table.js";
-import type { SchemaDeps } from "./create-table.js";
+import { deletesEnded, type SchemaDeps } from "./create-table.js";
 import { makeTable } from "./make-table.js";
 import type { Started } from "./run-change.js";
 
@@ -43,6 +43,7 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
           refuseOnceKey(request.get("Idempotency-Key"));
           const { table, shape } = await wish(deps, request, "create", []);
           const id = await queue(() => makeTable(deps, body(request)));
+          await deletesEnded(deps, id);
           const made = await readEach(deps, shape, [parseId(table, id)]);
           const records = made.filter((each) => each !== undefined);
           respondCreated(response, name, { records, ids: [id] });

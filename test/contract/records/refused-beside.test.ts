@@ -2,6 +2,7 @@
 // has moved goes back to where it was.
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { ObjectId } from "mongodb";
 import type { Answer, Api } from "../../support/api.js";
 import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
 import {
@@ -45,7 +46,16 @@ beforeAll(async () => {
     { name: "tags", type: "many-to-many", table: "tags" },
   ]);
   const parent = to("parent", "nodes", "children", "CASCADE");
-  await table("nodes", [parent], { columns: [name, code], softDelete: true });
+  const kept = { softDelete: true };
+  await table("nodes", [parent], { columns: [name, code], ...kept });
+  await table("pins", [to("node", "nodes", "pins", "RESTRICT")]);
+  const { id: knots } = await table("knots", [], { columns: [name, code], ...kept });
+  await table("ropes", [to("knot", "knots", "ropes", "CASCADE")]);
+  await api.patch(`/svc_table/${knots}`, { relations: [to("rope", "ropes", "knots", "CASCADE")] });
+  await table("estates", [], kept);
+  await table("farms", [to("estate", "estates", "farms", "CASCADE")], kept);
+  await table("cows", [to("farm", "farms", "cows", "CASCADE")], kept);
+  await table("bells", [to("cow", "cows", "bells", "SET NULL")]);
 });
 
 afterAll(() => system?.stop());
@@ -168,6 +178,79 @@ it("what others have put under a record that was made, and is taken back, is kep
   ]);
 });
 
+it("what others have put under such a record stays as it is where something stands against taking that back", async () => {
+  const top = await named("nodes", "top");
+  await make(api, "nodes", { code: "taken, too" });
+  const change = await stopAt(held.proxy, isCommand("findAndModify", "nodes"), () =>
+    slow.patch(`/nodes/${top}`, { code: "taken, too", parent: { name: "pinned" } }),
+  );
+  const [made] = (await api.get("/nodes", { filter: { name: "pinned" } })).body.data;
+  const { id } = await make(api, "nodes", { name: "theirs", parent: made.id });
+  await make(api, "pins", { node: made.id });
+  change.goOn();
+  expect((await change.answer).status).toBe(409);
+  expect(await read(api, "nodes", id, "parent.id")).toEqual({ parent: { id: made.id } });
+});
+
+it("what others have put there is kept also further down", async () => {
+  const top = await named("knots", "top");
+  await make(api, "knots", { code: "taken" });
+  const change = await stopAt(held.proxy, isCommand("findAndModify", "knots"), () =>
+    slow.patch(`/knots/${top}`, { code: "taken", rope: { knot: { name: "made" } } }),
+  );
+  const [made] = (await api.get("/knots", { filter: { name: "made" } })).body.data;
+  const { id: rope } = await make(api, "ropes", { name: "their rope", knot: made.id });
+  const { id } = await make(api, "knots", { name: "theirs", rope });
+  change.goOn();
+  expect((await change.answer).status).toBe(409);
+  const { body } = await api.get("/knots", { deleted: "only", fields: "name,rope.id" });
+  expect(body.data).toEqual([{ name: "theirs", rope: null }]);
+  expect((await api.post(`/knots/${id}/restore`)).status).toBe(200);
+});
+
+it("a record that goes along with what it was just linked to has been changed, also while that is still to go", async () => {
+  const estate = await named("estates", "E");
+  const [farm, own] = [(await make(api, "farms", { name: "F", estate })).id, await named("farms", "own")];
+  const { id } = await make(api, "cows", { name: "old", farm: own });
+  const change = await between("cows", "bells", () =>
+    slow.patch(`/cows/${id}`, { name: "new", farm, bells: [] }),
+  );
+  const going = await stopAt(held.proxy, afterWrites(isWriteOf("cows"), isWriteOf("farms")), () =>
+    slow.delete(`/estates/${estate}`),
+  );
+  const looking = await goingOn(change, isReadOf("farms"));
+  looking.goOn();
+  await delay(200);
+  going.goOn();
+  expect([(await looking.answer).status, (await going.answer).status]).toEqual([200, 200]);
+  const { body } = await api.get("/cows", { deleted: "only", fields: "name" });
+  expect(body.data).toEqual([{ name: "new" }]);
+  expect((await api.post(`/estates/${estate}/restore`)).status).toBe(200);
+  expect(await read(api, "cows", id, "name,farm.id")).toEqual({ name: "new", farm: { id: farm } });
+});
+
+it("a record that can't be changed back stays, and with it what it was linked to", async () => {
+  const validator = { name: { $type: "string" } };
+  await held.db.createCollection("legacy", { validator, validationLevel: "moderate" });
+  // Written before there was a validator: whatever lacks the name again is refused.
+  const old = { _id: new ObjectId(), note: "old" };
+  await held.db.collection("legacy").insertOne(old, { bypassDocumentValidation: true });
+  const relations = [
+    { name: "home", type: "many-to-one", table: "homes", onDelete: "CASCADE" },
+    { name: "tags", type: "many-to-many", table: "tags" },
+  ];
+  await makeTable(api, { name: "legacy", columns: [{ name: "name", type: "string" }], relations });
+  const [id, tag] = [String(old._id), await named("tags", "T")];
+  const change = await between("legacy", "homes", () =>
+    slow.patch(`/legacy/${id}`, { name: "new", home: { name: "made" }, tags: [tag] }),
+  );
+  await removed(`/tags/${tag}`);
+  change.goOn();
+  expect((await change.answer).status).toBe(400);
+  expect(await held.db.collection("legacy").findOne()).toMatchObject(old);
+  expect(await read(api, "legacy", id, "home.name")).toMatchObject({ home: { name: "made" } });
+});
+
 it("records of a refused import, whose ids it brings, take along what others have linked to them", async () => {
   await makeTable(api, { name: "posts", idType: "int", columns: [{ name: "name", type: "string" }] });
   const post = { name: "post", type: "many-to-one", table: "posts", onDelete: "CASCADE", required: true };
@@ -185,6 +268,22 @@ it("records of a refused import, whose ids it brings, take along what others hav
   expect((await sent.answer).status).toBe(400);
   expect(await read(api, "posts", "1")).toBe(undefined);
   expect(await read(api, "comments", id)).toBe(undefined);
+});
+
+it("a user who was none before and after, as a form may say, is changed back", async () => {
+  const role = await named("svc_role", "visitors");
+  const { id } = await make(api, "svc_user", {
+    email: "v@example.com",
+    password: "long enough 1",
+    name: "old",
+  });
+  const change = await between("svc_user", "svc_role", () =>
+    slow.patch(`/svc_user/${id}`, { name: "new", isRootAdmin: false, role }),
+  );
+  await removed(`/svc_role/${role}`);
+  change.goOn();
+  expect((await change.answer).status).toBe(400);
+  expect(await read(api, "svc_user", id, "name")).toEqual({ name: "old" });
 });
 
 it("a user who was made root admin stays one when another is no more", async () => {
