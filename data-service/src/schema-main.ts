@@ -9,6 +9,7 @@ import { asConfigError, explainFailure, withDatabase } from "./database-command.
 import type { Deps } from "./deps.js";
 import { connectStore } from "./mongo/connect.js";
 import { makeDatabaseReader } from "./mongo/read-profile.js";
+import { describeStore } from "./mongo/store-address.js";
 import { applyFile, compareFile, type TableDifference } from "./schema/apply-file.js";
 import { inferDatabase } from "./schema/infer-database.js";
 
@@ -105,8 +106,17 @@ async function infer(config: Config, file: string): Promise<number> {
   }
 }
 
-async function pull({ records }: Deps, file: string): Promise<number> {
-  await writeFile(file, writeSchemaFile(await records.catalogStore.load()));
+/** A database without tables is more often another one than was meant: a file that is there is not lost to it. */
+async function pull({ records, config }: Deps, file: string): Promise<number> {
+  const tables = await records.catalogStore.load();
+  await writeFile(file, writeSchemaFile(tables), { flag: tables.length === 0 ? "wx" : "w" }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+      throw new ConfigError([
+        `Nothing is pulled: ${describeStore(config)} has no tables, so ${file} is left as it is.`,
+      ]);
+    },
+  );
   process.stdout.write(`${file}\n`);
   return 0;
 }

@@ -4,9 +4,16 @@ import { AppError } from "./app-error.js";
 
 /** Answers OPTIONS, and refuses every other method with 405 and `Allow`. */
 export function onlyMethods(...methods: readonly string[]): RequestHandler {
-  const headers = { Allow: [...methods, "OPTIONS"].join(", ") };
+  const allowed = [...methods, "OPTIONS"];
   return (request, response) => {
-    if (request.method !== "OPTIONS") throw new AppError("METHOD_NOT_ALLOWED", { headers });
-    response.status(204).set(headers).end();
+    if (request.method !== "OPTIONS") throw notAllowed(request.method, allowed);
+    response.status(204).set("Allow", allowed.join(", ")).end();
   };
+}
+
+/** The refusal of a method, which names those that a route has (RFC 9110, 15.5.6). */
+export function notAllowed(method: string, allowed: readonly string[]): AppError {
+  const headers = { Allow: allowed.join(", ") };
+  const message = `${method} is not allowed here, but ${allowed.filter((each) => each !== "OPTIONS").join(", ")}.`;
+  return new AppError("METHOD_NOT_ALLOWED", { message, headers });
 }

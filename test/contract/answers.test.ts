@@ -349,6 +349,7 @@ describe("a refusal", () => {
     expectError(answer, { status: 405, code: "METHOD_NOT_ALLOWED", path: `/api${path}`, method });
     const allow = (answer.headers.get("allow") ?? "").split(", ");
     for (const each of allowed) expect(allow).toContain(each);
+    expect(answer.body.message).toMatch(`${method} is not allowed here, but ${allowed[0]}`);
     expect(allow).not.toContain(method);
   });
 

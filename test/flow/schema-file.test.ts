@@ -108,6 +108,18 @@ describe("SCHEMA_FILE", () => {
     expect(await startAnd(tables)).toEqual(made);
   });
 
+  it("says in the log what it has changed", async () => {
+    await write(LIBRARY);
+    await startAnd(tables);
+    const [books] = LIBRARY;
+    await write([{ ...books, columns: [...(books?.columns ?? []), { name: "pages", type: "int" }] }]);
+    const told = (await start())
+      .log()
+      .split("\n")
+      .filter((line) => line.includes("SCHEMA_FILE has changed"));
+    expect(told).toEqual([expect.stringMatching(/"table":"books","change":"[^"]*pages/)]);
+  });
+
   it("applies what is new in it, and leaves tables alone that it does not name", async () => {
     await write(LIBRARY);
     await startAnd(async (admin) => {
@@ -174,7 +186,7 @@ describe("SCHEMA_FILE", () => {
     const refusal = await refused();
     // The title can't be lost, so that no confirmation helps; and nothing looks like a new name.
     expect(refusal).toMatch(
-      /SCHEMA_FILE can't be applied to the tables that are there\. Change the file\.$/m,
+      /SCHEMA_FILE can't be applied to the tables that are there\. Change the file, or write the tables as they are into it with: npm run schema -- pull \S+\.$/m,
     );
     expect(refusal).toMatch(/^books: columns\.title: 1 of the records/m);
     expect(refusal).toMatch(/^authors: columns\.name: 1 of the records have a value in it/m);
@@ -233,6 +245,17 @@ describe("npm run schema", () => {
     expect(ids(again)).toEqual(ids(made));
     await command("pull", file);
     expect(await readFile(file, "utf8")).toBe(pulled);
+  }, 60_000);
+
+  it("pull loses no file to a database without tables, which may be another one than was meant", async () => {
+    await write(LIBRARY);
+    const before = await readFile(file, "utf8");
+    const { code, errors } = await command("pull", file);
+    expect([code, errors]).toEqual([
+      1,
+      `Nothing is pulled: the MongoDB at MONGODB_URL has no tables, so ${file} is left as it is.\n`,
+    ]);
+    expect(await readFile(file, "utf8")).toBe(before);
   }, 60_000);
 
   it("tells a rename by the ids of a pulled file, also while the service runs on the same database", async () => {

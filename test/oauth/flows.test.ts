@@ -214,7 +214,7 @@ describe("GET /auth/providers", () => {
       ] as const) {
         const { status, body } = await api.send(method, path);
         const [at] = path.split("?");
-        const message = `There is nothing at /api${at}; GET /api/auth/providers names the providers that are set up.`;
+        const message = `There is nothing at /api${at}; GET /api/auth/providers names the providers that are set up. Users sign in by POST /api/login, and sign up by a POST to their table, where a rule lets them.`;
         expect([status, body.message]).toEqual([404, message]);
       }
     } finally {

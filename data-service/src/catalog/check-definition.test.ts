@@ -252,7 +252,10 @@ describe("a definition that makes no sense is refused with the place and the rea
       relation({ table: "autors" }),
       'relations[0].table: there is no table "autors"; did you mean "authors"?',
     ],
-    [{ ...relation({ table: null }), name: "notes" }, 'relations[0].table: there is no table ""'],
+    [
+      { ...relation({ table: null }), name: "notes" },
+      "relations[0].table: is required: the name of the table that it leads to",
+    ],
     [
       relation({ inverse: "a.b" }),
       "relations[0].inverse: must begin with a letter and go on with letters, digits or _, 63 characters at most",

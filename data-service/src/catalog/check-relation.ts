@@ -89,7 +89,8 @@ function checkTarget(
   // A record of the table of tables is a definition, which nothing but the making and changing of a table may write.
   const isClosed = table === `${systemPrefix}table` || catalog.tables.get(table)?.journal === true;
   if (isClosed) reader.problem("table", `nothing can link to "${table}"`);
-  if (table === "" || (table !== ownName && !catalog.tables.has(table))) {
+  if (table === "") reader.problem("table", "is required: the name of the table that it leads to");
+  else if (table !== ownName && !catalog.tables.has(table)) {
     reader.problem(
       "table",
       `there is no table "${table}"${suggestion(table, [...catalog.tables.keys(), ownName])}`,

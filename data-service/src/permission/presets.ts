@@ -44,7 +44,12 @@ function readPreset(path: string, name: string, json: Json, table: Table, contex
   const member = table.columns.get(name) ?? table.relations.get(name);
   const column = member && valueColumn(member, context.catalog);
   if (member === undefined || column === undefined) {
-    const known = [...table.columns.keys(), ...table.relations.keys()];
+    if (member !== undefined && "link" in member)
+      return refused(
+        "a list of links can't be set; let the body name it, and say in check what must be in it",
+      );
+    const toOne = [...table.relations.values()].filter(({ many }) => !many);
+    const known = [...table.columns.keys(), ...toOne.map((relation) => relation.name)];
     return refused(`"${table.name}" has no such column or to-one relation${suggestion(name, known)}`);
   }
   if (member.readOnly) return refused("is read-only");

@@ -342,6 +342,12 @@ describe("a rule that is saved", () => {
       ],
     ],
     [
+      { action: "create", presets: { tags: ["$user.id"] } },
+      [
+        "presets.tags: a list of links can't be set; let the body name it, and say in check what must be in it",
+      ],
+    ],
+    [
       { table: "samples", action: "create", presets: { the_json: { by: ["$user.id"] } } },
       ['presets.the_json: "$user.id" must be all of the value; inside JSON it would be plain text'],
     ],

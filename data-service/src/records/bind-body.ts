@@ -64,7 +64,13 @@ export function openWrite(deps: RecordDeps, { parameters, needs, ...wanted }: Wa
   const shape = recordShape(deps, rights.view(catalog), table, parameters);
   const all = rights.write(catalog, table, mode);
   const grants = needs === undefined ? all : lettingWrite(all, table, needs);
-  return { ...wanted, deps, shape, grants, ways: grants.map((grant) => wayOf(wanted, shape.view, grant)) };
+  return {
+    ...wanted,
+    deps,
+    shape,
+    grants,
+    ways: grants.map((grant) => wayOf(wanted, shape.view, grants, grant)),
+  };
 }
 
 function wayOf(
@@ -75,12 +81,15 @@ function wayOf(
     stamp = {},
   }: Pick<WantedWrite, "table" | "rights" | "isImport" | "stamp">,
   readView: ReadView,
+  grants: readonly WriteGrant[],
   grant: WriteGrant,
 ): Way {
   const preset = new Set(Object.keys(grant.presets));
   const view = {
     mayWrite: writableBy(grant, preset, table, readView),
     mayRead: (member: Column | Relation) => readView.shows(table, member),
+    mayByAnother: (member: Column | Relation) =>
+      grants.some((each) => isGranted(each, member, table, readView)),
     isImport,
     keepsGenerated: isImport && rights.isRoot,
     stamped: Object.keys(stamp),
@@ -215,7 +224,7 @@ export function importProblems(
 ): (name: string) => string | undefined {
   const readView = rights.view(catalog);
   const grants = rights.write(catalog, table, "create");
-  const views = grants.map((grant) => wayOf({ table, rights }, readView, grant).view);
+  const views = grants.map((grant) => wayOf({ table, rights }, readView, grants, grant).view);
   return (name) => {
     const member = table.columns.get(name) ?? table.relations.get(name);
     const isGenerated = member !== undefined && "generated" in member && member.generated;

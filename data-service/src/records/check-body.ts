@@ -14,6 +14,8 @@ export interface WriteView {
   readonly mayWrite: (member: Column | Relation) => boolean;
   /** Members outside whose names may be told, because the caller reads them; without it none. */
   readonly mayRead?: (member: Column | Relation) => boolean;
+  /** Members that another rule lets the caller write. */
+  readonly mayByAnother?: (member: Column | Relation) => boolean;
   /** `id`, `createdAt`, `updatedAt` and `deletedAt` of the body are taken over instead of ignored: root moves records. */
   readonly keepsGenerated?: boolean;
   /** The body is a line of a file. */
@@ -123,7 +125,7 @@ function checkMembers(
       const set = checkLinks(relation, targetOf(catalog, relation), json, taking);
       if (set !== undefined) links.push(set);
     } else if (isReadable(name, table, view)) {
-      report(name, NOT_WRITABLE);
+      report(name, notWritable(name, table, view));
     } else {
       unknown += 1;
       report(name, unknown > MOST_SUGGESTIONS ? UNKNOWN : unknownMember(name, table, view));
@@ -164,13 +166,19 @@ function noObject(body: Json): string {
 
 /** What is said of a member that the body may not set. */
 export function notWritable(name: string, table: Table, view: WriteView): string {
-  return isReadable(name, table, view) ? NOT_WRITABLE : unknownMember(name, table, view);
+  if (!isReadable(name, table, view)) return unknownMember(name, table, view);
+  const member = memberNamed(table, name);
+  return member !== undefined && view.mayByAnother?.(member) === true ? NOT_TOGETHER : NOT_WRITABLE;
 }
 
 /** Whether the caller knows of the member anyway. */
 function isReadable(name: string, table: Table, { mayRead }: WriteView): boolean {
-  const member = table.columns.get(name) ?? table.relations.get(name);
+  const member = memberNamed(table, name);
   return member !== undefined && mayRead?.(member) === true;
+}
+
+function memberNamed({ columns, relations }: Table, name: string): Column | Relation | undefined {
+  return columns.get(name) ?? relations.get(name);
 }
 
 /** The one text for members that do not exist and those the caller may neither read nor write. */
@@ -180,6 +188,7 @@ function unknownMember(name: string, table: Table, view: WriteView): string {
 
 const UNKNOWN = "unknown field";
 const NOT_WRITABLE = "you may not write it";
+const NOT_TOGETHER = "you may not write it together with the others, as no single rule allows all of them";
 
 function writableNames(table: Table, view: WriteView): string[] {
   const columns = [...table.columns.values()].filter((column) => !column.generated && view.mayWrite(column));
@@ -195,10 +204,17 @@ function checkValue(column: Column, json: Json, report: Report): Stored | null |
   const stored = row.parse(json, values);
   if (stored === undefined) {
     const expected = values.length > 0 ? `${row.expects} (${values.slice(0, 20).join(", ")})` : row.expects;
-    return report(name, `must be ${expected}, not ${describe(json)}`);
+    return report(name, `must be ${expected}, not ${describeFor(column, json)}`);
   }
   const problem = ruleProblem(type, rules, stored);
   return problem === undefined ? stored : report(name, problem);
+}
+
+/** Of a list of values it tells the first that is none of them. */
+function describeFor({ type, values }: Column, json: Json): string {
+  if (type !== "enumList" || !isArray(json)) return describe(json);
+  const wrong = json.find((each) => COLUMN_TYPES.enum.parse(each, values) === undefined);
+  return `one with ${describe(wrong ?? null)}`;
 }
 
 /** A new id is one that its record can be reached by; those of records that other programs made are what they are. */

@@ -2,7 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { success } from "@portico/shared/envelope";
 import type { Json } from "@portico/shared/json";
-import { onlyMethods } from "@portico/shared/only-methods";
+import { notAllowed, onlyMethods } from "@portico/shared/only-methods";
 import { isSafe } from "@portico/shared/safe-methods";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { callerOf, principalOf } from "../http/authenticate.js";
@@ -112,10 +112,10 @@ function dispatch({ gate }: RecordDeps, common: Methods, own: OwnHandlers["colle
     // A stop waits also for what follows a write, such as its entry in the audit log.
     if (handler)
       return isSafe(method) ? handler(request, response) : gate.hold(() => handler(request, response));
-    const allow = [...methods.keys(), "HEAD", "OPTIONS"].join(", ");
-    if (method !== "OPTIONS") throw new AppError("METHOD_NOT_ALLOWED", { headers: { Allow: allow } });
+    const allowed = [...methods.keys(), "HEAD", "OPTIONS"];
+    if (method !== "OPTIONS") throw notAllowed(request.method, allowed);
     if (methods.has("QUERY")) response.set("Accept-Query", "application/json");
-    response.status(204).set("Allow", allow).end();
+    response.status(204).set("Allow", allowed.join(", ")).end();
   };
 }
 

@@ -19,6 +19,9 @@ export async function applyAtStart(deps: ChangeDeps & SchemaDeps, path: string):
         `SCHEMA_FILE can't be applied to the tables that are there. ${remedy(path, differences)}`,
         ...problems,
       ]);
+    for (const { name, changes } of differences)
+      for (const change of changes)
+        deps.logger.info({ table: name, change }, "SCHEMA_FILE has changed a table");
   } catch (error) {
     if (error instanceof AppError) throw new ConfigError([`SCHEMA_FILE: ${error.message}`]);
     throw error;
@@ -29,11 +32,13 @@ export async function applyAtStart(deps: ChangeDeps & SchemaDeps, path: string):
 function remedy(path: string, differences: readonly TableDifference[]): string {
   const stopping = differences.filter(({ problems }) => problems.length > 0);
   const command = (words: string): string => `npm run schema -- ${words}`;
+  const taking = `, or write the tables as they are into it with: ${command(`pull ${quoted(resolve(path))}`)}`;
   const confirming = `, or apply it once with: ${command(`apply ${quoted(resolve(path))} --confirm`)} (what it removes is kept for 30 days)`;
   const renaming = ` What is renamed keeps its id in the file; ${command("pull current.json")} writes the tables with their ids.`;
   return [
     "Change the file",
     stopping.every(({ confirmable }) => confirmable) ? confirming : "",
+    taking,
     ".",
     stopping.some(({ looksRenamed }) => looksRenamed) ? renaming : "",
   ].join("");

@@ -314,6 +314,12 @@ describe("rules for creating", () => {
         ],
       ]);
     }
+    // One rule lets them write it, another the rest.
+    await rule({ action: "update", fields: "team" });
+    const { body } = await ann.patch(`/notes/${seen.id}`, { title: "b", team: null });
+    expect(body.message).toEqual([
+      "team: you may not write it together with the others, as no single rule allows all of them",
+    ]);
     const line = await ann.send("POST", "/notes/import", {
       body: "title,team,salary\r\nx,,1\r\n",
       headers: { "Content-Type": "text/csv" },

@@ -157,6 +157,11 @@ describe("no value is coerced", () => {
     }
   });
 
+  it("tells which of a list is none of the values", async () => {
+    const { body } = await admin.post("/things", { enumList: ["red", "reed"] });
+    expect(body.message).toEqual([expect.stringMatching(/ \(red, .*\), not one with "reed"$/)]);
+  });
+
   it("and the refused record is not there", async () => {
     const before = (await admin.get("/things", { limit: "0" })).body.data.length;
     await admin.post("/things", { string: "kept?", int: "5" });
