@@ -146,6 +146,20 @@ describe("response headers", () => {
     expect(response.headers.get("location")).toBe("/api/posts/1");
   });
 
+  it("and the page of an error that is no word of the data service are not passed on", async () => {
+    rig.upstream.on("GET /posts", (_arrived, response) => {
+      response.writeHead(503, { "Content-Type": "text/html", Server: "balancer", "Retry-After": "3" });
+      response.end("<p>no upstream at 10.0.3.7</p>");
+    });
+    const response = await rig.call("/api/posts");
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "3"]);
+    expect((await readError(response)).error).toMatchObject({
+      code: "SERVICE_UNAVAILABLE",
+      path: "/api/posts",
+    });
+    expect(response.headers.get("server")).toBe(null);
+  });
+
   it.each([
     ["/api/me", 200],
     ["/api/nothing/here", 404],
@@ -153,7 +167,7 @@ describe("response headers", () => {
     ["/nowhere", 404],
     ["/api/%2e%2e/x", 400],
   ])("carry the security headers on %s (%d)", async (path, status) => {
-    rig.upstream.on("GET /nothing/here", (_arrived, response) => response.writeHead(404).end());
+    rig.upstream.on("GET /nothing/here", json(404, {}));
     const answer = await sendRaw(rig.url, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
     expect(statuses(answer)).toEqual([status]);
     for (const line of [
@@ -317,7 +331,8 @@ describe("a small file", () => {
     rig.upstream.on("GET /assets/1", ({ headers }, response) => {
       asked.push(headers["if-none-match"]);
       if (asked.length > 1) return void response.writeHead(304, { ETag: '"a"' }).end();
-      response.writeHead(401, { "WWW-Authenticate": 'Bearer error="invalid_token"' }).end();
+      const challenge = { "WWW-Authenticate": 'Bearer error="invalid_token"' };
+      response.writeHead(401, { ...challenge, "Content-Type": "application/json" }).end("{}");
     });
     const cookie = cookies({ accessToken: accessToken(), refreshToken: "svc_rt_1" });
     const answer = await rig.call("/api/assets/1", { headers: { cookie } });
@@ -361,7 +376,7 @@ describe("body size", () => {
     const strict = await startRig({}, { lingerMs: 200 });
     strict.upstream.onHead("POST /refuses", (request, response) => {
       request.resume();
-      response.writeHead(403).end("no");
+      response.writeHead(403, { "Content-Type": "application/json" }).end("{}");
     });
     for (const [path, length, status] of [
       ["/api/posts", 100_000, 413],

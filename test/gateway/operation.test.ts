@@ -17,7 +17,7 @@ const MAIN = fileURLToPath(import.meta.resolve("@portico/gateway/main"));
 describe("health", () => {
   it("says that the process runs, and whether it can serve", async () => {
     const rig = await startRig({}, { readyTimeoutMs: 200 });
-    rig.upstream.on("GET /readyz", json(200, { status: "ok" }));
+    rig.upstream.on("GET /readyz", json(200, { status: "ready" }));
     const alive = await rig.call("/healthz");
     expect([alive.status, await alive.json()]).toEqual([200, { status: "ok" }]);
     expect((await rig.call("/readyz")).status).toBe(200);

@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Rig, readError, startRig } from "../gateway/support/rig.js";
+import { json } from "../gateway/support/upstream.js";
 import { type Api, asAdmin, signIn } from "../support/api.js";
 import { openCursors } from "../support/slow-reader.js";
 import { startStack } from "../support/stack.js";
@@ -15,6 +16,7 @@ describe("the gateway", () => {
 
   it("takes no more requests at once than MAX_IN_FLIGHT", async () => {
     rig = await startRig({ MAX_IN_FLIGHT: "2" });
+    rig.upstream.on("GET /readyz", json(200, { status: "ready" }));
     const held: (() => void)[] = [];
     const bothHeld = new Promise<void>((resolve) => {
       rig.upstream.on("GET /slow", (_arrived, response) => {

@@ -7,7 +7,7 @@ import type { Throttle } from "./throttle.js";
 /** Refuses nothing. */
 export const openThrottle: Throttle = {
   admitSignIn: async () => ({ succeeded: async () => {}, failed: async () => {}, withdraw: async () => {} }),
-  admitRefresh: async () => {},
+  admitRefresh: async () => ({ withdraw: async () => {} }),
   admitOAuthStart: async () => {},
   admitRequest: async () => {},
 };

@@ -67,12 +67,14 @@ async function attempt(
   const judged = await judgeRefresh(deps, presented, client, log);
   if (judged === undefined) throw refused();
   if (judged.rotation === "repeat") return judged.session;
-  await deps.throttle.admitRefresh(presented.sessionId);
+  const counted = await deps.throttle.admitRefresh(presented.sessionId);
   const now = deps.clock.now();
-  return deps.sessions.rotate(presented.sessionId, presented.generation, {
+  const rotated = await deps.sessions.rotate(presented.sessionId, presented.generation, {
     rotatedAt: now,
     expiresAt: sessionExpiry(judged.session, now),
   });
+  if (rotated === undefined) await counted.withdraw();
+  return rotated;
 }
 
 function unlessTooMany(error: unknown): undefined {

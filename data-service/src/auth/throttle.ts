@@ -81,7 +81,7 @@ export interface Throttle {
   /** @throws AppError TOO_MANY_REQUESTS, alike for accounts that exist and those that do not */
   admitSignIn(email: string, address: string | null): Promise<SignInTry>;
   /** @throws AppError TOO_MANY_REQUESTS */
-  admitRefresh(sessionId: string): Promise<void>;
+  admitRefresh(sessionId: string): Promise<Pick<SignInTry, "withdraw">>;
   /** Each start stores a flow for ten minutes (security row A19). @throws AppError TOO_MANY_REQUESTS */
   admitOAuthStart(address: string | null, perMinute: number): Promise<void>;
   /** @throws AppError TOO_MANY_REQUESTS */
@@ -142,7 +142,11 @@ export function makeThrottle({ store, digest, clock }: ThrottleDeps): Throttle {
         },
       };
     },
-    admitRefresh: (sessionId) => admit(`refresh:${sessionId}`, PER_SESSION, "refreshes"),
+    async admitRefresh(sessionId) {
+      const key = `refresh:${sessionId}`;
+      await admit(key, PER_SESSION, "refreshes");
+      return { withdraw: () => store.settle({ giveBack: [key] }) };
+    },
     admitOAuthStart: (address, perMinute) =>
       admit(
         `oauth-starts:${networkOf(address)}`,

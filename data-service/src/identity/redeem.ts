@@ -120,15 +120,21 @@ async function connect(
   return { kind: "linked", redirect, flowCookieHash: code.flowCookieHash };
 }
 
+/** What is pending for longer was left by a process that has died. */
+const BEING_MADE_MS = 10_000;
+
 async function attach(
   { accounts, identityUsers, clock }: RedeemDeps,
   { identity, userId }: BridgeCode,
 ): Promise<"connected" | "as before" | "in use"> {
   const account = await accounts.find(identity);
   if (account?.userId === userId) return "as before";
+  const now = clock.now();
+  if (account?.isPending === true && now.getTime() - account.createdAt.getTime() < BEING_MADE_MS)
+    return "in use";
   const other = account === undefined ? undefined : await identityUsers.find(account.userId);
   // A lost race means that somebody else has just taken it.
-  const isFree = other === undefined && (await accounts.link(identity, userId, account?.userId, clock.now()));
+  const isFree = other === undefined && (await accounts.link(identity, userId, account?.userId, now));
   return isFree ? "connected" : "in use";
 }
 

@@ -1,14 +1,20 @@
 import { describe, expect, it } from "@jest/globals";
-import { type AnswerHead, decideAnswer } from "./decide-answer.js";
+import { type AnswerHead, decideAnswer, foreignError } from "./decide-answer.js";
 
+const JSON_TYPE = { "content-type": "application/json; charset=utf-8" };
 const REFUSED: AnswerHead = {
   statusCode: 401,
-  headers: { "www-authenticate": 'Bearer error="invalid_token"' },
+  headers: { ...JSON_TYPE, "www-authenticate": 'Bearer error="invalid_token"' },
 };
 const STREAM: AnswerHead = {
   statusCode: 200,
   headers: { "content-type": "text/event-stream; charset=utf-8" },
 };
+
+const said = (challenge: string): AnswerHead => ({
+  statusCode: 401,
+  headers: { ...JSON_TYPE, "www-authenticate": challenge },
+});
 
 describe("an answer of the data service", () => {
   it("that believes the token no more is met with another one, while there is one to be had", () => {
@@ -17,15 +23,30 @@ describe("an answer of the data service", () => {
   });
 
   it.each<[string, AnswerHead]>([
-    ["asks for a token", { statusCode: 401, headers: { "www-authenticate": "Bearer" } }],
-    ["says nothing of tokens", { statusCode: 401, headers: {} }],
+    ["asks for a token", { statusCode: 401, headers: { ...JSON_TYPE, "www-authenticate": "Bearer" } }],
+    ["says nothing of tokens", { statusCode: 401, headers: JSON_TYPE }],
     ["forbids", { ...REFUSED, statusCode: 403 }],
-    ["succeeds", { statusCode: 200, headers: { "content-type": "application/json" } }],
+    ["speaks of a token in other words", said('Bearer realm="mesh", error="invalid_token"')],
+    ["succeeds", { statusCode: 200, headers: JSON_TYPE }],
+    ["is a file", { statusCode: 200, headers: { "content-type": "text/html" } }],
   ])("that %s is passed on", (_what, answer) => {
     expect(decideAnswer(answer, { canRenew: true })).toBe("pass");
   });
 
   it("that is a stream of events is known as one", () => {
     expect(decideAnswer(STREAM, { canRenew: true })).toBe("stream");
+  });
+
+  it.each<[number, Record<string, string>, string, Record<string, string> | undefined]>([
+    [503, { "content-type": "text/html", "retry-after": "7" }, "SERVICE_UNAVAILABLE", { "Retry-After": "7" }],
+    [503, { "retry-after": "tomorrow" }, "SERVICE_UNAVAILABLE", { "Retry-After": "1" }],
+    [429, { "content-type": "text/plain" }, "SERVICE_UNAVAILABLE", { "Retry-After": "1" }],
+    [504, { "content-type": "text/html" }, "QUERY_TIMEOUT", undefined],
+    [404, { "content-type": "text/html" }, "BAD_GATEWAY", undefined],
+    [401, { "www-authenticate": 'Bearer error="invalid_token"' }, "BAD_GATEWAY", undefined],
+  ])("of something in between with %p and %j is not passed on, but %s", (statusCode, headers, code, told) => {
+    const answer = { statusCode, headers };
+    expect(decideAnswer(answer, { canRenew: true })).toBe("refuse");
+    expect(foreignError(answer)).toMatchObject({ code, ...(told === undefined ? {} : { headers: told }) });
   });
 });

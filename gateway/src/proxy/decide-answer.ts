@@ -1,5 +1,7 @@
 // Decides what becomes of an answer of the data service. Pure.
 import type { IncomingHttpHeaders } from "node:http";
+import { AppError, unavailable } from "@portico/shared/app-error";
+import { BAD_TOKEN } from "@portico/shared/bearer-token";
 
 /** The head of an answer. */
 export interface AnswerHead {
@@ -9,21 +11,51 @@ export interface AnswerHead {
 
 /**
  * What is done with an answer: `renew` replaces a token that is no longer accepted, `stream` passes on events without an
- * end of their own, `pass` passes on any other one.
+ * end of their own, `refuse` passes on nothing of what the data service does not say, `pass` passes on any other one.
  */
-export type AnswerDecision = "renew" | "stream" | "pass";
+export type AnswerDecision = "renew" | "stream" | "refuse" | "pass";
 
 export function decideAnswer(
   answer: AnswerHead,
   { canRenew }: { readonly canRenew: boolean },
 ): AnswerDecision {
   if (canRenew && refusesToken(answer)) return "renew";
+  if (isForeign(answer)) return "refuse";
   return isEventStream(answer) ? "stream" : "pass";
 }
 
-/** So that nothing was done: this is said of a token alone, before anything else is looked at (RFC 6750, section 3.1). */
+/**
+ * The data service's errors are JSON. Any other one is of what stands before it, a load balancer for example, whose page
+ * may tell addresses, and no client can read.
+ */
+function isForeign({ statusCode = 0, headers }: AnswerHead): boolean {
+  return statusCode >= 400 && !isJson(headers);
+}
+
+function isJson(headers: IncomingHttpHeaders): boolean {
+  return headers["content-type"]?.startsWith("application/json") === true;
+}
+
+/** What is said in the place of such an error. */
+export function foreignError({ statusCode, headers }: AnswerHead): AppError {
+  const cause = new Error(`What stands before the data service answered with the status ${statusCode}.`);
+  if (statusCode === 429 || statusCode === 503) {
+    const seconds = Number(headers["retry-after"]);
+    const wait = Number.isSafeInteger(seconds) && seconds > 0 ? seconds : 1;
+    return unavailable("The service is not available at this moment; try again.", wait, cause);
+  }
+  const code = statusCode === 504 ? "QUERY_TIMEOUT" : "BAD_GATEWAY";
+  return new AppError(code, { message: "The data service gave no valid answer.", cause });
+}
+
+/**
+ * So that nothing was done: this is said of a token alone, before anything else is looked at (RFC 6750, section 3.1). Others
+ * on the way may say the same of a token, but not in the data service's words.
+ */
 function refusesToken({ statusCode, headers }: AnswerHead): boolean {
-  return statusCode === 401 && headers["www-authenticate"]?.includes('error="invalid_token"') === true;
+  return (
+    statusCode === 401 && headers["www-authenticate"] === BAD_TOKEN["WWW-Authenticate"] && isJson(headers)
+  );
 }
 
 function isEventStream({ headers }: AnswerHead): boolean {

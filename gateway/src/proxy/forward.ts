@@ -12,7 +12,7 @@ import type { NextFunction, Request, Response } from "express";
 import { createProxyMiddleware, type Plugin } from "http-proxy-middleware";
 import type { WatchCall } from "../upstream/watch-call.js";
 import type { BodyLimit } from "./body-limit.js";
-import { decideAnswer } from "./decide-answer.js";
+import { decideAnswer, foreignError } from "./decide-answer.js";
 import { Exchange, type ExchangeLimits } from "./exchange.js";
 import type { FileRequest } from "./recent-files.js";
 
@@ -158,6 +158,10 @@ class Forwarder {
       answer.destroy();
       request.res?.destroy();
       return;
+    }
+    if (decision === "refuse") {
+      answer.destroy();
+      return exchange.fail(foreignError(answer));
     }
     exchange.answered(answer);
   }

@@ -93,7 +93,8 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
     async logOut(session, caller) {
       const { body, headers } = nameSession(session);
       const answer = await post("/auth/logout", body, { ...callerHeaders(caller), ...headers });
-      if (answer.status === 200) return;
+      // A page of something in between says 200 as well: the session would live on, with nothing left to end it.
+      if (answer.status === 200 && bodyOf(answer).statusCode === 200) return;
       const refusal = refusalOf(answer);
       const isOver = NO_SESSION.has(refusal.code) || (!("authorization" in session) && isAboutToken(refusal));
       if (!isOver) throw refusal;
@@ -102,7 +103,7 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
       const { dataServiceUrl, readyTimeoutMs } = settings;
       const asked = call(settings.fetch, `${dataServiceUrl}/readyz`, readyTimeoutMs, {});
       const answer = await asked.catch(() => undefined);
-      return answer?.status === 200;
+      return answer?.status === 200 && bodyOf(answer).status === "ready";
     },
   };
 }
@@ -146,6 +147,11 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Without members for what is no object. */
+function bodyOf({ body }: Answer): Readonly<Record<string, unknown>> {
+  return typeof body === "object" && body !== null ? { ...body } : {};
 }
 
 function tokensOf(answer: Answer): TokenPair {

@@ -56,7 +56,9 @@ export function makeIdentityClient(settings: IdentityClientSettings): IdentityCl
   };
   return {
     async startFlow(flow, caller) {
-      await post(INTERNAL_PATHS.startFlow, flow, caller);
+      const answer = await post(INTERNAL_PATHS.startFlow, flow, caller);
+      // Nothing to read, but the answer of something in between stores no flow.
+      if (typeof answer.body !== "object" || answer.body === null) throw senseless(answer);
     },
     async takeFlow(wish, caller) {
       const answer = await post(INTERNAL_PATHS.takeFlow, wish, caller);

@@ -5,7 +5,7 @@ import { MongoClient } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { allowAll } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
-import { atOnce, make, makeTable, type Row, read } from "../records/make.js";
+import { atOnce, make, makeTable, type Row, read, tally } from "../records/make.js";
 import { Browser, setCookies } from "./jar.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password", name: "Ann" };
@@ -294,6 +294,13 @@ describe("POST /auth/refresh-token", () => {
     const pairs = [...answers, later].map(({ body }) => `${body.accessToken} ${body.refreshToken}`);
     expect(new Set(pairs).size).toBe(1);
     expect(later.status).toBe(200);
+  });
+
+  it("counts one refresh for all who ask for the same one at once, however many they are", async () => {
+    const { refreshToken } = await logIn();
+    const answers = await atOnce(60, () => refresh(refreshToken));
+    expect(tally(answers)).toEqual({ 200: 60 });
+    expect((await refresh(answers[0]?.body.refreshToken)).status).toBe(200);
   });
 
   it("ends the session when a token comes back that was replaced twice", async () => {
