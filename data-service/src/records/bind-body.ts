@@ -111,20 +111,38 @@ export function alternativesFor(
   body: Json,
   ownLinks: OwnLinks = NO_LINKS,
 ): Alternative[] {
-  const refusals: AppError[] = [];
+  const refusals: Refused[] = [];
   const alternatives = context.ways.flatMap((way) => {
     try {
       requireKept(body, way.grant, ownLinks);
       return [alternativeFor(context, body, way)];
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      refusals.push(error);
+      refusals.push({ error, lets: letsAllBe(context.table, body, way) });
       return [];
     }
   });
-  const [first] = refusals.toSorted((a, b) => countOf(a) - countOf(b));
-  if (alternatives.length === 0 && first !== undefined) throw first;
+  const [first] = refusals.toSorted(
+    (a, b) => Number(b.lets) - Number(a.lets) || countOf(a.error) - countOf(b.error),
+  );
+  if (alternatives.length === 0 && first !== undefined) throw first.error;
   return alternatives;
+}
+
+/** Why a rule does not allow a body; and whether it lets all that this names be written, so that only values are wrong. */
+interface Refused {
+  readonly error: AppError;
+  readonly lets: boolean;
+}
+
+function letsAllBe({ columns, relations }: Table, body: Json, { view }: Way): boolean {
+  return (
+    isObject(body) &&
+    Object.keys(body).every((name) => {
+      const member = columns.get(name) ?? relations.get(name);
+      return member !== undefined && view.mayWrite(member);
+    })
+  );
 }
 
 function countOf(error: AppError): number {

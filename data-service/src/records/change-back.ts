@@ -9,7 +9,7 @@ import { keepChanging, untilStill } from "../until-still.js";
 import { type FieldChange, linksIn, movedField } from "./counted-writes.js";
 import { isBound } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
-import { asRead, formerFields } from "./former-fields.js";
+import { asReadFor, formerFields } from "./former-fields.js";
 import { isLinkable, letGoOfMissing } from "./missing-links.js";
 import type { Changed, Linked } from "./undo.js";
 import { atVersion, versionOf } from "./version.js";
@@ -63,8 +63,8 @@ async function changeBackAsItIs(
   table: Table,
   step: Changed,
 ): Promise<Needed | false> {
-  const { id, set, unset } = step;
-  const which = [{ $match: { _id: id } }, { $project: asRead([...Object.keys(set), ...unset]) }];
+  const { id } = step;
+  const which = [{ $match: { _id: id } }, { $project: asReadFor(step) }];
   const [now] = await deps.store.read(table, which);
   const former = now && formerFields(table, step, now);
   if (now === undefined) return [];

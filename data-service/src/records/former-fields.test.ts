@@ -11,7 +11,7 @@ import { CountStore } from "../mongo/count-store.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import { RecordStore } from "../mongo/record-store.js";
 import { CountedWrites, type FieldChange } from "./counted-writes.js";
-import { asRead, changesOf, formerFields } from "./former-fields.js";
+import { asReadFor, changesOf, formerFields } from "./former-fields.js";
 import { markDeleted } from "./kept.js";
 import { named, noteFields } from "./note-fields.js";
 import type { Changed } from "./undo.js";
@@ -109,8 +109,7 @@ describe("a change that is taken back", () => {
   }
 
   async function takeBack(step: Changed): Promise<void> {
-    const fields = asRead([...Object.keys(step.set), ...step.unset]);
-    const [now] = await store.read(cats, [{ $match: { _id: step.id } }, { $project: fields }]);
+    const [now] = await store.read(cats, [{ $match: { _id: step.id } }, { $project: asReadFor(step) }]);
     const back = now && formerFields(cats, step, now);
     if (now === undefined || back === undefined) return;
     await writes.update(cats, step.id, back, { condition: atVersion([versionOf(now)]) });
@@ -193,6 +192,21 @@ describe("a change that is taken back", () => {
     await writes.moveLink(cats, "homeId", { _id: CHANGED }, 1, new ObjectId());
     await takeBack(again);
     expect((await db.collection("cats").findOne({}))?.[DELETED_FIELD]).toBe(undefined);
+  });
+
+  it("deletes a record again that was restored, and whose links have been let go of since", async () => {
+    await db.collection("cats").deleteMany({});
+    const deleted = { [DELETED_FIELD]: AT, [DELETION_FIELD]: new ObjectId() };
+    const links = { homeId: 5, visitIds: [5, 6] };
+    await store.insert(cats, [{ _id: CHANGED, createdAt: AT, updatedAt: AT, ...links, ...deleted }]);
+    const restored = await noted(CHANGED, {
+      set: { updatedAt: new Date() },
+      unset: [DELETED_FIELD, DELETION_FIELD],
+    });
+    await writes.moveLink(cats, "homeId", { homeId: 5 }, null);
+    await writes.takeFromList(cats, "visitIds", {}, [5]);
+    await takeBack(restored);
+    expect(await db.collection("cats").findOne({})).toMatchObject({ ...deleted, visitIds: [6] });
   });
 
   it("leaves what another request has written to the record since", async () => {

@@ -20,6 +20,11 @@ export function asRead(fields: readonly string[]): Document {
   );
 }
 
+/** The same to take a change back. */
+export function asReadFor({ set, unset, links = {} }: Changed): Document {
+  return asRead([...Object.keys(set), ...unset, ...Object.keys(links)]);
+}
+
 /** How often requests have changed the record itself. */
 export function changesOf(document: StoredRecord): number {
   return versionOf(document) - movesOf(document);
@@ -69,11 +74,21 @@ interface Ownership {
   readonly isLast: boolean;
 }
 
-function ownership({ by, changes, moves, set }: Changed, now: StoredRecord): Ownership {
+function ownership(step: Changed, now: StoredRecord): Ownership {
+  const { by, changes, set } = step;
   const isOurs = (field: string): boolean => String(now[field]) === String(by);
   // Whoever has linked a record that was restored since is not to find it deleted again.
-  const isUnmoved = set[DELETED_FIELD] === undefined || movesOf(now) === moves;
-  return { isOurs, isLast: isUnmoved && isOurs(NOTED_FIELD) && changesOf(now) === changes + 1 };
+  const isFree = set[DELETED_FIELD] === undefined || !isLinkedSince(step, now);
+  return { isOurs, isLast: isFree && isOurs(NOTED_FIELD) && changesOf(now) === changes + 1 };
+}
+
+/** Does it link to more than it did? What has let go of its links has not: a delete, or the restoration itself. */
+function isLinkedSince({ links, moves }: Changed, now: StoredRecord): boolean {
+  if (links === undefined) return movesOf(now) !== moves;
+  return Object.entries(links).some(([field, former]) => {
+    const had = among(former);
+    return linksIn(now[field]).some((id) => !had(id));
+  });
 }
 
 /** When a record was deleted since, and by what, stays; as does a time of its change that is another one by now. */

@@ -2,6 +2,7 @@
 import { ObjectId } from "bson";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import { asStored } from "../query/as-read.js";
 import { type FieldChange, linksChanged, linksIn, movedField } from "./counted-writes.js";
 import type { RecordDeps } from "./deps.js";
@@ -30,6 +31,10 @@ interface Note {
   readonly version: number;
 }
 
+function ownLinkFields({ relations }: Table): string[] {
+  return [...relations.values()].flatMap(({ link: { on, field } }) => (on === "self" ? [field] : []));
+}
+
 /** Notes what the fields of a record are before they change. @returns none when there is no such record */
 export async function noteFields(
   { store }: Pick<RecordDeps, "store">,
@@ -42,7 +47,9 @@ export async function noteFields(
   const at = set[table.updatedAt.field];
   if (!(at instanceof Date)) throw new Error(`a change of "${table.name}" does not say when it is made`);
   const fields = [...Object.keys(set), ...unset];
-  const [before] = await store.read(table, [{ $match: { _id: id } }, { $project: asRead(fields) }]);
+  const links = fields.includes(DELETED_FIELD) ? ownLinkFields(table) : [];
+  const read = asRead([...fields, ...links]);
+  const [before] = await store.read(table, [{ $match: { _id: id } }, { $project: read }]);
   if (before === undefined) return undefined;
   const had = fields.filter((field) => before[field] !== undefined);
   const lists = linksChanged(table, change).filter(({ list }) => list);
@@ -58,6 +65,9 @@ export async function noteFields(
     set: Object.fromEntries(had.map((field) => [field, asStored(before[field])])),
     unset: fields.filter((field) => before[field] === undefined),
     lists: Object.fromEntries(lists.map(({ field }) => [field, linksIn(set[field])])),
+    ...(links.length === 0
+      ? {}
+      : { links: Object.fromEntries(links.map((field) => [field, linksIn(before[field])])) }),
   };
   await log.note(step);
   return { step, version: versionOf(before) };

@@ -150,6 +150,7 @@ async function readInRoom(
     }
   };
   return effort.ask(async (limits) => {
+    const until = performance.now() + limits.maxTimeMS;
     try {
       const few = await small(limits);
       if (few !== undefined) {
@@ -157,7 +158,6 @@ async function readInRoom(
         return few;
       }
       const all: StoredRecord[] = [];
-      const until = performance.now() + limits.maxTimeMS;
       for await (const some of store.stream(table, pipeline)) {
         limits.signal.throwIfAborted();
         if (performance.now() > until) throw tookTooLong();

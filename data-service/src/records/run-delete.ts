@@ -2,7 +2,7 @@
 // between. Where a table keeps its deleted records, they are marked instead of removed: docs/decisions/016-soft-deletion.md.
 import { AppError, isConflict } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
-import { type Catalog, incomingLinks, type Table } from "../catalog/catalog.js";
+import { type Catalog, incomingLinks, type Table, tableById } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { idsOf, idText } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
@@ -55,7 +55,10 @@ export class Deleter {
       const first = { table, ids: [id] };
       const both = all([guard, besides]);
       if (incomingLinks(this.#catalog, table).length > 0) return this.takeAway(first, { guard: both });
-      return (await this.#deleteStep(first, this.#newAct(), both).catch(throwUnanswered)) > 0;
+      const isGone = (await this.#deleteStep(first, this.#newAct(), both).catch(throwUnanswered)) > 0;
+      const late = await this.#byPresentCatalog();
+      if (isGone && late !== this) await late.lookAgain(first);
+      return isGone;
     });
     if (done) await userHooks.afterChange(table, id);
     return done;
@@ -80,14 +83,10 @@ export class Deleter {
     return deleteNoted(this.#deps, this.#catalog, { first, guard, collect, act: go, isNamed, reach });
   }
 
-  /** All that goes with records, parents before children. @throws AppError what stands against it */
-  find(first: DeleteStep): Promise<readonly DeleteStep[]> {
-    return this.#going.find(first);
-  }
-
   /** Links that were made to records while these went. Those to records that are kept lead nowhere by themselves. */
-  async lookAgain(step: DeleteStep, act: DeletionAct = this.#newAct()): Promise<void> {
-    if (step.ids.length === 0) return;
+  async lookAgain({ table, ids }: DeleteStep, act: DeletionAct = this.#newAct()): Promise<void> {
+    if (ids.length === 0) return;
+    const step = { table: tableById(this.#catalog, table.id) ?? table, ids };
     for (const effect of this.#going.effectsOn(step.table)) {
       if (!(await this.#isLinked(effect, step))) continue;
       if (effect.effect === "restrict") await this.#letGo(effect, step);
@@ -141,8 +140,15 @@ export class Deleter {
     }
     // Also where the first has stayed, or was taken by another delete: that one knows nothing of what has gone here. But it
     // may have been restored, with others, which are not to go once more.
-    for (const step of gone.toReversed()) await this.lookAgain(isDone ? step : await this.#gone(step), act);
+    const late = await this.#byPresentCatalog();
+    for (const step of gone.toReversed()) await late.lookAgain(isDone ? step : await this.#gone(step), act);
     return isDone;
+  }
+
+  /** A large delete takes a while, and a table that has been made since may have links as well. */
+  async #byPresentCatalog(): Promise<Deleter> {
+    const present = await this.#deps.catalogs.get();
+    return present.version === this.#catalog.version ? this : new Deleter(this.#deps, present, this.#reach);
   }
 
   /** Those of the records that are not there any more. */

@@ -13,11 +13,13 @@ import {
 } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { idText } from "../mongo/record-store.js";
+import type { Document } from "../query/lower/document.js";
 import { keepChanging } from "../until-still.js";
 import { changeBack, neededBy } from "./change-back.js";
 import { linksIn, movedField } from "./counted-writes.js";
-import { type DeleteStep, isBound, OWN_REACH, takesAlong } from "./delete-effects.js";
+import { type DeleteStep, isBound, isKept, OWN_REACH, type Reach, takesAlong } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
+import { FindGoing } from "./find-going.js";
 import { stateCondition } from "./kept.js";
 import { isLinkable, letGoOfMissing } from "./missing-links.js";
 import { groupedByBefore } from "./moved.js";
@@ -111,12 +113,12 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): P
   // What its own table would keep goes for good, as it never was; what others have linked to it goes as with any record.
   const reach = { ...OWN_REACH, permanent: true, permanentIn: table.id };
   const deleter = new Deleter(deps, catalog, reach);
-  await keepOthers(deps, catalog, { table, ids: left }, deleter);
+  const take = async (ids: readonly Stored[], guard: Document = {}): Promise<boolean> => {
+    await keepOthers(deps, catalog, { table, ids }, reach);
+    return deleter.takeAway({ table, ids }, { guard });
+  };
   const takeOne = async (id: Stored): Promise<void> => {
-    const first = { table, ids: [id] };
-    const isDone = await deps.userHooks.changing(table, id, null, (guard) =>
-      deleter.takeAway(first, { guard }),
-    );
+    const isDone = await deps.userHooks.changing(table, id, null, (guard) => take([id], guard));
     if (!isDone) keepChanging(table.name)();
   };
   const oneByOne = async (): Promise<void> => {
@@ -124,7 +126,7 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): P
   };
   // Others may count on a user who was made root admin: such a one stays, if it is the last.
   if (deps.userHooks.areUsers(table)) return oneByOne();
-  await deleter.takeAway({ table, ids: left }).catch(async (error: unknown) => {
+  await take(left).catch(async (error: unknown) => {
     if (left.length === 1 || !isConflict(error)) throw error;
     // One that has to stay keeps none of the others.
     await oneByOne();
@@ -139,20 +141,27 @@ async function keepOthers(
   deps: Deps,
   catalog: Catalog,
   { table, ids }: DeleteStep,
-  deleter: Deleter,
+  reach: Reach,
 ): Promise<void> {
   if (table.deletedAt === undefined) return;
-  const going = await deleter.find({ table, ids });
-  const own = new Set(ids.map((id) => idText(table, id)));
-  const inTable = (which: Table): Stored[] =>
+  const { store, writes } = deps;
+  const going = await new FindGoing(store, catalog, reach).find({ table, ids });
+  const goingIn = (which: Table): Stored[] =>
     going.flatMap((step) => (step.table.id === which.id ? step.ids : []));
-  const others = inTable(table).filter((id) => !own.has(idText(table, id)));
+  const own = new Set(ids.map((id) => idText(table, id)));
+  const others = goingIn(table).filter((id) => !own.has(idText(table, id)));
   if (others.length === 0) return;
-  await new Deleter(deps, catalog).takeAway({ table, ids: others });
+  const living = await store.existing(table, others, [{ $match: stateCondition(table, "living") }]);
+  const theirs = others.filter((id) => living.has(idText(table, id)));
+  if (theirs.length > 0 && !(await new Deleter(deps, catalog).takeAway({ table, ids: theirs })))
+    keepChanging(table.name)();
+  // What is kept as well can be led to.
   for (const relation of [...table.relations.values()].filter(takesAlong)) {
-    const { field } = relation.link;
-    const links = { _id: { $in: others }, [field]: { $in: inTable(targetOf(catalog, relation)) } };
-    await deps.writes.moveLink(table, field, { ...links, ...stateCondition(table, "deleted") }, null);
+    const target = targetOf(catalog, relation);
+    const gone = target.id === table.id ? ids : isKept(target, reach) ? [] : goingIn(target);
+    const links = { _id: { $in: others }, [relation.link.field]: { $in: [...gone] } };
+    const kept = { ...links, ...stateCondition(table, "deleted") };
+    await writes.moveLink(table, relation.link.field, kept, null);
   }
 }
 

@@ -30,6 +30,8 @@ export interface Changed {
   readonly unset: readonly string[];
   /** Lists of links as they will be, by field. */
   readonly lists: Readonly<Record<string, readonly Stored[]>>;
+  /** Of a record that is restored all that it links to, by field; earlier versions noted none. */
+  readonly links?: Readonly<Record<string, readonly Stored[]>>;
 }
 
 /** Some records will link to another one, and others no longer will. */

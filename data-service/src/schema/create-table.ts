@@ -74,7 +74,7 @@ export async function createTable(
   return definition.id;
 }
 
-/** No delete takes longer. */
+/** Deletes that take longer look by the new catalog when they are done (see run-delete). */
 const DELETES_MS = 5_000;
 
 /**

@@ -320,6 +320,8 @@ describe("rules for creating", () => {
     expect(body.message).toEqual([
       "team: you may not write it together with the others, as no single rule allows all of them",
     ]);
+    const single = await ann.patch(`/notes/${seen.id}`, { team: "nobody" });
+    expect(single.body.message).toEqual([expect.stringMatching(/^team: (?!you may not)/)]);
     const line = await ann.send("POST", "/notes/import", {
       body: "title,team,salary\r\nx,,1\r\n",
       headers: { "Content-Type": "text/csv" },

@@ -92,6 +92,27 @@ it("a new table waits for the deletes that know nothing of its links", async () 
   expect([(await going.answer).status, (await making).status]).toEqual([200, 201]);
 });
 
+it.each([
+  ["that nothing else links to", false],
+  ["that others link to", true],
+])(
+  "a delete %s and that takes longer than that lets go of the links of the new table",
+  async (_which, others) => {
+    const [table, children] = [`olds_${others}`, `news_${others}`];
+    await makeTable(api, { name: table, columns: [{ name: "name", type: "string" }] });
+    const to = (onDelete: string) => ({ name: "old", type: "many-to-one", table, onDelete });
+    if (others) await makeTable(api, { name: `others_${others}`, columns: [], relations: [to("CASCADE")] });
+    const { id } = (await api.post(`/${table}`, { name: "going" })).body.data[0];
+    const going = await stopAt(held.proxy, isCommand("delete", table), () => slow.delete(`/${table}/${id}`));
+    await makeTable(api, { name: children, columns: [], relations: [to("RESTRICT")] });
+    const child = (await api.post(`/${children}`, { old: id })).body.data[0];
+    going.goOn();
+    expect((await going.answer).status).toBe(200);
+    expect((await held.db.collection(children).findOne())?.oldId ?? null).toBe(null);
+    expect(await read(api, children, child.id, "old")).toEqual({ old: null });
+  },
+);
+
 it("an import makes no records in another table that has got the name", async () => {
   const columns = [{ name: "text", type: "string" }];
   const [former, next] = [

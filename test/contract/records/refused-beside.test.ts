@@ -14,7 +14,7 @@ import {
   stopAt,
 } from "../../support/command-proxy.js";
 import { filesOf } from "../transfer/files.js";
-import { make, makeTable, read } from "./make.js";
+import { make, makeTable, type Row, read } from "./make.js";
 
 let system: QuickAndSlow;
 let api: Api;
@@ -176,6 +176,42 @@ it("what others have put under a record that was made, and is taken back, is kep
     { name: "theirs", parent: null, deletedAt: expect.any(String) },
     { name: "top", parent: null, deletedAt: null },
   ]);
+});
+
+it("of several such records one that has to stay keeps none of the others", async () => {
+  const top = await named("nodes", "top");
+  await make(api, "nodes", { code: "taken as well" });
+  const children = [{ name: "to stay" }, { name: "to go" }];
+  const change = await stopAt(held.proxy, isCommand("findAndModify", "nodes"), () =>
+    slow.patch(`/nodes/${top}`, { code: "taken as well", children }),
+  );
+  const madeNow = async () =>
+    (await api.get("/nodes", { filter: { name: { _starts_with: "to " } }, fields: "id,name" })).body.data;
+  const [pinned] = (await madeNow()).filter((each: Row) => each.name === "to stay");
+  await make(api, "pins", { node: pinned.id });
+  change.goOn();
+  expect((await change.answer).status).toBe(409);
+  expect(await madeNow()).toEqual([pinned]);
+});
+
+it("what others have put there is kept, whether it has been deleted before or is linked to by more of theirs", async () => {
+  const top = await named("nodes", "top");
+  await make(api, "nodes", { code: "taken again" });
+  const change = await stopAt(held.proxy, isCommand("findAndModify", "nodes"), () =>
+    slow.patch(`/nodes/${top}`, { code: "taken again", parent: { name: "made once more" } }),
+  );
+  const [made] = (await api.get("/nodes", { filter: { name: "made once more" } })).body.data;
+  const { id: before } = await make(api, "nodes", { name: "their 1st", parent: made.id });
+  await removed(`/nodes/${before}`);
+  const { id: second } = await make(api, "nodes", { name: "their 2nd", parent: made.id });
+  const { id: below } = await make(api, "nodes", { name: "their 3rd", parent: second });
+  change.goOn();
+  expect((await change.answer).status).toBe(409);
+  const theirs = { deleted: "only", filter: { name: { _starts_with: "their " } }, fields: "name,parent.id" };
+  const { body } = await api.get("/nodes", { ...theirs, sort: "name" });
+  expect(body.data.map(({ name }: Row) => name)).toEqual(["their 1st", "their 2nd", "their 3rd"]);
+  expect((await api.post(`/nodes/${second}/restore`)).status).toBe(200);
+  expect(await read(api, "nodes", below, "parent.id")).toEqual({ parent: { id: second } });
 });
 
 it("what others have put under such a record stays as it is where something stands against taking that back", async () => {
