@@ -140,7 +140,8 @@ function letsAllBe({ columns, relations }: Table, body: Json, { view }: Way): bo
     isObject(body) &&
     Object.keys(body).every((name) => {
       const member = columns.get(name) ?? relations.get(name);
-      return member !== undefined && view.mayWrite(member);
+      const isIgnored = member !== undefined && "generated" in member && member.generated;
+      return isIgnored || (member !== undefined && view.mayWrite(member));
     })
   );
 }

@@ -131,8 +131,10 @@ export function deleteEffects(catalog: Catalog, table: Table, reach: Reach): Del
     .filter(({ effect }) => effect !== "unlink")
     .map((each) => {
       const { owner, effect } = each;
-      // Nothing is lost by a delete that can be undone: what would go for good stands against it.
-      if (isKeptHere && effect === "cascade" && !isKept(owner, reach))
+      // Nothing is lost by a delete that can be undone: what would go for good stands against it. What its own table keeps is
+      // seen to by whoever takes that away for good.
+      const isLost = owner.deletedAt === undefined || owner.id !== reach.permanentIn;
+      if (isKeptHere && effect === "cascade" && !isKept(owner, reach) && isLost)
         return { ...each, effect: "restrict", state: "living" };
       const keepsThem = effect === "cascade" && isKept(owner, reach);
       return { ...each, state: isKeptHere || keepsThem ? "living" : "all" };

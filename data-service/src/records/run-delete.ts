@@ -55,10 +55,7 @@ export class Deleter {
       const first = { table, ids: [id] };
       const both = all([guard, besides]);
       if (incomingLinks(this.#catalog, table).length > 0) return this.takeAway(first, { guard: both });
-      const isGone = (await this.#deleteStep(first, this.#newAct(), both).catch(throwUnanswered)) > 0;
-      const late = await this.#byPresentCatalog();
-      if (isGone && late !== this) await late.lookAgain(first);
-      return isGone;
+      return this.#deleteAlone(first, both).catch(throwUnanswered);
     });
     if (done) await userHooks.afterChange(table, id);
     return done;
@@ -98,6 +95,15 @@ export class Deleter {
       }
     }
     if (!isKept(step.table, this.#reach)) await this.#unlink(step);
+  }
+
+  /** Deletes what nothing could link to when it began. @returns whether it went */
+  async #deleteAlone(step: DeleteStep, guard: Document): Promise<boolean> {
+    const act = this.#newAct();
+    if ((await this.#deleteStep(step, act, guard)) === 0) return false;
+    const late = await this.#byPresentCatalog();
+    if (late !== this) await late.lookAgain(step, act);
+    return true;
   }
 
   #newAct(): DeletionAct {

@@ -114,7 +114,7 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): P
   const reach = { ...OWN_REACH, permanent: true, permanentIn: table.id };
   const deleter = new Deleter(deps, catalog, reach);
   const take = async (ids: readonly Stored[], guard: Document = {}): Promise<boolean> => {
-    await keepOthers(deps, catalog, { table, ids }, reach);
+    await keepOthers(deps, catalog, { table, ids }, left, reach);
     return deleter.takeAway({ table, ids }, { guard });
   };
   const takeOne = async (id: Stored): Promise<void> => {
@@ -122,7 +122,9 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): P
     if (!isDone) keepChanging(table.name)();
   };
   const oneByOne = async (): Promise<void> => {
-    for (const id of left) await takeOne(id).catch((each: unknown) => requireTaken(deps, table, step, each));
+    // What was made later may hang on what was made before.
+    for (const id of left.toReversed())
+      await takeOne(id).catch((each: unknown) => requireTaken(deps, table, step, each));
   };
   // Others may count on a user who was made root admin: such a one stays, if it is the last.
   if (deps.userHooks.areUsers(table)) return oneByOne();
@@ -135,33 +137,38 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): P
 
 /**
  * What would go with these and is of their table was put there by others: it is kept, as with any record that goes.
+ * @param own all that the request has made there
  * @throws AppError 409 when something stands against it, before any of it is touched
  */
 async function keepOthers(
   deps: Deps,
   catalog: Catalog,
   { table, ids }: DeleteStep,
+  own: readonly Stored[],
   reach: Reach,
 ): Promise<void> {
   if (table.deletedAt === undefined) return;
-  const { store, writes } = deps;
-  const going = await new FindGoing(store, catalog, reach).find({ table, ids });
-  const goingIn = (which: Table): Stored[] =>
-    going.flatMap((step) => (step.table.id === which.id ? step.ids : []));
-  const own = new Set(ids.map((id) => idText(table, id)));
-  const others = goingIn(table).filter((id) => !own.has(idText(table, id)));
+  const going = await new FindGoing(deps.store, catalog, reach).find({ table, ids });
+  const goingIn = (which: Table): DeleteStep[] => going.filter((step) => step.table.id === which.id);
+  const isOwn = new Set(own.map((id) => idText(table, id)));
+  const others: Stored[] = [];
+  for (const step of goingIn(table)) {
+    for (const id of step.ids.filter((each) => !isOwn.has(idText(table, each)))) {
+      others.push(id);
+      // Not where it has been deleted, or moved away, meanwhile; what goes with it goes in the same act.
+      await new Deleter(deps, catalog).takeAway({ table, ids: [id] }, { guard: step.linked ?? {} });
+    }
+  }
   if (others.length === 0) return;
-  const living = await store.existing(table, others, [{ $match: stateCondition(table, "living") }]);
-  const theirs = others.filter((id) => living.has(idText(table, id)));
-  if (theirs.length > 0 && !(await new Deleter(deps, catalog).takeAway({ table, ids: theirs })))
-    keepChanging(table.name)();
   // What is kept as well can be led to.
   for (const relation of [...table.relations.values()].filter(takesAlong)) {
+    const { field } = relation.link;
     const target = targetOf(catalog, relation);
-    const gone = target.id === table.id ? ids : isKept(target, reach) ? [] : goingIn(target);
-    const links = { _id: { $in: others }, [relation.link.field]: { $in: [...gone] } };
-    const kept = { ...links, ...stateCondition(table, "deleted") };
-    await writes.moveLink(table, relation.link.field, kept, null);
+    const isKeptThere = isKept(target, reach);
+    const gone =
+      target.id === table.id ? own : isKeptThere ? [] : goingIn(target).flatMap((step) => step.ids);
+    const links = { _id: { $in: others }, [field]: { $in: [...gone] } };
+    await deps.writes.moveLink(table, field, { ...links, ...stateCondition(table, "deleted") }, null);
   }
 }
 

@@ -51,7 +51,10 @@ beforeAll(async () => {
   await table("pins", [to("node", "nodes", "pins", "RESTRICT")]);
   const { id: knots } = await table("knots", [], { columns: [name, code], ...kept });
   await table("ropes", [to("knot", "knots", "ropes", "CASCADE")]);
-  await api.patch(`/svc_table/${knots}`, { relations: [to("rope", "ropes", "knots", "CASCADE")] });
+  await table("cords", [to("knot", "knots", "cords", "CASCADE")], kept);
+  await api.patch(`/svc_table/${knots}`, {
+    relations: [to("rope", "ropes", "knots", "CASCADE"), to("cord", "cords", "knots", "CASCADE")],
+  });
   await table("estates", [], kept);
   await table("farms", [to("estate", "estates", "farms", "CASCADE")], kept);
   await table("cows", [to("farm", "farms", "cows", "CASCADE")], kept);
@@ -194,6 +197,23 @@ it("of several such records one that has to stay keeps none of the others", asyn
   expect(await madeNow()).toEqual([pinned]);
 });
 
+it("what others have put there is kept also below what another table keeps", async () => {
+  const top = await named("knots", "top");
+  await make(api, "knots", { code: "taken as well" });
+  const change = await stopAt(held.proxy, isCommand("findAndModify", "knots"), () =>
+    slow.patch(`/knots/${top}`, { code: "taken as well", cord: { knot: { name: "made" } } }),
+  );
+  const [made] = (await api.get("/knots", { filter: { name: "made" } })).body.data;
+  const { id: cord } = await make(api, "cords", { name: "their cord", knot: made.id });
+  const { id } = await make(api, "knots", { name: "below a cord", cord });
+  change.goOn();
+  expect((await change.answer).status).toBe(409);
+  expect(await read(api, "knots", made.id)).toBe(undefined);
+  const kept = { deleted: "only", fields: "name,cord.id", filter: { id } };
+  expect((await api.get("/knots", kept)).body.data).toHaveLength(1);
+  expect(await read(api, "cords", cord)).toBe(undefined);
+});
+
 it("what others have put there is kept, whether it has been deleted before or is linked to by more of theirs", async () => {
   const top = await named("nodes", "top");
   await make(api, "nodes", { code: "taken again" });
@@ -239,7 +259,7 @@ it("what others have put there is kept also further down", async () => {
   const { id } = await make(api, "knots", { name: "theirs", rope });
   change.goOn();
   expect((await change.answer).status).toBe(409);
-  const { body } = await api.get("/knots", { deleted: "only", fields: "name,rope.id" });
+  const { body } = await api.get("/knots", { deleted: "only", filter: { id }, fields: "name,rope.id" });
   expect(body.data).toEqual([{ name: "theirs", rope: null }]);
   expect((await api.post(`/knots/${id}/restore`)).status).toBe(200);
 });
