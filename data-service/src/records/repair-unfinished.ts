@@ -36,7 +36,7 @@ const LATE_MS = 60_000;
 export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promise<void> {
   const { unfinished, deletes, instances, clock, logger } = deps;
   const isLeft = (noted: Noted) => isDead({ clock, instances, own: deletes.instance, alone }, noted);
-  const isLate = ({ at }: Delete): boolean => clock.now().getTime() - at.getTime() > LATE_MS;
+  const isLate = ({ done, at }: Delete): boolean => done && clock.now().getTime() - at.getTime() > LATE_MS;
   await deps.gate.run(async () => {
     const catalog = await deps.catalogs.refresh();
     const isFree = freeTables(catalog);
@@ -50,7 +50,8 @@ export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promis
   });
   for (const left of await deletes.notes.allDeletes()) {
     if (deletes.underWay.has(left.group)) continue;
-    if (!(left.done ? isLate(left) : await isLeft(left))) continue;
+    // Of a process that is dead a link may be left that it wrote, and did not look at again.
+    if (!isLate(left) && !(await isLeft(left))) continue;
     // As above: the others are not to wait for one that can't be ended now.
     await deps.gate
       .run(() => deletes.underWay.while(left.group, () => endDelete(deps, left)))

@@ -233,6 +233,18 @@ describe("what a dead process has left", () => {
     }
   }, 60_000);
 
+  it("of a delete that is done is a link that was made beside it, and is let go of before its minute is over", async () => {
+    const [gone, at] = [new ObjectId(), new Date(Date.now() - 20_000)];
+    const { id } = await make(api, "items", { title: "linked" });
+    await db.collection("items").updateOne({ title: "linked" }, { $set: { shelfId: gone } });
+    const note = { instance: "a dead process", at, group: new ObjectId(), ids: [gone] };
+    const done = { table: await tableId("shelves"), judged: true, first: true, permanent: false, done: true };
+    await db.collection("_deletes").insertOne({ ...note, ...done });
+    while ((await db.collection("items").findOne({ title: "linked" }))?.shelfId);
+    expect(Date.now() - at.getTime()).toBeLessThan(60_000);
+    expect(await read(api, "items", id, "shelf")).toEqual({ shelf: null });
+  }, 60_000);
+
   it("is worked off in a deleted table once that comes back", async () => {
     const columns = [{ name: "name", type: "string" }];
     const parent = { name: "parent", type: "many-to-one", table: "crates", onDelete: "RESTRICT" };
