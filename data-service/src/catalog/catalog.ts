@@ -172,6 +172,10 @@ export function relationIn({ relations }: Table, field: string): Relation | unde
   return [...relations.values()].find(({ link }) => link.on === "self" && link.field === field);
 }
 
+export function memberNamed({ columns, relations }: Table, name: string): Column | Relation | undefined {
+  return columns.get(name) ?? relations.get(name);
+}
+
 /** What a field of a table's documents holds: the values of a column, or the links of a relation. */
 export function memberIn(table: Table, field: string): Column | Relation | undefined {
   const column = [...table.columns.values()].find((each) => each.field === field);

@@ -2,7 +2,14 @@
 // is no longer granted, so that nothing revives when another member takes the name (security row H12). Pure.
 
 import { isArray, isObject, type Json, type JsonObject } from "@portico/shared/json";
-import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
+import {
+  type Catalog,
+  type Column,
+  memberNamed,
+  type Relation,
+  type Table,
+  targetOf,
+} from "../catalog/catalog.js";
 import type { Rule, Withheld } from "./rule.js";
 
 /** The parts of a rule that name things. */
@@ -111,7 +118,7 @@ function idsIn(catalog: Catalog): Names {
 
 /** The id of the member that has this name; undefined: none has. */
 export function memberId(table: Table, name: string): string | undefined {
-  return (table.columns.get(name) ?? table.relations.get(name))?.id;
+  return memberNamed(table, name)?.id;
 }
 
 /** Logic nodes and relations are gone into; what stands under a column is its operand. @throws Gone */

@@ -1,6 +1,13 @@
 // What a rule sets on write: its values, or why the table does not take them. Pure.
 import { isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
-import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
+import {
+  type Catalog,
+  type Column,
+  memberNamed,
+  type Relation,
+  type Table,
+  targetOf,
+} from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
 import { ruleProblem } from "../catalog/rules.js";
@@ -41,7 +48,7 @@ interface Preset {
 
 function readPreset(path: string, name: string, json: Json, table: Table, context: Context): Preset {
   const refused = (problem: string): Preset => ({ value: json, problem: `${path}: ${problem}` });
-  const member = table.columns.get(name) ?? table.relations.get(name);
+  const member = memberNamed(table, name);
   const column = member && valueColumn(member, context.catalog);
   if (member === undefined || column === undefined) {
     if (member !== undefined && "link" in member)

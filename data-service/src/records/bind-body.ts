@@ -1,7 +1,7 @@
 // A body -> the ways in which the rules allow it to be written, or everything that is wrong with it.
 import { AppError } from "@portico/shared/app-error";
 import { isArray, isObject, type Json } from "@portico/shared/json";
-import type { Catalog, Column, Relation, Table } from "../catalog/catalog.js";
+import { type Catalog, type Column, memberNamed, type Relation, type Table } from "../catalog/catalog.js";
 import type { WriteGrant } from "../permission/compile-rules.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Rights } from "../permission/rights.js";
@@ -135,11 +135,11 @@ interface Refused {
   readonly lets: boolean;
 }
 
-function letsAllBe({ columns, relations }: Table, body: Json, { view }: Way): boolean {
+function letsAllBe(table: Table, body: Json, { view }: Way): boolean {
   return (
     isObject(body) &&
     Object.keys(body).every((name) => {
-      const member = columns.get(name) ?? relations.get(name);
+      const member = memberNamed(table, name);
       const isIgnored = member !== undefined && "generated" in member && member.generated;
       return isIgnored || (member !== undefined && view.mayWrite(member));
     })
@@ -245,7 +245,7 @@ export function importProblems(
   const grants = rights.write(catalog, table, "create");
   const views = grants.map((grant) => wayOf({ table, rights }, readView, grants, grant).view);
   return (name) => {
-    const member = table.columns.get(name) ?? table.relations.get(name);
+    const member = memberNamed(table, name);
     const isGenerated = member !== undefined && "generated" in member && member.generated;
     if (isGenerated || (member !== undefined && views.some(({ mayWrite }) => mayWrite(member))))
       return undefined;

@@ -1,7 +1,14 @@
 // Body JSON -> what to write, or every violation it has. Pure: no record is looked up here.
 import { AppError } from "@portico/shared/app-error";
 import { describeNumber, isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
-import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
+import {
+  type Catalog,
+  type Column,
+  memberNamed,
+  type Relation,
+  type Table,
+  targetOf,
+} from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { idProblem, suggestion } from "../catalog/names.js";
 import { ruleProblem } from "../catalog/rules.js";
@@ -175,10 +182,6 @@ export function notWritable(name: string, table: Table, view: WriteView): string
 function isReadable(name: string, table: Table, { mayRead }: WriteView): boolean {
   const member = memberNamed(table, name);
   return member !== undefined && mayRead?.(member) === true;
-}
-
-function memberNamed({ columns, relations }: Table, name: string): Column | Relation | undefined {
-  return columns.get(name) ?? relations.get(name);
 }
 
 /** The one text for members that do not exist and those the caller may neither read nor write. */
