@@ -1,5 +1,4 @@
 // The API about itself: /metadata, /openapi.json and /types.ts, each for whoever asks.
-import { AppError } from "@portico/shared/app-error";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
@@ -8,6 +7,7 @@ import { readableTables, visibleTables } from "../permission/visible-tables.js";
 import { mayOnlyRead } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
 import type { RecordDeps } from "../records/deps.js";
+import { noTable } from "../records/find-table.js";
 import { searchOf } from "../records/routes.js";
 import { metadataOf } from "./metadata.js";
 import { type Described, openApiOf } from "./openapi.js";
@@ -35,7 +35,7 @@ export function metadataRoutes(deps: MetadataRoutesDeps, appUrl: string): Router
     .get(async (request, response) => {
       const { tables } = await about(request);
       const table = tables.find((each) => each.table.name === request.params.table);
-      if (table === undefined) throw unknownTable(String(request.params.table));
+      if (table === undefined) throw noTable(String(request.params.table), tables);
       respond(response, 200, [metadataOf(table)]);
     })
     .all(onlyMethods("GET", "HEAD"));
@@ -65,9 +65,4 @@ async function describedTo(deps: MetadataRoutesDeps, appUrl: string, request: Re
   const all = visibleTables(rights, catalog);
   const tables = mayOnlyRead(principal) ? readableTables(all) : all;
   return { principal, catalog, tables, appUrl, systemTablePrefix: deps.systemTablePrefix };
-}
-
-/** The same words for a table that does not exist and one that the caller may do nothing with. */
-function unknownTable(name: string): AppError {
-  return new AppError("NOT_FOUND", `There is no table "${name.slice(0, 64)}".`);
 }

@@ -2,12 +2,30 @@
 import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { suggestion } from "../catalog/names.js";
+import type { Rights } from "../permission/rights.js";
+import { type VisibleTable, visibleTables } from "../permission/visible-tables.js";
 
-/** @throws AppError 404 */
-export function findTable(catalog: Catalog, name: string): Table {
+/**
+ * @param rights of the caller, for a guess at what was meant
+ * @throws AppError 404
+ */
+export function findTable(catalog: Catalog, name: string, rights?: Rights): Table {
   const table = catalog.tables.get(name);
-  if (table === undefined) throw new AppError("NOT_FOUND", `There is no table "${name.slice(0, 64)}".`);
-  return table;
+  if (table !== undefined) return table;
+  throw noTable(name, rights === undefined ? [] : visibleTables(rights, catalog));
+}
+
+/**
+ * The same words for a table that does not exist and one that the caller may not hear of.
+ * @param known what they may hear of
+ */
+export function noTable(name: string, known: readonly Pick<VisibleTable, "table">[]): AppError {
+  const meant = suggestion(
+    name,
+    known.map(({ table }) => table.name),
+  );
+  return new AppError("NOT_FOUND", `There is no table "${name.slice(0, 64)}"${meant || "."}`);
 }
 
 /**

@@ -41,7 +41,7 @@ export async function bindCreates(
   { table: tableName, body, parameters, stamp, isImport = false, pathOf, ownLinksOf }: GivenCreates,
 ): Promise<BoundCreates> {
   return deps.catalogs.decide((catalog) => {
-    const table = findTable(catalog, tableName);
+    const table = findTable(catalog, tableName, rights);
     const wanted = { rights, catalog, table, mode: "create" as const, parameters };
     const context = openWrite(deps, { ...wanted, stamp, isImport });
     const bodies = checkBulk(body, (each, at) => alternativesFor(context, each, ownLinksOf?.(at)), pathOf);

@@ -121,7 +121,7 @@ function queryBy(
 
 /** @throws AppError 401, 403, 404 */
 export function readableTable({ rights, catalog }: Standing, name: string): Table {
-  const table = findTable(catalog, name);
+  const table = findTable(catalog, name, rights);
   rights.require(catalog, table, "read");
   return table;
 }

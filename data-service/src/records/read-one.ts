@@ -6,6 +6,7 @@ import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { idsFilter, idText, VERSION_FIELD } from "../mongo/record-store.js";
 import { type ReadPolicies, ReadView } from "../permission/read-view.js";
+import type { Rights } from "../permission/rights.js";
 import type { AuthorizedNode, AuthorizedPredicate } from "../query/ast.js";
 import { authorizeNode } from "../query/authorize-read.js";
 import { bindRecordShape } from "../query/bind-query.js";
@@ -39,7 +40,7 @@ export async function readOne(deps: RecordDeps, request: RecordRequest): Promise
     rights.require(catalog, table, "read");
     return { view: rights.view(catalog), rows: askedRows(deleted, rights, catalog, table) };
   };
-  return readAllowed(deps, allow, request);
+  return readAllowed(deps, allow, request, rights);
 }
 
 /** What is to be read, whoever asks. */
@@ -67,9 +68,10 @@ async function readAllowed(
   deps: RecordDeps,
   allow: (catalog: Catalog, table: Table) => Allowed,
   { table: tableName, id: idText, parameters }: Wanted,
+  rights?: Rights,
 ): Promise<Versioned> {
   const { shape, id, table } = await deps.catalogs.decide((catalog) => {
-    const found = findTable(catalog, tableName);
+    const found = findTable(catalog, tableName, rights);
     const { view, rows } = allow(catalog, found);
     const shape = recordShape(deps, view, found, parameters, rows?.(view));
     return { table: found, id: parseId(found, idText), shape };

@@ -40,7 +40,7 @@ async function removeSettled(deps: RecordDeps, rights: Rights, request: RemoveRe
   const { expected, guard, follows, permanent = false } = request;
   // What links here must be known in full: another instance may have made a table with such a link a moment ago.
   const catalog = await deps.catalogs.refresh();
-  const table = findTable(catalog, request.table);
+  const table = findTable(catalog, request.table, rights);
   requireRight(rights, catalog, table, permanent);
   requireSettled(catalog, tablesDeletedFrom(catalog, table));
   const id = parseId(table, request.id);

@@ -26,7 +26,7 @@ export async function treeOf(
   { table: tableName, body }: { readonly table: string; readonly body: Json },
 ): Promise<Tree | undefined> {
   return deps.catalogs.decide((catalog) => {
-    const table = findTable(catalog, tableName);
+    const table = findTable(catalog, tableName, rights);
     const bodies = isArray(body) ? body : [body];
     if (!bringsRecords(bodies, table, catalog)) return undefined;
     return { table, maker: treeMaker({ ...deps, writes: deps.writesUnderNote }, rights, catalog) };

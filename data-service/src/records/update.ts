@@ -71,7 +71,7 @@ async function updateOne(
 ): Promise<Versioned> {
   const { body, parameters, stamp, needs, guard, expected, onWritten } = request;
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
-    const found = findTable(now, request.table);
+    const found = findTable(now, request.table, rights);
     const wanted = { rights, catalog: now, table: found, mode: "update" as const, parameters };
     const context = openWrite(deps, { ...wanted, stamp, needs });
     const ways = alternativesFor(context, body, brought?.ownLinks);
@@ -115,7 +115,7 @@ export async function checkUpdate(
   const rights = await deps.rights(principal);
   const tree = await treeOf(deps, rights, { table: tableName, body });
   await deps.catalogs.decide((catalog) => {
-    const table = findTable(catalog, tableName);
+    const table = findTable(catalog, tableName, rights);
     const context = openWrite(deps, { rights, catalog, table, mode: "update", parameters: PLAIN });
     first();
     if (tree === undefined || !isObject(body)) alternativesFor(context, body);

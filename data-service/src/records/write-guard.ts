@@ -92,7 +92,7 @@ export async function requireRecord(
 ): Promise<Stored> {
   const rights = await deps.rights(principal);
   const catalog = await deps.catalogs.get();
-  const table = findTable(catalog, tableName);
+  const table = findTable(catalog, tableName, rights);
   rights.require(catalog, table, action);
   const id = parseId(table, idText);
   const fitting = lettingWrite(rights.write(catalog, table, action), table, member);

@@ -135,6 +135,19 @@ describe("GET /metadata/{table}", () => {
     }
   });
 
+  it("names the table that was meant, of those that one may know", async () => {
+    const told = async (caller: Newsroom["root"], path: string): Promise<unknown> =>
+      (await caller.get(path)).body.message;
+    for (const path of ["/metadata/leters", "/leters", "/leters/1"]) {
+      expect(await told(room.visitor, path)).toBe('There is no table "leters"; did you mean "letters"?');
+    }
+    expect((await room.writer.post("/article", {})).body.message).toBe(
+      'There is no table "article"; did you mean "articles"?',
+    );
+    expect(await told(room.writer, "/vault")).toBe('There is no table "vault".');
+    expect(await told(room.root, "/vault")).toBe('There is no table "vault"; did you mean "vaults"?');
+  });
+
   it("never tells of the password's column to those who can't write it", async () => {
     const users = await read(room.root, "svc_user");
     expect(member(users, "password")).toMatchObject({ shown: "never", comparable: false, creatable: true });
