@@ -33,9 +33,9 @@ export function logoutRoute(deps: LogoutDeps): RequestHandler {
 /** The access cookie may have expired; its origin still says which page the session belongs to. */
 function checkPage(deps: LogoutDeps, { cookies }: Credentials, request: Request): void {
   const accessToken = cookies.kind === "present" ? cookies.accessToken : undefined;
-  const origin = accessToken === undefined ? undefined : readAccessClaims(accessToken)?.origin;
-  if (origin === undefined) requirePage(request, deps.pageOrigins);
-  else requireSessionPage(request, origin);
+  const claims = accessToken === undefined ? undefined : readAccessClaims(accessToken);
+  if (claims === undefined) requirePage(request, deps.pageOrigins);
+  else requireSessionPage(request, claims.origin ?? deps.appUrl);
 }
 
 /** The refresh token names the session for as long as it lives; the access token only until it expires. */

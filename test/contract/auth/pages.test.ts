@@ -172,6 +172,14 @@ describe("a log-out", () => {
     expect((await browser.get("/me")).status).toBe(200);
   });
 
+  it("of a session that was begun without a browser is a matter of the app's own page", async () => {
+    const script = new Browser(stack);
+    await script.logIn(stack.admin);
+    expect((await script.post("/logout", undefined, { Origin: CHAT })).status).toBe(403);
+    expect((await script.get("/me")).status).toBe(200);
+    expect((await script.post("/logout", undefined, ownPage())).status).toBe(200);
+  });
+
   it("D6 by GET is 405, and the session lives on", async () => {
     expect((await browser.get("/logout")).status).toBe(405);
     expect((await browser.get("/login")).status).toBe(405);
