@@ -84,12 +84,41 @@ describe("counting a table", () => {
     await once(engine.process, "exit");
     engine = await startEngine(join(folder, "mongodb"));
     expect(await countWith(counts)).toEqual({ count: 500, read: 1 });
-    expect(await things.estimatedDocumentCount()).not.toBe(500);
-    // A difference is believed when it is found twice.
+    expect(await things.estimatedDocumentCount()).toBe(0);
+    // What it calls 0 is not believed.
     expect(await countWith(counts)).toEqual({ count: 500, read: 1 });
-    expect(await countWith(counts)).toEqual({ count: 500, read: 0 });
     await things.insertOne({ n: 7 });
-    expect(await countWith(counts)).toEqual({ count: 501, read: 0 });
+    // A difference is believed when it is found twice.
+    for (const read of [1, 1, 0]) expect(await countWith(counts)).toEqual({ count: 501, read });
+    await things.insertOne({ n: 8 });
+    expect(await countWith(counts)).toEqual({ count: 502, read: 0 });
+  }, 60_000);
+
+  it("is right when more is deleted than the server knew of", async () => {
+    const [counts, things] = [new TableCounts(db), db.collection("things")];
+    const restart = async (): Promise<void> => {
+      engine.process.kill("SIGKILL");
+      await once(engine.process, "exit");
+      engine = await startEngine(join(folder, "mongodb"));
+    };
+    const countAfter = async (change: () => Promise<unknown>): Promise<number> => {
+      await change();
+      return (await countWith(counts)).count;
+    };
+    const insert = (many: number) => () =>
+      things.insertMany(
+        Array.from({ length: many }, (_, n) => ({ n })),
+        { writeConcern: { w: 1, journal: true } },
+      );
+    await insert(1_000)();
+    await restart();
+    // Twice, as a difference is believed then.
+    for (let time = 0; time < 2; time++) expect((await countWith(counts)).count).toBe(1_502);
+    expect(await countAfter(() => things.deleteMany({ n: { $lt: 400 } }))).toBe(await exactly());
+    expect(await countAfter(() => things.deleteMany({}))).toBe(0);
+    for (let time = 1; time <= 3; time++) expect(await countAfter(insert(2))).toBe(2 * time);
+    expect(await countAfter(insert(3_000))).toBe(3_006);
+    expect(await countAfter(() => things.deleteMany({ n: { $gte: 10 } }))).toBe(await exactly());
   }, 60_000);
 });
 

@@ -2,7 +2,8 @@
 //
 // MongoDB keeps the number itself, but a server that was killed may begin with a wrong one, and a sharded cluster adds
 // documents that are moving. So the number is compared with an exact count first. A server that goes on running keeps
-// whatever difference there was; when it is another one, or the same one started anew, the comparison is due again.
+// whatever difference there was; when it is another one, or the same one started anew, the comparison is due again. What it
+// calls 0 may be less: it goes on counting down from a number that was too low, and says so to nobody.
 import type { Db } from "mongodb";
 import { isShardedCluster } from "./sharding.js";
 
@@ -43,7 +44,7 @@ export class TableCounts {
     if (known === undefined || !this.knows(key)) return this.#compare(key, collection, countExactly);
     const kept = await this.#kept(collection);
     // Between asking and answering the server may have become another one.
-    return known.era === this.#era ? kept + known.difference : countExactly();
+    return known.era === this.#era && kept > 0 ? kept + known.difference : countExactly();
   }
 
   /** Is the number known without reading? */
@@ -56,9 +57,9 @@ export class TableCounts {
     const era = this.#era;
     const before = await this.#kept(collection);
     const exact = await countExactly();
-    // A number that moved meanwhile can't be compared; the next call tries again.
-    const isStill = before === (await this.#kept(collection));
-    if (!isStill || era !== this.#era || (await isShardedCluster(this.#db))) return exact;
+    // A number that moved meanwhile can't be compared, nor can none; the next call tries again.
+    const isComparable = before > 0 && before === (await this.#kept(collection));
+    if (!isComparable || era !== this.#era || (await isShardedCluster(this.#db))) return exact;
     const difference = exact - before;
     const last = this.#known.get(key);
     // One insert and one delete in between look like stillness, so a difference has to be found twice.
