@@ -7,7 +7,7 @@ import { onlyMethods } from "@portico/shared/only-methods";
 import { takesNoParameters } from "@portico/shared/takes-no-parameters";
 import { cutUnread } from "@portico/shared/unread-answers";
 import { watchRequests } from "@portico/shared/watch-requests";
-import express, { type Express, Router } from "express";
+import express, { type Express, type RequestHandler, Router } from "express";
 import type { Config } from "./config.js";
 import { findSessionCookies } from "./cookies/request-cookies.js";
 import type { Deps } from "./deps.js";
@@ -15,6 +15,7 @@ import { checkRequestLine } from "./http/check-request-line.js";
 import { cors } from "./http/cors.js";
 import { healthz, readyz } from "./http/health.js";
 import { securityHeaders } from "./http/security-headers.js";
+import { isFromThisMachine } from "./http/this-machine.js";
 import { loginRoute } from "./login/login-route.js";
 import { logoutRoute } from "./login/logout-route.js";
 import { developmentRoutes } from "./oauth/development/routes.js";
@@ -47,6 +48,8 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
 
   app.route("/healthz").get(healthz).all(onlyMethods("GET", "HEAD"));
   app.route("/readyz").get(readyz(deps.authClient, isStopping)).all(onlyMethods("GET", "HEAD"));
+  if (config.showsMetrics && deps.metrics !== undefined)
+    app.route("/metrics").all(onlyHere).get(metricsPage(deps.metrics)).all(onlyMethods("GET", "HEAD"));
   // Behind the probes, which come every few seconds.
   for (const handler of watch.handlers) app.use(handler);
 
@@ -60,6 +63,11 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   app.use(errorHandler(deps.logger));
   return app;
 }
+
+/** Whoever develops on this machine needs no other port for them; to all others they are not there. */
+const onlyHere: RequestHandler = (request, _response, next) => {
+  next(isFromThisMachine(request) ? undefined : "route");
+};
 
 /** What the port for metrics answers: them and nothing else. */
 export function makeMetricsApp(registry: Registry, logger: Logger): Express {

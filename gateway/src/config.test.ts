@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { ConfigError } from "@portico/shared/env";
 import { readConfig } from "./config.js";
@@ -41,6 +42,7 @@ describe("readConfig", () => {
       systemTablePrefix: "svc_",
       logLevel: "info",
       metricsPort: undefined,
+      showsMetrics: true,
       metricsHost: "127.0.0.1",
       otlpEndpoint: undefined,
       maxInFlight: 1_000,
@@ -81,6 +83,7 @@ describe("readConfig", () => {
     ["ALLOWED_ORIGINS", "https://a.example.com/a%2fb"],
     ["ALLOWED_ORIGINS", "https://a.example.com/a,https://a.example.com"],
     ["STATIC_DIR", "/no/such/folder"],
+    ["STATIC_DIR", fileURLToPath(import.meta.url)],
     ["TRUST_PROXY", "true"],
     ["TRUST_PROXY", "10.0.0.0/33"],
     ["BODY_MAX_BYTES", "1mb"],

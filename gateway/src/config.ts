@@ -51,8 +51,10 @@ export interface Config extends OverloadLimits, AnswerLimits {
   readonly systemTablePrefix: string;
   /** LOG_LEVEL */
   readonly logLevel: string;
-  /** METRICS_PORT: where metrics are shown, never on the public port; nowhere when undefined. */
+  /** METRICS_PORT: where metrics are shown. */
   readonly metricsPort: number | undefined;
+  /** Without METRICS_PORT, outside production: the public port shows metrics, to this machine alone. */
+  readonly showsMetrics: boolean;
   /** METRICS_HOST */
   readonly metricsHost: string;
   /** OTEL_EXPORTER_OTLP_ENDPOINT: where traces go; nowhere when undefined. */
@@ -107,6 +109,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     reader.choice("NODE_ENV", "development", ["development", "test", "production"]) === "production";
   const appUrl = readAppUrl(reader, production);
   const providers = readProviders(reader, production);
+  const metricsPort = readMetricsPort(reader);
   const config: Config = {
     production,
     appUrl,
@@ -125,7 +128,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     uploadMaxBytes: reader.integer("UPLOAD_MAX_BYTES", 50 * MEBIBYTE, { min: 1024, max: 2 ** 40 }),
     systemTablePrefix: readSystemTablePrefix(reader),
     logLevel: reader.choice("LOG_LEVEL", "info", LOG_LEVELS),
-    metricsPort: readMetricsPort(reader),
+    metricsPort,
+    showsMetrics: metricsPort === undefined && !production,
     metricsHost: reader.text("METRICS_HOST", "127.0.0.1"),
     otlpEndpoint: readOtlpEndpoint(reader),
     ...readOverloadLimits(reader),
@@ -178,10 +182,19 @@ function readStaticDir(reader: EnvReader): string | undefined {
   const given = reader.optional("STATIC_DIR");
   if (given === undefined) return undefined;
   const directory = resolve(given);
-  if (!statSync(resolve(directory, "index.html"), { throwIfNoEntry: false })?.isFile()) {
+  if (!isFile(resolve(directory, "index.html"))) {
     reader.problem(`STATIC_DIR must be a folder with an index.html; there is none in "${directory}".`);
   }
   return directory;
+}
+
+/** What can't be looked at, below a file for instance, is none. */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 function readMetricsPort(reader: EnvReader): number | undefined {

@@ -38,7 +38,7 @@ export async function makeDeps(config: Config): Promise<Deps> {
   const { dataServiceUrl, limits, logLevel } = config;
   const serviceSecret =
     config.serviceSecret ?? (await keepSecret(join(config.dataDir, "secrets"), SERVICE_SECRET));
-  const metrics = config.metricsPort === undefined ? undefined : makeRegistry();
+  const metrics = config.metricsPort === undefined && !config.showsMetrics ? undefined : makeRegistry();
   const watch = makeWatchCall(metrics);
   const watched = watchedFetch(watch);
   const authClient = makeAuthClient({

@@ -244,7 +244,12 @@ describe("a single-page app in STATIC_DIR", () => {
       ]);
     }
     expect(await (await rig.call("/.env", page)).text()).not.toContain("SECRET");
-    expect((await rig.call("/missing.js", { headers: { Accept: "*/*" } })).status).toBe(404);
+    const without = async (Accept: string, path: string) =>
+      (await rig.call(path, { headers: { Accept } })).status;
+    expect(await without("*/*", "/orders/7")).toBe(200);
+    for (const Accept of ["*/*", "image/avif,*/*;q=0.8"])
+      expect(await without(Accept, "/missing.js")).toBe(404);
+    expect(await without("application/json", "/orders/7")).toBe(404);
     expect((await rig.call("/orders", { method: "POST" })).status).toBe(404);
     const versioned = await rig.call("/main-B4x9f_2a.js");
     expect(versioned.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");

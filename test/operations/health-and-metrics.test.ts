@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sendRaw } from "../gateway/support/raw-http.js";
+import { startRig } from "../gateway/support/rig.js";
 import { type Api, apiOf, asAdmin } from "../support/api.js";
 import { freePort } from "../support/free-port.js";
 import { projectRoot } from "../support/run-state.js";
@@ -97,6 +98,20 @@ describe("who sees metrics", () => {
       expect(await response.text()).not.toContain("portico_http");
     },
   );
+
+  it("without METRICS_PORT this machine finds them at the gateway's address, by its own name and straight", async () => {
+    const local = await startRig();
+    try {
+      const at = (headers: string, method = "GET") =>
+        sendRaw(local.url, `${method} /metrics HTTP/1.1\r\nConnection: close\r\n${headers}\r\n\r\n`);
+      expect(await at("Host: localhost:3000")).toContain("portico_http_requests_in_flight");
+      expect(await at("Host: localhost", "POST")).toMatch(/^HTTP\/1\.1 405 /);
+      for (const headers of ["Host: app.example.com", "Host: localhost\r\nX-Forwarded-For: 1.2.3.4"])
+        for (const method of ["GET", "POST"]) expect(await at(headers, method)).toMatch(/^HTTP\/1\.1 404 /);
+    } finally {
+      await local.stop();
+    }
+  });
 
   it("the gateway's own port has them and nothing else", async () => {
     const page = await fetch(gatewayMetrics);

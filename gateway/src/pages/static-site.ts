@@ -53,8 +53,12 @@ function historyFallback(appDir: string): RequestHandler {
   };
 }
 
-/** A missing script or picture must stay a 404; only a page load names `text/html`. */
-function isNavigation(request: Request): boolean {
-  const isRead = request.method === "GET" || request.method === "HEAD";
-  return isRead && !RESERVED.test(request.path) && (request.headers.accept ?? "").includes("text/html");
+/**
+ * A page load names `text/html`. What takes anything, as curl, monitors and link checkers do, may also be a script or a
+ * picture, and a missing one must stay a 404: those have a name with a dot.
+ */
+function isNavigation({ method, path, headers: { accept = "*/*" } }: Request): boolean {
+  const isRead = method === "GET" || method === "HEAD";
+  const isPage = accept.includes("text/html") || (accept.includes("*/*") && !/\.[^/]*$/.test(path));
+  return isRead && !RESERVED.test(path) && isPage;
 }

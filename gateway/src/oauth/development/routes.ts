@@ -7,6 +7,7 @@ import { PROVIDERS, type Provider } from "@portico/shared/oauth";
 import { onlyMethods } from "@portico/shared/only-methods";
 import express, { type Request, type RequestHandler, Router } from "express";
 import { requirePage } from "../../http/page-rule.js";
+import { isFromThisMachine } from "../../http/this-machine.js";
 import type { DevelopmentCodes } from "./code.js";
 import { DEVELOPMENT_STYLE, developmentPage } from "./page.js";
 
@@ -18,9 +19,6 @@ export interface DevelopmentDeps {
   readonly codes: DevelopmentCodes;
 }
 
-const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
-/** No browser sends these. */
-const BY_A_PROXY = /^(?:x-forwarded-.+|forwarded|via|x-real-ip|cf-connecting-ip|true-client-ip)$/;
 const MAX_BYTES = 16 * 1024;
 const FIELDS = ["redirect_uri", "state", "code_challenge"];
 
@@ -42,16 +40,10 @@ export function developmentRoutes(deps: DevelopmentDeps): Router {
   return router;
 }
 
-/**
- * By the connection; by the name in the address, since a page elsewhere can point a name of its own at 127.0.0.1; and by
- * what proxies add, since a tunnel on this machine brings in the whole internet under any name it likes.
- */
 function onlyThisMachine(appUrl: string): RequestHandler {
   const { host } = new URL(appUrl);
   return (request, _response, next) => {
-    const { headers, socket } = request;
-    const isDirect = !Object.keys(headers).some((name) => BY_A_PROXY.test(name));
-    if (isDirect && LOOPBACK.test(socket.remoteAddress ?? "") && headers.host === host) return next();
+    if (isFromThisMachine(request, host)) return next();
     throw new AppError(
       "FORBIDDEN",
       "The development provider serves only browsers on its own machine, and nothing that comes by a proxy or a tunnel.",
