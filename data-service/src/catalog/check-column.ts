@@ -8,7 +8,7 @@ import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType, columnOf } from "./co
 import type { ColumnDefinition, RulesDefinition } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
 import type { DefinitionReader } from "./definition-reader.js";
-import { ruleProblem } from "./rules.js";
+import { brokenRules } from "./rules.js";
 
 const MAX_ENUM_VALUES = 1000;
 const MAX_PATTERN_LENGTH = 500;
@@ -177,10 +177,10 @@ function checkDefault(reader: DefinitionReader, column: ColumnDefinition): Json 
   if (value === undefined) return undefined;
   const row = COLUMN_TYPES[column.type];
   const stored = row.parse(value, column.options?.values ?? []);
-  const problem =
+  const problems =
     stored === undefined
-      ? `must be ${row.expects}`
-      : ruleProblem(column.type, buildRules(column.type, column.rules ?? {}), stored);
-  if (problem !== undefined) reader.problem("default", problem);
+      ? [`must be ${row.expects}`]
+      : brokenRules(column.type, buildRules(column.type, column.rules ?? {}), stored);
+  for (const problem of problems) reader.problem("default", problem);
   return value;
 }

@@ -4,12 +4,12 @@ import type { Json } from "@portico/shared/json";
 import { buildRules } from "./build-catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "./column-types.js";
 import type { RulesDefinition } from "./definition.js";
-import { ruleProblem } from "./rules.js";
+import { brokenRules } from "./rules.js";
 
-function problem(type: ColumnType, rules: RulesDefinition, json: Json): string | undefined {
+function broken(type: ColumnType, rules: RulesDefinition, json: Json): readonly string[] {
   const value = COLUMN_TYPES[type].parse(json, ["red", "green"]);
   if (value === undefined) throw new Error("the value does not fit its type");
-  return ruleProblem(type, buildRules(type, rules), value);
+  return brokenRules(type, buildRules(type, rules), value);
 }
 
 describe("a rule", () => {
@@ -50,14 +50,62 @@ describe("a rule", () => {
     ["enumList", { minItems: 1 }, ["red"], [], "must have at least 1 members"],
     ["enumList", { maxItems: 1 }, ["red"], ["red", "green"], "must have at most 1 members"],
   ])("%s %j keeps %j and refuses %j", (type, rules, keeps, breaks, says) => {
-    expect([problem(type, rules, keeps), problem(type, rules, breaks)]).toEqual([undefined, says]);
+    expect([broken(type, rules, keeps), broken(type, rules, breaks)]).toEqual([[], [says]]);
   });
+
+  it("is told beside all others that a value breaks", () => {
+    const rules: RulesDefinition = { minLength: 5, pattern: "^a", format: "email" };
+    expect(broken("string", rules, "b")).toEqual([
+      "must have at least 5 characters",
+      "must match the pattern ^a",
+      "must be a valid email",
+    ]);
+    const bounds: RulesDefinition = { maxLength: 2, pattern: "^[a-z]+$" };
+    expect(broken("string", bounds, "ABC")).toEqual([
+      "must have at most 2 characters",
+      "must match the pattern ^[a-z]+$",
+    ]);
+  });
+
+  it.each([
+    "https://example.com",
+    "http://localhost:3000/a?b=c#d",
+    "HTTPS://пример.рф/ü?q=ä",
+    "http://[::1]/",
+    "https://user:word@example.com/",
+  ])("format url keeps %j", (text) => expect(broken("string", { format: "url" }, text)).toEqual([]));
+
+  it.each([
+    "http://x.io\n",
+    " http://x.io",
+    "ht\ntp://x.io",
+    "http:x.io",
+    "http:/x.io",
+    "http:///x.io",
+    "http:\\\\x.io",
+    "http://x.io\\a",
+    "http://x.io/a b",
+    "http://x.io/\0",
+    "http://",
+    "http://a:99999/",
+    "ftp://x.io",
+  ])("format url refuses %j", (text) => expect(broken("string", { format: "url" }, text)).toHaveLength(1));
+
+  it.each(["a@b.co", "ünicode@exämple.com", "o'hara+x@mail.b-c.example", "a..b@c.de"])(
+    "format email keeps %j",
+    (text) => expect(broken("string", { format: "email" }, text)).toEqual([]),
+  );
+
+  it.each(["a@b.co\0", "a\u0001@b.co", "a\u200b@b.co", "a@-b.co", "a@b-.co", "a@b.co\n", "a@b..co", "@b.co"])(
+    "format email refuses %j",
+    (text) => expect(broken("string", { format: "email" }, text)).toHaveLength(1),
+  );
 
   it("that would take exponential time elsewhere is checked at once", () => {
     const started = performance.now();
-    expect(problem("text", { pattern: "^(a+)+$" }, `${"a".repeat(50_000)}!`)).toBe(
+    expect(broken("text", { pattern: "^(a+)+$" }, `${"a".repeat(50_000)}!`)).toEqual([
       "must match the pattern ^(a+)+$",
-    );
+    ]);
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 });

@@ -3,12 +3,16 @@ import { RE2JS } from "re2js";
 import type { Rules } from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType, type Stored } from "./column-types.js";
 
-const EMAIL = /^[^\s@"(),:;<>[\]\\]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+$/;
+/** One label of a domain, in any script: the mail server knows whether it exists. */
+const LABEL = String.raw`(?!-)[^\s\p{C}@.]+(?<!-)`;
+const EMAIL = new RegExp(String.raw`^[^\s\p{C}@"(),:;<>[\]\\]{1,64}@${LABEL}(?:\.${LABEL})+$`, "u");
+/** What the parser would repair, as browsers do with what somebody types, is no address yet. */
+const HTTP_URL = /^https?:\/\/[^\s\p{Cc}/\\?#][^\s\p{Cc}\\]*$/iu;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 const FORMATS = {
   email: (text: string) => text.length <= 254 && EMAIL.test(text),
-  url: (text: string) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
+  url: (text: string) => HTTP_URL.test(text) && URL.canParse(text),
   uuid: (text: string) => UUID.test(text),
 };
 
@@ -24,36 +28,36 @@ function matches(pattern: string, text: string): boolean {
   return compiled.matcher(text).find();
 }
 
-/**
- * The first rule a value breaks, worded to follow the column's name; undefined when it breaks none.
- */
-export function ruleProblem(type: ColumnType, rules: Rules, value: Stored): string | undefined {
-  const compare = COLUMN_TYPES[type].compare;
-  if (compare !== undefined) {
-    const show = COLUMN_TYPES[type].toJson;
-    if (rules.min !== undefined && compare(value, rules.min) < 0)
-      return `must be at least ${show(rules.min)}`;
-    if (rules.max !== undefined && compare(value, rules.max) > 0) return `must be at most ${show(rules.max)}`;
-  }
-  if (typeof value === "string") return textProblem(rules, value);
-  if (Array.isArray(value)) return listProblem(rules, value.length);
-  return undefined;
+const NONE: readonly string[] = [];
+
+/** All rules that a value breaks, each worded to follow the column's name. */
+export function brokenRules(type: ColumnType, rules: Rules, value: Stored): readonly string[] {
+  if (Object.keys(rules).length === 0) return NONE;
+  const broken = [...brokenBounds(type, rules, value)];
+  if (typeof value === "string") broken.push(...brokenByText(rules, value));
+  if (Array.isArray(value)) broken.push(...brokenByLength(rules, value.length));
+  return broken;
 }
 
-function textProblem(rules: Rules, text: string): string | undefined {
+function* brokenBounds(type: ColumnType, { min, max }: Rules, value: Stored): Iterable<string> {
+  const { compare, toJson: show } = COLUMN_TYPES[type];
+  if (compare === undefined) return;
+  if (min !== undefined && compare(value, min) < 0) yield `must be at least ${show(min)}`;
+  if (max !== undefined && compare(value, max) > 0) yield `must be at most ${show(max)}`;
+}
+
+function* brokenByText(rules: Rules, text: string): Iterable<string> {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, format } = rules;
   // Characters as people count them: an emoji is one, not two.
   const length = text.length > maxLength || text.length < 2 * minLength ? [...text].length : text.length;
-  if (length < minLength) return `must have at least ${minLength} characters`;
-  if (length > maxLength) return `must have at most ${maxLength} characters`;
-  if (pattern !== undefined && !matches(pattern, text)) return `must match the pattern ${pattern}`;
-  if (format !== undefined && !FORMATS[format](text)) return `must be a valid ${format}`;
-  return undefined;
+  if (length < minLength) yield `must have at least ${minLength} characters`;
+  if (length > maxLength) yield `must have at most ${maxLength} characters`;
+  if (pattern !== undefined && !matches(pattern, text)) yield `must match the pattern ${pattern}`;
+  if (format !== undefined && !FORMATS[format](text)) yield `must be a valid ${format}`;
 }
 
-function listProblem(rules: Rules, length: number): string | undefined {
+function* brokenByLength(rules: Rules, length: number): Iterable<string> {
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = rules;
-  if (length < minItems) return `must have at least ${minItems} members`;
-  if (length > maxItems) return `must have at most ${maxItems} members`;
-  return undefined;
+  if (length < minItems) yield `must have at least ${minItems} members`;
+  if (length > maxItems) yield `must have at most ${maxItems} members`;
 }

@@ -10,7 +10,7 @@ import {
 } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
-import { ruleProblem } from "../catalog/rules.js";
+import { brokenRules } from "../catalog/rules.js";
 import { isVariable, type Variables, variablesIn } from "./variables.js";
 
 export interface Presets {
@@ -89,5 +89,5 @@ function fixedProblem(member: Column | Relation, column: Column, value: Json): s
   if (value === null) return member.required ? "must not be null" : undefined;
   const row = COLUMN_TYPES[column.type];
   const stored = row.parse(value, column.values);
-  return stored === undefined ? `must be ${row.expects}` : ruleProblem(column.type, column.rules, stored);
+  return stored === undefined ? `must be ${row.expects}` : brokenRules(column.type, column.rules, stored)[0];
 }

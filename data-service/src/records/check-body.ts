@@ -11,7 +11,7 @@ import {
 } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { idProblem, suggestion } from "../catalog/names.js";
-import { ruleProblem } from "../catalog/rules.js";
+import { brokenRules } from "../catalog/rules.js";
 import { ALWAYS, type AuthorizedPredicate } from "../query/ast.js";
 import { inState } from "../query/living.js";
 import type { Document } from "../query/lower/document.js";
@@ -209,8 +209,9 @@ function checkValue(column: Column, json: Json, report: Report): Stored | null |
     const expected = values.length > 0 ? `${row.expects} (${values.slice(0, 20).join(", ")})` : row.expects;
     return report(name, `must be ${expected}, not ${describeFor(column, json)}`);
   }
-  const problem = ruleProblem(type, rules, stored);
-  return problem === undefined ? stored : report(name, problem);
+  const broken = brokenRules(type, rules, stored);
+  for (const problem of broken) report(name, problem);
+  return broken.length === 0 ? stored : undefined;
 }
 
 /** Of a list of values it tells the first that is none of them. */

@@ -16,7 +16,7 @@ import {
   unlessOthers,
 } from "../catalog/restore-value.js";
 import type { Question, Risk } from "../catalog/risks.js";
-import { ruleProblem } from "../catalog/rules.js";
+import { brokenRules } from "../catalog/rules.js";
 import { idText } from "../mongo/record-store.js";
 import type { TableData } from "../mongo/table-data.js";
 import type { Found } from "../mongo/table-questions.js";
@@ -202,7 +202,7 @@ function outcome({ required, default: instead }: Column, isOne: boolean): string
 function breaksRules(deps: DataDeps, from: Column, to: Column): (stored: unknown) => boolean {
   return (stored) => {
     const { value } = convertValue(jsonOf(deps, from, stored), from.type, to);
-    return value !== undefined && ruleProblem(to.type, to.rules, value) !== undefined;
+    return value !== undefined && brokenRules(to.type, to.rules, value).length > 0;
   };
 }
 

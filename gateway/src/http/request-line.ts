@@ -28,6 +28,7 @@ export type RequestLineVerdict =
 
 type Refused = Extract<RequestLineVerdict, { kind: "refused" }>;
 
+/** The data service knows which a path takes; none takes PUT, which it says better. */
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"];
 const HOST = /^[\w.-]+(:\d{1,5})?$|^\[[\da-f:.]+\](:\d{1,5})?$/i;
 const VISIBLE_ASCII = /^[\x21-\x7e]*$/;
@@ -45,7 +46,7 @@ export function judgeRequestLine(line: RequestLine): RequestLineVerdict {
 
 function judgeFraming(line: RequestLine): Refused | undefined {
   if (!METHODS.includes(line.method)) {
-    const headers = { Allow: METHODS.join(", ") };
+    const headers = { Allow: METHODS.filter((method) => method !== "PUT").join(", ") };
     return { kind: "refused", code: "METHOD_NOT_ALLOWED", message: `${line.method} is not served.`, headers };
   }
   if (line.httpVersion !== "1.1") return badRequest("Only HTTP/1.1 is served.");

@@ -198,8 +198,22 @@ describe("limit and page", () => {
     expect(await library.refusal("numbers", { page })).toBe("page: must be a whole number from 1");
   });
 
-  it("a page beyond what can be counted is refused", async () => {
-    expect(await library.refusal("numbers", { page: 9_007_199_254_740_991 })).toBe("page: is too large");
+  it.each([
+    ["numbers", {}],
+    ["numbers", { sort: "-value" }],
+    ["books", { sort: "-_max(reviews.stars)" }],
+    ["books", { sort: "_count(reviews),author.name" }],
+  ])("a page of %s beyond what can be counted is empty: %j", async (table, query) => {
+    for (const page of [900_000_000_000_000, 9_007_199_254_740_991]) {
+      const { status, body } = await library.list(table, { ...query, page });
+      expect([status, body.data]).toEqual([200, []]);
+    }
+  });
+
+  it("so is one of related records", async () => {
+    const deep = { reviews: { page: 9_007_199_254_740_991, sort: "-stars", limit: 3 } };
+    for (const { reviews } of await library.rows("books", { fields: "id", deep }))
+      expect(reviews).toEqual([]);
   });
 });
 

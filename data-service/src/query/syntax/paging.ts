@@ -25,8 +25,8 @@ export function parsePaging(
   }
   // Everything is on the first page of an unlimited list; a later one is past the end.
   const skip = limit === 0 && page > 1 ? Number.MAX_SAFE_INTEGER : (page - 1) * limit;
-  if (!Number.isSafeInteger(skip)) throw refuse(path("page"), "is too large");
-  return { limit, skip };
+  // No list is as long as what a number holds: past it is past the end.
+  return { limit, skip: Math.min(skip, Number.MAX_SAFE_INTEGER - limit) };
 }
 
 function wholeNumber(given: Json | undefined, fallback: number, least: number, path: Path): number {

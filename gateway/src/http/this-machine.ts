@@ -1,0 +1,23 @@
+// Does a request come from this machine itself? For pages that are for whoever develops here, and for nobody else.
+import type { Request } from "express";
+import { isLoopback } from "../secure-address.js";
+
+const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
+/** No browser sends these. */
+const BY_A_PROXY = /^(?:x-forwarded-.+|forwarded|via|x-real-ip|cf-connecting-ip|true-client-ip)$/;
+
+/**
+ * By the connection; by the name in the address, since a page elsewhere can point a name of its own at 127.0.0.1; and by
+ * what proxies add, since a tunnel on this machine brings in the whole internet under any name it likes.
+ * @param host the only one that it may be asked for; any name of this machine when undefined
+ */
+export function isFromThisMachine({ headers, socket }: Request, host?: string): boolean {
+  const isDirect = !Object.keys(headers).some((name) => BY_A_PROXY.test(name));
+  const isMeant = host === undefined ? isOwnName(headers.host ?? "") : headers.host === host;
+  return isDirect && isMeant && LOOPBACK.test(socket.remoteAddress ?? "");
+}
+
+function isOwnName(host: string): boolean {
+  const address = `http://${host}`;
+  return URL.canParse(address) && isLoopback(address);
+}
