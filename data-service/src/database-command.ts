@@ -5,6 +5,7 @@ import { STOP_TIMEOUT_MS } from "@portico/shared/server";
 import type { Config } from "./config.js";
 import { type Deps, makeDeps } from "./deps.js";
 import { EngineError } from "./mongo/embedded/engine-error.js";
+import { openToRead } from "./mongo/open-address.js";
 import { prepareTables } from "./prepare.js";
 
 /**
@@ -20,11 +21,36 @@ export async function withDatabase<Result>(
   const deps = await makeDeps(config).catch((error: unknown) => {
     throw asConfigError(error, hint);
   });
+  return acting(deps, true, act);
+}
+
+/**
+ * The same for what only reads: it need not wait until a service lets go of an embedded engine.
+ * @throws ConfigError when it can't be had
+ */
+export async function withReadDatabase<Result>(
+  config: Config,
+  hint: string,
+  act: (deps: Deps) => Promise<Result>,
+): Promise<Result> {
+  const address = await openToRead(config.mongodbUrl).catch((error: unknown) => {
+    throw asConfigError(error, hint);
+  });
+  const deps = await makeDeps(config, Promise.resolve(address));
+  // A service that has such an engine open believes that it is alone, and so must nobody who joins it.
+  return acting(deps, !address.isShared, act);
+}
+
+async function acting<Result>(
+  deps: Deps,
+  isPrepared: boolean,
+  act: (deps: Deps) => Promise<Result>,
+): Promise<Result> {
   try {
-    await prepareTables(deps);
+    if (isPrepared) await prepareTables(deps);
     return await act(deps);
   } finally {
-    await deps.records.presence.stop(STOP_TIMEOUT_MS);
+    if (isPrepared) await deps.records.presence.stop(STOP_TIMEOUT_MS);
     await deps.store.close();
   }
 }

@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import { ConfigError } from "@portico/shared/env";
 import { readSchemaFile, writeSchemaFile } from "./catalog/schema-file.js";
 import { type Config, readConfig } from "./config.js";
-import { asConfigError, explainFailure, withDatabase } from "./database-command.js";
+import { asConfigError, explainFailure, withDatabase, withReadDatabase } from "./database-command.js";
 import type { Deps } from "./deps.js";
 import { connectStore } from "./mongo/connect.js";
 import { makeDatabaseReader } from "./mongo/read-profile.js";
@@ -21,7 +21,7 @@ const USAGE = `usage: npm run schema -- <command> [file]
                            write a file whose tables serve the collections of an existing database as they are;
                            nothing is written to that database, and no file is overwritten
 The file is SCHEMA_FILE, or schema.json, unless it is named. The database is MONGODB_URL, or the one in DATA_DIR;
-that one has room for one process, so the service must be stopped first.`;
+that one has room for one process, so the service must be stopped first, unless it is only read (pull, diff).`;
 
 const ONE_PROCESS =
   "The database in DATA_DIR has room for one process: stop the service first, or let it apply the file itself (SCHEMA_FILE).";
@@ -43,10 +43,10 @@ async function run(words: readonly string[]): Promise<number> {
   const config = readConfig({ LOG_LEVEL: "warn", ...process.env, ...url });
   const file = resolve(named ?? config.schemaFile ?? "schema.json");
   if (command === "infer") return infer(config, file);
+  if (command === "pull") return withReadDatabase(config, ONE_PROCESS, (deps) => pull(deps, file));
+  if (command === "diff") return withReadDatabase(config, ONE_PROCESS, (deps) => diff(deps, file));
   return withDatabase(config, ONE_PROCESS, async (deps) => {
-    if (command === "pull") return pull(deps, file);
     const tables = await tablesOf(file);
-    if (command === "diff") return show(await compareFile(deps.records, tables)) === "same" ? 0 : 1;
     const differences = await applyFile(deps.records, tables, isConfirmed);
     if (show(differences) !== "stopped") return 0;
     process.stderr.write(`${nothingApplied(differences)}\n`);
@@ -119,6 +119,10 @@ async function pull({ records, config }: Deps, file: string): Promise<number> {
   );
   process.stdout.write(`${file}\n`);
   return 0;
+}
+
+async function diff({ records }: Deps, file: string): Promise<number> {
+  return show(await compareFile(records, await tablesOf(file))) === "same" ? 0 : 1;
 }
 
 function readText(file: string): Promise<string> {

@@ -1,5 +1,6 @@
 // Contract 6: tables as code. SCHEMA_FILE is applied at start, and `npm run schema` compares by hand.
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -304,7 +305,7 @@ describe("npm run schema", () => {
     mongodbUrl = `mongodb_embedded://${directory}/mongodb`;
     await write(LIBRARY);
     await start();
-    const { code, errors } = await command("pull", file);
+    const { code, errors } = await command("apply", file);
     expect(code).toBe(1);
     expect(errors).toMatch(
       /in use by another process, probably a Portico that is running: stop that process/,
@@ -312,6 +313,24 @@ describe("npm run schema", () => {
     expect(errors).toMatch(/stop the service first/);
     await running[0]?.stop();
     expect((await command("diff", file)).output).toBe("no difference\n");
+    mongodbUrl = freshDatabase();
+  }, 60_000);
+
+  it("reads the embedded database beside the service that has it open, also after one was killed", async () => {
+    mongodbUrl = `mongodb_embedded://${directory}/read`;
+    await write(LIBRARY);
+    const killed = await start();
+    killed.process.kill("SIGKILL");
+    await once(killed.process, "exit");
+    running = [];
+    const admin = await signIn((await start()).url, ADMIN);
+    await admin.post("/svc_table", { name: "shelves", columns: [{ name: "row", type: "int" }] });
+    expect((await command("diff", file)).code).toBe(0);
+    const pulled = await command("pull", file);
+    expect([pulled.code, pulled.errors]).toEqual([0, ""]);
+    const names = JSON.parse(await readFile(file, "utf8")).tables.map(({ name }: { name: string }) => name);
+    expect(names.toSorted()).toEqual(["authors", "books", "shelves"]);
+    expect((await admin.post("/shelves", { row: 1 })).status).toBe(201);
     mongodbUrl = freshDatabase();
   }, 60_000);
 });

@@ -1,5 +1,7 @@
 // MONGODB_URL -> an address that a driver can connect to, with the embedded engine opened where it names one.
 import { openEmbeddedEngine } from "./embedded/engine.js";
+import { noteAddress, notedAddress } from "./embedded/engine-address.js";
+import { EngineError } from "./embedded/engine-error.js";
 import { parseStoreAddress } from "./store-address.js";
 
 export interface OpenAddress {
@@ -19,5 +21,27 @@ export async function openAddress(mongodbUrl: string): Promise<OpenAddress> {
   const { database } = address;
   if (address.kind === "server") return { url: address.url, database, close: async () => {} };
   const engine = await openEmbeddedEngine(address.directory);
-  return { url: engine.uri, database, close: () => engine.close() };
+  const forget = await noteAddress(address.directory, engine.uri);
+  return { url: engine.uri, database, close: () => forget().finally(() => engine.close()) };
+}
+
+/** An opened database, and whether another process has it open. */
+export interface SharedAddress extends OpenAddress {
+  readonly isShared: boolean;
+}
+
+/**
+ * The same for whoever only reads: an embedded database that a service of this user has open is read there.
+ * @throws ConfigError as `openAddress` does
+ */
+export async function openToRead(mongodbUrl: string): Promise<SharedAddress> {
+  try {
+    return { ...(await openAddress(mongodbUrl)), isShared: false };
+  } catch (error) {
+    const address = parseStoreAddress(mongodbUrl);
+    if (address.kind === "server" || !(error instanceof EngineError && error.isInUse)) throw error;
+    const url = await notedAddress(address.directory);
+    if (url === undefined) throw error;
+    return { url, database: address.database, isShared: true, close: async () => {} };
+  }
 }

@@ -5,14 +5,18 @@ const WAYS_OUT = ["set MONGODB_URL to a MongoDB server", "or run everything with
 
 /** The embedded engine can't run; a problem of the settings or the machine, so the start prints it as one line. */
 export class EngineError extends ConfigError {
+  /** Has another process the folder open? */
+  readonly isInUse: boolean;
+
   /**
    * @param reason what is wrong, without a full stop
    * @param more.remedy what helps in this very case, named before the ways that always help
    */
-  constructor(reason: string, more: { remedy?: string; cause?: unknown } = {}) {
+  constructor(reason: string, more: { remedy?: string; cause?: unknown; isInUse?: boolean } = {}) {
     const remedies = more.remedy === undefined ? WAYS_OUT : [more.remedy, ...WAYS_OUT];
     super([`${reason}: ${remedies.join(", ")}.`]);
     this.name = "EngineError";
+    this.isInUse = more.isInUse ?? false;
     if (more.cause !== undefined) this.cause = more.cause;
   }
 }

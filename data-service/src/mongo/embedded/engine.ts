@@ -132,7 +132,7 @@ function openFailure(path: string, reason: string): EngineError {
     const remedy = `stop that process, ${OTHER_FOLDER}`;
     return new EngineError(
       `The folder ${path} is in use by another process, probably a Portico that is running`,
-      { remedy, cause },
+      { remedy, cause, isInUse: true },
     );
   }
   if (reason.includes("only one embedded MongoDB runtime")) {

@@ -1,0 +1,18 @@
+// Where an open engine is reached: noted in its folder, for commands that read while a service has it open.
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** The socket itself lies elsewhere, in a folder that only this user can enter. */
+const NAME = "portico-address";
+
+/** @returns takes the note away */
+export async function noteAddress(directory: string, uri: string): Promise<() => Promise<void>> {
+  const file = join(directory, NAME);
+  await writeFile(file, uri, { mode: 0o600 });
+  return () => rm(file, { force: true });
+}
+
+/** Of a process that was killed the note is still there. @returns undefined where there is none */
+export function notedAddress(directory: string): Promise<string | undefined> {
+  return readFile(join(directory, NAME), "utf8").catch(() => undefined);
+}
