@@ -152,6 +152,7 @@ describe("filter (4.1)", () => {
     ["null on a to-one", { author: null }, [4, 5]],
     ["_is_null on a to-one is never unknown", { _not: { author: { _is_null: true } } }, [1, 2, 3]],
     ["directly on a to-many", { tags: { _in: [1, 3] } }, [1, 3]],
+    ["an empty list on a to-many matches everything", { tags: { _not_in: [] } }, [1, 2, 3, 4, 5]],
     ["_neq on a to-many is any other", { tags: { _neq: 2 } }, [1, 3]],
     ["null on a to-many is has none", { tags: null }, [4, 5]],
   ])("%s", (_sentence, filter, ids) => {

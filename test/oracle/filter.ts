@@ -148,6 +148,12 @@ function truthOfNullTest(operator: string, operand: Json, present: boolean): boo
   return present === (operand === (operator === "_is_not_null"));
 }
 
+/** Undefined for everything else. */
+function truthOfEmptyList(operator: string, operand: Json): boolean | undefined {
+  if (!["_in", "_not_in", "_nin"].includes(operator)) return undefined;
+  return Array.isArray(operand) && operand.length === 0 ? operator !== "_in" : undefined;
+}
+
 function operandsOf(column: Column, operator: string, operand: Json): readonly Json[] {
   const isList = ["_in", "_not_in", "_nin", "_between"].includes(operator);
   if (isList !== Array.isArray(operand)) throw new Refused(`${operator} and ${JSON.stringify(operand)}`);
@@ -164,7 +170,7 @@ const OF_THE_ID = ["_eq", "_neq", "_in", "_not_in", "_nin"];
 
 /**
  * Directly on a relation, operators speak of the related record's id, which is null when there is none; null tests ask
- * whether there is one. What stands inside is unknown without a related record (to-one), or asks for any that satisfies
+ * whether there is one, and an empty list decides by itself. What stands inside is unknown without a related record (to-one), or asks for any that satisfies
  * all of it (to-many).
  */
 function truthOfRelation(world: World, end: End, operand: Json, row: Row): Truth {
@@ -189,7 +195,7 @@ function truthOfParts(world: World, end: End, operand: Json, row: Row): Truth {
   const nullTests: Truth[] = [];
   const rest: [string, Json][] = [];
   for (const [key, one] of parts) {
-    const truth = truthOfNullTest(key, one, related.length > 0);
+    const truth = truthOfNullTest(key, one, related.length > 0) ?? truthOfEmptyList(key, one);
     if (truth === undefined) rest.push([key, one]);
     else nullTests.push(truth);
   }

@@ -8,6 +8,7 @@ import { COLUMN_TYPE_NAMES, COLUMN_TYPES, type ColumnType, columnOf } from "./co
 import type { ColumnDefinition, RulesDefinition } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
 import type { DefinitionReader } from "./definition-reader.js";
+import { suggestion } from "./names.js";
 import { brokenRules } from "./rules.js";
 
 const MAX_ENUM_VALUES = 1000;
@@ -91,6 +92,8 @@ function checkOptions(reader: DefinitionReader, type: ColumnType): { values: rea
     return undefined;
   }
   const values = isObject(given) ? given.values : given;
+  for (const key of isObject(given) ? Object.keys(given) : [])
+    if (key !== "values") reader.problem(`options.${key}`, `is not known here${suggestion(key, ["values"])}`);
   const words = isArray(values) ? values.filter((each) => typeof each === "string" && each !== "") : [];
   const distinct = [...new Set(words.map(String))];
   if (

@@ -196,6 +196,10 @@ describe("a definition that makes no sense is refused with the place and the rea
       "columns[0].searchable: an encrypted column can't be searchable",
     ],
     [column({ type: "int", options: ["a"] }), "columns[0].options: an int column takes no options"],
+    [
+      column({ type: "enum", options: { values: ["a"], labels: { a: "A" } } }),
+      "columns[0].options.labels: is not known here",
+    ],
     [column({ type: "enum" }), 'columns[0].options: must be {"values": […]} with 1 to 1000 different texts'],
     [
       column({ type: "enum", options: [] }),

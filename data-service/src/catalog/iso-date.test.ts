@@ -66,7 +66,7 @@ describe("an instant", () => {
       "2024-05-31T12:00:00+2:00",
       "2024-05-31T12:00:00+0200",
     ],
-    ...["2024-05-31T12:00:00+15:00", "2024-05-31T12:00:00+02:60", "2024-05-31T12Z", "2024-05-31T12:00:00.Z"],
+    ...["2024-05-31T12:00:00+24:00", "2024-05-31T12:00:00+02:60", "2024-05-31T12Z", "2024-05-31T12:00:00.Z"],
     ...["now", "", "0", "1717156800000", "2024-05-31T12:00:00Z ", "Fri, 31 May 2024 12:00:00 GMT"],
   ])("%j is none", (text) => {
     expect(parseInstant(text)).toBeUndefined();
@@ -80,7 +80,7 @@ describe("an instant", () => {
   });
 
   it("is the same in every offset", () => {
-    const offset = fc.integer({ min: -14 * 60, max: 14 * 60 });
+    const offset = fc.integer({ min: -24 * 60 + 1, max: 24 * 60 - 1 });
     const range = { min: new Date("0001-01-01"), max: new Date("9998-12-31"), noInvalidDate: true };
     fc.assert(
       fc.property(fc.date(range), offset, (date, minutes) => {

@@ -35,6 +35,7 @@ export function parseInstant(text: string): Date | undefined {
 function offsetMinutes(zone: string): number | undefined {
   if (zone.toUpperCase() === "Z") return 0;
   const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(4, 6))];
-  if (hours > 14 || minutes > 59) return undefined;
+  // RFC 3339, section 5.6. Zones reach from -12:00 to +14:00 today, and a few hours further in former centuries.
+  if (hours > 23 || minutes > 59) return undefined;
   return (zone.startsWith("-") ? -1 : 1) * (hours * 60 + minutes);
 }

@@ -141,8 +141,8 @@ function unknownOperator(name: string, column: Column): string {
 
 /**
  * Inside a relation's object, operators speak of the related record's id and everything else of its fields; one
- * record must satisfy all of it. Null tests ask whether there is a related record, and an empty list on a to-one
- * relation decides without one.
+ * record must satisfy all of it. Null tests ask whether there is a related record, and an empty list decides without
+ * one.
  */
 function bindRelation(relation: Relation, target: Table, json: Json, scope: Scope, path: Path): Predicate {
   const inner = { ...scope, hops: scope.hops + 1 };
@@ -160,7 +160,7 @@ function bindRelation(relation: Relation, target: Table, json: Json, scope: Scop
       continue;
     }
     const condition = bindRelated(name, operand, target, inner, at);
-    const decided = !relation.many && OPERATORS.has(name) && isConstant(condition);
+    const decided = OPERATORS.has(name) && isConstant(condition);
     (decided ? outside : conditions).push(condition);
   }
   // Asking whether there is a record at all costs a join too.
