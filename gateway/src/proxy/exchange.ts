@@ -99,9 +99,11 @@ export class Exchange {
     } else this.#awaitAnswer();
     if (this.#request.headers["transfer-encoding"] !== undefined) this.#countBody();
     if (this.#limits.bodyStallMs !== undefined) this.#watchBody(this.#limits.bodyStallMs);
-    if (hasBody(this.#request.headers))
+    if (!hasBody(this.#request.headers)) upstream.end();
+    else {
       this.#stopSending = passOn(this.#request, upstream, () => this.#watchTaking());
-    else upstream.end();
+      setImmediate(sendHead, upstream);
+    }
   }
 
   /** The head of the answer is here. */
@@ -260,6 +262,11 @@ function passOn(source: IncomingMessage, destination: Writable, onParts?: () => 
   };
   source.once("end", end).once("data", begin);
   return () => source.off("end", end).off("data", begin).unpipe(destination);
+}
+
+/** Who is refused by the head need not send a body first: it goes ahead of one that is not here yet. */
+function sendHead(upstream: ClientRequest): void {
+  if (!upstream.headersSent && !upstream.destroyed) upstream.flushHeaders();
 }
 
 /** 304 is an answer; every other 3xx would send us, or the client, somewhere unchecked. */

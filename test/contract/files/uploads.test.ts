@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { MongoClient } from "mongodb";
+import { sendRaw } from "../../gateway/support/raw-http.js";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { fileForm, keptIn, picture, upload, uploaded } from "../../support/files.js";
 import { filePart, MULTIPART, multipartBody, sendBody } from "../../support/multipart.js";
@@ -182,6 +183,16 @@ describe("what an upload refuses", () => {
     );
     expect(answers.map(({ status }) => status)).toEqual([401, 403, 401, 403]);
     expect(await keptIn(database)).toEqual(before);
+  });
+
+  test("and before any of it is sent: by the head alone", async () => {
+    for (const [base, path] of [
+      [stack.appUrl, "/api/svc_file"],
+      [stack.dataUrl, "/svc_file"],
+    ] as const) {
+      const head = `POST ${path} HTTP/1.1\r\nHost: ${new URL(base).host}\r\nContent-Type: ${MULTIPART}\r\nContent-Length: 900\r\n\r\n`;
+      expect(await sendRaw(base, head)).toMatch(/^HTTP\/1\.1 401 /);
+    }
   });
 
   test("a rule's check sees what was uploaded; refused, nothing is kept", async () => {
