@@ -1,7 +1,8 @@
 // POST /svc_permission/explain, for root admins: why somebody may, or may not, do something.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
-import { type Catalog, type Table, targetOf } from "../catalog/catalog.js";
+import { type Catalog, type Column, type Relation, type Table, targetOf } from "../catalog/catalog.js";
+import type { Compiled } from "../permission/compile-rules.js";
 import type { Rights } from "../permission/rights.js";
 import { ACTIONS, type Action, type Rule } from "../permission/rule.js";
 import type { Principal } from "../principal.js";
@@ -68,7 +69,9 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
       explained.filter(({ grants }) => grants.length > 0).map(({ rule }) => rule),
     ),
     rules,
-    ...(question.action === "read" ? { columns: columnsJson(rights, catalog, table) } : {}),
+    ...(question.action === "delete"
+      ? {}
+      : { columns: columnsJson(rights, catalog, table, question.action) }),
   };
 }
 
@@ -144,25 +147,30 @@ function effectiveFilter(rights: Rights, rules: readonly Rule[]): Json {
   return rules.length === 1 ? (rules[0]?.filter ?? null) : { _or: rules.map(({ filter }) => filter) };
 }
 
-/** Every member of the table: where it is shown, whether it can be compared, and the rules that grant it. */
-function columnsJson(rights: Rights, catalog: Catalog, table: Table): Json[] {
-  const view = rights.view(catalog);
-  const explained = rights.explain(catalog, table, "read");
+/** Every member of the table: which rules grant it and which don't; and where it is shown, whether it can be compared. */
+function columnsJson(rights: Rights, catalog: Catalog, table: Table, action: Action): Json[] {
+  const explained = rights.explain(catalog, table, action).filter(({ grants }) => grants.length > 0);
   const columns = [...table.columns.values()].filter(({ secret }) => !secret);
   return [...columns, ...table.relations.values()].map((member) => {
-    const { name } = member;
-    const shown = view.names(table, "show").includes(name);
-    const partly = shown && view.masks(table, [member]).length > 0;
-    const grantedBy = explained
-      .filter(({ grants }) => grants.some(({ members }) => members(member)))
-      .map(({ rule }) => rule.id);
-    const hiddenTarget = "target" in member && view.rows(targetOf(catalog, member)).kind === "never";
+    const isGranted = ({ grants }: Compiled) => grants.some(({ members }) => members(member));
+    const [grantedBy, others] = [explained.filter(isGranted), explained.filter((each) => !isGranted(each))];
     return {
-      name,
-      shown: shown ? (partly ? "in some rows" : "always") : "never",
-      comparable: view.names(table, "use").includes(name),
-      grantedBy,
-      ...(hiddenTarget ? { because: `"${member.target}" may not be read` } : {}),
+      name: member.name,
+      ...(action === "read" ? readingOf(rights, catalog, table, member) : {}),
+      grantedBy: grantedBy.map(({ rule }) => rule.id),
+      removedBy: others.map(({ rule }) => rule.id),
     };
   });
+}
+
+function readingOf(rights: Rights, catalog: Catalog, table: Table, member: Column | Relation): JsonObject {
+  const view = rights.view(catalog);
+  const shown = view.names(table, "show").includes(member.name);
+  const partly = shown && view.masks(table, [member]).length > 0;
+  const hiddenTarget = "target" in member && view.rows(targetOf(catalog, member)).kind === "never";
+  return {
+    shown: shown ? (partly ? "in some rows" : "always") : "never",
+    comparable: view.names(table, "use").includes(member.name),
+    ...(hiddenTarget ? { because: `"${member.target}" may not be read` } : {}),
+  };
 }

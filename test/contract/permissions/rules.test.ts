@@ -991,14 +991,31 @@ describe("asking about permissions", () => {
       shown: "always",
       comparable: true,
       grantedBy: [own.id, open.id],
+      removedBy: [],
     });
     expect(column("salary")).toEqual({
       name: "salary",
       shown: "in some rows",
       comparable: false,
       grantedBy: [own.id],
+      removedBy: [open.id],
     });
-    expect(column("status")).toMatchObject({ shown: "never", grantedBy: [] });
+    expect(column("status")).toMatchObject({
+      shown: "never",
+      grantedBy: [],
+      removedBy: [own.id, open.id],
+    });
+  });
+
+  it("POST /svc_permission/explain tells who lets a column be written, and whose rule does not", async () => {
+    const own = await rule({ action: "update", fields: "title", filter: { owner: "$user.id" } });
+    const all = await rule({ action: "update", fields: "title,salary", filter: { status: "open" } });
+    const [why] = (await explain({ user: annId, table: "notes", action: "update" })).body.data;
+    const column = (name: string) => why.columns.find((each: Row) => each.name === name);
+    expect(column("title")).toEqual({ name: "title", grantedBy: [own.id, all.id], removedBy: [] });
+    expect(column("salary")).toEqual({ name: "salary", grantedBy: [all.id], removedBy: [own.id] });
+    const [denied] = (await explain({ user: annId, table: "notes", action: "delete" })).body.data;
+    expect(denied.columns).toBeUndefined();
   });
 
   it("tells about a role, about everyone, and about nobody being allowed", async () => {
