@@ -7,7 +7,7 @@
 export function banner(env, messages) {
   const store = messages.find(({ type }) => type === "store");
   const rows = [
-    ...adminRows(messages),
+    ...adminRows(messages, env),
     ...(store === undefined ? [] : [["Data", store.description]]),
     ["Stop", "Ctrl-C"],
   ];
@@ -29,17 +29,18 @@ function apps(messages) {
  */
 export function firstAdmin(messages) {
   const isMade = messages.some(({ type }) => type === "first-admin");
-  return isMade ? `\n  Not running yet, but this was made:\n\n${asLines(adminRows(messages))}\n` : "";
+  return isMade ? `\n  Not running yet, but this was made:\n\n${asLines(adminRows(messages, {}))}\n` : "";
 }
 
 function asLines(rows) {
   return rows.map(([label, text]) => `  ${label.padEnd(12)}${text}\n`).join("");
 }
 
-function adminRows(messages) {
+function adminRows(messages, env) {
   const made = messages.find(({ type }) => type === "first-admin");
   // It may have another address by now, and be one of several.
-  if (made === undefined) return [["Root admin", "as before; a lost password: npm run admin"]];
+  const before = env.ADMIN_PASSWORD ? "as before; at the first start that of ADMIN_PASSWORD" : "as before";
+  if (made === undefined) return [["Root admin", `${before}; a lost password: npm run admin`]];
   return [
     ["Root admin", made.email],
     ["Password", `${made.password}   (shown this once)`],
