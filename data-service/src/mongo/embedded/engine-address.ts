@@ -5,11 +5,14 @@ import { join } from "node:path";
 /** The socket itself lies elsewhere, in a folder that only this user can enter. */
 const NAME = "portico-address";
 
-/** @returns takes the note away */
+/**
+ * On a disk that is full there is none, and those commands have to wait.
+ * @returns takes the note away
+ */
 export async function noteAddress(directory: string, uri: string): Promise<() => Promise<void>> {
   const file = join(directory, NAME);
-  await writeFile(file, uri, { mode: 0o600 });
-  return () => rm(file, { force: true });
+  await writeFile(file, uri, { mode: 0o600 }).catch(() => {});
+  return () => rm(file, { force: true }).catch(() => {});
 }
 
 /** Of a process that was killed the note is still there. @returns undefined where there is none */
