@@ -49,7 +49,11 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   app.route("/healthz").get(healthz).all(onlyMethods("GET", "HEAD"));
   app.route("/readyz").get(readyz(deps.authClient, isStopping)).all(onlyMethods("GET", "HEAD"));
   if (config.showsMetrics && deps.metrics !== undefined)
-    app.route("/metrics").all(onlyHere).get(metricsPage(deps.metrics)).all(onlyMethods("GET", "HEAD"));
+    app
+      .route("/metrics")
+      .all(onlyHere(config))
+      .get(metricsPage(deps.metrics))
+      .all(onlyMethods("GET", "HEAD"));
   // Behind the probes, which come every few seconds.
   for (const handler of watch.handlers) app.use(handler);
 
@@ -64,10 +68,16 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   return app;
 }
 
-/** Whoever develops on this machine needs no other port for them; to all others they are not there. */
-const onlyHere: RequestHandler = (request, _response, next) => {
-  next(isFromThisMachine(request) ? undefined : "route");
-};
+/**
+ * Whoever develops on this machine needs no other port for them; to all others they are not there. Nor to browsers where an
+ * app is served: it may have a page of that name.
+ */
+function onlyHere({ staticDir }: Config): RequestHandler {
+  return (request, _response, next) => {
+    const isPage = staticDir !== undefined && request.headers.accept?.includes("text/html") === true;
+    next(isFromThisMachine(request) && !isPage ? undefined : "route");
+  };
+}
 
 /** What the port for metrics answers: them and nothing else. */
 export function makeMetricsApp(registry: Registry, logger: Logger): Express {

@@ -250,6 +250,9 @@ describe("a single-page app in STATIC_DIR", () => {
     for (const Accept of ["*/*", "image/avif,*/*;q=0.8"])
       expect(await without(Accept, "/missing.js")).toBe(404);
     expect(await without("application/json", "/orders/7")).toBe(404);
+    // It may have a page of this name, which only a browser asks for.
+    expect(await (await rig.call("/metrics", page)).text()).toBe("<title>app</title>");
+    expect(await (await rig.call("/metrics")).text()).toContain("portico_http");
     expect((await rig.call("/orders", { method: "POST" })).status).toBe(404);
     const versioned = await rig.call("/main-B4x9f_2a.js");
     expect(versioned.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
