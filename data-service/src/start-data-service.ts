@@ -13,6 +13,8 @@ import { prepare } from "./prepare.js";
 import { repairCounts } from "./records/repair-counts.js";
 import { repairUnfinished } from "./records/repair-unfinished.js";
 import { startSearchFiller } from "./records/search-filler.js";
+import { finishInterrupted } from "./schema/create-table.js";
+import { isDead } from "./schema/dead-instances.js";
 
 /** How often counts that a dead process left uncertain are looked for. */
 const COUNT_REPAIR_EVERY_MS = 5_000;
@@ -20,6 +22,8 @@ const COUNT_REPAIR_EVERY_MS = 5_000;
 const UNFINISHED_REPAIR_EVERY_MS = 5_000;
 /** How often changes that a dead process made but did not publish are looked for. */
 const JOURNAL_REPAIR_EVERY_MS = 5_000;
+/** How often tables whose making a dead process has begun are looked for: their names are taken until then. */
+const MAKING_REPAIR_EVERY_MS = 5_000;
 
 /**
  * @param opening the database of the settings; closed with the service
@@ -68,7 +72,14 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
 function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.Timeout[] {
   const repeat = (everyMs: number, problem: string, repair: () => Promise<void>): NodeJS.Timeout =>
     setInterval(() => void repair().catch((err: unknown) => logger.warn({ err }, problem)), everyMs).unref();
+  const { clock, instances, presence } = records;
+  const onlooker = { clock, instances, own: presence.id, alone: false };
   return [
+    repeat(
+      MAKING_REPAIR_EVERY_MS,
+      "tables whose making was interrupted were not finished",
+      oneAtATime(() => finishInterrupted(records, (maker) => isDead(onlooker, maker))),
+    ),
     // A number that others keep changing takes its time, and two at once would only disturb each other.
     repeat(
       COUNT_REPAIR_EVERY_MS,

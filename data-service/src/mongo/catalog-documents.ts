@@ -39,6 +39,8 @@ export interface MakingDocument {
   /** The table's name. */
   _id: string;
   table: TableDocument;
+  /** Who makes it; earlier versions did not say. */
+  by?: string;
 }
 
 export interface VersionDocument {

@@ -27,7 +27,7 @@ const table = (name: string) => bareTable(name, { id: new ObjectId().toHexString
 
 async function reserved(name: string): Promise<TableDefinition> {
   const definition = table(name);
-  expect(await store.reserve(definition, new Date())).toBe(true);
+  expect(await store.reserve(definition, { instance: "a", at: new Date() })).toBe(true);
   return definition;
 }
 
@@ -37,14 +37,14 @@ const names = async () => (await store.load()).map(({ name }) => name);
 describe("a table that is being made", () => {
   it("has its name reserved, and is not in use", async () => {
     await reserved("a");
-    expect(await store.reserve(table("a"), new Date())).toBe(false);
+    expect(await store.reserve(table("a"), { instance: "a", at: new Date() })).toBe(false);
     expect([await names(), await versionOf(store)]).toEqual([[], 0]);
   });
 
   it("gives its name free again, and nobody else's reservation", async () => {
     const mine = await reserved("a");
     await store.release(table("a"));
-    expect(await store.reserve(table("a"), new Date())).toBe(false);
+    expect(await store.reserve(table("a"), { instance: "a", at: new Date() })).toBe(false);
     await store.release(mine);
     await reserved("a");
   });
@@ -52,7 +52,7 @@ describe("a table that is being made", () => {
   it("is in use once it is published, as it was defined", async () => {
     const a = await reserved("a");
     expect(await store.publish(a, 0)).toBe(true);
-    expect([await store.load(), await versionOf(store), await store.interrupted()]).toEqual([[a], 1, []]);
+    expect([await store.load(), await versionOf(store), await store.making()]).toEqual([[a], 1, []]);
   });
 
   it("is not published when another change came in between", async () => {
@@ -127,7 +127,7 @@ describe("publishing", () => {
       .insertOne({ _id: "catalog", version: 1, latest } as never);
     await died(a);
     await store.release(a);
-    expect([await store.load(), await store.interrupted(), await versionOf(store)]).toEqual([[a], [], 1]);
+    expect([await store.load(), await store.making(), await versionOf(store)]).toEqual([[a], [], 1]);
     expect(await store.publish(await reserved("b"), 1)).toBe(true);
     expect(await names()).toEqual(["a", "b"]);
   });

@@ -20,6 +20,18 @@ export interface CatalogState {
   readonly change?: LatestChange;
 }
 
+/** The instance that makes a table, and since when. */
+export interface Maker {
+  readonly instance: string;
+  readonly at: Date;
+}
+
+/** A table that is not there yet. */
+export interface Making {
+  readonly definition: TableDefinition;
+  readonly maker: Maker;
+}
+
 export interface CatalogStore {
   /** Number of schema changes so far, and the tables whose records must not be written just now. */
   state(): Promise<CatalogState>;
@@ -28,9 +40,9 @@ export interface CatalogStore {
   /** The version of a table's definition; undefined when there is no such table. */
   versionOf(table: string): Promise<number | undefined>;
   /** Tables that are being made, or whose making was interrupted. */
-  interrupted(): Promise<TableDefinition[]>;
+  making(): Promise<Making[]>;
   /** Reserves the name; false when somebody else is making a table of this name. */
-  reserve(definition: TableDefinition, now: Date): Promise<boolean>;
+  reserve(definition: TableDefinition, maker: Maker): Promise<boolean>;
   /** Puts a reserved table into use if no other change came in between since `seen`. */
   publish(table: Pick<TableDefinition, "id" | "name">, seen: number): Promise<boolean>;
   /** Gives a reservation up. */
@@ -62,15 +74,18 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
       const found = await tables.findOne({ _id: ObjectId.createFromHexString(table), ...IS_DEFINITION });
       return found === null ? undefined : (found[VERSION_FIELD] ?? 0);
     },
-    async interrupted() {
+    async making() {
       const reserved = await making.find().sort({ "table._id": 1 }).toArray();
-      return reserved.map(({ table }) => toDefinition(table));
+      return reserved.map(({ table, by = "" }) => ({
+        definition: toDefinition(table),
+        maker: { instance: by, at: table.createdAt },
+      }));
     },
-    async reserve({ id, ...definition }, now) {
+    async reserve({ id, ...definition }, { instance, at }) {
       const _id = ObjectId.createFromHexString(id);
-      const table = { _id, ...definition, createdAt: now, updatedAt: now };
+      const table = { _id, ...definition, createdAt: at, updatedAt: at };
       try {
-        await making.insertOne({ _id: definition.name, table });
+        await making.insertOne({ _id: definition.name, table, by: instance });
         return true;
       } catch (error) {
         if (isDuplicate(error)) return false;

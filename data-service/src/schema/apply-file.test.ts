@@ -64,7 +64,7 @@ describe("a schema file with a new table, while another table is being changed",
       late += 60_000;
       looks += 1;
       if (looks > times) return deps.changeLock.holder();
-      expect(await deps.catalogStore.interrupted()).toEqual([]);
+      expect(await deps.catalogStore.making()).toEqual([]);
       return { change: "c", instance: "other", published: false };
     };
     return { ...deps, changeLock: { ...deps.changeLock, holder } };

@@ -12,7 +12,7 @@ import type { TableDefinition } from "../catalog/definition.js";
 import type { DefinitionContext } from "../catalog/definition-context.js";
 import { type IndexSpec, indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
 import { definitionJson } from "../catalog/merge-definition.js";
-import type { CatalogStore } from "../mongo/catalog-store.js";
+import type { CatalogStore, Maker } from "../mongo/catalog-store.js";
 import type { ChangeLock } from "../mongo/change-lock.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { TableData } from "../mongo/table-data.js";
@@ -36,7 +36,7 @@ export interface SchemaDeps {
   readonly catalogStore: CatalogStore;
   readonly changeLock: Pick<ChangeLock, "holder">;
   readonly changes: Pick<ChangeStore, "keepsCollection">;
-  readonly presence: Pick<Presence, "everyone">;
+  readonly presence: Pick<Presence, "everyone" | "id">;
   readonly data: Pick<TableData, "holdsAny" | "dropIndexes">;
   readonly systemTables: readonly SystemTableDefinition[];
   readonly systemTablePrefix: string;
@@ -66,7 +66,8 @@ export async function createTable(
   const catalog = await deps.catalogs.refresh();
   const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, { ownIds }));
   requireOwnCollection(catalog, definition);
-  if (!(await deps.catalogStore.reserve(definition, deps.clock.now()))) throw nameTaken(definition.name);
+  const maker: Maker = { instance: deps.presence.id, at: deps.clock.now() };
+  if (!(await deps.catalogStore.reserve(definition, maker))) throw nameTaken(definition.name);
   await provisionAndPublish(deps, definition, (catalog) => {
     checkNew(deps, body, catalog, { ownIds });
     requireOwnCollection(catalog, definition);
@@ -236,9 +237,17 @@ export async function unlocked(
   await until(isUnlocked, { patienceMs, everyMs: LOOK_MS, tooLate });
 }
 
-/** Finishes tables whose making a crash interrupted; one that no longer fits is given up. Called at start. */
-export async function finishInterrupted(deps: SchemaDeps): Promise<void> {
-  for (const definition of await deps.catalogStore.interrupted()) {
+/**
+ * Finishes tables whose making a crash interrupted; one that no longer fits is given up. At its start an instance finishes
+ * all that it finds, and while it runs those of dead ones.
+ * @param isLeft will the maker do no more about it?
+ */
+export async function finishInterrupted(
+  deps: SchemaDeps,
+  isLeft: (maker: Maker) => Promise<boolean> = async () => true,
+): Promise<void> {
+  for (const { definition, maker } of await deps.catalogStore.making()) {
+    if (!(await isLeft(maker))) continue;
     try {
       await provisionAndPublish(deps, definition, (catalog) => requireStillFits(deps, definition, catalog));
     } catch (error) {

@@ -28,7 +28,7 @@ async function makeTable({ catalogStore }: ChangeDeps, name = "things"): Promise
     columns: [TEXT],
     storage: { collection: name, fields: { c1: "a" } },
   });
-  await catalogStore.reserve(definition, new Date());
+  await catalogStore.reserve(definition, { instance: "a", at: new Date() });
   await catalogStore.publish(definition, (await catalogStore.state()).version);
   return definition.id;
 }

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
+import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { make, makeTable, type Row, valuesOf } from "../records/make.js";
 import { columnsWith, tableNamed } from "./change.js";
@@ -100,6 +101,42 @@ describe("a table whose making was interrupted", () => {
     expect((await tableNamed(admin, "wanted")).id).toBe(made.id);
     expect(await valuesOf(admin, "wanted", "a")).toEqual(["x"]);
     expect(await making.countDocuments()).toBe(0);
+  }, 60_000);
+});
+
+describe("a table whose maker is gone", () => {
+  it("is finished by an instance that runs; one whose maker lives is left to it", async () => {
+    const { name: _name, id: _id, change: _change, ...definition } = await table("like", [{ a: "x" }]);
+    const [{ _id: living } = { _id: "" }] = await client
+      .db()
+      .collection<{ _id: string }>("_instances")
+      .find()
+      .toArray();
+    const old = new Date(Date.now() - 30_000);
+    const reserve = (name: string, by: string) => ({
+      _id: name,
+      by,
+      table: {
+        ...definition,
+        _id: new ObjectId(),
+        name,
+        createdAt: old,
+        updatedAt: old,
+        storage: { collection: name, fields: {} },
+        columns: [],
+      },
+    });
+    const making = client.db().collection<{ _id: string }>("_making");
+    await making.insertMany([reserve("orphaned", "gone"), reserve("slowly", living)]);
+    await until(
+      () => admin.get("/orphaned"),
+      ({ status }) => status === 200,
+      20_000,
+    );
+    expect((await admin.post("/orphaned", {})).status).toBe(201);
+    expect((await admin.get("/slowly")).status).toBe(404);
+    expect(await making.distinct("_id")).toEqual(["slowly"]);
+    await making.deleteMany({});
   }, 60_000);
 });
 
