@@ -1,5 +1,5 @@
 // Brings back what one act has deleted: first the record itself, then what went with it, level by level. A restoration
-// that a crash interrupts is completed by asking again, because the record keeps naming the act until everything is back.
+// that a crash interrupts is completed by asking again, because each record names the act until all that is below it is back.
 import { AppError } from "@portico/shared/app-error";
 import type { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Relation, type Table, targetOf } from "../catalog/catalog.js";
@@ -42,6 +42,8 @@ export async function runRestore(
   if (act === undefined && !isDeleted) return true;
   const own = { table, ids: [id] };
   const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
+  // Of an interrupted restoration some are back that led on to what is back as well.
+  const naming = others.filter(({ leadsOn }) => leadsOn || !isDeleted);
   await requireNeeded(deps, catalog, mayKnow, [own, ...others], [own, ...others]);
   await deps.unfinished.orUndo(async (log) => {
     // A delete that has begun before, and is not through, wants the record no more; one that begins after this does.
@@ -49,14 +51,22 @@ export async function runRestore(
     else await deps.store.update(table, which, { $unset: { [LEAVING_FIELD]: "" } });
     for (const step of others) {
       const gone = { _id: { $in: [...step.ids] }, ...(act === undefined ? {} : { [DELETION_FIELD]: act }) };
-      await bringBack(deps, step, gone, true, log);
+      await bringBack(deps, step, gone, !step.leadsOn, log);
     }
     // Somebody may have deleted what is needed, or the record itself, in the meantime.
     await requireNeeded(deps, catalog, mayKnow, [own, ...others]);
     for (const step of [own, ...others]) await letGoOfGone(deps, catalog, step);
+    // Deepest first: whoever asks again finds by each that names the act what is below it.
+    for (const { table: of, ids } of naming.toReversed())
+      await deps.store.updateMany(of, backFrom(of, ids, act), { $unset: { [DELETION_FIELD]: "" } });
     await end(deps, own.table, id);
   });
   return true;
+}
+
+/** Records of an act that are living again. */
+function backFrom(table: Table, ids: readonly Stored[], act: ObjectId | undefined): Document {
+  return { _id: { $in: [...ids] }, [DELETION_FIELD]: act ?? null, ...stateCondition(table, "living") };
 }
 
 /** @param isWhole nothing else of the act is still to come back with it */
@@ -87,25 +97,35 @@ async function end({ store }: RecordDeps, table: Table, id: Stored): Promise<voi
   throw new AppError("CONFLICT", `Another request has deleted this "${table.name}" record again.`);
 }
 
-/** What an act deleted together with a record, parents before children. */
+/** Records that went in one act. */
+interface Went extends DeleteStep {
+  /** Others went with these in turn. */
+  leadsOn: boolean;
+}
+
+/**
+ * What an act deleted together with a record, parents before children: also what is back already, where a restoration was
+ * interrupted.
+ */
 async function wentWith(
   deps: RecordDeps,
   catalog: Catalog,
   first: DeleteStep,
   act: ObjectId,
-): Promise<DeleteStep[]> {
+): Promise<readonly Went[]> {
   const seen = new Set(first.ids.map((id) => `${first.table.id} ${idText(first.table, id)}`));
-  const steps: DeleteStep[] = [first];
+  const steps: Went[] = [{ ...first, leadsOn: false }];
   // The list grows while it is walked.
-  for (const { table, ids } of steps) {
+  for (const step of steps) {
+    const { table, ids } = step;
     for (const { owner, relation } of incomingLinks(catalog, table)) {
       if (relation.onDelete !== "CASCADE" || owner.deletedAt === undefined) continue;
       const which = { [relation.link.field]: { $in: [...ids] }, [DELETION_FIELD]: act };
-      const deleted = { $match: { ...which, ...stateCondition(owner, "deleted") } };
-      const found = await deps.store.read(owner, [deleted, { $project: { _id: 1 } }]);
+      const found = await deps.store.read(owner, [{ $match: which }, { $project: { _id: 1 } }]);
       const unseen = idsOf(owner, found).filter((id) => !seen.has(`${owner.id} ${idText(owner, id)}`));
       for (const id of unseen) seen.add(`${owner.id} ${idText(owner, id)}`);
-      steps.push(...stepsOf(owner, unseen));
+      step.leadsOn ||= unseen.length > 0;
+      steps.push(...stepsOf(owner, unseen).map((each) => ({ ...each, leadsOn: false })));
     }
   }
   return steps.slice(1);

@@ -37,6 +37,7 @@ beforeAll(async () => {
   await table("ferries", [to("port", "ports", "ferries", { required: false })], kept);
   await table("farms", [], kept);
   for (const each of ["pets", "kids"]) await table(each, [to("farm", "farms", each)], kept);
+  await table("crates", [to("within", "crates", "crates", { required: false })], kept);
   const passport = { name: "passport", type: "one-to-one", table: "passports" };
   await table("people", [passport, tags], { columns: [name, code] });
   await table("berths", [to("pier", "piers", "berths")]);
@@ -166,5 +167,29 @@ describe("a change that is refused, of a record of whose former values others ha
       name: "old",
       berth: { name: "made" },
     });
+  });
+});
+
+describe("a restoration that stops between two levels", () => {
+  it("is completed by who asks again, down to what lies below those that are back", async () => {
+    const crate = async (within: string | null) =>
+      (await make(api, "crates", { name: "crate", within })).id as string;
+    const outer = await crate(null);
+    const middle = await crate(outer);
+    const inner = await crate(await crate(middle));
+    expect((await api.delete(`/crates/${outer}`)).status).toBe(200);
+    const living = async () => (await api.get("/crates", { meta: "totalCount" })).body.meta.totalCount;
+    let levels = 0;
+    const isThird = (command: string): boolean => isLastOf("crates")(command) && ++levels === 3;
+    const restore = (who: Api) => who.post(`/crates/${outer}/restore`, undefined);
+    const begun = await stopAt(held.proxy, isThird, () => restore(slow));
+    expect(await living()).toBe(2);
+    expect((await restore(api)).status).toBe(200);
+    expect(await living()).toBe(4);
+    expect((await read(api, "crates", inner))?.id).toBe(inner);
+    begun.goOn();
+    expect((await begun.answer).status).toBe(200);
+    expect(await living()).toBe(4);
+    expect(await held.db.collection("crates").countDocuments({ _deletion: { $exists: true } })).toBe(0);
   });
 });
