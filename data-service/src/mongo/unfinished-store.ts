@@ -41,6 +41,8 @@ export interface Delete {
   readonly permanent: boolean;
   /** That only in this table. */
   readonly permanentIn?: string;
+  /** Relations that it follows instead of being refused by them, by their ids. */
+  readonly follows?: readonly string[];
   /** The act that the first record names while it goes, where it is not the request's own. */
   readonly act?: ObjectId;
   /** All of it has gone. */

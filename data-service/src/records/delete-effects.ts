@@ -48,6 +48,13 @@ export interface Reach {
   readonly mayTake?: (step: DeleteStep) => Promise<void>;
 }
 
+/** The relations that a delete follows, by their ids: for a note, by which others can end it. */
+export function followedIn(catalog: Catalog, { follows }: Reach): { readonly follows?: readonly string[] } {
+  if (follows === undefined) return {};
+  const of = (owner: Table) => [...owner.relations.values()].filter((relation) => follows(owner, relation));
+  return { follows: [...catalog.tables.values()].flatMap(of).map(({ id }) => id) };
+}
+
 /** What nobody asked for: nothing is told, and nothing is kept from going. */
 export const OWN_REACH: Reach = { permanent: false, mayKnow: () => true };
 

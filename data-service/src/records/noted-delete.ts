@@ -8,7 +8,14 @@ import type { Delete } from "../mongo/unfinished-store.js";
 import type { Document } from "../query/lower/document.js";
 import { keepChanging } from "../until-still.js";
 import { stillLeaving } from "./await-leaving.js";
-import { canBeHeld, type DeleteStep, isAwaited, permanentIn, type Reach } from "./delete-effects.js";
+import {
+  canBeHeld,
+  type DeleteStep,
+  followedIn,
+  isAwaited,
+  permanentIn,
+  type Reach,
+} from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { claim, isHeld, mark, markedFor, unmark } from "./leaving.js";
 import { uncertain } from "./uncertain.js";
@@ -211,6 +218,7 @@ class DeleteNote {
       first: isFirst && step === steps[0],
       permanent: this.#wanted.reach.permanent,
       ...permanentIn(this.#wanted.reach),
+      ...followedIn(this.#catalog, this.#wanted.reach),
       instance: deletes.instance,
       at: clock.now(),
       done: false,

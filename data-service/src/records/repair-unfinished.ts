@@ -1,6 +1,6 @@
 // Undoes what dead processes have written only in part, and completes their deletes. Every process does this at its
 // start, and for others while it runs.
-import { isConflict } from "@portico/shared/app-error";
+import { AppError, isConflict } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import { type Catalog, type Table, tableById } from "../catalog/catalog.js";
 import { DELETION_FIELD } from "../catalog/soft-delete.js";
@@ -10,7 +10,7 @@ import { idText } from "../mongo/record-store.js";
 import type { Delete } from "../mongo/unfinished-store.js";
 import type { Document } from "../query/lower/document.js";
 import { isDead, type Noted } from "../schema/dead-instances.js";
-import { OWN_REACH, permanentIn } from "./delete-effects.js";
+import { type DeleteStep, OWN_REACH, permanentIn, type Reach } from "./delete-effects.js";
 import type { RecordDeps } from "./deps.js";
 import { stateCondition } from "./kept.js";
 import { markedFor, unmark } from "./leaving.js";
@@ -111,7 +111,7 @@ async function endDelete(deps: RepairDeps, left: Delete): Promise<void> {
 async function removeRest(deps: RepairDeps, catalog: Catalog, table: Table, left: Delete): Promise<void> {
   const guard = stillWanted(table, left);
   const wanted = await deps.store.existing(table, left.ids, [{ $match: guard }]);
-  const reach = { ...OWN_REACH, permanent: left.permanent, ...permanentIn(left) };
+  const reach = { ...OWN_REACH, permanent: left.permanent, ...permanentIn(left), ...following(deps, left) };
   const deleter = new Deleter(deps, catalog, reach);
   for (const id of left.ids.filter((each) => wanted.has(idText(table, each)))) {
     try {
@@ -120,6 +120,20 @@ async function removeRest(deps: RepairDeps, catalog: Catalog, table: Table, left
       if (!isConflict(error)) throw error;
     }
   }
+}
+
+/**
+ * What a delete follows was judged when it began, by the rights of its caller: of what has come, or was changed, since then
+ * nobody knows whether they may delete it.
+ */
+function following({ store }: RepairDeps, { follows, at }: Delete): Pick<Reach, "follows" | "mayTake"> {
+  if (follows === undefined) return {};
+  const mayTake = async ({ table, ids }: DeleteStep): Promise<void> => {
+    const since = { $match: { [table.updatedAt.field]: { $gte: at } } };
+    if ((await store.existing(table, ids, [since])).size > 0)
+      throw new AppError("CONFLICT", `Records of "${table.name}" were changed since the delete began.`);
+  };
+  return { follows: (_owner, { id }) => follows.includes(id), mayTake };
 }
 
 /**
