@@ -73,7 +73,7 @@ export class Unfinished {
   ): Promise<Result> {
     const { notes } = this.#deps;
     const steps: UndoStep[] = [];
-    const undo = (): Promise<void> =>
+    const undo = (): Promise<boolean> =>
       this.#undo(note, steps).catch((cause: unknown) => {
         throw undoneLater(cause, turn !== undefined);
       });
@@ -89,8 +89,8 @@ export class Unfinished {
       drop: dropFrom(steps),
     };
     const result = await writes(log).catch(async (error: unknown) => {
-      if (isNoted) await undo();
-      throw error;
+      // What others have taken back is missed by the writes that come after it: no fault of the request.
+      throw isNoted && !(await undo()) ? tookTooLong() : error;
     });
     // From here on nobody can tell whether it is whole, if this fails: the note says it to whoever looks.
     const isOurs = await (turn?.finish(result) ?? (!isNoted || this.#ended(note)));
@@ -132,10 +132,12 @@ export class Unfinished {
     return { id: new ObjectId(), instance, at: clock.now(), ...(once === undefined ? {} : { once }) };
   }
 
-  async #undo(note: Omit<Note, "steps">, steps: readonly UndoStep[]): Promise<void> {
+  /** @returns false when somebody has taken this process for dead, and took it back as well */
+  async #undo(note: Omit<Note, "steps">, steps: readonly UndoStep[]): Promise<boolean> {
     await this.#deps.takeBack(steps);
-    await this.#deps.notes.end(note);
+    const isOurs = await this.#deps.notes.end(note);
     this.#forget(note);
+    return isOurs;
   }
 
   /** Says that the writes are whole, again and again until it is known. @throws AppError 503 when it stays unknown */

@@ -225,6 +225,35 @@ describe("a set of links of an instance that was killed", () => {
   );
 });
 
+describe("records that are made together by an instance that stood still", () => {
+  it(
+    "were taken back by another one, which is said, and not that what they link to is not there",
+    async () => {
+      const [inserting, others] = [gate(undefined), gate<Fate>("pass")];
+      const [isInsert, isAnnounced] = [isCommand("insert", "pets"), isCommand("update", "_instances")];
+      let stands = false;
+      proxy.decide((command) => {
+        if (isInsert(command)) {
+          stands = true;
+          inserting.open();
+        }
+        return stands && (isInsert(command) || isAnnounced(command)) ? others.passed : "pass";
+      });
+      const before = (await second.get("/owners", { meta: "totalCount" })).body.meta;
+      const made = first.post("/owners", { name: "Eve", pets: [{ name: "A" }, { name: "B" }] });
+      await inserting.passed;
+      await workedOff("_unfinished");
+      proxy.decide(() => "pass");
+      others.open();
+      const { status, body } = await made;
+      expect([status, body.message]).toEqual([503, expect.stringMatching(/taken back; send it again\.$/)]);
+      expect((await second.get("/owners", { meta: "totalCount" })).body.meta).toEqual(before);
+      expect((await second.get("/pets", { filter: { name: { _in: ["A", "B"] } } })).body.data).toEqual([]);
+    },
+    LONG,
+  );
+});
+
 describe("the number of children", () => {
   /** Ten seconds until an instance is taken for dead, five between two looks, and something for a busy machine. */
   const EXACT_WITHIN_MS = 30_000;
