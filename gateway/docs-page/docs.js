@@ -27,6 +27,25 @@ async function whoAmI() {
   }
 }
 
+/**
+ * Swagger UI follows every reference to its end when an operation is opened. Between tables that lead to each other these are
+ * thousands of schemas, and seconds: of a schema inside another one the name is shown, under which it is listed.
+ * @param {any} spec
+ */
+function withoutDepth(spec) {
+  const { schemas } = spec.components;
+  const nameOf = (/** @type {any} */ node) => /^#\/components\/schemas\/(.+)$/.exec(node.$ref ?? "")?.[1];
+  const leadsOn = (/** @type {string} */ name) => JSON.stringify(schemas[name] ?? {}).includes('"$ref":');
+  const cut = (/** @type {any} */ node) => {
+    if (Array.isArray(node)) return node.map(cut);
+    if (typeof node !== "object" || node === null) return node;
+    const name = nameOf(node);
+    if (name !== undefined) return leadsOn(name) ? { title: name, description: `as ${name}` } : node;
+    return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, cut(value)]));
+  };
+  return { ...spec, components: { ...spec.components, schemas: cut(schemas) } };
+}
+
 async function show() {
   const email = await whoAmI();
   byId("who").textContent =
@@ -35,7 +54,7 @@ async function show() {
   byId("sign-out").hidden = email === undefined;
   const spec = await call("/openapi.json");
   window.SwaggerUIBundle({
-    spec: { ...spec, servers: [{ url: api }] },
+    spec: { ...withoutDepth(spec), servers: [{ url: api }] },
     dom_id: "#docs",
     deepLinking: true,
     docExpansion: "none",

@@ -107,6 +107,32 @@ describe("the page of the API", () => {
     await context.close();
   });
 
+  test("has no schemas that lead from one to the next: all of them would be followed when an operation is opened", async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    // What is handed to Swagger UI.
+    await page.addInitScript(`{
+      let library;
+      Object.defineProperty(window, "SwaggerUIBundle", {
+        set: (given) => (library = given),
+        get: () => (options) => { window.shown = options.spec; return library(options); },
+      });
+    }`);
+    await page.goto(`${stack.appUrl}/api/docs`);
+    await page.waitForSelector(".opblock-tag");
+    const schemas = await page.evaluate<Record<string, unknown>>("window.shown.components.schemas");
+    const refsIn = (schema: unknown) => [
+      ...JSON.stringify(schema).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g),
+    ];
+    const names = new Set(
+      Object.values(schemas).flatMap((each) => refsIn(each).map(([, name = ""]) => name)),
+    );
+    expect(names.size).toBeGreaterThan(0);
+    for (const name of names) expect([name, refsIn(schemas[name])]).toEqual([name, []]);
+    expect(JSON.stringify(schemas["posts.deep"])).toContain('{"title":"comments.filter"');
+    await context.close();
+  });
+
   test("forgets the tables when one signs out", async () => {
     const { context, page } = await visit();
     await signIn(page);
