@@ -1,7 +1,7 @@
 // Contract 6: tables as code. SCHEMA_FILE is applied at start, and `npm run schema` compares by hand.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -258,6 +258,20 @@ describe("npm run schema", () => {
     ]);
     expect(await readFile(file, "utf8")).toBe(before);
   }, 60_000);
+
+  it.each(["pull", "diff"])("%s makes no database where there is none", async (word) => {
+    const missing = join(directory, "mistyped");
+    mongodbUrl = `mongodb_embedded://${missing}`;
+    await write(LIBRARY);
+    const { code, errors } = await command(word, file);
+    expect([code, errors]).toEqual([
+      1,
+      `There is no database at ${missing}; DATA_DIR or MONGODB_URL says where it is.\n`,
+    ]);
+    await expect(access(missing)).rejects.toThrow("ENOENT");
+    expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ tables: LIBRARY });
+    mongodbUrl = freshDatabase();
+  });
 
   it("tells a rename by the ids of a pulled file, also while the service runs on the same database", async () => {
     await write(LIBRARY);

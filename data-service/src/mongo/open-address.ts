@@ -1,4 +1,7 @@
 // MONGODB_URL -> an address that a driver can connect to, with the embedded engine opened where it names one.
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { ConfigError } from "@portico/shared/env";
 import { openEmbeddedEngine } from "./embedded/engine.js";
 import { noteAddress, notedAddress } from "./embedded/engine-address.js";
 import { EngineError } from "./embedded/engine-error.js";
@@ -35,13 +38,18 @@ export interface SharedAddress extends OpenAddress {
  * @throws ConfigError as `openAddress` does
  */
 export async function openToRead(mongodbUrl: string): Promise<SharedAddress> {
+  const asked = parseStoreAddress(mongodbUrl);
+  // Whoever only reads has another one in mind than one that is not there yet.
+  if (asked.kind === "embedded" && !existsSync(asked.directory))
+    throw new ConfigError([
+      `There is no database at ${resolve(asked.directory)}; DATA_DIR or MONGODB_URL says where it is.`,
+    ]);
   try {
     return { ...(await openAddress(mongodbUrl)), isShared: false };
   } catch (error) {
-    const address = parseStoreAddress(mongodbUrl);
-    if (address.kind === "server" || !(error instanceof EngineError && error.isInUse)) throw error;
-    const url = await notedAddress(address.directory);
+    if (asked.kind === "server" || !(error instanceof EngineError && error.isInUse)) throw error;
+    const url = await notedAddress(asked.directory);
     if (url === undefined) throw error;
-    return { url, database: address.database, isShared: true, close: async () => {} };
+    return { url, database: asked.database, isShared: true, close: async () => {} };
   }
 }
