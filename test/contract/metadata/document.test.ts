@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { API_VERSION } from "@portico/data-service/metadata/openapi";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import type { Api } from "../../support/api.js";
+import { type Api, signIn } from "../../support/api.js";
 import { projectRoot } from "../../support/run-state.js";
 import { make, makeTable, type Row } from "../records/make.js";
 import { type Newsroom, openNewsroom } from "./newsroom.js";
@@ -185,6 +185,29 @@ describe("the document", () => {
       expect.not.stringContaining("Override"),
       expect.not.arrayContaining(["200"]),
     ]);
+  });
+
+  it("has of an upload the parts that the caller may send", async () => {
+    const [role] = (await room.root.post("/svc_role", { name: "uploaders" })).body.data;
+    const rule = { role: role.id, table: "svc_file", action: "create", fields: "title,isPublic" };
+    await room.root.post("/svc_permission", rule);
+    const uploader = { email: "uploader@example.com", password: "an uploader's password" };
+    await room.root.post("/svc_user", { ...uploader, role: role.id });
+    const api = await signIn(`${room.stack.appUrl}/api`, uploader);
+    const document = (await api.get("/openapi.json")).body;
+    const partsOf = (of: Row): string[] =>
+      Object.keys(
+        operationOf(of, "POST /svc_file").requestBody.content["multipart/form-data"].schema.properties,
+      );
+    expect(partsOf(document)).toEqual(["file", "title", "isPublic"]);
+    expect(partsOf(documents.root)).toEqual(["file", "folder", "title", "description", "isPublic"]);
+    const sent = async (part: string) => {
+      const body = new FormData();
+      body.append("file", new Blob(["a"]), "a.txt");
+      body.append(part, part === "isPublic" ? "true" : "text");
+      return (await api.send("POST", "/svc_file", { body })).status;
+    };
+    expect([await sent("title"), await sent("isPublic"), await sent("folder")]).toEqual([201, 201, 400]);
   });
 
   it("tells where QUERY is, which has no place of its own", () => {

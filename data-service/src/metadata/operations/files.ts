@@ -17,8 +17,6 @@ import { ref } from "../filter-schema.js";
 
 const BYTES: Part = { type: "string", format: "binary" };
 const PARTS = { folder: TEXT, title: TEXT, description: TEXT, isPublic: { enum: ["true", "false"] } };
-const UPLOAD = object({ file: BYTES, ...PARTS }, ["file"]);
-const REPLACEMENT = object({ file: BYTES, ...PARTS }, ["file"]);
 const SIDE: Part = { type: "integer", minimum: 1, maximum: 4000 };
 const CHOICE = (...values: string[]): Part => ({ type: "string", enum: values });
 
@@ -57,20 +55,29 @@ export const ASSET_OPERATION: Operation = {
 };
 
 /** The operations of files: what every table has, with the file in the body. @param of operations of the table */
-export function fileOperations(
-  { table: { name } }: VisibleTable,
-  of: readonly Operation[],
-): readonly Operation[] {
-  return of.map((operation) => withFile(name, operation));
+export function fileOperations(table: VisibleTable, of: readonly Operation[]): readonly Operation[] {
+  return of.map((operation) => withFile(table, operation));
 }
 
-function withFile(name: string, operation: Operation): Operation {
+/** The parts of a body with a file: those that the caller may write. */
+function partsOf({ columns, relations }: VisibleTable, action: "creatable" | "updatable"): Part {
+  const named = [
+    ...columns.map((each) => ({ ...each, name: each.column.name })),
+    ...relations.map((each) => ({ ...each, name: each.relation.name })),
+  ];
+  const isWritten = new Set(named.filter((each) => each[action]).map(({ name }) => name));
+  const parts = Object.entries(PARTS).filter(([name]) => isWritten.has(name));
+  return object({ file: BYTES, ...Object.fromEntries(parts) }, ["file"]);
+}
+
+function withFile(table: VisibleTable, operation: Operation): Operation {
+  const { name } = table.table;
   if (operation.id === `create_${name}`) {
     return {
       ...operation,
       summary: "Upload a file",
       description: "One part `file`; the others are texts. What it is, its bytes say.",
-      body: { schema: UPLOAD },
+      body: { schema: partsOf(table, "creatable") },
       bodyTypes: ["multipart/form-data"],
     };
   }
@@ -78,7 +85,7 @@ function withFile(name: string, operation: Operation): Operation {
   return {
     ...operation,
     description: "As JSON, what is said of the file; as multipart, its content too.",
-    body: { schema: { anyOf: [ref(`${name}.update`), REPLACEMENT] } },
+    body: { schema: { anyOf: [ref(`${name}.update`), partsOf(table, "updatable")] } },
     bodyTypes: ["application/json", "multipart/form-data"],
   };
 }
