@@ -36,7 +36,12 @@ export async function withReadDatabase<Result>(
   const address = await openToRead(config.mongodbUrl).catch((error: unknown) => {
     throw asConfigError(error, hint);
   });
-  const deps = await makeDeps(config, Promise.resolve(address));
+  const deps = await makeDeps(config, Promise.resolve(address)).catch((error: unknown) => {
+    // The service that has it open does not answer.
+    throw address.isShared && error instanceof ConfigError
+      ? new ConfigError([...error.problems, hint])
+      : error;
+  });
   // A service that has such an engine open believes that it is alone, and so must nobody who joins it.
   return acting(deps, !address.isShared, act);
 }

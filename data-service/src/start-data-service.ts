@@ -7,6 +7,7 @@ import { makeApp } from "./app.js";
 import { type Config, isEmbedded } from "./config.js";
 import { type Deps, makeDeps } from "./deps.js";
 import { repairJournal } from "./journal/repair.js";
+import type { Maker } from "./mongo/catalog-store.js";
 import type { OpenAddress } from "./mongo/open-address.js";
 import { describeStore } from "./mongo/store-address.js";
 import { prepare } from "./prepare.js";
@@ -74,11 +75,14 @@ function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.T
     setInterval(() => void repair().catch((err: unknown) => logger.warn({ err }, problem)), everyMs).unref();
   const { clock, instances, presence } = records;
   const onlooker = { clock, instances, own: presence.id, alone: false };
+  // Its own take as long as they take. Those of an earlier version, which did not say whose they are, wait for a start.
+  const isLeft = async (maker: Maker): Promise<boolean> =>
+    !["", presence.id].includes(maker.instance) && (await isDead(onlooker, maker));
   return [
     repeat(
       MAKING_REPAIR_EVERY_MS,
       "tables whose making was interrupted were not finished",
-      oneAtATime(() => finishInterrupted(records, (maker) => isDead(onlooker, maker))),
+      oneAtATime(() => finishInterrupted(records, isLeft)),
     ),
     // A number that others keep changing takes its time, and two at once would only disturb each other.
     repeat(

@@ -11,7 +11,7 @@ import { type AnswerLimits, readAnswerLimits } from "@portico/shared/unread-answ
 import { readDevelopmentProvider } from "./oauth/development/provider.js";
 import { type Providers, readProviders } from "./oauth/provider-settings.js";
 import { isPrefix } from "./oauth/return-target.js";
-import { requireSecure } from "./secure-address.js";
+import { isLoopback, requireSecure } from "./secure-address.js";
 
 /** The settings of the gateway. Each field names its variable. */
 export interface Config extends OverloadLimits, AnswerLimits {
@@ -53,7 +53,7 @@ export interface Config extends OverloadLimits, AnswerLimits {
   readonly logLevel: string;
   /** METRICS_PORT: where metrics are shown. */
   readonly metricsPort: number | undefined;
-  /** Without METRICS_PORT, outside production: the public port shows metrics, to this machine alone. */
+  /** Without METRICS_PORT, outside production and for an app on this machine: the public port shows metrics, to it alone. */
   readonly showsMetrics: boolean;
   /** METRICS_HOST */
   readonly metricsHost: string;
@@ -129,7 +129,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     systemTablePrefix: readSystemTablePrefix(reader),
     logLevel: reader.choice("LOG_LEVEL", "info", LOG_LEVELS),
     metricsPort,
-    showsMetrics: metricsPort === undefined && !production,
+    showsMetrics: metricsPort === undefined && !production && isLoopback(appUrl),
     metricsHost: reader.text("METRICS_HOST", "127.0.0.1"),
     otlpEndpoint: readOtlpEndpoint(reader),
     ...readOverloadLimits(reader),

@@ -250,6 +250,8 @@ describe("a single-page app in STATIC_DIR", () => {
     for (const Accept of ["*/*", "image/avif,*/*;q=0.8"])
       expect(await without(Accept, "/missing.js")).toBe(404);
     expect(await without("application/json", "/orders/7")).toBe(404);
+    const script = { headers: { Accept: "*/*", "Sec-Fetch-Dest": "empty" } };
+    expect((await rig.call("/orders/7", script)).status).toBe(404);
     // It may have a page of this name, which only a browser asks for.
     expect(await (await rig.call("/metrics", page)).text()).toBe("<title>app</title>");
     expect(await (await rig.call("/metrics")).text()).toContain("portico_http");

@@ -91,7 +91,7 @@ describe("a rule", () => {
     "ftp://x.io",
   ])("format url refuses %j", (text) => expect(broken("string", { format: "url" }, text)).toHaveLength(1));
 
-  it.each(["a@b.co", "ünicode@exämple.com", "o'hara+x@mail.b-c.example", "a..b@c.de"])(
+  it.each(["a@b.co", "ünicode@exämple.com", "o'hara+x@mail.b-c.example", "a..b@c.de", "a@نامه\u200cای.com"])(
     "format email keeps %j",
     (text) => expect(broken("string", { format: "email" }, text)).toEqual([]),
   );

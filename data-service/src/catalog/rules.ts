@@ -3,9 +3,11 @@ import { RE2JS } from "re2js";
 import type { Rules } from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType, type Stored } from "./column-types.js";
 
+/** Nobody sees these; the two joiners of Persian and Indic scripts are not among them. */
+const UNSEEN = String.raw`\p{Cc}\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff`;
 /** One label of a domain, in any script: the mail server knows whether it exists. */
-const LABEL = String.raw`(?!-)[^\s\p{C}@.]+(?<!-)`;
-const EMAIL = new RegExp(String.raw`^[^\s\p{C}@"(),:;<>[\]\\]{1,64}@${LABEL}(?:\.${LABEL})+$`, "u");
+const LABEL = String.raw`(?!-)[^\s${UNSEEN}@.]+(?<!-)`;
+const EMAIL = new RegExp(String.raw`^[^\s${UNSEEN}@"(),:;<>[\]\\]{1,64}@${LABEL}(?:\.${LABEL})+$`, "u");
 /** What the parser would repair, as browsers do with what somebody types, is no address yet. */
 const HTTP_URL = /^https?:\/\/[^\s\p{Cc}/\\?#][^\s\p{Cc}\\]*$/iu;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -43,9 +43,9 @@ describe("a table that is being made", () => {
 
   it("gives its name free again, and nobody else's reservation", async () => {
     const mine = await reserved("a");
-    await store.release(table("a"));
+    await store.release(table("a"), "a");
     expect(await store.reserve(table("a"), { instance: "a", at: new Date() })).toBe(false);
-    await store.release(mine);
+    await store.release(mine, "a");
     await reserved("a");
   });
 
@@ -126,7 +126,7 @@ describe("publishing", () => {
       .collection<{ _id: string }>("_versions")
       .insertOne({ _id: "catalog", version: 1, latest } as never);
     await died(a);
-    await store.release(a);
+    await store.release(a, "a");
     expect([await store.load(), await store.making(), await versionOf(store)]).toEqual([[a], [], 1]);
     expect(await store.publish(await reserved("b"), 1)).toBe(true);
     expect(await names()).toEqual(["a", "b"]);

@@ -43,10 +43,14 @@ export interface CatalogStore {
   making(): Promise<Making[]>;
   /** Reserves the name; false when somebody else is making a table of this name. */
   reserve(definition: TableDefinition, maker: Maker): Promise<boolean>;
+  /** Takes the making of a table over. @returns false when somebody else was faster, or it has ended */
+  takeOver(making: Making, instance: string): Promise<boolean>;
+  /** Is the name still reserved for this table, by this instance? */
+  isMaking(table: Pick<TableDefinition, "id" | "name">, instance: string): Promise<boolean>;
   /** Puts a reserved table into use if no other change came in between since `seen`. */
   publish(table: Pick<TableDefinition, "id" | "name">, seen: number): Promise<boolean>;
-  /** Gives a reservation up. */
-  release(table: Pick<TableDefinition, "id" | "name">): Promise<void>;
+  /** Gives a reservation of this instance up. */
+  release(table: Pick<TableDefinition, "id" | "name">, instance: string): Promise<void>;
   /** Numbers of children that were being counted can be asked now. @param members ids of relations of the table */
   built(table: string, members: readonly string[]): Promise<void>;
   /** Shows in `svc_table` how far a change is. */
@@ -98,10 +102,24 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
       await settle(collections);
       return true;
     },
-    async release({ id, name }) {
+    async takeOver({ definition: { id, name }, maker }, instance) {
+      // Earlier versions did not say whose it is.
+      const by = maker.instance === "" ? { $exists: false } : maker.instance;
+      const { matchedCount } = await making.updateOne(
+        { _id: name, "table._id": ObjectId.createFromHexString(id), by },
+        { $set: { by: instance } },
+      );
+      return matchedCount === 1;
+    },
+    async isMaking({ id, name }, by) {
+      return (
+        (await making.findOne({ _id: name, "table._id": ObjectId.createFromHexString(id), by })) !== null
+      );
+    },
+    async release({ id, name }, by) {
       // What is published already must not lose the definition it is to be carried over from.
       await settle(collections);
-      await making.deleteOne({ _id: name, "table._id": ObjectId.createFromHexString(id) });
+      await making.deleteOne({ _id: name, "table._id": ObjectId.createFromHexString(id), by });
     },
     async built(table, members) {
       const _id = ObjectId.createFromHexString(table);

@@ -1,6 +1,6 @@
 // MONGODB_URL -> an address that a driver can connect to, with the embedded engine opened where it names one.
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { ConfigError } from "@portico/shared/env";
 import { openEmbeddedEngine } from "./embedded/engine.js";
 import { noteAddress, notedAddress } from "./embedded/engine-address.js";
@@ -40,7 +40,7 @@ export interface SharedAddress extends OpenAddress {
 export async function openToRead(mongodbUrl: string): Promise<SharedAddress> {
   const asked = parseStoreAddress(mongodbUrl);
   // Whoever only reads has another one in mind than one that is not there yet.
-  if (asked.kind === "embedded" && !existsSync(asked.directory))
+  if (asked.kind === "embedded" && !existsSync(join(asked.directory, "WiredTiger")))
     throw new ConfigError([
       `There is no database at ${resolve(asked.directory)}; DATA_DIR or MONGODB_URL says where it is.`,
     ]);

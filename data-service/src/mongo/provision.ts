@@ -29,16 +29,23 @@ export async function provisionNumber(db: Db, parents: IndexedTable, index: Inde
  * The same for a table that is being made, and whose name nobody else can take meanwhile. One of this name that was
  * given up may have left indexes behind, by which records would have to be unique that need not be.
  */
-export async function provisionNew(db: Db, table: Table): Promise<void> {
+export async function provisionNew(db: Db, table: Table, isOurs: () => Promise<boolean>): Promise<void> {
   await makeCollection(db, table.collection);
-  if (table.isAdopted !== true) await dropStrayUniques(db.collection(table.collection), indexesOf(table));
+  if (table.isAdopted !== true)
+    await dropStrayUniques(db.collection(table.collection), indexesOf(table), isOurs);
   await provisionTable(db, table);
 }
 
-async function dropStrayUniques(collection: Collection, wanted: readonly IndexSpec[]): Promise<void> {
+/** @param isOurs asked before each goes: whoever was slow here may find a table of others, with uniques of its own */
+async function dropStrayUniques(
+  collection: Collection,
+  wanted: readonly IndexSpec[],
+  isOurs: () => Promise<boolean>,
+): Promise<void> {
   for (const index of await collection.indexes()) {
     const isWanted = wanted.some((spec) => hasKey(index, spec) && sameOptions(index, spec));
-    if (isOurUnique(index) && !isWanted && index.name !== undefined) await collection.dropIndex(index.name);
+    if (!isOurUnique(index) || isWanted || index.name === undefined) continue;
+    if (await isOurs()) await collection.dropIndex(index.name);
   }
 }
 

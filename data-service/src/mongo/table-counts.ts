@@ -43,6 +43,8 @@ export class TableCounts {
     const known = this.#known.get(key);
     if (known === undefined || !this.knows(key)) return this.#compare(key, collection, countExactly);
     const kept = await this.#kept(collection);
+    // What was learned may hold no longer once it has been below.
+    if (kept === 0) this.#known.delete(key);
     // Between asking and answering the server may have become another one.
     return known.era === this.#era && kept > 0 ? kept + known.difference : countExactly();
   }

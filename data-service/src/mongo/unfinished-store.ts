@@ -43,6 +43,8 @@ export interface Delete {
   readonly permanentIn?: string;
   /** Relations that it follows instead of being refused by them, by their ids. */
   readonly follows?: readonly string[];
+  /** What they lead to was judged by the rights of the caller from here on; whoever ends the delete keeps it. */
+  readonly since?: Date;
   /** The act that the first record names while it goes, where it is not the request's own. */
   readonly act?: ObjectId;
   /** All of it has gone. */

@@ -44,6 +44,8 @@ export interface Reach {
   readonly mayKnow: MayKnow;
   /** Relations that are followed instead of standing against it. */
   readonly follows?: Follow;
+  /** When what is followed was first judged, where that is not now. */
+  readonly since?: Date;
   /** Asked about all that would go, before anything does; refuses by throwing. */
   readonly mayTake?: (step: DeleteStep) => Promise<void>;
 }

@@ -46,9 +46,10 @@ export async function deleteNoted(
   catalog: Catalog,
   wanted: WantedDelete,
 ): Promise<boolean> {
+  const since = wanted.reach.since ?? deps.clock.now();
   const found = await wanted.collect();
   const group = new ObjectId();
-  const note = new DeleteNote(deps, catalog, wanted, group);
+  const note = new DeleteNote(deps, catalog, wanted, { group, since });
   return deps.deletes.underWay.while(group, async () => {
     const steps = await note.hold(found);
     if (steps === undefined || !(await wanted.act(steps, group).catch(throwUnended))) {
@@ -76,6 +77,8 @@ class DeleteNote {
   readonly #wanted: WantedDelete;
   /** Names the delete in its notes and marks. */
   readonly #group: ObjectId;
+  /** Before anything was looked for. */
+  readonly #since: Date;
   /** What is noted, by table. */
   readonly #noted = new Map<string, Set<string>>();
   readonly #marked: DeleteStep[] = [];
@@ -84,8 +87,14 @@ class DeleteNote {
   #notes = 0;
   #isJudged: boolean;
 
-  constructor(deps: RecordDeps, catalog: Catalog, wanted: WantedDelete, group: ObjectId) {
+  constructor(
+    deps: RecordDeps,
+    catalog: Catalog,
+    wanted: WantedDelete,
+    { group, since }: { readonly group: ObjectId; readonly since: Date },
+  ) {
     this.#deps = deps;
+    this.#since = since;
     this.#catalog = catalog;
     this.#wanted = wanted;
     this.#group = group;
@@ -219,6 +228,7 @@ class DeleteNote {
       permanent: this.#wanted.reach.permanent,
       ...permanentIn(this.#wanted.reach),
       ...followedIn(this.#catalog, this.#wanted.reach),
+      since: this.#since,
       instance: deletes.instance,
       at: clock.now(),
       done: false,

@@ -126,14 +126,17 @@ async function removeRest(deps: RepairDeps, catalog: Catalog, table: Table, left
  * What a delete follows was judged when it began, by the rights of its caller: of what has come, or was changed, since then
  * nobody knows whether they may delete it.
  */
-function following({ store }: RepairDeps, { follows, at }: Delete): Pick<Reach, "follows" | "mayTake"> {
-  if (follows === undefined) return {};
+function following(
+  { store }: RepairDeps,
+  { follows, since }: Delete,
+): Pick<Reach, "follows" | "mayTake" | "since"> {
+  if (follows === undefined || since === undefined) return {};
   const mayTake = async ({ table, ids }: DeleteStep): Promise<void> => {
-    const since = { $match: { [table.updatedAt.field]: { $gte: at } } };
-    if ((await store.existing(table, ids, [since])).size > 0)
+    const late = { $match: { [table.updatedAt.field]: { $gte: since } } };
+    if ((await store.existing(table, ids, [late])).size > 0)
       throw new AppError("CONFLICT", `Records of "${table.name}" were changed since the delete began.`);
   };
-  return { follows: (_owner, { id }) => follows.includes(id), mayTake };
+  return { follows: (_owner, { id }) => follows.includes(id), mayTake, since };
 }
 
 /**

@@ -56,6 +56,7 @@ export async function runRestore(
     // Somebody may have deleted what is needed, or the record itself, in the meantime.
     await requireNeeded(deps, catalog, mayKnow, [own, ...others]);
     for (const step of [own, ...others]) await letGoOfGone(deps, catalog, step);
+    await requireFree(deps, own.table, id);
     // Deepest first: whoever asks again finds by each that names the act what is below it.
     for (const { table: of, ids } of naming.toReversed())
       await deps.store.updateMany(of, backFrom(of, ids, act), { $unset: { [DELETION_FIELD]: "" } });
@@ -93,8 +94,17 @@ async function bringBack(
  */
 async function end({ store }: RecordDeps, table: Table, id: Stored): Promise<void> {
   const free = { _id: id, ...stateCondition(table, "living"), ...FREE };
-  if (await store.update(table, free, { $unset: { [DELETION_FIELD]: "" } })) return;
-  throw new AppError("CONFLICT", `Another request has deleted this "${table.name}" record again.`);
+  if (!(await store.update(table, free, { $unset: { [DELETION_FIELD]: "" } }))) throw deletedAgain(table);
+}
+
+/** The same, before anything forgets the act. */
+async function requireFree({ store }: RecordDeps, table: Table, id: Stored): Promise<void> {
+  const free = { ...stateCondition(table, "living"), ...FREE };
+  if ((await store.existing(table, [id], [{ $match: free }])).size === 0) throw deletedAgain(table);
+}
+
+function deletedAgain({ name }: Table): AppError {
+  return new AppError("CONFLICT", `Another request has deleted this "${name}" record again.`);
 }
 
 /** Records that went in one act. */

@@ -4,7 +4,7 @@ import { AppError } from "@portico/shared/app-error";
 import type { JsonObject } from "@portico/shared/json";
 import type { Db } from "mongodb";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
-import { createTable } from "./create-table.js";
+import { createTable, finishInterrupted, type SchemaDeps } from "./create-table.js";
 import { makeInstance } from "./instance-fixture.js";
 import { makeTable } from "./make-table.js";
 
@@ -29,6 +29,49 @@ async function giveUp(definition: JsonObject): Promise<void> {
 
 const uniquesOf = async (): Promise<(string | undefined)[]> =>
   (await db.collection("members").indexes()).filter(({ unique }) => unique === true).map(({ name }) => name);
+
+describe("a table that others have finished, who took its maker for dead", () => {
+  const members = { name: "members", columns: [{ name: "email", type: "string" }] };
+  /** Finishes what the maker has begun. */
+  const others = (): Promise<void> => finishInterrupted(makeInstance(database));
+
+  it("is the maker's own, which drops no index there any more", async () => {
+    const maker = makeInstance(database);
+    const seen: boolean[] = [];
+    const provisionNew: SchemaDeps["provisionNew"] = async (_table, isOurs) => {
+      seen.push(await isOurs());
+      await others();
+      seen.push(await isOurs());
+    };
+    const id = await createTable({ ...maker, provisionNew }, members);
+    expect(seen).toEqual([true, false]);
+    expect((await maker.catalogs.refresh()).tables.get("members")?.id).toBe(id);
+  });
+
+  it("is no other table of its name, where they were done before it looked again", async () => {
+    const maker = makeInstance(database);
+    const reserve: SchemaDeps["catalogStore"]["reserve"] = async (...given) => {
+      const isReserved = await maker.catalogStore.reserve(...given);
+      await others();
+      return isReserved;
+    };
+    const id = await createTable({ ...maker, catalogStore: { ...maker.catalogStore, reserve } }, members);
+    expect((await maker.catalogs.refresh()).tables.get("members")?.id).toBe(id);
+  });
+
+  it("is taken over by one of them alone", async () => {
+    const [maker, one, other] = [makeInstance(database), makeInstance(database), makeInstance(database)];
+    const provisionNew = () => Promise.reject(new Error("killed"));
+    const release = async (): Promise<void> => {};
+    const dying = { ...maker, provisionNew, catalogStore: { ...maker.catalogStore, release } };
+    await expect(createTable(dying, members)).rejects.toThrow("killed");
+    const making = await maker.catalogStore.making();
+    const taken = making.flatMap((each) =>
+      [one, other].map(({ catalogStore, presence }) => catalogStore.takeOver(each, presence.id)),
+    );
+    expect((await Promise.all(taken)).toSorted()).toEqual([false, true]);
+  });
+});
 
 describe("a new table of the name of one that was given up", () => {
   const columns = [

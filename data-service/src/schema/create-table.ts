@@ -42,8 +42,8 @@ export interface SchemaDeps {
   readonly systemTablePrefix: string;
   readonly provision: (table: Table) => Promise<void>;
   readonly provisionNumber: ProvisionNumber;
-  /** The same for a table whose name is reserved: nothing is left there of one that was given up. */
-  readonly provisionNew: (table: Table) => Promise<void>;
+  /** The same for a table whose name is reserved: nothing is left there of one that was given up. @param isOurs is it still? */
+  readonly provisionNew: (table: Table, isOurs: () => Promise<boolean>) => Promise<void>;
   readonly clock: Clock;
 }
 
@@ -195,10 +195,14 @@ async function provisionAndPublish(
   definition: TableDefinition,
   check: (catalog: Catalog) => void,
 ): Promise<void> {
+  const isOurs = () => deps.catalogStore.isMaking(definition, deps.presence.id);
   try {
+    const catalog = await deps.catalogs.refresh();
+    // Whoever took this instance for dead has made it meanwhile.
+    if (tableById(catalog, definition.id) !== undefined) return;
     // Once more, now that nobody else can take the name: making indexes must not touch a table of this name.
-    check(await deps.catalogs.refresh());
-    await deps.provisionNew(builtTable(deps, definition));
+    check(catalog);
+    await deps.provisionNew(builtTable(deps, definition), isOurs);
     await provisionNumbers(deps, definition);
     const publish = async (): Promise<boolean> => {
       await unlocked(deps);
@@ -221,7 +225,7 @@ async function provisionAndPublish(
     throw error;
   } finally {
     // Published tables have given their reservation up already.
-    await deps.catalogStore.release(definition);
+    await deps.catalogStore.release(definition, deps.presence.id);
   }
 }
 
@@ -246,8 +250,9 @@ export async function finishInterrupted(
   deps: SchemaDeps,
   isLeft: (maker: Maker) => Promise<boolean> = async () => true,
 ): Promise<void> {
-  for (const { definition, maker } of await deps.catalogStore.making()) {
-    if (!(await isLeft(maker))) continue;
+  for (const making of await deps.catalogStore.making()) {
+    const { definition, maker } = making;
+    if (!(await isLeft(maker)) || !(await deps.catalogStore.takeOver(making, deps.presence.id))) continue;
     try {
       await provisionAndPublish(deps, definition, (catalog) => requireStillFits(deps, definition, catalog));
     } catch (error) {

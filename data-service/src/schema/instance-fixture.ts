@@ -39,7 +39,7 @@ export function makeInstance(
     sealer: makeSealer(Buffer.alloc(32)),
     provision: (table) => provisionTable(db, table),
     provisionNumber: (parents, index) => provisionNumber(db, parents, index),
-    provisionNew: (table) => provisionNew(db, table),
+    provisionNew: (table, isOurs) => provisionNew(db, table, isOurs),
     systemTables: [],
     systemTablePrefix: "svc_",
   };

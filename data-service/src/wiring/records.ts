@@ -177,7 +177,7 @@ function tableParts({ config, store: { db }, metrics, logger, requireRoom }: Rec
     presence: new Presence(instances, catalogs, gate, logger),
     provision: (table) => provisionTable(db, table),
     provisionNumber: (parents, index) => provisionNumber(db, parents, index),
-    provisionNew: (table) => provisionNew(db, table),
+    provisionNew: (table, isOurs) => provisionNew(db, table, isOurs),
     changes: makeChangeStore(db),
     data: makeTableData(db, requireRoom),
   };

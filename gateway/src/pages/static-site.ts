@@ -54,11 +54,12 @@ function historyFallback(appDir: string): RequestHandler {
 }
 
 /**
- * A page load names `text/html`. What takes anything, as curl, monitors and link checkers do, may also be a script or a
- * picture, and a missing one must stay a 404: those have a name with a dot.
+ * A page load names `text/html`; curl, monitors and link checkers take anything. So do scripts of a page, and what it shows, of
+ * which a missing one must stay a 404: browsers say that it is no document, and it has a name with a dot.
  */
-function isNavigation({ method, path, headers: { accept = "*/*" } }: Request): boolean {
+function isNavigation({ method, path, headers }: Request): boolean {
+  const { accept = "*/*", "sec-fetch-dest": dest = "document" } = headers;
   const isRead = method === "GET" || method === "HEAD";
-  const isPage = accept.includes("text/html") || (accept.includes("*/*") && !/\.[^/]*$/.test(path));
-  return isRead && !RESERVED.test(path) && isPage;
+  const takesAny = accept.includes("*/*") && dest === "document" && !/\.[^/]*$/.test(path);
+  return isRead && !RESERVED.test(path) && (accept.includes("text/html") || takesAny);
 }

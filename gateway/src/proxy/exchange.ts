@@ -102,7 +102,7 @@ export class Exchange {
     if (!hasBody(this.#request.headers)) upstream.end();
     else {
       this.#stopSending = passOn(this.#request, upstream, () => this.#watchTaking());
-      setImmediate(sendHead, upstream);
+      setImmediate(sendHeadSoon, upstream);
     }
   }
 
@@ -264,9 +264,13 @@ function passOn(source: IncomingMessage, destination: Writable, onParts?: () => 
   return () => source.off("end", end).off("data", begin).unpipe(destination);
 }
 
-/** Who is refused by the head need not send a body first: it goes ahead of one that is not here yet. */
-function sendHead(upstream: ClientRequest): void {
-  if (!upstream.headersSent && !upstream.destroyed) upstream.flushHeaders();
+/** Some clients send a body right after its head; refused without it, they cost a connection each. */
+const BODY_SOON_MS = 50;
+
+/** Who is refused by the head need not send a body first: it goes ahead of one that is not here soon. */
+function sendHeadSoon(upstream: ClientRequest): void {
+  const isDue = (): boolean => !upstream.headersSent && !upstream.destroyed;
+  if (isDue()) setTimeout(() => isDue() && upstream.flushHeaders(), BODY_SOON_MS);
 }
 
 /** 304 is an answer; every other 3xx would send us, or the client, somewhere unchecked. */
