@@ -7,7 +7,6 @@ import { makeApp } from "./app.js";
 import { type Config, isEmbedded } from "./config.js";
 import { type Deps, makeDeps } from "./deps.js";
 import { repairJournal } from "./journal/repair.js";
-import type { Maker } from "./mongo/catalog-store.js";
 import type { OpenAddress } from "./mongo/open-address.js";
 import { describeStore } from "./mongo/store-address.js";
 import { prepare } from "./prepare.js";
@@ -15,7 +14,7 @@ import { repairCounts } from "./records/repair-counts.js";
 import { repairUnfinished } from "./records/repair-unfinished.js";
 import { startSearchFiller } from "./records/search-filler.js";
 import { finishInterrupted } from "./schema/create-table.js";
-import { isDead } from "./schema/dead-instances.js";
+import { isDead, type Noted } from "./schema/dead-instances.js";
 
 /** How often counts that a dead process left uncertain are looked for. */
 const COUNT_REPAIR_EVERY_MS = 5_000;
@@ -76,7 +75,7 @@ function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.T
   const { clock, instances, presence } = records;
   const onlooker = { clock, instances, own: presence.id, alone: false };
   // Its own take as long as they take. Those of an earlier version, which did not say whose they are, wait for a start.
-  const isLeft = async (maker: Maker): Promise<boolean> =>
+  const isLeft = async (maker: Noted): Promise<boolean> =>
     !["", presence.id].includes(maker.instance) && (await isDead(onlooker, maker));
   return [
     repeat(

@@ -2,6 +2,7 @@
 import { type Collection, type Db, ObjectId } from "mongodb";
 import type { LatestChange } from "../catalog/catalog.js";
 import type { TableDefinition } from "../catalog/definition.js";
+import type { Noted } from "../schema/dead-instances.js";
 import {
   type ChangeProgress,
   catalogCollections,
@@ -20,16 +21,11 @@ export interface CatalogState {
   readonly change?: LatestChange;
 }
 
-/** The instance that makes a table, and since when. */
-export interface Maker {
-  readonly instance: string;
-  readonly at: Date;
-}
-
 /** A table that is not there yet. */
 export interface Making {
   readonly definition: TableDefinition;
-  readonly maker: Maker;
+  /** The instance that makes it, and since when. */
+  readonly maker: Noted;
 }
 
 export interface CatalogStore {
@@ -42,7 +38,7 @@ export interface CatalogStore {
   /** Tables that are being made, or whose making was interrupted. */
   making(): Promise<Making[]>;
   /** Reserves the name; false when somebody else is making a table of this name. */
-  reserve(definition: TableDefinition, maker: Maker): Promise<boolean>;
+  reserve(definition: TableDefinition, maker: Noted): Promise<boolean>;
   /** Takes the making of a table over. @returns false when somebody else was faster, or it has ended */
   takeOver(making: Making, instance: string): Promise<boolean>;
   /** Is the name still reserved for this table, by this instance? */
@@ -102,24 +98,19 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
       await settle(collections);
       return true;
     },
-    async takeOver({ definition: { id, name }, maker }, instance) {
+    async takeOver({ definition, maker }, instance) {
       // Earlier versions did not say whose it is.
       const by = maker.instance === "" ? { $exists: false } : maker.instance;
-      const { matchedCount } = await making.updateOne(
-        { _id: name, "table._id": ObjectId.createFromHexString(id), by },
-        { $set: { by: instance } },
-      );
-      return matchedCount === 1;
+      const reserved = { ...reservationOf(definition), by };
+      return (await making.updateOne(reserved, { $set: { by: instance } })).matchedCount === 1;
     },
-    async isMaking({ id, name }, by) {
-      return (
-        (await making.findOne({ _id: name, "table._id": ObjectId.createFromHexString(id), by })) !== null
-      );
+    async isMaking(table, by) {
+      return (await making.findOne({ ...reservationOf(table), by })) !== null;
     },
-    async release({ id, name }, by) {
+    async release(table, by) {
       // What is published already must not lose the definition it is to be carried over from.
       await settle(collections);
-      await making.deleteOne({ _id: name, "table._id": ObjectId.createFromHexString(id), by });
+      await making.deleteOne({ ...reservationOf(table), by });
     },
     async built(table, members) {
       const _id = ObjectId.createFromHexString(table);
@@ -139,6 +130,11 @@ export function makeCatalogStore(db: Db, systemTablePrefix: string): CatalogStor
       await tables.updateMany({ "change.id": change, "change.state": "running" }, { $set: failed });
     },
   };
+}
+
+/** The name may be reserved for another table by now. */
+function reservationOf({ id, name }: Pick<TableDefinition, "id" | "name">) {
+  return { _id: name, "table._id": ObjectId.createFromHexString(id) };
 }
 
 /**

@@ -23,6 +23,14 @@ export interface Unfinished {
   readonly done?: boolean;
 }
 
+/** Relations that a delete follows instead of being refused by them. */
+export interface Followed {
+  /** Their ids. */
+  readonly relations: readonly string[];
+  /** What they lead to was judged by the rights of the caller from here on; whoever ends the delete keeps it. */
+  readonly since: Date;
+}
+
 /** Part of what one request deletes: records of one table. */
 export interface Delete {
   readonly id: ObjectId;
@@ -41,10 +49,7 @@ export interface Delete {
   readonly permanent: boolean;
   /** That only in this table. */
   readonly permanentIn?: string;
-  /** Relations that it follows instead of being refused by them, by their ids. */
-  readonly follows?: readonly string[];
-  /** What they lead to was judged by the rights of the caller from here on; whoever ends the delete keeps it. */
-  readonly since?: Date;
+  readonly follows?: Followed;
   /** The act that the first record names while it goes, where it is not the request's own. */
   readonly act?: ObjectId;
   /** All of it has gone. */

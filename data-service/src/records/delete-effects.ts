@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { type Catalog, incomingLinks, type Relation, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import type { Followed } from "../mongo/unfinished-store.js";
 import type { ReadView } from "../permission/read-view.js";
 import { piecesOf } from "../pieces.js";
 import type { State } from "../query/living.js";
@@ -50,11 +51,16 @@ export interface Reach {
   readonly mayTake?: (step: DeleteStep) => Promise<void>;
 }
 
-/** The relations that a delete follows, by their ids: for a note, by which others can end it. */
-export function followedIn(catalog: Catalog, { follows }: Reach): { readonly follows?: readonly string[] } {
+/** The relations that a delete follows, for a note by which others can end it. @param since when it began to judge */
+export function followedIn(
+  catalog: Catalog,
+  { follows }: Reach,
+  since: Date,
+): { readonly follows?: Followed } {
   if (follows === undefined) return {};
   const of = (owner: Table) => [...owner.relations.values()].filter((relation) => follows(owner, relation));
-  return { follows: [...catalog.tables.values()].flatMap(of).map(({ id }) => id) };
+  const relations = [...catalog.tables.values()].flatMap(of).map(({ id }) => id);
+  return { follows: { relations, since } };
 }
 
 /** What nobody asked for: nothing is told, and nothing is kept from going. */

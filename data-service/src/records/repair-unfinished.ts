@@ -126,17 +126,15 @@ async function removeRest(deps: RepairDeps, catalog: Catalog, table: Table, left
  * What a delete follows was judged when it began, by the rights of its caller: of what has come, or was changed, since then
  * nobody knows whether they may delete it.
  */
-function following(
-  { store }: RepairDeps,
-  { follows, since }: Delete,
-): Pick<Reach, "follows" | "mayTake" | "since"> {
-  if (follows === undefined || since === undefined) return {};
+function following({ store }: RepairDeps, { follows }: Delete): Pick<Reach, "follows" | "mayTake" | "since"> {
+  if (follows === undefined) return {};
+  const { relations, since } = follows;
   const mayTake = async ({ table, ids }: DeleteStep): Promise<void> => {
     const late = { $match: { [table.updatedAt.field]: { $gte: since } } };
     if ((await store.existing(table, ids, [late])).size > 0)
       throw new AppError("CONFLICT", `Records of "${table.name}" were changed since the delete began.`);
   };
-  return { follows: (_owner, { id }) => follows.includes(id), mayTake, since };
+  return { follows: (_owner, { id }) => relations.includes(id), mayTake, since };
 }
 
 /**

@@ -93,14 +93,18 @@ async function bringBack(
  * @throws AppError 409 when the record is deleted again by now, or about to be
  */
 async function end({ store }: RecordDeps, table: Table, id: Stored): Promise<void> {
-  const free = { _id: id, ...stateCondition(table, "living"), ...FREE };
+  const free = { _id: id, ...freeIn(table) };
   if (!(await store.update(table, free, { $unset: { [DELETION_FIELD]: "" } }))) throw deletedAgain(table);
 }
 
 /** The same, before anything forgets the act. */
 async function requireFree({ store }: RecordDeps, table: Table, id: Stored): Promise<void> {
-  const free = { ...stateCondition(table, "living"), ...FREE };
-  if ((await store.existing(table, [id], [{ $match: free }])).size === 0) throw deletedAgain(table);
+  if ((await store.existing(table, [id], [{ $match: freeIn(table) }])).size === 0) throw deletedAgain(table);
+}
+
+/** Records that are there, and that no delete wants. */
+function freeIn(table: Table): Document {
+  return { ...stateCondition(table, "living"), ...FREE };
 }
 
 function deletedAgain({ name }: Table): AppError {

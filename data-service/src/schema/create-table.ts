@@ -12,13 +12,14 @@ import type { TableDefinition } from "../catalog/definition.js";
 import type { DefinitionContext } from "../catalog/definition-context.js";
 import { type IndexSpec, indexesOf, MAX_INDEXES } from "../catalog/indexes.js";
 import { definitionJson } from "../catalog/merge-definition.js";
-import type { CatalogStore, Maker } from "../mongo/catalog-store.js";
+import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeLock } from "../mongo/change-lock.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { TableData } from "../mongo/table-data.js";
 import { until } from "../until.js";
 import { untilStill } from "../until-still.js";
 import type { CurrentCatalog } from "./current-catalog.js";
+import type { Noted } from "./dead-instances.js";
 import {
   type NumberIndex,
   nameTaken,
@@ -66,7 +67,7 @@ export async function createTable(
   const catalog = await deps.catalogs.refresh();
   const definition = await withOwnCollection(deps, catalog, checkNew(deps, body, catalog, { ownIds }));
   requireOwnCollection(catalog, definition);
-  const maker: Maker = { instance: deps.presence.id, at: deps.clock.now() };
+  const maker: Noted = { instance: deps.presence.id, at: deps.clock.now() };
   if (!(await deps.catalogStore.reserve(definition, maker))) throw nameTaken(definition.name);
   await provisionAndPublish(deps, definition, (catalog) => {
     checkNew(deps, body, catalog, { ownIds });
@@ -248,7 +249,7 @@ export async function unlocked(
  */
 export async function finishInterrupted(
   deps: SchemaDeps,
-  isLeft: (maker: Maker) => Promise<boolean> = async () => true,
+  isLeft: (maker: Noted) => Promise<boolean> = async () => true,
 ): Promise<void> {
   for (const making of await deps.catalogStore.making()) {
     const { definition, maker } = making;

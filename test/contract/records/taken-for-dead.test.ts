@@ -89,6 +89,25 @@ async function killedBefore(
   await Promise.all(never);
 }
 
+/** The first instance stands still at such a command, and says no more that it lives, until it goes on. */
+function standsStillAt(when: (command: string) => boolean): { reached: Promise<unknown>; goOn: () => void } {
+  const [reached, others] = [gate(undefined), gate<Fate>("pass")];
+  const isAnnounced = isCommand("update", "_instances");
+  let stands = false;
+  proxy.decide((command) => {
+    if (when(command)) {
+      stands = true;
+      reached.open();
+    }
+    return stands && (when(command) || isAnnounced(command)) ? others.passed : "pass";
+  });
+  const goOn = (): void => {
+    proxy.decide(() => "pass");
+    others.open();
+  };
+  return { reached: reached.passed, goOn };
+}
+
 /** Resolves when no note of this kind is left to be worked off. */
 async function workedOff(notes: "_deletes" | "_unfinished"): Promise<void> {
   const left = () => db.collection(notes).countDocuments({ done: { $ne: true } });
@@ -229,22 +248,12 @@ describe("records that are made together by an instance that stood still", () =>
   it(
     "were taken back by another one, which is said, and not that what they link to is not there",
     async () => {
-      const [inserting, others] = [gate(undefined), gate<Fate>("pass")];
-      const [isInsert, isAnnounced] = [isCommand("insert", "pets"), isCommand("update", "_instances")];
-      let stands = false;
-      proxy.decide((command) => {
-        if (isInsert(command)) {
-          stands = true;
-          inserting.open();
-        }
-        return stands && (isInsert(command) || isAnnounced(command)) ? others.passed : "pass";
-      });
+      const { reached, goOn } = standsStillAt(isCommand("insert", "pets"));
       const before = (await second.get("/owners", { meta: "totalCount" })).body.meta;
       const made = first.post("/owners", { name: "Eve", pets: [{ name: "A" }, { name: "B" }] });
-      await inserting.passed;
+      await reached;
       await workedOff("_unfinished");
-      proxy.decide(() => "pass");
-      others.open();
+      goOn();
       const { status, body } = await made;
       expect([status, body.message]).toEqual([503, expect.stringMatching(/taken back; send it again\.$/)]);
       expect((await second.get("/owners", { meta: "totalCount" })).body.meta).toEqual(before);
@@ -304,21 +313,11 @@ describe("the number of children", () => {
     "is exact after an instance that stood still, and was taken for dead, has counted after all",
     async () => {
       const { shelf } = await shelfAndBook();
-      const [counting, others] = [gate(undefined), gate<Fate>("pass")];
-      const [isCount, isAnnounced] = [isCommand("update", "shelves"), isCommand("update", "_instances")];
-      let stands = false;
-      proxy.decide((command) => {
-        if (isCount(command)) {
-          stands = true;
-          counting.open();
-        }
-        return stands && (isCount(command) || isAnnounced(command)) ? others.passed : "pass";
-      });
+      const { reached, goOn } = standsStillAt(isCommand("update", "shelves"));
       const made = first.post("/books", { of: shelf });
-      await counting.passed;
+      await reached;
       expect(await exact(shelf, 3)).toBe(3);
-      proxy.decide(() => "pass");
-      others.open();
+      goOn();
       expect((await made).status).toBe(201);
       expect(await numberOf(shelf)).toBe(3);
     },
