@@ -7,8 +7,8 @@ import { explainFailure, withDatabase } from "./database-command.js";
 import type { Deps } from "./deps.js";
 import { describeStore } from "./mongo/store-address.js";
 import type { RootAdmin } from "./mongo/user-store.js";
-import { PLAIN } from "./records/bind-body.js";
-import { update } from "./records/update.js";
+import { PLAIN } from "./records/body/bind-body.js";
+import { update } from "./records/write/update.js";
 
 const USAGE = `usage: npm run admin -- [e-mail]
   gives a root admin a new password and shows it, once. An account that was switched off is switched on, and all its

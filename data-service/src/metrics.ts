@@ -3,7 +3,7 @@ import { AppError } from "@portico/shared/app-error";
 import { countBy, Gauge, makeRegistry, type Registry } from "@portico/shared/metrics";
 import { AUDIT_EVENTS, type AuditLog } from "./auth/audit.js";
 import type { Throttle } from "./auth/throttle.js";
-import { PLAN_KINDS, type PlanKind } from "./records/plan-kind.js";
+import { PLAN_KINDS, type PlanKind } from "./records/read/plan-kind.js";
 
 const CACHES = ["catalog", "rules", "sessions", "api_tokens"] as const;
 

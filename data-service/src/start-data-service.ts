@@ -10,9 +10,9 @@ import { repairJournal } from "./journal/repair.js";
 import type { OpenAddress } from "./mongo/open-address.js";
 import { describeStore } from "./mongo/store-address.js";
 import { prepare } from "./prepare.js";
-import { repairCounts } from "./records/repair-counts.js";
-import { repairUnfinished } from "./records/repair-unfinished.js";
-import { startSearchFiller } from "./records/search-filler.js";
+import { repairCounts } from "./records/derived/repair-counts.js";
+import { startSearchFiller } from "./records/derived/search-filler.js";
+import { repairUnfinished } from "./records/whole/repair-unfinished.js";
 import { finishInterrupted } from "./schema/create-table.js";
 import { isDead, type Noted } from "./schema/dead-instances.js";
 

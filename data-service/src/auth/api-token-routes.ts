@@ -4,7 +4,7 @@ import { Router } from "express";
 import { sessionUserOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
 import { respond } from "../http/respond.js";
-import { refuseOnceKey } from "../records/once.js";
+import { refuseOnceKey } from "../records/write/once.js";
 import {
   type ApiTokensDeps,
   listApiTokens,

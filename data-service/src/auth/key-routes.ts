@@ -4,7 +4,7 @@ import { onlyMethods } from "@portico/shared/only-methods";
 import { Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { requireRoot } from "../principal.js";
-import { refuseOnceKey } from "../records/once.js";
+import { refuseOnceKey } from "../records/write/once.js";
 import type { Audit } from "./audit.js";
 import { auditFacts } from "./client-facts.js";
 import type { RotatingKeyRing } from "./stored-keys.js";

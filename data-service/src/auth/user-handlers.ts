@@ -8,9 +8,10 @@ import { idsOf, idText } from "../mongo/record-store.js";
 import { stillHas } from "../query/as-read.js";
 import { readParameters } from "../query/parameters.js";
 import type { StoredRecord } from "../query/shape.js";
-import type { RecordDeps } from "../records/deps.js";
+import type { OwnFields } from "../records/body/write-plan.js";
+import { remove } from "../records/delete/remove.js";
 import { findTable, parseId } from "../records/find-table.js";
-import { remove } from "../records/remove.js";
+import type { RecordDeps } from "../records/record-deps.js";
 import {
   body,
   createAsked,
@@ -19,9 +20,8 @@ import {
   respondWithRecord,
   searchOf,
 } from "../records/routes.js";
-import { type UpdateRequest, update } from "../records/update.js";
 import { expectedVersions } from "../records/version.js";
-import type { OwnFields } from "../records/write-plan.js";
+import { type UpdateRequest, update } from "../records/write/update.js";
 import type { AuditEvent, AuditLog } from "./audit.js";
 import { auditFacts } from "./client-facts.js";
 

@@ -4,7 +4,7 @@
 // what begins with three to five of its letters, so that a part that is rare is read as rarely as it occurs.
 //
 // A record without the field is one that nobody has indexed yet, so every search takes it for a candidate: no answer
-// depends on how far filling has come (records/fill-search). That is why a null has an empty list and not nothing.
+// depends on how far filling has come (records/derived/fill-search). That is why a null has an empty list and not nothing.
 
 import { foldLetter } from "./case-fold.js";
 import type { Column } from "./catalog.js";

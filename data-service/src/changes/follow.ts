@@ -7,7 +7,7 @@ import type { Feed } from "../journal/feed.js";
 import type { Position } from "../mongo/journal-store.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
-import type { RecordDeps } from "../records/deps.js";
+import type { RecordDeps } from "../records/record-deps.js";
 import { EventStream } from "./event-stream.js";
 import { judge, openWish, type Told, type Wish } from "./judge.js";
 import type { Judging } from "./judging.js";

@@ -10,9 +10,9 @@ import type { Principal } from "../principal.js";
 import { LIMITS } from "../query/limits.js";
 import type { Parameters } from "../query/parameters.js";
 import { parseMeta, parsePaging } from "../query/syntax/paging.js";
-import type { RecordDeps } from "../records/deps.js";
 import { findTable, parseId, recordNotFound } from "../records/find-table.js";
-import { readEach, recordShape } from "../records/read-one.js";
+import { readEach, recordShape } from "../records/read/read-one.js";
+import type { RecordDeps } from "../records/record-deps.js";
 
 export interface HistoryDeps extends RecordDeps {
   readonly journalStore: Pick<JournalStore, "historyOf" | "countHistoryOf">;

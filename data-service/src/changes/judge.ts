@@ -16,11 +16,11 @@ import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
 import type { Parameters } from "../query/parameters.js";
 import { useCountersIn } from "../query/plan/use-counters.js";
-import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
-import { readEach } from "../records/read-one.js";
-import { Remembered } from "../records/remembered.js";
-import { inRoom, NoRoom } from "../records/room.js";
+import { readEach } from "../records/read/read-one.js";
+import { Remembered } from "../records/read/remembered.js";
+import { inRoom, NoRoom } from "../records/read/room.js";
+import type { RecordDeps } from "../records/record-deps.js";
 import type { Versioned } from "../records/version.js";
 
 export type ChangeEvent = "created" | "updated" | "deleted" | "entered" | "left";

@@ -1,6 +1,6 @@
 // What the use cases of files may touch.
 import type { ContentLedger } from "../mongo/content-ledger.js";
-import type { RecordDeps } from "../records/deps.js";
+import type { RecordDeps } from "../records/record-deps.js";
 import type { Contents } from "./contents.js";
 
 export interface FileDeps extends RecordDeps {

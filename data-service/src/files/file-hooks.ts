@@ -9,7 +9,7 @@ import { type Lock, TURN_FIELD } from "../mongo/lock.js";
 import { idText, type RecordStore } from "../mongo/record-store.js";
 import { asStored } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
-import type { WritePlan } from "../records/write-plan.js";
+import type { WritePlan } from "../records/body/write-plan.js";
 import type { Contents } from "./contents.js";
 import { safeFileName } from "./file-name.js";
 import { slugOf } from "./slug.js";

@@ -6,13 +6,13 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
 import { readCall, readParameters } from "../query/parameters.js";
-import type { Follow } from "../records/delete-effects.js";
-import { withoutMaxLimit } from "../records/deps.js";
-import { list } from "../records/list.js";
-import { refuseOnceKey } from "../records/once.js";
-import { remove } from "../records/remove.js";
+import type { Follow } from "../records/delete/delete-effects.js";
+import { remove } from "../records/delete/remove.js";
+import { list } from "../records/read/list.js";
+import { withoutMaxLimit } from "../records/record-deps.js";
 import { respondCreated, respondWithRecord, searchOf } from "../records/routes.js";
 import { expectedVersions } from "../records/version.js";
+import { refuseOnceKey } from "../records/write/once.js";
 import type { FileDeps } from "./deps.js";
 import { download } from "./download.js";
 import { flatFolders, folderTree } from "./folder-tree.js";

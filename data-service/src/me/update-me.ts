@@ -12,15 +12,15 @@ import { type Catalog, type Column, type Relation, requireField, type Table } fr
 import type { SignedIn } from "../principal.js";
 import type { Document } from "../query/lower/document.js";
 import { actingFor } from "../records/acting-for.js";
-import { type CheckedBody, checkBody } from "../records/check-body.js";
-import type { RecordDeps } from "../records/deps.js";
+import { type CheckedBody, checkBody } from "../records/body/check-body.js";
+import { planWrite } from "../records/body/write-plan.js";
+import { heldBy } from "../records/delete/leaving.js";
 import { findTable, parseId } from "../records/find-table.js";
-import { heldBy } from "../records/leaving.js";
-import { type RecordChange, runUpdate } from "../records/run-update.js";
+import type { RecordDeps } from "../records/record-deps.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
 import { atVersion, type Expected, movedOn } from "../records/version.js";
-import { all, whileOthersChange } from "../records/write-guard.js";
-import { planWrite } from "../records/write-plan.js";
+import { type RecordChange, runUpdate } from "../records/write/run-update.js";
+import { all, whileOthersChange } from "../records/write/write-guard.js";
 
 export interface UpdateMeDeps {
   readonly users: {

@@ -205,7 +205,7 @@ export function isDuplicate(error: unknown): boolean {
 
 /**
  * Something unique is taken. As the database refuses it, everything that is unique together is named;
- * `records/tell-taken` reduces that to what the caller may know.
+ * `records/write/tell-taken` reduces that to what the caller may know.
  */
 export class Taken extends AppError {
   readonly table: Table | undefined;

@@ -1,6 +1,6 @@
 // Idempotency keys in `_once`: digests, and the ids of what was made. No body is kept.
 import type { Collection, Db } from "mongodb";
-import type { OnceEntry, OnceStore } from "../records/once.js";
+import type { OnceEntry, OnceStore } from "../records/write/once.js";
 import { isDuplicate } from "./driver-errors.js";
 
 type OnceDocument = { -readonly [Key in keyof Omit<OnceEntry, "id">]: OnceEntry[Key] } & { _id: string };

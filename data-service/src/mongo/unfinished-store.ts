@@ -2,7 +2,7 @@
 // deleted and where links to it may be left. A process that dies leaves its notes (docs/decisions/017-whole-requests.md).
 import type { Collection, Db, ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
-import type { UndoStep } from "../records/undo.js";
+import type { UndoStep } from "../records/whole/undo.js";
 
 /** The request of an Idempotency-Key: see records/once. */
 export interface OnceOwner {

@@ -1,7 +1,7 @@
 // Who writes are made for: the journal of changes names them.
 import type { Actor } from "../journal/entry.js";
 import type { Principal } from "../principal.js";
-import type { CountedWrites } from "./counted-writes.js";
+import type { CountedWrites } from "./derived/counted-writes.js";
 
 /** Where all writes of records pass that may change links or be followed. */
 export interface Writes {

@@ -9,9 +9,9 @@ import type { Principal } from "../principal.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
 import { matchStages } from "../query/lower/condition.js";
 import { Names } from "../query/lower/document.js";
-import type { RecordDeps } from "./deps.js";
+import { stateCondition } from "./delete/kept.js";
 import { findTable, parseId } from "./find-table.js";
-import { stateCondition } from "./kept.js";
+import type { RecordDeps } from "./record-deps.js";
 
 export interface ExplainPermissionDeps extends Pick<RecordDeps, "catalogs" | "rights" | "store"> {
   /** A user as a principal; undefined when there is none. */

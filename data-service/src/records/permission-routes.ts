@@ -7,10 +7,10 @@ import { respond } from "../http/respond.js";
 import { overviewOf } from "../permission/overview.js";
 import { requireRoot } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
-import type { RecordDeps } from "./deps.js";
 import { type ExplainPermissionDeps, explainPermission } from "./explain-permission.js";
-import { refuseOnceKey } from "./once.js";
+import type { RecordDeps } from "./record-deps.js";
 import { body, searchOf } from "./routes.js";
+import { refuseOnceKey } from "./write/once.js";
 
 export function permissionRoutes(
   deps: RecordDeps & ExplainPermissionDeps,

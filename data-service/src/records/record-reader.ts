@@ -3,8 +3,8 @@
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Stored } from "../catalog/column-types.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
-import type { RecordDeps } from "./deps.js";
 import { findTable } from "./find-table.js";
+import type { RecordDeps } from "./record-deps.js";
 
 export type ReadRecord = (table: string, id: Stored) => Promise<JsonObject | undefined>;
 

@@ -17,17 +17,17 @@ import {
 } from "../query/parameters.js";
 import { Stop } from "../stop.js";
 import { exportText, FILE_TYPES } from "../transfer/write-export.js";
-import { type Created, create } from "./create.js";
-import type { RecordDeps } from "./deps.js";
-import { list } from "./list.js";
-import { type Many, type ManyRequest, removeMany, updateMany } from "./many.js";
-import { onceKey, refuseOnceKey } from "./once.js";
-import { readOne } from "./read-one.js";
-import { remove } from "./remove.js";
+import { remove } from "./delete/remove.js";
+import { restore } from "./delete/restore.js";
+import { list } from "./read/list.js";
+import { readOne } from "./read/read-one.js";
+import type { RecordDeps } from "./record-deps.js";
 import type { RecordCall } from "./request.js";
-import { restore } from "./restore.js";
-import { update } from "./update.js";
 import { etagOf, expectedVersions, type Versioned } from "./version.js";
+import { type Created, create } from "./write/create.js";
+import { type Many, type ManyRequest, removeMany, updateMany } from "./write/many.js";
+import { onceKey, refuseOnceKey } from "./write/once.js";
+import { update } from "./write/update.js";
 
 /** Parameters that shape a single record. */
 const SHAPE = ["fields", "deep"] as const;

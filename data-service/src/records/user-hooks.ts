@@ -8,7 +8,7 @@ import { type Column, requireField, type Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { type Lock, TURN_FIELD } from "../mongo/lock.js";
 import type { Document } from "../query/lower/document.js";
-import type { WritePlan } from "./write-plan.js";
+import type { WritePlan } from "./body/write-plan.js";
 
 export interface UserHooksDeps {
   /** Name of the users' table. */

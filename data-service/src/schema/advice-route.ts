@@ -4,8 +4,8 @@ import { Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
 import { readParameters } from "../query/parameters.js";
-import { adviseTable } from "../records/advice.js";
-import type { RecordDeps } from "../records/deps.js";
+import { adviseTable } from "../records/read/advice.js";
+import type { RecordDeps } from "../records/record-deps.js";
 import { searchOf } from "../records/routes.js";
 
 /** @param tables name of the table of tables */

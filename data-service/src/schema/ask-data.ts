@@ -22,7 +22,7 @@ import type { TableData } from "../mongo/table-data.js";
 import type { Found } from "../mongo/table-questions.js";
 import type { Report } from "../mongo/table-writes.js";
 import { asStored } from "../query/as-read.js";
-import type { Sealer } from "../records/seal.js";
+import type { Sealer } from "../records/write/seal.js";
 import { confirmHash, type Plan, schemaError } from "./plan-change.js";
 
 export interface DataDeps {

@@ -8,7 +8,7 @@ import type { ChangeStore } from "../mongo/change-store.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
 import type { RuleStore } from "../mongo/rule-store.js";
 import type { TableData } from "../mongo/table-data.js";
-import type { Sealer } from "../records/seal.js";
+import type { Sealer } from "../records/write/seal.js";
 import type { CurrentCatalog } from "./current-catalog.js";
 import type { BackfillDerived } from "./newly-derived.js";
 import type { Presence } from "./presence.js";

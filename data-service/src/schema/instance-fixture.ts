@@ -8,7 +8,7 @@ import type { TestDatabase } from "../mongo/database-fixture.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
 import { provisionNew, provisionNumber, provisionTable } from "../mongo/provision.js";
 import { makeTableData } from "../mongo/table-data.js";
-import { makeSealer } from "../records/seal.js";
+import { makeSealer } from "../records/write/seal.js";
 import type { ChangeDeps } from "./change-deps.js";
 import type { SchemaDeps } from "./create-table.js";
 import { CurrentCatalog } from "./current-catalog.js";

@@ -2,9 +2,9 @@
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Principal } from "../principal.js";
 import { COUNTS } from "../query/shape.js";
-import { importProblems } from "../records/bind-body.js";
-import type { RecordDeps } from "../records/deps.js";
+import { importProblems } from "../records/body/bind-body.js";
 import { findTable } from "../records/find-table.js";
+import type { RecordDeps } from "../records/record-deps.js";
 import { type ImportColumn, importColumn } from "./csv-columns.js";
 import type { Header } from "./read-csv.js";
 import { MOST_MESSAGES } from "./rows.js";

@@ -4,9 +4,9 @@ import { isObject, type Json } from "@portico/shared/json";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Principal } from "../principal.js";
-import { checkBatch, type JudgedCreates, tryBatch } from "../records/create-batch.js";
-import type { RecordDeps } from "../records/deps.js";
 import { findTable } from "../records/find-table.js";
+import type { RecordDeps } from "../records/record-deps.js";
+import { checkBatch, type JudgedCreates, tryBatch } from "../records/write/create-batch.js";
 import { findTaken, idKey, mayHaveSeen, type SeenValues } from "./find-taken.js";
 import type { Row } from "./rows.js";
 

@@ -9,9 +9,9 @@ import { callerOf } from "../http/authenticate.js";
 import { respond } from "../http/respond.js";
 import { readCall } from "../query/parameters.js";
 import { refuse } from "../query/refuse.js";
-import type { RecordDeps } from "../records/deps.js";
-import { refuseOnceKey } from "../records/once.js";
+import type { RecordDeps } from "../records/record-deps.js";
 import { searchOf } from "../records/routes.js";
+import { refuseOnceKey } from "../records/write/once.js";
 import { type ImportRequest, importRecords } from "./import-records.js";
 
 /** A client that sends nothing for this long, while it is waited for, has gone. */

@@ -5,9 +5,9 @@ import { type Catalog, ownCounters, type Table } from "@portico/data-service/cat
 import { makeCatalogStore } from "@portico/data-service/mongo/catalog-store";
 import { provisionTable } from "@portico/data-service/mongo/provision";
 import type { Document } from "@portico/data-service/query/lower/document";
-import { checkBody } from "@portico/data-service/records/check-body";
+import { checkBody } from "@portico/data-service/records/body/check-body";
+import { planWrite } from "@portico/data-service/records/body/write-plan";
 import { findTable } from "@portico/data-service/records/find-table";
-import { planWrite } from "@portico/data-service/records/write-plan";
 import { type Db, ObjectId } from "mongodb";
 import { countOf, hexId, type Row, rowOf, TABLES } from "./tables.js";
 

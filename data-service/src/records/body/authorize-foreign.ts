@@ -1,0 +1,141 @@
+// Links stored in other tables' records: setting them changes those records, so the rules for updating them apply.
+import { AppError } from "@portico/shared/app-error";
+import { EJSON } from "bson";
+import { type Catalog, owningRelation, type Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { getOrMake } from "../../get-or-make.js";
+import type { WriteGrant } from "../../permission/compile-rules.js";
+import type { Rights } from "../../permission/rights.js";
+import { asStored } from "../../query/as-read.js";
+import type { AuthorizedPredicate } from "../../query/ast.js";
+import { matchStages } from "../../query/lower/condition.js";
+import { type Document, Names } from "../../query/lower/document.js";
+import type { StoredRecord } from "../../query/shape.js";
+import { untilStill } from "../../until-still.js";
+import type { RecordDeps } from "../record-deps.js";
+import { anyRow, fieldsOf, unchanged } from "./authorize-write.js";
+import type { Judged, LinkSet } from "./check-body.js";
+import { formerLinks } from "./former-links.js";
+import { requireLinked } from "./require-linked.js";
+import type { WritePlan } from "./write-plan.js";
+
+/**
+ * Lets the foreign links of a write pass or refuses them.
+ * @param plans of records of the table
+ * @param id the record that is linked to; undefined while it is being created
+ * @returns the plans, for records as they were judged here
+ * @throws AppError 400 naming records that the caller does not see, 403
+ */
+export async function judgeForeign(
+  deps: Pick<RecordDeps, "store">,
+  rights: Rights,
+  catalog: Catalog,
+  table: Table,
+  plans: readonly WritePlan[],
+  id?: Stored,
+): Promise<readonly WritePlan[]> {
+  if (rights.isRoot) return plans;
+  const judged: WritePlan[] = [];
+  for (const plan of plans) {
+    const foreign: LinkSet[] = [];
+    for (const set of plan.foreign) {
+      const isOwn = (field: string): boolean => isWrittenBesides(set, field, table, plans);
+      foreign.push(await judgeSet(deps, rights, catalog, set, isOwn, id));
+    }
+    judged.push({ ...plan, foreign });
+  }
+  return judged;
+}
+
+/** Does the request itself write the field of such records, too, before or after this? That is no change by others. */
+function isWrittenBesides(
+  { target, relation }: LinkSet,
+  field: string,
+  table: Table,
+  plans: readonly WritePlan[],
+): boolean {
+  const inOwn = ({ own }: WritePlan): boolean => own.set.has(field) || own.unset.includes(field);
+  if (table.id === target.id && (field === table.updatedAt.field || plans.some(inOwn))) return true;
+  const others = plans
+    .flatMap(({ foreign }) => foreign)
+    .filter((each) => each.target.id === target.id && each.relation.link.field === field);
+  return others.length > (relation.link.field === field ? 1 : 0);
+}
+
+async function judgeSet(
+  deps: Pick<RecordDeps, "store">,
+  rights: Rights,
+  catalog: Catalog,
+  set: LinkSet,
+  isOwn: (field: string) => boolean,
+  id: Stored | undefined,
+): Promise<LinkSet> {
+  // A record that the caller can't see does not exist for them, and that is said before anything else.
+  await requireLinked(deps, [{ mustExist: [set] }]);
+  const owning = owningRelation(set);
+  const grants = rights
+    .write(catalog, set.target, "update")
+    .filter((grant) => owning && grant.members(owning))
+    .filter(isEnough);
+  if (grants.length === 0) throw refusal(set);
+  const rows = anyRow(grants);
+  if (rows.kind === "always") return set;
+  const fields = fieldsOf(rows).filter((field) => !isOwn(field));
+  const judge = (which: Document) => judgeEach(deps, set, which, { rows, fields });
+  const coming = await judge({ _id: { $in: [...set.ids] } });
+  const leaving = id === undefined ? [] : await judge(await formerLinks(deps, id, set));
+  return { ...set, judged: { coming, leaving } };
+}
+
+/**
+ * A rule with a check could be broken by the new link, and one with presets wants more than a link to be written: they
+ * do not help here.
+ */
+function isEnough({ check, presets }: WriteGrant): boolean {
+  return check.kind === "always" && Object.keys(presets).length === 0;
+}
+
+/** How often it is looked whether all are among the rows: others may link one, or delete one, between two looks. */
+const LOOKS = 3;
+
+/**
+ * @param fields what is asked of the records to tell whether they have changed
+ * @returns the records, together where they are alike in these
+ * @throws AppError 403 when one of them is not among the rows
+ */
+async function judgeEach(
+  { store }: Pick<RecordDeps, "store">,
+  set: LinkSet,
+  which: Document,
+  { rows, fields }: { readonly rows: AuthorizedPredicate; readonly fields: readonly string[] },
+): Promise<readonly Judged[]> {
+  const { target } = set;
+  const project = { _id: 1, ...Object.fromEntries(fields.map((field) => [field, 1])) };
+  const look = async (): Promise<StoredRecord[] | false> => {
+    const all = await store.count(target, [{ $match: which }, { $count: "value" }]);
+    const among = matchStages([rows], new Names());
+    const allowed = await store.read(target, [{ $match: which }, ...among, { $project: project }]);
+    return allowed.length === all && allowed;
+  };
+  const gaveUp = () => {
+    throw refusal(set);
+  };
+  return grouped(await untilStill(look, { attempts: LOOKS, gaveUp }), fields);
+}
+
+function grouped(records: readonly StoredRecord[], fields: readonly string[]): readonly Judged[] {
+  const alike = new Map<string, { ids: Stored[]; guard: Document }>();
+  for (const record of records) {
+    const guard = unchanged(record, fields);
+    const key = EJSON.stringify(guard, { relaxed: false });
+    getOrMake(alike, key, () => ({ ids: [], guard })).ids.push(asStored(record._id));
+  }
+  return [...alike.values()];
+}
+
+function refusal({ relation, target }: LinkSet): AppError {
+  return new AppError(
+    "FORBIDDEN",
+    `${relation.name}: changing these links changes records of "${target.name}" that you may not update.`,
+  );
+}

@@ -1,0 +1,249 @@
+// May this write happen? Chooses the rule that allows it, and gives the condition under which that stays true.
+import { AppError } from "@portico/shared/app-error";
+import type { Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { getOrMake } from "../../get-or-make.js";
+import type { WriteGrant } from "../../permission/compile-rules.js";
+import { stillHas } from "../../query/as-read.js";
+import type { AuthorizedPredicate } from "../../query/ast.js";
+import { matchStages } from "../../query/lower/condition.js";
+import { type Document, Names } from "../../query/lower/document.js";
+import type { StoredRecord } from "../../query/shape.js";
+import { recordNotFound } from "../find-table.js";
+import { newIds } from "../ids.js";
+import type { RecordDeps } from "../record-deps.js";
+import type { LinkSet } from "./check-body.js";
+import { planWithUnseen } from "./former-links.js";
+import { type LinkedBesides, requireLinked } from "./require-linked.js";
+import { chosenLinks, presetLinks, type WritePlan } from "./write-plan.js";
+
+/** One way in which the rules allow a body: with these values, for these rows, if the result satisfies the check. */
+export interface Alternative {
+  readonly rows: AuthorizedPredicate;
+  readonly check: AuthorizedPredicate;
+  readonly plan: WritePlan;
+}
+
+/**
+ * For each new record the first of its alternatives whose check it satisfies. One question a rule, however many records.
+ * What they link to is there.
+ * @param now what `$now` stands for: a record is judged as one that is written at this moment
+ * @throws AppError VALIDATION_ERROR naming each link to an unknown record, 403 when one satisfies none
+ */
+export async function chooseCreates(
+  deps: Pick<RecordDeps, "store">,
+  table: Table,
+  bodies: readonly (readonly Alternative[])[],
+  now: Date,
+  besides: LinkedBesides,
+): Promise<WritePlan[]> {
+  const records = await withIds(deps, table, bodies);
+  const times = { [table.createdAt.field]: now, [table.updatedAt.field]: now };
+  const chosen = new Map<number, WritePlan>();
+  const most = Math.max(...records.map((alternatives) => alternatives.length));
+  for (let turn = 0; turn < most && chosen.size < records.length; turn += 1) {
+    const open = records.flatMap((alternatives, at) => {
+      const alternative = alternatives[turn];
+      return alternative === undefined || chosen.has(at) ? [] : [{ at, ...alternative }];
+    });
+    // Before the checks, which would tell what hidden records hold.
+    const links = records.map((each, at) => asked(chosen.has(at) ? [] : newLinks(each, turn)));
+    await requireLinked(deps, links, besides);
+    for (const { at, plan } of await passing(deps, table, open, times)) chosen.set(at, plan);
+  }
+  const plans = records.map((_, at) => {
+    const plan = chosen.get(at);
+    if (plan === undefined) throw checkFailed(table, "create");
+    return plan;
+  });
+  await requireLinked(deps, plans.map(presetLinks).map(asked), besides);
+  return plans;
+}
+
+/** Links that the body chose, of the alternative whose turn it is; those of earlier ones are known to be there. */
+function newLinks(alternatives: readonly Alternative[], turn: number): readonly LinkSet[] {
+  const known = alternatives.slice(0, turn).flatMap(({ plan }) => chosenLinks(plan));
+  const links = alternatives.slice(turn, turn + 1).flatMap(({ plan }) => chosenLinks(plan));
+  return links.filter(({ relation }) => !known.some((each) => each.relation === relation));
+}
+
+function asked(mustExist: readonly LinkSet[]): Pick<WritePlan, "mustExist"> {
+  return { mustExist };
+}
+
+/** Those of the new records that satisfy their checks. @param times when they are written */
+async function passing<Each extends Alternative>(
+  deps: Pick<RecordDeps, "store">,
+  table: Table,
+  open: readonly Each[],
+  times: Document,
+): Promise<Each[]> {
+  const found: Each[] = [];
+  // Rules are the same for all records of a request, so few different checks come in a turn.
+  for (const [check, group] of byCheck(open)) {
+    const documents = group.map(({ plan }) => ({
+      ...idOf(plan),
+      ...Object.fromEntries(plan.own.set),
+      ...times,
+    }));
+    const positions = await satisfying(deps, table, documents, check);
+    found.push(...group.filter((_, at) => positions.has(at)));
+  }
+  return found;
+}
+
+/** Where a check speaks of the id, a new record has its id before it is judged. */
+async function withIds(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  bodies: readonly (readonly Alternative[])[],
+): Promise<readonly (readonly Alternative[])[]> {
+  const asksId = bodies.flat().some(({ check }) => fieldsOf(check).includes("_id"));
+  if (!asksId) return bodies;
+  const ids = await newIds(table, bodies.length, store);
+  return bodies.map((body, at) => body.map((each) => ({ ...each, plan: { ...each.plan, id: ids[at] } })));
+}
+
+function idOf({ id }: WritePlan): Document {
+  return id === undefined ? {} : { _id: id };
+}
+
+function byCheck<Each extends Alternative>(open: readonly Each[]): Map<AuthorizedPredicate, Each[]> {
+  const groups = new Map<AuthorizedPredicate, Each[]>();
+  for (const each of open) getOrMake(groups, each.check, () => [] as Each[]).push(each);
+  return groups;
+}
+
+export interface JudgedUpdate {
+  readonly plan: WritePlan;
+  /** The update is allowed as long as the record still satisfies this. */
+  readonly guard: Document;
+  /** Links of which it is not known yet whether they lead to anything. */
+  readonly unasked: readonly LinkSet[];
+}
+
+/**
+ * The first alternative that this record and what becomes of it satisfy.
+ * @param now what `$now` stands for: the change is judged as one that is made at this moment
+ * @returns undefined when no rule matches the record
+ * @throws AppError VALIDATION_ERROR naming a link to an unknown record; 403 when a rule does, and the result would not
+ * satisfy its check
+ */
+export async function chooseUpdate(
+  deps: Pick<RecordDeps, "store">,
+  table: Table,
+  id: Stored,
+  alternatives: readonly Alternative[],
+  now: Date,
+): Promise<JudgedUpdate | undefined> {
+  let matched = false;
+  for (const { plan, rows, check } of alternatives) {
+    if (rows.kind === "always" && check.kind === "always")
+      return { plan, guard: {}, unasked: plan.mustExist };
+    const record = await readMatching(deps, table, id, rows);
+    if (record === undefined) continue;
+    matched = true;
+    // As for new records. Where there is no check there is nothing to be told.
+    const isChecked = check.kind !== "always";
+    if (isChecked) await requireLinked(deps, [asked(chosenLinks(plan))]);
+    const whole = await planWithUnseen(deps, record, plan);
+    const result = changed(record, whole.plan, { [table.updatedAt.field]: now });
+    if ((await satisfying(deps, table, [result], check)).has(0)) {
+      const judged = unchanged(record, [...fieldsOf(rows), ...fieldsOf(check)]);
+      const unasked = isChecked ? presetLinks(plan) : plan.mustExist;
+      return { plan: whole.plan, guard: { ...judged, ...whole.guard }, unasked };
+    }
+  }
+  if (matched) throw checkFailed(table, "update");
+  return undefined;
+}
+
+/** A record as its plan and these times will leave it. */
+function changed(record: StoredRecord, { own }: WritePlan, times: Document): Document {
+  const unset = new Set(own.unset);
+  const kept = Object.entries(record).filter(([field]) => !unset.has(field));
+  return { ...Object.fromEntries(kept), ...Object.fromEntries(own.set), ...times } as Document;
+}
+
+/** The condition under which a record stays among these rows. @returns undefined when it is not among them */
+export async function judgeRows(
+  deps: Pick<RecordDeps, "store">,
+  table: Table,
+  id: Stored,
+  rows: AuthorizedPredicate,
+): Promise<Document | undefined> {
+  if (rows.kind === "always") return {};
+  const record = await readMatching(deps, table, id, rows);
+  return record === undefined ? undefined : unchanged(record, fieldsOf(rows));
+}
+
+/** The rows that some rule matches. */
+export function anyRow(grants: readonly WriteGrant[]): AuthorizedPredicate {
+  const all = grants.find((grant) => grant.rows.kind === "always");
+  return all?.rows ?? { kind: "or", of: grants.map((grant) => grant.rows) };
+}
+
+/** Those of the rules that let this member be written. */
+export function lettingWrite(grants: readonly WriteGrant[], table: Table, member: string): WriteGrant[] {
+  const named = table.columns.get(member) ?? table.relations.get(member);
+  return grants.filter((grant) => named !== undefined && grant.members(named));
+}
+
+/** What the caller may see is refused; what they may not see does not exist for them. */
+export function notAllowed(table: Table, action: string, visible: boolean): AppError {
+  if (!visible) return recordNotFound(table);
+  return new AppError("FORBIDDEN", `You may not ${action} this "${table.name}" record.`);
+}
+
+function checkFailed(table: Table, action: string): AppError {
+  return new AppError("FORBIDDEN", `No rule lets you ${action} a "${table.name}" record with these values.`);
+}
+
+async function readMatching(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  id: Stored,
+  rows: AuthorizedPredicate,
+): Promise<StoredRecord | undefined> {
+  const [record] = await store.read(table, [{ $match: { _id: id } }, ...matchStages([rows], new Names())]);
+  return record;
+}
+
+/** Asks MongoDB about records that are not written yet, so that rules mean the same everywhere. @returns positions */
+async function satisfying(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  documents: readonly Document[],
+  check: AuthorizedPredicate,
+): Promise<ReadonlySet<number>> {
+  if (check.kind === "always") return new Set(documents.keys());
+  return store.wouldMatch(table, documents, matchStages([check], new Names()));
+}
+
+/** The fields of the record itself that a predicate reads. */
+export function fieldsOf(predicate: AuthorizedPredicate): string[] {
+  switch (predicate.kind) {
+    case "and":
+    case "or":
+      return predicate.of.flatMap(fieldsOf);
+    case "not":
+      return fieldsOf(predicate.of);
+    case "test":
+      return [predicate.column.field];
+    case "keys":
+      return [predicate.field];
+    case "related":
+    case "exists":
+      return predicate.relation.link.on === "self" ? [predicate.relation.link.field] : [];
+    default:
+      return [];
+  }
+}
+
+/** Holds while these fields are what they were when the rules were asked: check and act are one. */
+export function unchanged(record: StoredRecord, fields: readonly string[]): Document {
+  return stillHas(
+    record,
+    fields.filter((field) => field !== "_id"),
+  );
+}

@@ -1,0 +1,255 @@
+// A body -> the ways in which the rules allow it to be written, or everything that is wrong with it.
+import { AppError } from "@portico/shared/app-error";
+import { isArray, isObject, type Json } from "@portico/shared/json";
+import { type Catalog, type Column, memberNamed, type Relation, type Table } from "../../catalog/catalog.js";
+import type { WriteGrant } from "../../permission/compile-rules.js";
+import type { ReadView } from "../../permission/read-view.js";
+import type { Rights } from "../../permission/rights.js";
+import type { Parameters } from "../../query/parameters.js";
+import { requireSettled } from "../../schema/write-gate.js";
+import { type RecordShape, recordShape } from "../read/read-one.js";
+import type { RecordDeps } from "../record-deps.js";
+import { authorizeLinks, movedLinks } from "./authorize-links.js";
+import { type Alternative, lettingWrite } from "./authorize-write.js";
+import { checkBody, notWritable, type WriteView } from "./check-body.js";
+import { inList, type PathOf, Violations } from "./violations.js";
+import { planWrite, type Stamp, stamped, tablesWritten } from "./write-plan.js";
+
+/** Records one POST may create. */
+export const MAX_BULK = 1_000;
+
+/** Parameters of a write that answers nothing of its own. */
+export const PLAIN: Parameters = { filterFromText: false };
+
+export type Mode = "create" | "update";
+
+/** A write that a caller wants to make. */
+export interface WantedWrite {
+  readonly rights: Rights;
+  readonly catalog: Catalog;
+  readonly table: Table;
+  readonly mode: Mode;
+  /** They shape what it answers. */
+  readonly parameters: Parameters;
+  /** The bodies are lines of a file. Root's bring ids and times: see WriteView. */
+  readonly isImport?: boolean;
+  /** What the service writes with each. */
+  readonly stamp?: Stamp | undefined;
+  /** A member that the stamp changes for the caller: only rules that let it be written count. */
+  readonly needs?: string | undefined;
+}
+
+/** By what its bodies are judged. */
+export interface BodyContext extends Omit<WantedWrite, "parameters" | "needs"> {
+  readonly deps: RecordDeps;
+  readonly shape: RecordShape;
+  readonly grants: readonly WriteGrant[];
+  /** What each of the grants makes of a body. */
+  readonly ways: readonly Way[];
+}
+
+/** One way in which bodies may be written, whatever is in them. */
+interface Way {
+  readonly grant: WriteGrant;
+  /** Names of members that the grant sets. */
+  readonly preset: ReadonlySet<string>;
+  readonly view: WriteView;
+}
+
+/** @throws AppError 401, 403 without a right to it, 409 while the table is being changed */
+export function openWrite(deps: RecordDeps, { parameters, needs, ...wanted }: WantedWrite): BodyContext {
+  const { rights, catalog, table, mode } = wanted;
+  rights.require(catalog, table, mode);
+  requireSettled(catalog, tablesWritten(catalog, table));
+  const shape = recordShape(deps, rights.view(catalog), table, parameters);
+  const all = rights.write(catalog, table, mode);
+  const grants = needs === undefined ? all : lettingWrite(all, table, needs);
+  return {
+    ...wanted,
+    deps,
+    shape,
+    grants,
+    ways: grants.map((grant) => wayOf(wanted, shape.view, grants, grant)),
+  };
+}
+
+function wayOf(
+  {
+    table,
+    rights,
+    isImport = false,
+    stamp = {},
+  }: Pick<WantedWrite, "table" | "rights" | "isImport" | "stamp">,
+  readView: ReadView,
+  grants: readonly WriteGrant[],
+  grant: WriteGrant,
+): Way {
+  const preset = new Set(Object.keys(grant.presets));
+  const view = {
+    mayWrite: writableBy(grant, preset, table, readView),
+    mayRead: (member: Column | Relation) => readView.shows(table, member),
+    mayByAnother: (member: Column | Relation) =>
+      grants.some((each) => isGranted(each, member, table, readView)),
+    isImport,
+    keepsGenerated: isImport && rights.isRoot,
+    stamped: Object.keys(stamp),
+  };
+  return { grant, preset, view };
+}
+
+/** Names of relations through which a body links to records that its own request makes, or hangs on one of its records. */
+export type OwnLinks = ReadonlySet<string>;
+
+const NO_LINKS: OwnLinks = new Set();
+
+/**
+ * The ways in which the rules allow a body, in their order.
+ * @throws AppError what is wrong with the body, as far as the most generous rule goes
+ */
+export function alternativesFor(
+  context: BodyContext,
+  body: Json,
+  ownLinks: OwnLinks = NO_LINKS,
+): Alternative[] {
+  const refusals: Refused[] = [];
+  const alternatives = context.ways.flatMap((way) => {
+    try {
+      requireKept(body, way.grant, ownLinks);
+      return [alternativeFor(context, body, way)];
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      refusals.push({ error, lets: letsAllBe(context.table, body, way) });
+      return [];
+    }
+  });
+  const [first] = refusals.toSorted(
+    (a, b) => Number(b.lets) - Number(a.lets) || countOf(a.error) - countOf(b.error),
+  );
+  if (alternatives.length === 0 && first !== undefined) throw first.error;
+  return alternatives;
+}
+
+/** Why a rule does not allow a body; and whether it lets all that this names be written, so that only values are wrong. */
+interface Refused {
+  readonly error: AppError;
+  readonly lets: boolean;
+}
+
+function letsAllBe(table: Table, body: Json, { view }: Way): boolean {
+  return (
+    isObject(body) &&
+    Object.keys(body).every((name) => {
+      const member = memberNamed(table, name);
+      const isIgnored = member !== undefined && "generated" in member && member.generated;
+      return isIgnored || (member !== undefined && view.mayWrite(member));
+    })
+  );
+}
+
+function countOf(error: AppError): number {
+  return [error.messages].flat().length;
+}
+
+/**
+ * A rule that sets such a link to anything else would leave a new record behind that nothing leads to.
+ * @throws AppError VALIDATION_ERROR
+ */
+function requireKept(body: Json, { presets }: WriteGrant, ownLinks: OwnLinks): void {
+  const given = isObject(body) ? body : {};
+  const lost = [...ownLinks].filter(
+    (name) => presets[name] !== undefined && linkText(presets[name]) !== linkText(given[name]),
+  );
+  if (lost.length === 0) return;
+  const problem = "a rule sets this link to something else, so nothing would lead to a new record here";
+  throw new AppError("VALIDATION_ERROR", { message: lost.map((name) => `${name}: ${problem}`) });
+}
+
+/** The same text for the same link, however it is spelled. */
+function linkText(json: Json | undefined): string {
+  const idOf = (each: Json | undefined): Json => (isObject(each) ? (each.id ?? null) : (each ?? null));
+  return JSON.stringify(isArray(json) ? json.map(idOf) : idOf(json));
+}
+
+function alternativeFor(context: BodyContext, body: Json, { grant, preset, view }: Way): Alternative {
+  const { deps, table, catalog, shape, mode, stamp = {} } = context;
+  const filled = isObject(body) ? { ...body, ...grant.presets } : body;
+  const prepared = deps.fileHooks.prepare(table, deps.userHooks.prepare(table, filled), mode);
+  const checked = checkBody(prepared, table, catalog, view, mode);
+  const seen = authorizeLinks(checked, shape.view, preset);
+  const linked = view.keepsGenerated ? movedLinks(seen, table, shape.view) : seen;
+  const plan = stamped(planWrite(linked), table, stamp);
+  const marked = deps.userHooks.markAddress(table, plan, context.rights.isRoot);
+  return { rows: grant.rows, check: grant.check, plan: marked };
+}
+
+/**
+ * What a rule lets a body name; its presets are in the body whether the client names them or not. A relation to a table
+ * that the caller may not know is an unknown field, whatever is said of it.
+ */
+function writableBy(
+  grant: WriteGrant,
+  preset: ReadonlySet<string>,
+  table: Table,
+  view: ReadView,
+): (member: Column | Relation) => boolean {
+  return (member) => preset.has(member.name) || isGranted(grant, member, table, view);
+}
+
+function isGranted(
+  { members }: WriteGrant,
+  member: Column | Relation,
+  table: Table,
+  view: ReadView,
+): boolean {
+  return members(member) && (!("link" in member) || view.mayLink(table, member));
+}
+
+/** Whether the caller may write a member, of new records or of those that are there. */
+export function isWritable(
+  rights: Rights,
+  catalog: Catalog,
+  table: Table,
+  member: Column | Relation,
+): boolean {
+  const view = rights.view(catalog);
+  const grants = [...rights.write(catalog, table, "create"), ...rights.write(catalog, table, "update")];
+  return grants.some((grant) => isGranted(grant, member, table, view));
+}
+
+/** Checks a single body, or each of a list with its place in the request before the field. */
+export function checkBulk<Checked>(
+  body: Json,
+  check: (body: Json, at: number) => Checked,
+  pathOf: PathOf = inList,
+): Checked[] {
+  if (!isArray(body)) return [check(body, 0)];
+  if (body.length === 0 || body.length > MAX_BULK) {
+    throw new AppError("VALIDATION_ERROR", { message: [`body: must have 1 to ${MAX_BULK} records`] });
+  }
+  const violations = new Violations();
+  const checked = body.flatMap((each, at) => violations.collect(pathOf(at), () => [check(each, at)]) ?? []);
+  violations.refuseAny();
+  return checked;
+}
+
+/**
+ * What is wrong with a member that an import names, which is the same for all of its records.
+ * @returns undefined for one that may be written
+ */
+export function importProblems(
+  rights: Rights,
+  catalog: Catalog,
+  table: Table,
+): (name: string) => string | undefined {
+  const readView = rights.view(catalog);
+  const grants = rights.write(catalog, table, "create");
+  const views = grants.map((grant) => wayOf({ table, rights }, readView, grants, grant).view);
+  return (name) => {
+    const member = memberNamed(table, name);
+    const isGenerated = member !== undefined && "generated" in member && member.generated;
+    if (isGenerated || (member !== undefined && views.some(({ mayWrite }) => mayWrite(member))))
+      return undefined;
+    const [view] = views;
+    return view && notWritable(name, table, view);
+  };
+}

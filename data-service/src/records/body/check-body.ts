@@ -1,0 +1,316 @@
+// Body JSON -> what to write, or every violation it has. Pure: no record is looked up here.
+import { AppError } from "@portico/shared/app-error";
+import { describeNumber, isArray, isObject, type Json, type JsonObject, kindOf } from "@portico/shared/json";
+import {
+  type Catalog,
+  type Column,
+  memberNamed,
+  type Relation,
+  type Table,
+  targetOf,
+} from "../../catalog/catalog.js";
+import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
+import { idProblem, suggestion } from "../../catalog/names.js";
+import { brokenRules } from "../../catalog/rules.js";
+import { ALWAYS, type AuthorizedPredicate } from "../../query/ast.js";
+import { inState } from "../../query/living.js";
+import type { Document } from "../../query/lower/document.js";
+
+/** Members the body may set; names outside are unknown to the caller. */
+export interface WriteView {
+  readonly mayWrite: (member: Column | Relation) => boolean;
+  /** Members outside whose names may be told, because the caller reads them; without it none. */
+  readonly mayRead?: (member: Column | Relation) => boolean;
+  /** Members that another rule lets the caller write. */
+  readonly mayByAnother?: (member: Column | Relation) => boolean;
+  /** `id`, `createdAt`, `updatedAt` and `deletedAt` of the body are taken over instead of ignored: root moves records. */
+  readonly keepsGenerated?: boolean;
+  /** The body is a line of a file. */
+  readonly isImport?: boolean;
+  /** Names of what the service writes beside the body, and so does not miss in it. */
+  readonly stamped?: readonly string[];
+}
+
+/** Links a body sets through one relation: the whole new set. */
+export interface LinkSet {
+  readonly relation: Relation;
+  readonly target: Table;
+  /** Without repeats. Empty = none. */
+  readonly ids: readonly Stored[];
+  /** Only these records can be linked to: what the caller may not see is not there. */
+  readonly visible: AuthorizedPredicate;
+  /** What is there at all, whoever asks: the write itself may change what its caller sees. */
+  readonly there: AuthorizedPredicate;
+  /** A rule sets it, whatever the body says. */
+  readonly isPreset?: boolean;
+  /** Of links that lie in other records: those that the caller may change, as the rules saw them; without it all. */
+  readonly judged?: JudgedLinks;
+}
+
+/** Records whose links change. */
+export interface JudgedLinks {
+  readonly coming: readonly Judged[];
+  readonly leaving: readonly Judged[];
+}
+
+/** Records that were alike in all that rules ask of them. */
+export interface Judged {
+  readonly ids: readonly Stored[];
+  /** Holds while they are as they were. */
+  readonly guard: Document;
+}
+
+/** A body that satisfies the table's definition. */
+export interface CheckedBody {
+  /** Values by column; null = make it null. Columns not named are not touched. */
+  readonly values: ReadonlyMap<Column, Stored | null>;
+  readonly links: readonly LinkSet[];
+}
+
+/** Ids one body may link through one relation. */
+const MAX_LINKS = 10_000;
+
+/** Unknown names of one body that are compared with all known ones, to suggest one of them. */
+const MOST_SUGGESTIONS = 20;
+
+type Mode = "create" | "update";
+
+/** Collects violations, each beginning with the field's name. */
+type Report = (field: string, problem: string) => undefined;
+
+/**
+ * Checks one body.
+ * @param mode on create, what is missing is filled with defaults or reported
+ * @throws AppError VALIDATION_ERROR with one message per violation
+ */
+export function checkBody(
+  body: Json,
+  table: Table,
+  catalog: Catalog,
+  view: WriteView,
+  mode: Mode,
+): CheckedBody {
+  const violations: string[] = [];
+  const report: Report = (field, problem) => {
+    violations.push(`${field}: ${problem}`);
+    return undefined;
+  };
+  const checked = checkMembers(body, table, catalog, view, mode, report);
+  if (violations.length > 0) throw new AppError("VALIDATION_ERROR", { message: violations });
+  return checked;
+}
+
+function checkMembers(
+  body: Json,
+  table: Table,
+  catalog: Catalog,
+  view: WriteView,
+  mode: Mode,
+  report: Report,
+): CheckedBody {
+  const values = new Map<Column, Stored | null>();
+  const links: LinkSet[] = [];
+  if (!isObject(body)) {
+    report("body", noObject(body));
+    return { values, links };
+  }
+  const given = new Set(Object.keys(body));
+  const comesDeleted = isDeletedCopy(body, table, view);
+  const taking: Taking = { report, isImport: view.isImport === true, mayLack: comesDeleted };
+  let unknown = 0;
+  for (const [name, json] of Object.entries(body)) {
+    const column = table.columns.get(name);
+    const relation = table.relations.get(name);
+    if (column?.generated) {
+      const kept = view.keepsGenerated ? checkGenerated(column, json, table, report) : undefined;
+      if (kept !== undefined) values.set(column, kept);
+      else if (wouldLive(column, json, table, view)) report(name, ROOT_ALONE);
+    } else if (column !== undefined && view.mayWrite(column)) {
+      const value = checkValue(column, json, report);
+      if (value !== undefined) values.set(column, value);
+    } else if (relation !== undefined && view.mayWrite(relation)) {
+      const set = checkLinks(relation, targetOf(catalog, relation), json, taking);
+      if (set !== undefined) links.push(set);
+    } else if (isReadable(name, table, view)) {
+      report(name, notWritable(name, table, view));
+    } else {
+      unknown += 1;
+      report(name, unknown > MOST_SUGGESTIONS ? UNKNOWN : unknownMember(name, table, view));
+    }
+  }
+  if (mode === "create") {
+    const there = new Set([
+      ...given,
+      ...(view.stamped ?? []),
+      ...(comesDeleted ? table.relations.keys() : []),
+    ]);
+    fillIn(table, view, there, values, report);
+  }
+  return { values, links };
+}
+
+/** Is this a deleted record that root moves here? What it had to link to may have been removed for good. */
+function isDeletedCopy(body: JsonObject, { deletedAt }: Table, { keepsGenerated }: WriteView): boolean {
+  return keepsGenerated === true && deletedAt !== undefined && (body[deletedAt.name] ?? null) !== null;
+}
+
+/** Whether a deleted record would come back to life by an import, because its mark is ignored. */
+function wouldLive(column: Column, json: Json, { deletedAt }: Table, view: WriteView): boolean {
+  return view.isImport === true && !view.keepsGenerated && column === deletedAt && json !== null;
+}
+
+const ROOT_ALONE = "deleted records are imported by root admins only; leave this one out";
+
+/** @throws AppError VALIDATION_ERROR */
+export function requireObject(body: Json): JsonObject {
+  if (isObject(body)) return body;
+  throw new AppError("VALIDATION_ERROR", { message: [`body: ${noObject(body)}`] });
+}
+
+function noObject(body: Json): string {
+  return `must be a JSON object, not ${kindOf(body)}`;
+}
+
+/** What is said of a member that the body may not set. */
+export function notWritable(name: string, table: Table, view: WriteView): string {
+  if (!isReadable(name, table, view)) return unknownMember(name, table, view);
+  const member = memberNamed(table, name);
+  return member !== undefined && view.mayByAnother?.(member) === true ? NOT_TOGETHER : NOT_WRITABLE;
+}
+
+/** Whether the caller knows of the member anyway. */
+function isReadable(name: string, table: Table, { mayRead }: WriteView): boolean {
+  const member = memberNamed(table, name);
+  return member !== undefined && mayRead?.(member) === true;
+}
+
+/** The one text for members that do not exist and those the caller may neither read nor write. */
+function unknownMember(name: string, table: Table, view: WriteView): string {
+  return UNKNOWN + suggestion(name, writableNames(table, view));
+}
+
+const UNKNOWN = "unknown field";
+const NOT_WRITABLE = "you may not write it";
+const NOT_TOGETHER = "you may not write it together with the others, as no single rule allows all of them";
+
+function writableNames(table: Table, view: WriteView): string[] {
+  const columns = [...table.columns.values()].filter((column) => !column.generated && view.mayWrite(column));
+  const relations = [...table.relations.values()].filter((relation) => view.mayWrite(relation));
+  return [...columns, ...relations].map(({ name }) => name);
+}
+
+function checkValue(column: Column, json: Json, report: Report): Stored | null | undefined {
+  const { name, type, values, rules } = column;
+  if (column.readOnly) return report(name, "is read-only");
+  if (json === null) return column.required ? report(name, "must not be null") : null;
+  const row = COLUMN_TYPES[type];
+  const stored = row.parse(json, values);
+  if (stored === undefined) {
+    const expected = values.length > 0 ? `${row.expects} (${values.slice(0, 20).join(", ")})` : row.expects;
+    return report(name, `must be ${expected}, not ${describeFor(column, json)}`);
+  }
+  const broken = brokenRules(type, rules, stored);
+  for (const problem of broken) report(name, problem);
+  return broken.length === 0 ? stored : undefined;
+}
+
+/** Of a list of values it tells the first that is none of them. */
+function describeFor({ type, values }: Column, json: Json): string {
+  if (type !== "enumList" || !isArray(json)) return describe(json);
+  const wrong = json.find((each) => COLUMN_TYPES.enum.parse(each, values) === undefined);
+  return `one with ${describe(wrong ?? null)}`;
+}
+
+/** A new id is one that its record can be reached by; those of records that other programs made are what they are. */
+function checkGenerated(column: Column, json: Json, table: Table, report: Report): Stored | null | undefined {
+  const value = checkValue(column, json, report);
+  if (column !== table.idColumn || value === undefined || value === null) return value;
+  const problem = idProblem(String(COLUMN_TYPES[column.type].toJson(value)));
+  return problem === undefined ? value : report(column.name, problem);
+}
+
+function describe(json: Json): string {
+  if (typeof json === "string" && !json.isWellFormed())
+    return "text with half a character (an unpaired surrogate)";
+  if (typeof json === "number") return describeNumber(json);
+  return typeof json === "string" && json.length <= 40 ? JSON.stringify(json) : kindOf(json);
+}
+
+/** How the links of a body are taken. */
+interface Taking {
+  readonly report: Report;
+  readonly isImport: boolean;
+  /** A required link may be null. */
+  readonly mayLack: boolean;
+}
+
+/** To-one takes an id, `{"id":…}` or null; to-many a list of these: the full new set. */
+function checkLinks(relation: Relation, target: Table, json: Json, taking: Taking): LinkSet | undefined {
+  const { name } = relation;
+  const { report, mayLack } = taking;
+  if (relation.readOnly) return report(name, "is read-only");
+  const there = inState(target, ALWAYS, "living");
+  const set = { relation, target, visible: there, there };
+  if (!relation.many) {
+    if (json === null && relation.required && !mayLack) return report(name, "must not be null");
+    if (json === null) return { ...set, ids: [] };
+    const id = linkId(target, json, name, taking);
+    return id === undefined ? undefined : { ...set, ids: [id] };
+  }
+  if (!isArray(json)) return report(name, `must be a list of ids, not ${kindOf(json)}`);
+  if (json.length > MAX_LINKS) return report(name, `must not have more than ${MAX_LINKS} members`);
+  const ids = json.map((each, at) => linkId(target, each, `${name}[${at}]`, taking));
+  const found = ids.filter((id) => id !== undefined);
+  return found.length < ids.length ? undefined : { ...set, ids: distinct(target, found) };
+}
+
+function linkId(target: Table, json: Json, path: string, taking: Taking): Stored | undefined {
+  return isObject(json) && Object.keys(json).length === 1 && json.id !== undefined
+    ? plainId(target, json.id, `${path}.id`, taking)
+    : plainId(target, json, path, taking);
+}
+
+function plainId(target: Table, json: Json, path: string, { report, isImport }: Taking): Stored | undefined {
+  const row = COLUMN_TYPES[target.idColumn.type];
+  if (isObject(json)) {
+    const problem = `must be the id of a "${target.name}" record or {"id":…} and nothing more`;
+    const remedy = `; an import takes links only, import records of "${target.name}" by themselves`;
+    return report(path, isImport ? problem + remedy : problem);
+  }
+  return (
+    row.parse(json, []) ??
+    report(path, `must be the id of a "${target.name}" record, ${row.expects}, not ${describe(json)}`)
+  );
+}
+
+function distinct({ idColumn }: Table, ids: readonly Stored[]): Stored[] {
+  const { toJson } = COLUMN_TYPES[idColumn.type];
+  return [...new Map(ids.map((id) => [String(toJson(id)), id])).values()];
+}
+
+/** Defaults for what is not given, and a violation for what is required: without its name where the caller may not know it. */
+function fillIn(
+  table: Table,
+  view: WriteView,
+  given: ReadonlySet<string>,
+  values: Map<Column, Stored | null>,
+  report: Report,
+): void {
+  const missing: (Column | Relation)[] = [];
+  for (const column of table.columns.values()) {
+    if (column.generated || given.has(column.name)) continue;
+    const standard =
+      column.default === undefined
+        ? undefined
+        : COLUMN_TYPES[column.type].parse(column.default, column.values);
+    if (standard !== undefined) values.set(column, standard);
+    else if (column.required) missing.push(column);
+  }
+  for (const relation of table.relations.values()) {
+    if (relation.required && !given.has(relation.name)) missing.push(relation);
+  }
+  const mayName = (member: Column | Relation): boolean =>
+    view.mayWrite(member) || view.mayRead?.(member) === true;
+  for (const { name } of missing.filter(mayName)) report(name, "is required");
+  if (!missing.every(mayName)) report("body", "a record needs values that you may not give");
+}

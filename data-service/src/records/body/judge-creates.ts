@@ -1,0 +1,76 @@
+// Bodies of new records -> what is to be written, if the rules allow it. Writes nothing.
+
+import { isArray, type Json } from "@portico/shared/json";
+import type { Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { idText } from "../../mongo/record-store.js";
+import type { Rights } from "../../permission/rights.js";
+import type { Parameters } from "../../query/parameters.js";
+import { findTable } from "../find-table.js";
+import type { RecordDeps } from "../record-deps.js";
+import { judgeForeign } from "./authorize-foreign.js";
+import { type Alternative, chooseCreates } from "./authorize-write.js";
+import { alternativesFor, type BodyContext, checkBulk, type OwnLinks, openWrite } from "./bind-body.js";
+import type { LinkedBesides } from "./require-linked.js";
+import { alone, type PathOf } from "./violations.js";
+import { broughtId, type Stamp, type WritePlan } from "./write-plan.js";
+
+/** Bodies of new records that are right as far as can be told without asking the database. */
+export interface BoundCreates extends BodyContext {
+  readonly given: readonly Json[];
+  /** In the order of the bodies: the ways in which the rules allow each. */
+  readonly bodies: readonly (readonly Alternative[])[];
+}
+
+/** Bodies of new records, and how to take them. */
+export interface GivenCreates {
+  readonly table: string;
+  readonly body: Json;
+  readonly parameters: Parameters;
+  readonly isImport?: boolean;
+  readonly stamp?: Stamp | undefined;
+  /** Where in the request each of a list stands. */
+  readonly pathOf?: PathOf;
+  readonly ownLinksOf?: (at: number) => OwnLinks;
+}
+
+/** Checks a body, or each of a list. */
+export async function bindCreates(
+  deps: RecordDeps,
+  rights: Rights,
+  { table: tableName, body, parameters, stamp, isImport = false, pathOf, ownLinksOf }: GivenCreates,
+): Promise<BoundCreates> {
+  return deps.catalogs.decide((catalog) => {
+    const table = findTable(catalog, tableName, rights);
+    const wanted = { rights, catalog, table, mode: "create" as const, parameters };
+    const context = openWrite(deps, { ...wanted, stamp, isImport });
+    const bodies = checkBulk(body, (each, at) => alternativesFor(context, each, ownLinksOf?.(at)), pathOf);
+    return { ...context, given: isArray(body) ? body : [body], bodies };
+  });
+}
+
+/**
+ * Asks the rules about new records, and whether what they link to is there.
+ * @returns in the order of the bodies, what is to be written
+ */
+export async function judgeCreates(
+  deps: RecordDeps,
+  { rights, table, catalog, given, bodies }: BoundCreates,
+  { pathOf = alone, isComing = () => false }: LinkedBesides,
+): Promise<readonly WritePlan[]> {
+  await deps.ruleHooks.beforeCreate(table, catalog, given);
+  // They may link to each other; whether they may be linked to is seen once they are written.
+  const isAmong = among(table, bodies.flat());
+  const plans = await chooseCreates(deps, table, bodies, rights.now, {
+    pathOf,
+    isComing: (target, id) => isAmong(target, id) || isComing(target, id),
+  });
+  return judgeForeign(deps, rights, catalog, table, plans);
+}
+
+/** Whether a record is one of those that bring an id of their own. */
+function among(table: Table, alternatives: readonly Alternative[]): (target: Table, id: Stored) => boolean {
+  const brought = alternatives.map(({ plan }) => broughtId(plan)).filter((id) => id !== undefined);
+  const texts = new Set(brought.map((id) => idText(table, id)));
+  return (target, id) => target.id === table.id && texts.has(idText(table, id));
+}

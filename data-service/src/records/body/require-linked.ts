@@ -1,0 +1,81 @@
+// Records that a write links to: each must be there, visible to the caller, and not about to be deleted.
+import { isDeepStrictEqual } from "node:util";
+import { AppError } from "@portico/shared/app-error";
+import type { Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { idText } from "../../mongo/record-store.js";
+import type { AuthorizedPredicate } from "../../query/ast.js";
+import { matchStages } from "../../query/lower/condition.js";
+import { Names } from "../../query/lower/document.js";
+import { linkable } from "../delete/await-leaving.js";
+import { isWaiting } from "../delete/delete-effects.js";
+import type { RecordDeps } from "../record-deps.js";
+import type { LinkSet } from "./check-body.js";
+import { alone, type PathOf } from "./violations.js";
+import type { WritePlan } from "./write-plan.js";
+
+/** How records are linked to besides. */
+export interface LinkedBesides {
+  /** Where in the request each plan stands. */
+  readonly pathOf?: PathOf;
+  /** Records that need not be there yet. */
+  readonly isComing?: (target: Table, id: Stored) => boolean;
+  /** They were seen before, and are linked to by now, which may be why the caller sees them no more. */
+  readonly isWritten?: boolean;
+}
+
+/**
+ * Every linked record must exist and, before it is linked to, be visible.
+ * @throws AppError VALIDATION_ERROR naming each field with an unknown one
+ */
+export async function requireLinked(
+  deps: Pick<RecordDeps, "store">,
+  plans: readonly Pick<WritePlan, "mustExist">[],
+  { pathOf = alone, isComing = () => false, isWritten = false }: LinkedBesides = {},
+): Promise<void> {
+  const unknown: { readonly at: number; readonly problem: string }[] = [];
+  for (const { relation, target, rows, links } of questionsOf(plans, isWritten ? "there" : "visible")) {
+    const wanted = links.filter(({ id }) => !isComing(target, id));
+    const ids = [...new Map(wanted.map(({ id, text }) => [text, id])).values()];
+    const seen = matchStages([rows], new Names());
+    const known = await linkable(deps, target, ids, isWaiting(relation), seen);
+    const missing = wanted.filter(({ text }) => !known.has(text));
+    for (const { at, text } of missing) {
+      unknown.push({
+        at,
+        problem: `${relation.name}: there is no "${target.name}" record with the id ${text}`,
+      });
+    }
+  }
+  const inOrder = unknown.toSorted((a, b) => a.at - b.at);
+  const violations = new Set(inOrder.map(({ at, problem }) => pathOf(at) + problem));
+  if (violations.size > 0) throw new AppError("VALIDATION_ERROR", { message: [...violations].slice(0, 100) });
+}
+
+/** What plans link to through one relation, as far as the same rule says what is there. */
+type Question = Pick<LinkSet, "relation" | "target"> & {
+  readonly rows: AuthorizedPredicate;
+  /** `at` says which plan does. */
+  readonly links: { readonly at: number; readonly id: Stored; readonly text: string }[];
+};
+
+/**
+ * One question a relation, however many plans; and another one where a rule sets the link, whatever the caller may see:
+ * what may be linked to in one record says nothing about the others.
+ */
+function questionsOf(
+  plans: readonly Pick<WritePlan, "mustExist">[],
+  rule: "visible" | "there",
+): readonly Question[] {
+  const questions: Question[] = [];
+  for (const [at, { mustExist }] of plans.entries()) {
+    for (const { relation, target, ids, [rule]: rows } of mustExist) {
+      const isSame = (each: Question) => each.relation === relation && isDeepStrictEqual(each.rows, rows);
+      const known = questions.find(isSame);
+      const question = known ?? { relation, target, rows, links: [] };
+      if (known === undefined) questions.push(question);
+      for (const id of ids) question.links.push({ at, id, text: idText(target, id) });
+    }
+  }
+  return questions;
+}

@@ -1,0 +1,125 @@
+// A checked body -> what to do in which order. Pure; run-create and run-update do it.
+import {
+  type Catalog,
+  type Column,
+  fieldNamed,
+  incomingLinks,
+  type Relation,
+  type Table,
+  targetOf,
+} from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { gramField, isText, storedGrams } from "../../catalog/grams.js";
+import type { CheckedBody, LinkSet } from "./check-body.js";
+
+/** The record's own document: fields to set and to take away. Null is never stored, only absence. */
+export interface OwnFields {
+  readonly set: ReadonlyMap<string, Stored>;
+  readonly unset: readonly string[];
+  /** Columns among `set`, for values that are transformed before they are stored. */
+  readonly columns: ReadonlyMap<string, Column>;
+}
+
+/** What the service itself writes with a record: by the name of a member, or in a field of its own. */
+export type Stamp = Readonly<Record<string, Stored | null>>;
+
+/** The plan with the service's own values, which no body can set. */
+export function stamped(plan: WritePlan, table: Table, stamp: Stamp): WritePlan {
+  const entries = Object.entries(stamp).map(([name, value]) => ({
+    field: fieldNamed(table, name) ?? name,
+    value,
+  }));
+  const set = new Map(plan.own.set);
+  for (const { field, value } of entries) if (value !== null) set.set(field, value);
+  const gone = entries.flatMap(({ field, value }) => (value === null ? [field] : []));
+  return { ...plan, own: { ...plan.own, set, unset: [...plan.own.unset, ...gone] } };
+}
+
+export interface WritePlan {
+  /** Of a new record that had to be judged with its id. */
+  readonly id?: Stored | undefined;
+  readonly own: OwnFields;
+  /** Ids that must exist before anything is written. */
+  readonly mustExist: readonly LinkSet[];
+  /** Links stored in other tables' documents, to be set once the record is there. */
+  readonly foreign: readonly LinkSet[];
+  /** Whole lists of links among `own`. */
+  readonly ownLists: readonly LinkSet[];
+}
+
+/** The id that a new record brings along. */
+export function broughtId({ own }: WritePlan): Stored | undefined {
+  return own.set.get("_id");
+}
+
+/** Links that the body chose: whether they are there is known before a check is asked, which would tell what they lead to. */
+export function chosenLinks({ mustExist }: WritePlan): LinkSet[] {
+  return mustExist.filter(({ isPreset }) => isPreset !== true);
+}
+
+/** Links that a rule sets. */
+export function presetLinks({ mustExist }: WritePlan): LinkSet[] {
+  return mustExist.filter(({ isPreset }) => isPreset === true);
+}
+
+/** The plan without a link of the record itself that the body chose; one that a rule sets stays. */
+export function withoutLink(plan: WritePlan, relation: Relation | undefined): WritePlan {
+  // By its id: the plan may be of a later catalog.
+  const isIt = (set: LinkSet): boolean => set.relation.id === relation?.id;
+  if (relation === undefined || !chosenLinks(plan).some(isIt)) return plan;
+  const set = new Map([...plan.own.set].filter(([field]) => field !== relation.link.field));
+  const mustExist = plan.mustExist.filter((each) => !isIt(each));
+  return { ...plan, own: { ...plan.own, set }, mustExist };
+}
+
+/** Orders a write: check links, write the record, then the links that lie elsewhere. */
+export function planWrite({ values, links }: CheckedBody): WritePlan {
+  const own = links.filter(({ relation }) => relation.link.on === "self");
+  const set = new Map<string, Stored>();
+  const unset: string[] = [];
+  const columns = new Map<string, Column>();
+  const put = (field: string, value: Stored | null): void => {
+    if (value === null) unset.push(field);
+    else set.set(field, value);
+  };
+  for (const [column, value] of values) {
+    put(column.field, value);
+    columns.set(column.field, column);
+    // What was stored while the column was searchable, or will be by an instance that knows of it already, is stale now.
+    if (column.searchable) set.set(gramField(column), storedGrams(value));
+    else if (isText(column)) unset.push(gramField(column));
+  }
+  for (const { relation, ids } of own) put(relation.link.field, linkValue(relation, ids));
+  return {
+    own: { set, unset, columns },
+    mustExist: links.filter(({ ids }) => ids.length > 0),
+    foreign: links.filter(({ relation }) => relation.link.on === "target"),
+    ownLists: own.filter(({ relation }) => relation.link.list),
+  };
+}
+
+function linkValue(relation: Relation, ids: readonly Stored[]): Stored | null {
+  if (!relation.link.list) return ids[0] ?? null;
+  // Ids are values of BSON, and a list of them is one too.
+  return ids.length === 0 ? null : [...ids];
+}
+
+/** The tables whose documents a create or an update may change: its own, and those that hold its links. */
+export function tablesWritten(catalog: Catalog, table: Table): Table[] {
+  const holders = [...table.relations.values()].filter((relation) => relation.link.on === "target");
+  return [table, ...holders.map((relation) => targetOf(catalog, relation)), ...numbered(catalog, table)];
+}
+
+/** The tables whose documents a delete may change: all that link here, and all that link to what is deleted with it. */
+export function tablesDeletedFrom(catalog: Catalog, table: Table): ReadonlySet<Table> {
+  const reached = new Set([table]);
+  // A set can grow while it is walked.
+  for (const each of reached) for (const { owner } of incomingLinks(catalog, each)) reached.add(owner);
+  return new Set([...reached].flatMap((each) => [each, ...numbered(catalog, each)]));
+}
+
+/** The tables that keep the numbers of this one's records. */
+function numbered(catalog: Catalog, table: Table): Table[] {
+  const counted = [...table.relations.values()].filter(({ link, counter }) => link.on === "self" && counter);
+  return counted.map((relation) => targetOf(catalog, relation));
+}

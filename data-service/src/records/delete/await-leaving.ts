@@ -1,0 +1,62 @@
+// Waiting for what becomes of records that a delete wants: they may be linked to, or changed, when it has let them go.
+import { type AppError, unavailable } from "@portico/shared/app-error";
+import type { Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { DELETED_FIELD } from "../../catalog/soft-delete.js";
+import { idText } from "../../mongo/record-store.js";
+import type { Document, Stage } from "../../query/lower/document.js";
+import type { StoredRecord } from "../../query/shape.js";
+import { until } from "../../until.js";
+import type { RecordDeps } from "../record-deps.js";
+import { LEAVING_FIELD } from "./leaving.js";
+
+/** How long a change of such a record, or a link to it, waits for what becomes of it. */
+const PATIENCE_MS = 5_000;
+const LOOK_MS = 20;
+const LOOK_AT_MOST_MS = 200;
+
+/**
+ * Those of the records that may be linked to, as JSON text.
+ * @param waits whether such a link does (see isWaiting): then what becomes of records under way to their delete is waited for
+ * @throws AppError 503 when that takes long
+ */
+export async function linkable(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  ids: readonly Stored[],
+  waits: boolean,
+  visible: readonly Stage[] = [],
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  if (!waits) return store.existing(table, ids, visible);
+  const chosen: Document = { $match: { _id: { $in: [...ids] } } };
+  const look = async (): Promise<ReadonlySet<string> | false> => {
+    const fields = { _id: 1, [LEAVING_FIELD]: 1, [DELETED_FIELD]: 1 };
+    const found =
+      visible.length === 0
+        ? await store.byIds(table, ids, fields)
+        : await store.read(table, [chosen, ...visible, { $project: fields }]);
+    // Of what is deleted and kept it is decided, before the mark comes off.
+    const isWanted = (each: StoredRecord) =>
+      each[LEAVING_FIELD] !== undefined && (each[DELETED_FIELD] ?? null) === null;
+    if (found.some(isWanted)) return false;
+    return new Set(found.map(({ _id }) => idText(table, _id)));
+  };
+  const tooLate = () => {
+    throw stillLeaving(table);
+  };
+  return until(look, { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, atMostMs: LOOK_AT_MOST_MS, tooLate });
+}
+
+/** Resolves when no delete wants the record any more, if it is still there. @throws AppError 503 when that takes long */
+export async function decided(deps: Pick<RecordDeps, "store">, table: Table, id: Stored): Promise<void> {
+  await linkable(deps, table, [id], true);
+}
+
+/** The refusal of what can't wait for a delete. */
+export function stillLeaving(table: Table): AppError {
+  return unavailable(
+    `A record of "${table.name}" that this request changes or links to is being deleted; try again shortly.`,
+    2,
+  );
+}

@@ -1,0 +1,178 @@
+// What a delete does to the records that link to its own, and what stands against it. Pure; run-delete does it.
+import { AppError } from "@portico/shared/app-error";
+import { type Catalog, incomingLinks, type Relation, type Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import type { Followed } from "../../mongo/unfinished-store.js";
+import type { ReadView } from "../../permission/read-view.js";
+import { piecesOf } from "../../pieces.js";
+import type { State } from "../../query/living.js";
+import type { Document } from "../../query/lower/document.js";
+
+/** Records of one table that go together: few enough for one command. */
+export interface DeleteStep {
+  readonly table: Table;
+  readonly ids: readonly Stored[];
+  /** Where others take them along: they go as long as they link to those. */
+  readonly linked?: Document;
+}
+
+/** Even of ids of 1,500 bytes so many stand four times in a command of 16 MB, as in the one that takes them out of lists. */
+const MOST_IDS = 2_000;
+
+/** @returns no step for no records */
+export function stepsOf(table: Table, ids: readonly Stored[], linked?: Document): DeleteStep[] {
+  return piecesOf(ids, MOST_IDS).map((some) => ({ table, ids: some, ...(linked && { linked }) }));
+}
+
+/** Tells whether the caller may hear of a relation. */
+export type MayKnow = (owner: Table, relation: Relation) => boolean;
+
+/** What stands in records that the caller may read. */
+export function knownBy(view: ReadView): MayKnow {
+  return (owner, relation) => view.shows(owner, relation);
+}
+
+/** Tells which relations a delete follows instead of being refused by them. */
+export type Follow = (owner: Table, relation: Relation) => boolean;
+
+/** How far a delete reaches. */
+export interface Reach {
+  /** Takes away for good also what its table would keep, and what it has kept. */
+  readonly permanent: boolean;
+  /** That only in this table, by its id. */
+  readonly permanentIn?: string;
+  /** Whether the caller may hear of a relation that stands against it. */
+  readonly mayKnow: MayKnow;
+  /** Relations that are followed instead of standing against it. */
+  readonly follows?: Follow;
+  /** When what is followed was first judged, where that is not now. */
+  readonly since?: Date;
+  /** Asked about all that would go, before anything does; refuses by throwing. */
+  readonly mayTake?: (step: DeleteStep) => Promise<void>;
+}
+
+/** The relations that a delete follows, for a note by which others can end it. @param since when it began to judge */
+export function followedIn(
+  catalog: Catalog,
+  { follows }: Reach,
+  since: Date,
+): { readonly follows?: Followed } {
+  if (follows === undefined) return {};
+  const of = (owner: Table) => [...owner.relations.values()].filter((relation) => follows(owner, relation));
+  const relations = [...catalog.tables.values()].flatMap(of).map(({ id }) => id);
+  return { follows: { relations, since } };
+}
+
+/** What nobody asked for: nothing is told, and nothing is kept from going. */
+export const OWN_REACH: Reach = { permanent: false, mayKnow: () => true };
+
+/** Is what a delete takes away of a table kept there? */
+export function isKept(table: Table, { permanent, permanentIn = table.id }: Reach): boolean {
+  return table.deletedAt !== undefined && !(permanent && permanentIn === table.id);
+}
+
+/** What goes on to whatever the same delete does besides. */
+export function permanentIn({ permanentIn: only }: Pick<Reach, "permanentIn">): Pick<Reach, "permanentIn"> {
+  return only === undefined ? {} : { permanentIn: only };
+}
+
+/** What deleting a record does to records that link to it. */
+interface LinkEffect {
+  readonly owner: Table;
+  readonly relation: Relation;
+  readonly effect: "restrict" | "cascade" | "unlink";
+}
+
+/**
+ * The effects of deleting from a table.
+ * @param follows relations that take their records along, whatever `onDelete` says
+ */
+function linkEffects(catalog: Catalog, table: Table, follows: Follow = () => false): LinkEffect[] {
+  return incomingLinks(catalog, table).map(({ owner, relation }): LinkEffect => {
+    if (follows(owner, relation)) return { owner, relation, effect: "cascade" };
+    if (relation.link.list || relation.onDelete === "SET NULL") return { owner, relation, effect: "unlink" };
+    return { owner, relation, effect: relation.onDelete === "CASCADE" ? "cascade" : "restrict" };
+  });
+}
+
+/** Does a record with such a link go with what that leads to? */
+export function takesAlong(relation: Relation | undefined): boolean {
+  return relation?.link.on === "self" && !relation.link.list && relation.onDelete === "CASCADE";
+}
+
+/** Does such a link stand against the delete of what it leads to? */
+export function isHolding(relation: Relation | undefined): boolean {
+  return relation?.link.on === "self" && !relation.link.list && relation.onDelete === "RESTRICT";
+}
+
+/** Is a record bound to what such a link leads to: can it not be without, or goes with it? */
+export function isBound(relation: Relation): boolean {
+  return relation.link.on === "self" && !relation.link.list && (relation.required || takesAlong(relation));
+}
+
+/**
+ * Does such a link wait for what becomes of a record that a delete wants? One that would stand against that; and one that
+ * can't be let go of, where its own record is to go along and something stands against it.
+ */
+export function isWaiting(relation: Relation | undefined): boolean {
+  return isHolding(relation) || (takesAlong(relation) && relation?.required === true);
+}
+
+/** Can a link to a record of this table stand against its delete? */
+export function canBeHeld(catalog: Catalog, table: Table, follows?: Follow): boolean {
+  return linkEffects(catalog, table, follows).some(({ effect }) => effect === "restrict");
+}
+
+/** Are there links to records of this table that wait for what becomes of them? */
+export function isAwaited(catalog: Catalog, table: Table, follows?: Follow): boolean {
+  const waits = ({ effect, relation }: LinkEffect) =>
+    effect === "cascade" && !isHolding(relation) && isWaiting(relation);
+  return canBeHeld(catalog, table, follows) || linkEffects(catalog, table, follows).some(waits);
+}
+
+/** What a delete does to records that stand against it, or go along. */
+export interface DeleteEffect extends LinkEffect {
+  /** Those among them that it concerns. */
+  readonly state: State;
+}
+
+/**
+ * Links to what is kept stay as they are, for they lead nowhere while it is deleted, and links from what is deleted
+ * already concern nobody. What is gone for good must leave no link, so there the deleted ones count too.
+ */
+export function deleteEffects(catalog: Catalog, table: Table, reach: Reach): DeleteEffect[] {
+  const isKeptHere = isKept(table, reach);
+  return linkEffects(catalog, table, reach.follows)
+    .filter(({ effect }) => effect !== "unlink")
+    .map((each) => {
+      const { owner, effect } = each;
+      // Nothing is lost by a delete that can be undone: what would go for good stands against it. What its own table keeps is
+      // seen to by whoever takes that away for good.
+      const isLost = owner.deletedAt === undefined || owner.id !== reach.permanentIn;
+      if (isKeptHere && effect === "cascade" && !isKept(owner, reach) && isLost)
+        return { ...each, effect: "restrict", state: "living" };
+      const keepsThem = effect === "cascade" && isKept(owner, reach);
+      return { ...each, state: isKeptHere || keepsThem ? "living" : "all" };
+    });
+}
+
+/**
+ * The refusal of a delete that records stand against.
+ * @param areDeleted whether all of them are deleted and kept
+ */
+export function standsAgainst(
+  table: Table,
+  { owner, relation }: DeleteEffect,
+  mayKnow: MayKnow,
+  areDeleted: boolean,
+): AppError {
+  if (!mayKnow(owner, relation))
+    return new AppError("CONFLICT", `Other records still link to this "${table.name}" record.`);
+  const link = `link to this "${table.name}" record by "${relation.name}"`;
+  const message = areDeleted
+    ? `Deleted records of "${owner.name}" still ${link}; remove them for good first.`
+    : relation.onDelete === "CASCADE"
+      ? `Records of "${owner.name}" ${link} and would go with it for good; delete or move them first, or give their table softDelete.`
+      : `Records of "${owner.name}" still ${link}; delete or move them first.`;
+  return new AppError("CONFLICT", { message, details: { table: owner.name, relation: relation.name } });
+}

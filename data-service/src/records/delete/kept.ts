@@ -1,0 +1,73 @@
+// Marks records as deleted that a table keeps, and says which acts they were deleted by.
+import { ObjectId } from "bson";
+import type { Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
+import type { State } from "../../query/living.js";
+import type { Document } from "../../query/lower/document.js";
+import type { RecordDeps } from "../record-deps.js";
+
+/** What one request deletes, and when. */
+export interface DeletionAct {
+  readonly id: ObjectId;
+  readonly at: Date;
+}
+
+/** Documents in one state. `{}` = all. */
+export function stateCondition({ deletedAt }: Table, state: State): Document {
+  if (state === "all" || deletedAt === undefined) return {};
+  return { [DELETED_FIELD]: state === "living" ? { $eq: null } : { $ne: null } };
+}
+
+/** Marks records as deleted; those that are deleted already stay what they are. @returns how many are now */
+export function markDeleted(
+  { writes }: Pick<RecordDeps, "writes">,
+  table: Table,
+  ids: readonly Stored[],
+  { id, at }: DeletionAct,
+  guard: Document = {},
+): Promise<number> {
+  const living = [{ _id: { $in: [...ids] } }, stateCondition(table, "living")];
+  const set = { [DELETED_FIELD]: at, [DELETION_FIELD]: id, [table.updatedAt.field]: at };
+  const which = { $and: [...living, ...(Object.keys(guard).length === 0 ? [] : [guard])] };
+  return writes.updateMany(table, which, { set, unset: [], moves: 1 });
+}
+
+/**
+ * Notes with a living record that an act deletes it and others, before anything goes: whoever asks again after a crash
+ * goes on with the same act, so that all that went in it comes back together. No change of the record, and so not in
+ * its history.
+ * @param fresh the act, unless the record names one already
+ * @returns the act; undefined when the record does not satisfy the guard
+ */
+export async function beginAct(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  id: Stored,
+  guard: Document,
+  fresh: DeletionAct,
+): Promise<DeletionAct | undefined> {
+  const conditions = [{ _id: id }, stateCondition(table, "living"), guard];
+  const which = { $and: conditions.filter((each) => Object.keys(each).length > 0) };
+  const begun = { $ifNull: [`$${DELETION_FIELD}`, fresh.id] };
+  const record = await store.updateAndGet(table, which, [{ $set: { [DELETION_FIELD]: begun } }]);
+  return record && { id: actOf(record) ?? fresh.id, at: fresh.at };
+}
+
+/**
+ * The act of a record that root moves here deleted, as a field. A file says when it went and not with which others: those
+ * of the same moment count as one act. No `ObjectId` that is made here begins so early.
+ */
+export function actOfMoved(fields: Document): Document {
+  const at = fields[DELETED_FIELD];
+  if (!(at instanceof Date)) return {};
+  const id = Buffer.alloc(12);
+  id.writeBigInt64BE(BigInt(at.getTime()));
+  return { [DELETION_FIELD]: new ObjectId(id) };
+}
+
+/** The act that a record names. */
+export function actOf(record: Readonly<Record<string, unknown>>): ObjectId | undefined {
+  const act = record[DELETION_FIELD];
+  return act === undefined || act === null ? undefined : new ObjectId(String(act));
+}

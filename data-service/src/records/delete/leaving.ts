@@ -1,0 +1,74 @@
+// The mark on records that are about to be deleted: nothing new may link to them where that would forbid the delete, from
+// the moment on that it looks for such links, and changes wait until it is decided.
+import type { ObjectId } from "bson";
+import { type Catalog, incomingLinks, type Table } from "../../catalog/catalog.js";
+import type { Document } from "../../query/lower/document.js";
+import type { RecordDeps } from "../record-deps.js";
+import { type DeleteStep, isHolding } from "./delete-effects.js";
+
+/**
+ * An object with a member for each delete that wants the record, or not there at all; no member's field begins with an
+ * underscore. Not a list, so that a change can say in its own words that there must be none (see updateById).
+ */
+export const LEAVING_FIELD = "_leaving_for";
+
+/** Records that no delete wants. */
+export const FREE: Document = { [LEAVING_FIELD]: { $exists: false } };
+
+/** Marks what is still to go. @param group names the delete */
+export async function mark(
+  { store }: Pick<RecordDeps, "store">,
+  { table, ids, linked }: DeleteStep,
+  group: ObjectId,
+): Promise<void> {
+  await store.updateMany(table, { _id: { $in: [...ids] }, ...linked }, { $set: { [markOf(group)]: true } });
+}
+
+/**
+ * Marks records while they satisfy the guard. To judge and to mark are one write, and changes wait for what is marked
+ * (see `heldBy`): so they go as they were judged, however long that takes.
+ * @returns false when they don't satisfy it
+ */
+export async function claim(
+  { store }: Pick<RecordDeps, "store">,
+  { table, ids }: DeleteStep,
+  group: ObjectId,
+  guard: Document,
+): Promise<boolean> {
+  const which = { $and: [{ _id: { $in: [...ids] } }, guard] };
+  return store.update(table, which, { $set: { [markOf(group)]: true } });
+}
+
+/** Whoever waits for what becomes of the records may change them, and link to them. */
+export async function unmark(
+  { store }: Pick<RecordDeps, "store">,
+  { table, ids }: DeleteStep,
+  group: ObjectId,
+): Promise<void> {
+  const which = { _id: { $in: [...ids] }, ...markedFor(group) };
+  const others = { $unsetField: { field: group.toHexString(), input: `$${LEAVING_FIELD}` } };
+  const left = { $cond: [{ $eq: [others, {}] }, "$$REMOVE", others] };
+  await store.updateMany(table, which, [{ $set: { [LEAVING_FIELD]: left } }]);
+}
+
+/** Records that bear the mark of this delete. Once somebody has taken it off, others may change them, and link to them. */
+export function markedFor(group: ObjectId): Document {
+  return { [markOf(group)]: true };
+}
+
+function markOf(group: ObjectId): string {
+  return `${LEAVING_FIELD}.${group.toHexString()}`;
+}
+
+/**
+ * Do changes of a record wait for a delete that takes it along? Not where nothing hangs on it: in the moment that it goes it is
+ * asked whether it is still to go. What holds something by a link of its own is counted on to go with that.
+ */
+export function isHeld(catalog: Catalog, table: Table): boolean {
+  return incomingLinks(catalog, table).length > 0 || [...table.relations.values()].some(isHolding);
+}
+
+/** The field that keeps a record of this table from being changed; none where one that is deleted is gone in the same moment. */
+export function heldBy(catalog: Catalog, table: Table): string | undefined {
+  return isHeld(catalog, table) ? LEAVING_FIELD : undefined;
+}

@@ -1,0 +1,236 @@
+// Deletes under a note: what goes is written down before it goes, and marked where a link could stand against it. So links
+// that are made in that moment are waited for or refused, and those that a crash keeps from being looked for are found.
+import { isClientError } from "@portico/shared/app-error";
+import { ObjectId } from "bson";
+import type { Catalog } from "../../catalog/catalog.js";
+import { idText } from "../../mongo/record-store.js";
+import type { Delete } from "../../mongo/unfinished-store.js";
+import type { Document } from "../../query/lower/document.js";
+import { keepChanging } from "../../until-still.js";
+import type { RecordDeps } from "../record-deps.js";
+import { uncertain } from "../whole/uncertain.js";
+import { stillLeaving } from "./await-leaving.js";
+import {
+  canBeHeld,
+  type DeleteStep,
+  followedIn,
+  isAwaited,
+  permanentIn,
+  type Reach,
+} from "./delete-effects.js";
+import { claim, isHeld, mark, markedFor, unmark } from "./leaving.js";
+
+/** What goes, and what it must satisfy to the last: that it still bears the mark of this delete, where it was given one. */
+export interface HeldStep extends DeleteStep {
+  readonly marked: Document;
+}
+
+/** What to delete under a note. */
+export interface WantedDelete {
+  /** The records that it begins with. */
+  readonly first: DeleteStep;
+  /** What these must satisfy in the moment that decides; `{}` = nothing. */
+  readonly guard: Document;
+  /** Looks what goes with them, parents before children. @throws AppError 409 when something stands against it */
+  readonly collect: () => Promise<readonly DeleteStep[]>;
+  /** Deletes it, or says that it is not to be deleted after all. What goes alone is still to be judged by the guard. */
+  readonly act: (steps: readonly HeldStep[], group: ObjectId) => Promise<boolean>;
+  /** The record that it begins with names it before anything goes (see beginAct). */
+  readonly isNamed: boolean;
+  readonly reach: Reach;
+}
+
+/** Deletes records under a note. @returns what `act` says; false as well when the guard does not hold */
+export async function deleteNoted(
+  deps: RecordDeps,
+  catalog: Catalog,
+  wanted: WantedDelete,
+): Promise<boolean> {
+  const since = wanted.reach.since ?? deps.clock.now();
+  const found = await wanted.collect();
+  const group = new ObjectId();
+  const note = new DeleteNote(deps, catalog, wanted, { group, since });
+  return deps.deletes.underWay.while(group, async () => {
+    const steps = await note.hold(found);
+    if (steps === undefined || !(await wanted.act(steps, group).catch(throwUnended))) {
+      await note.withdraw();
+      return false;
+    }
+    await note.end();
+    return true;
+  });
+}
+
+/** While a note says that it is to be done, another may end what has failed here. @throws AppError what is to be said */
+function throwUnended(error: unknown): never {
+  throw isClientError(error) ? error : uncertain(error);
+}
+
+/** While others keep linking to what goes, some of it is new each time; what could be held must be looked at once more. */
+const MOST_LOOKS = 5;
+const MOST_HELD_LOOKS = 50;
+
+/** The note of one delete, and the marks that it has set. */
+class DeleteNote {
+  readonly #deps: RecordDeps;
+  readonly #catalog: Catalog;
+  readonly #wanted: WantedDelete;
+  /** Names the delete in its notes and marks. */
+  readonly #group: ObjectId;
+  /** Before anything was looked for. */
+  readonly #since: Date;
+  /** What is noted, by table. */
+  readonly #noted = new Map<string, Set<string>>();
+  readonly #marked: DeleteStep[] = [];
+  #isSigned = false;
+  /** How many notes were begun. */
+  #notes = 0;
+  #isJudged: boolean;
+
+  constructor(
+    deps: RecordDeps,
+    catalog: Catalog,
+    wanted: WantedDelete,
+    { group, since }: { readonly group: ObjectId; readonly since: Date },
+  ) {
+    this.#deps = deps;
+    this.#since = since;
+    this.#catalog = catalog;
+    this.#wanted = wanted;
+    this.#group = group;
+    this.#isJudged = Object.keys(wanted.guard).length === 0;
+  }
+
+  /**
+   * Notes and marks what goes. What is marked gets no new links of the kind that stands against it: until nothing is
+   * new, look again; but not for ever for what only goes along, which is looked for once more after all have gone.
+   * @throws AppError 503 where what could be held keeps coming
+   * @returns all that goes; undefined when the guard does not hold
+   */
+  async hold(found: readonly DeleteStep[]): Promise<readonly HeldStep[] | undefined> {
+    try {
+      let steps = found;
+      let looks = 0;
+      for (let fresh = this.#unnoted(steps); fresh.length > 0; fresh = this.#unnoted(steps)) {
+        const notes = this.#notesOf(fresh);
+        await this.#deps.deletes.notes.beginDelete(notes);
+        this.#notes += notes.length;
+        const toMark = fresh.filter((step) => this.#isToMark(step));
+        const goesAlone = steps.length === 1 && toMark.length === 0;
+        if (!goesAlone && !(await this.#sign())) return undefined;
+        for (const step of toMark) await this.#mark(step);
+        looks += 1;
+        if (toMark.length === 0) break;
+        if (looks >= MOST_LOOKS && toMark.every((step) => this.#onlyGoesAlong(step))) break;
+        if (looks >= MOST_HELD_LOOKS) keepChanging(this.#wanted.first.table.name)();
+        steps = await this.#wanted.collect();
+      }
+      return steps.map((step, at) => ({ ...step, marked: this.#marksOf(step, at === 0) }));
+    } catch (error) {
+      await this.withdraw();
+      throw error;
+    }
+  }
+
+  /** Nothing goes after all. @throws AppError 503 `uncertain` where it may yet */
+  async withdraw(): Promise<void> {
+    await this.#unsay().catch(this.#isJudged ? throwUnended : undefined);
+  }
+
+  async #unsay(): Promise<void> {
+    const { notes, instance } = this.#deps.deletes;
+    // First of all: what nothing holds any more must not be deleted because its note could not be removed.
+    await notes.judgeDelete({ group: this.#group, instance }, false);
+    for (const step of this.#marked) await unmark(this.#deps, step, this.#group);
+    await notes.forgetDelete(this.#group);
+  }
+
+  /** All has gone. Where the database does not hear it, the note stays, and whoever finds it ends this as well. */
+  async end(): Promise<void> {
+    const { deletes, clock, logger } = this.#deps;
+    try {
+      // What its table keeps may come back, and be linked to again; and what was moved away meanwhile has not gone.
+      for (const step of this.#marked) await unmark(this.#deps, step, this.#group);
+    } catch (err) {
+      logger.warn({ err, group: this.#group }, "the marks of a delete are not taken off yet");
+      return;
+    }
+    // Nobody waits for it: not knowing it costs another look later, no more.
+    deletes.notes.deleted(this.#group, clock.now()).catch(() => undefined);
+  }
+
+  /**
+   * Asks the guard, once. From here on others wait for the delete, or go before it, and it can be seen of the first
+   * records that it wants them: what is restored, or made anew, no longer says so.
+   */
+  async #sign(): Promise<boolean> {
+    if (this.#isSigned) return true;
+    this.#isSigned = true;
+    const { first, guard, isNamed } = this.#wanted;
+    if (this.#isJudged) {
+      if (!isNamed && !this.#isToMark(first)) await this.#mark(first);
+      return true;
+    }
+    this.#marked.push(first);
+    this.#isJudged = await claim(this.#deps, first, this.#group, guard);
+    if (!this.#isJudged) return false;
+    const { notes, instance } = this.#deps.deletes;
+    const known = await notes.judgeDelete({ group: this.#group, instance }, true);
+    // Another instance takes this one for dead, and has let go of the record.
+    if (known < this.#notes) throw stillLeaving(first.table);
+    return true;
+  }
+
+  async #mark(step: DeleteStep): Promise<void> {
+    this.#marked.push(step);
+    await mark(this.#deps, step, this.#group);
+  }
+
+  /** Whoever takes this process for dead takes the marks off before anything else may happen to the records. */
+  #marksOf(step: DeleteStep, isFirst: boolean): Document {
+    const isSigned = isFirst && this.#marked.includes(this.#wanted.first);
+    return isSigned || this.#isToMark(step) ? markedFor(this.#group) : {};
+  }
+
+  /** What could be held by a link; and what is taken along, where others go on account of it. */
+  #isToMark({ table, linked }: DeleteStep): boolean {
+    const isTakenAlong = linked !== undefined && isHeld(this.#catalog, table);
+    return isTakenAlong || isAwaited(this.#catalog, table, this.#wanted.reach.follows);
+  }
+
+  #onlyGoesAlong({ table, linked }: DeleteStep): boolean {
+    return linked !== undefined && !canBeHeld(this.#catalog, table, this.#wanted.reach.follows);
+  }
+
+  /** What of the steps is not noted yet; it is from here on. */
+  #unnoted(steps: readonly DeleteStep[]): DeleteStep[] {
+    return steps.flatMap((step) => {
+      const { table, ids } = step;
+      const known = this.#noted.get(table.id) ?? new Set();
+      const fresh = ids.filter((id) => !known.has(idText(table, id)));
+      for (const id of fresh) known.add(idText(table, id));
+      this.#noted.set(table.id, known);
+      return fresh.length === 0 ? [] : [{ ...step, ids: fresh }];
+    });
+  }
+
+  #notesOf(steps: readonly DeleteStep[]): Delete[] {
+    const { deletes, clock } = this.#deps;
+    const isFirst = this.#notes === 0;
+    const isNoted = ({ table }: DeleteStep): boolean => isHeld(this.#catalog, table);
+    return steps.filter(isNoted).map((step) => ({
+      id: new ObjectId(),
+      table: step.table.id,
+      ids: step.ids,
+      group: this.#group,
+      judged: this.#isJudged,
+      first: isFirst && step === steps[0],
+      permanent: this.#wanted.reach.permanent,
+      ...permanentIn(this.#wanted.reach),
+      ...followedIn(this.#catalog, this.#wanted.reach, this.#since),
+      instance: deletes.instance,
+      at: clock.now(),
+      done: false,
+    }));
+  }
+}

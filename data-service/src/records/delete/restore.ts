@@ -1,0 +1,42 @@
+// POST /{table}/{id}/restore: brings a deleted record back, with all that went with it.
+import { requireSettled } from "../../schema/write-gate.js";
+import { anyRow, judgeRows, notAllowed } from "../body/authorize-write.js";
+import { tablesDeletedFrom } from "../body/write-plan.js";
+import { findTable, parseId } from "../find-table.js";
+import { requireRestorable } from "../read/asked-rows.js";
+import { recordShape } from "../read/read-one.js";
+import type { RecordDeps } from "../record-deps.js";
+import type { RecordRequest } from "../request.js";
+import type { Versioned } from "../version.js";
+import { answerOf } from "../write/answer.js";
+import { isVisible, whileOthersChange } from "../write/write-guard.js";
+import { writing } from "../write/writing.js";
+import { knownBy } from "./delete-effects.js";
+import { runRestore } from "./run-restore.js";
+
+/**
+ * Restores one record, for whoever may delete it. One that is not deleted stays as it is, so that asking again does no harm.
+ * @returns it in the asked shape
+ * @throws AppError 401, 403, 404, 409 when another has its unique value by now, or a record that it needs is deleted
+ */
+export async function restore(given: RecordDeps, request: RecordRequest): Promise<Versioned> {
+  return writing(given, request.principal, async (deps, rights) => {
+    const catalog = await deps.catalogs.refresh();
+    const table = findTable(catalog, request.table);
+    rights.require(catalog, table, "delete");
+    requireRestorable(table);
+    requireSettled(catalog, tablesDeletedFrom(catalog, table));
+    const id = parseId(table, request.id);
+    const shape = recordShape(deps, rights.view(catalog), table, request.parameters);
+    const rows = anyRow(rights.write(catalog, table, "delete", "all"));
+    const mayKnow = knownBy(shape.view);
+    await whileOthersChange(deps, table, id, async () => {
+      const guard = await judgeRows(deps, table, id, rows);
+      if (guard === undefined) throw notAllowed(table, "restore", await isVisible(deps, shape, id));
+      return runRestore(deps, catalog, table, id, guard, mayKnow);
+    });
+    const [record] = await answerOf(deps, shape, [id]);
+    if (record === undefined) throw new Error("an answer without its record");
+    return record;
+  });
+}

@@ -1,0 +1,283 @@
+// Deletes a record with all that `onDelete` asks for, in an order that leaves nothing dangling if the process dies in
+// between. Where a table keeps its deleted records, they are marked instead of removed: docs/decisions/016-soft-deletion.md.
+import { AppError, isConflict } from "@portico/shared/app-error";
+import { ObjectId } from "bson";
+import { type Catalog, incomingLinks, type Table, tableById } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { idsOf, idText } from "../../mongo/record-store.js";
+import type { Document } from "../../query/lower/document.js";
+import { until } from "../../until.js";
+import { recordNotFound } from "../find-table.js";
+import type { RecordDeps } from "../record-deps.js";
+import { throwUnanswered } from "../whole/uncertain.js";
+import { all } from "../write/write-guard.js";
+import {
+  type DeleteEffect,
+  type DeleteStep,
+  isKept,
+  OWN_REACH,
+  permanentIn,
+  type Reach,
+  stepsOf,
+} from "./delete-effects.js";
+import { FindGoing, linksTo } from "./find-going.js";
+import { beginAct, type DeletionAct, markDeleted, stateCondition } from "./kept.js";
+import { deleteNoted, type HeldStep } from "./noted-delete.js";
+
+/** How long writers who have come late may take to notice. */
+const LATE_PATIENCE_MS = 2_000;
+const LATE_LOOK_MS = 10;
+const LATE_LOOK_AT_MOST_MS = 100;
+
+/** Deletes with one reach, among the tables of one catalog. */
+export class Deleter {
+  readonly #deps: RecordDeps;
+  readonly #catalog: Catalog;
+  readonly #reach: Reach;
+  readonly #going: FindGoing;
+
+  constructor(deps: RecordDeps, catalog: Catalog, reach: Reach = OWN_REACH) {
+    this.#deps = deps;
+    this.#catalog = catalog;
+    this.#reach = reach;
+    this.#going = new FindGoing(deps.store, catalog, reach);
+  }
+
+  /**
+   * Deletes a record with all that `onDelete` asks for. Everything that could refuse is asked first, through all levels.
+   * @param guard only while the record satisfies it; `{}` = always
+   * @returns false when the record is there and does not satisfy the guard
+   */
+  async deleteOne(table: Table, id: Stored, guard: Document): Promise<boolean> {
+    const { store, userHooks } = this.#deps;
+    if ((await store.existing(table, [id])).size === 0) throw recordNotFound(table);
+    const done = await userHooks.changing(table, id, null, async (besides) => {
+      const first = { table, ids: [id] };
+      const both = all([guard, besides]);
+      if (incomingLinks(this.#catalog, table).length > 0) return this.takeAway(first, { guard: both });
+      return this.#deleteAlone(first, both).catch(throwUnanswered);
+    });
+    if (done) await userHooks.afterChange(table, id);
+    return done;
+  }
+
+  /**
+   * Deletes records with all that `onDelete` asks for, whoever wants it.
+   * @param besides the act that they go in, when it has begun already; what a single record must satisfy
+   * @returns false when the record does not satisfy the guard, or is deleted already
+   * @throws AppError 409 when something stands against it
+   */
+  async takeAway(
+    first: DeleteStep,
+    { act, guard = {} }: { readonly act?: DeletionAct; readonly guard?: Document } = {},
+  ): Promise<boolean> {
+    const go = async (steps: readonly HeldStep[], group: ObjectId): Promise<boolean> => {
+      const begun = act ?? (await this.#begin(first, all([guard, steps[0]?.marked ?? {}]), group));
+      return begun !== undefined && this.#deleteSteps(steps, begun, guard);
+    };
+    const collect = () => this.#going.find(first);
+    const [reach, isNamed] = [this.#reach, act === undefined && isKept(first.table, this.#reach)];
+    return deleteNoted(this.#deps, this.#catalog, { first, guard, collect, act: go, isNamed, reach });
+  }
+
+  /** Links that were made to records while these went. Those to records that are kept lead nowhere by themselves. */
+  async lookAgain({ table, ids }: DeleteStep, act: DeletionAct = this.#newAct()): Promise<void> {
+    if (ids.length === 0) return;
+    const step = { table: tableById(this.#catalog, table.id) ?? table, ids };
+    for (const effect of this.#going.effectsOn(step.table)) {
+      if (!(await this.#isLinked(effect, step))) continue;
+      if (effect.effect === "restrict") await this.#letGo(effect, step);
+      else {
+        await this.#letWritersNotice(effect, step);
+        // What was restored meanwhile keeps what it has.
+        const gone = await this.#gone(step);
+        await this.#takeLate(effect, gone, await this.#going.linkedIds(effect, gone.ids), act);
+      }
+    }
+    if (!isKept(step.table, this.#reach)) await this.#unlink(step);
+  }
+
+  /** Deletes what nothing could link to when it began. @returns whether it went */
+  async #deleteAlone(step: DeleteStep, guard: Document): Promise<boolean> {
+    const act = this.#newAct();
+    if ((await this.#deleteStep(step, act, guard)) === 0) return false;
+    const late = await this.#byPresentCatalog();
+    if (late !== this) await late.lookAgain(step, act);
+    return true;
+  }
+
+  #newAct(): DeletionAct {
+    return { id: new ObjectId(), at: this.#deps.clock.now() };
+  }
+
+  /** @returns the act in which all goes; undefined when the record does not satisfy the guard */
+  async #begin(
+    { table, ids: [id] }: DeleteStep,
+    guard: Document,
+    group: ObjectId,
+  ): Promise<DeletionAct | undefined> {
+    const fresh = { id: group, at: this.#deps.clock.now() };
+    if (id === undefined || !isKept(table, this.#reach)) return fresh;
+    const begun = await beginAct(this.#deps, table, id, guard, fresh);
+    if (begun !== undefined && !begun.id.equals(group))
+      await this.#deps.deletes.notes.nameAct(group, begun.id);
+    return begun;
+  }
+
+  /**
+   * Deletes the deepest records first, then looks once more for links that were made meanwhile: whoever links later than
+   * that finds the record gone (see runCreate).
+   * @param guard what goes alone is judged by it in the moment that it goes; what takes others along, when it was marked
+   * @returns false when the first one does not go after all; whoever asked without a condition has what was wanted where
+   * another delete was faster
+   */
+  async #deleteSteps(steps: readonly HeldStep[], act: DeletionAct, guard: Document): Promise<boolean> {
+    const judged = steps.length === 1 ? guard : {};
+    const gone: DeleteStep[] = [];
+    let isDone = true;
+    for (const [at, step] of [...steps.entries()].toReversed()) {
+      const { table, ids, marked, linked = {} } = step;
+      const went = await this.#deleteStep(step, act, all([judged, marked, linked]));
+      const left = went === ids.length ? step : await this.#gone(step);
+      // Now, and not after all the others have gone: a large delete takes a while, and its notes are for crashes.
+      if (at > 0 && left.ids.length > 0 && !isKept(table, this.#reach)) await this.#unlink(left);
+      gone.push(left);
+      if (at === 0 && went === 0) isDone = Object.keys(guard).length === 0 && left.ids.length === ids.length;
+    }
+    // Also where the first has stayed, or was taken by another delete: that one knows nothing of what has gone here. But it
+    // may have been restored, with others, which are not to go once more.
+    const late = await this.#byPresentCatalog();
+    for (const step of gone.toReversed()) await late.lookAgain(isDone ? step : await this.#gone(step), act);
+    return isDone;
+  }
+
+  /** A large delete takes a while, and a table that has been made since may have links as well. */
+  async #byPresentCatalog(): Promise<Deleter> {
+    const present = await this.#deps.catalogs.get();
+    return present.version === this.#catalog.version ? this : new Deleter(this.#deps, present, this.#reach);
+  }
+
+  /** Those of the records that are not there any more. */
+  async #gone({ table, ids }: DeleteStep): Promise<DeleteStep> {
+    const living = [{ $match: stateCondition(table, "living") }];
+    const there = await this.#deps.store.existing(table, ids, isKept(table, this.#reach) ? living : []);
+    return { table, ids: ids.filter((id) => !there.has(idText(table, id))) };
+  }
+
+  /** Deletes records by themselves: the condition and the deed are one. @returns how many went */
+  #deleteStep({ table, ids }: DeleteStep, act: DeletionAct, guard: Document): Promise<number> {
+    const { fileHooks, writes } = this.#deps;
+    if (isKept(table, this.#reach)) return markDeleted(this.#deps, table, ids, act, guard);
+    return fileHooks.removing(table, ids, (condition) => {
+      const both = Object.keys(guard).length === 0 ? condition : { $and: [guard, condition] };
+      return writes.remove(table, ids, both);
+    });
+  }
+
+  /**
+   * Whoever has come to link to what is gone looks once more, finds that, and takes it back: a refused request must not cost
+   * the record. What still links here after a while was answered before, or its writer has died.
+   */
+  #letWritersNotice(effect: DeleteEffect, step: DeleteStep): Promise<true> {
+    const areGone = async () => !(await this.#isLinked(effect, step));
+    return until(areGone, {
+      patienceMs: LATE_PATIENCE_MS,
+      everyMs: LATE_LOOK_MS,
+      atMostMs: LATE_LOOK_AT_MOST_MS,
+      tooLate: () => true as const,
+    });
+  }
+
+  async #isLinked(effect: DeleteEffect, { ids }: DeleteStep): Promise<boolean> {
+    return (await this.#going.linkedIds(effect, ids, 1)).length > 0;
+  }
+
+  /** Records that have come to link to what is gone, and go as well. */
+  async #takeLate(
+    effect: DeleteEffect,
+    step: DeleteStep,
+    late: readonly Stored[],
+    act: DeletionAct,
+  ): Promise<void> {
+    const { permanent, mayTake } = this.#reach;
+    const all: Reach = {
+      permanent,
+      mayKnow: () => true,
+      ...permanentIn(this.#reach),
+      ...(mayTake === undefined ? {} : { mayTake }),
+    };
+    const deleter = new Deleter(this.#deps, this.#catalog, all);
+    // Where each is asked about, one that may not go keeps none of the others.
+    const atOnce = mayTake === undefined ? [late] : late.map((id) => [id]);
+    const linked = linksTo(effect, step);
+    for (const going of atOnce.flatMap((ids) => stepsOf(effect.owner, ids, linked))) {
+      try {
+        await deleter.takeAway(going, { act });
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        await this.#letGo(effect, step, { _id: { $in: [...going.ids] } });
+      }
+    }
+  }
+
+  /** What stands against going along, or may not be taken by the caller, is left without the link. */
+  async #letGo({ owner, relation }: DeleteEffect, step: DeleteStep, which: Document = {}): Promise<void> {
+    if (isKept(step.table, this.#reach)) return;
+    await this.#setNull(owner, relation.link.field, { ...which, ...linksTo({ relation }, step) });
+  }
+
+  /** Takes the ids out of every link that a delete for good sets to null, and out of those of records that are kept. */
+  async #unlink(step: DeleteStep): Promise<void> {
+    for (const { owner, relation } of incomingLinks(this.#catalog, step.table)) {
+      const { field, list } = relation.link;
+      const linked = linksTo({ relation }, step);
+      const isKeptChild = relation.onDelete === "CASCADE" && isKept(owner, this.#reach);
+      if (list) await this.#takeFromList(owner, field, linked, step.ids);
+      else if (relation.onDelete === "SET NULL") await this.#setNull(owner, field, linked);
+      // A living one among these has come late, and is still to be deleted.
+      else if (isKeptChild)
+        await this.#setNull(owner, field, { ...linked, ...stateCondition(owner, "deleted") });
+    }
+  }
+
+  #setNull(owner: Table, field: string, linked: Document): Promise<void> {
+    return this.#letLinksGo(owner, linked, (some) => this.#deps.writes.moveLink(owner, field, some, null));
+  }
+
+  #takeFromList(owner: Table, field: string, linked: Document, ids: readonly Stored[]): Promise<void> {
+    return this.#letLinksGo(owner, linked, (some) => this.#deps.writes.takeFromList(owner, field, some, ids));
+  }
+
+  /**
+   * Lets links go. What stands against it is the collection's own, of another program: its validator, a unique index.
+   * What they lead to has gone, or is about to go, so that a refusal would help nobody: those links stay, and no others.
+   */
+  async #letLinksGo(
+    owner: Table,
+    linked: Document,
+    act: (some: Document) => Promise<unknown>,
+  ): Promise<void> {
+    const isDone = async (some: Document): Promise<boolean> => {
+      try {
+        await act(some);
+        return true;
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        return false;
+      }
+    };
+    if (await isDone(linked)) return;
+    const { store, logger } = this.#deps;
+    let staying = 0;
+    const found = await store.read(owner, [{ $match: linked }, { $project: { _id: 1 } }]);
+    for (const id of idsOf(owner, found)) if (!(await isDone({ $and: [linked, { _id: id }] }))) staying += 1;
+    logger.warn(
+      { table: owner.name, staying },
+      "links to deleted records stay: the collection refuses to let them go",
+    );
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof AppError && ["CONFLICT", "FORBIDDEN"].includes(error.code);
+}

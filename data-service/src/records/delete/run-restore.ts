@@ -1,0 +1,233 @@
+// Brings back what one act has deleted: first the record itself, then what went with it, level by level. A restoration
+// that a crash interrupts is completed by asking again, because each record names the act until all that is below it is back.
+import { AppError } from "@portico/shared/app-error";
+import type { ObjectId } from "bson";
+import { type Catalog, incomingLinks, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
+import { idsOf, idText } from "../../mongo/record-store.js";
+import type { Document } from "../../query/lower/document.js";
+import { recordNotFound } from "../find-table.js";
+import type { RecordDeps } from "../record-deps.js";
+import { named, noteFields } from "../whole/note-fields.js";
+import type { UndoLog } from "../whole/undo.js";
+import { linkable } from "./await-leaving.js";
+import { type DeleteStep, isWaiting, type MayKnow, stepsOf } from "./delete-effects.js";
+import { actOf, stateCondition } from "./kept.js";
+import { FREE, LEAVING_FIELD } from "./leaving.js";
+import { letGoOfMissing } from "./missing-links.js";
+
+/**
+ * @param guard only while the record satisfies it; `{}` = always
+ * @param mayKnow whether the caller may know a relation
+ * @returns false when the record is there and does not satisfy the guard
+ * @throws AppError 404, 409
+ */
+export async function runRestore(
+  deps: RecordDeps,
+  catalog: Catalog,
+  table: Table,
+  id: Stored,
+  guard: Document,
+  mayKnow: MayKnow,
+): Promise<boolean> {
+  const which = Object.keys(guard).length === 0 ? { _id: id } : { $and: [{ _id: id }, guard] };
+  const [record] = await deps.store.read(table, [{ $match: which }]);
+  if (record === undefined) {
+    if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
+    return false;
+  }
+  const act = actOf(record);
+  const isDeleted = record[DELETED_FIELD] !== undefined;
+  if (act === undefined && !isDeleted) return true;
+  const own = { table, ids: [id] };
+  const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
+  // Of an interrupted restoration some are back that led on to what is back as well.
+  const naming = others.filter(({ leadsOn }) => leadsOn || !isDeleted);
+  await requireNeeded(deps, catalog, mayKnow, [own, ...others], [own, ...others]);
+  await deps.unfinished.orUndo(async (log) => {
+    // A delete that has begun before, and is not through, wants the record no more; one that begins after this does.
+    if (isDeleted) await bringBack(deps, own, which, others.length === 0, log);
+    else await deps.store.update(table, which, { $unset: { [LEAVING_FIELD]: "" } });
+    for (const step of others) {
+      const gone = { _id: { $in: [...step.ids] }, ...(act === undefined ? {} : { [DELETION_FIELD]: act }) };
+      await bringBack(deps, step, gone, !step.leadsOn, log);
+    }
+    // Somebody may have deleted what is needed, or the record itself, in the meantime.
+    await requireNeeded(deps, catalog, mayKnow, [own, ...others]);
+    for (const step of [own, ...others]) await letGoOfGone(deps, catalog, step);
+    await requireFree(deps, own.table, id);
+    // Deepest first: whoever asks again finds by each that names the act what is below it.
+    for (const { table: of, ids } of naming.toReversed())
+      await deps.store.updateMany(of, backFrom(of, ids, act), { $unset: { [DELETION_FIELD]: "" } });
+    await end(deps, own.table, id);
+  });
+  return true;
+}
+
+/** Records of an act that are living again. */
+function backFrom(table: Table, ids: readonly Stored[], act: ObjectId | undefined): Document {
+  return { _id: { $in: [...ids] }, [DELETION_FIELD]: act ?? null, ...stateCondition(table, "living") };
+}
+
+/** @param isWhole nothing else of the act is still to come back with it */
+async function bringBack(
+  deps: RecordDeps,
+  { table, ids }: DeleteStep,
+  which: Document,
+  isWhole: boolean,
+  log: UndoLog,
+): Promise<void> {
+  const marks = [DELETED_FIELD, DELETION_FIELD];
+  const own = named(table, { set: { [table.updatedAt.field]: deps.clock.now() }, unset: marks });
+  for (const id of ids) await noteFields(deps, table, id, own, log);
+  const deleted = { $and: [which, stateCondition(table, "deleted")] };
+  const gone = isWhole ? marks : [DELETED_FIELD];
+  // As in runRestore: such a delete is judged again, or was left by a process that is dead.
+  const { set } = own.change;
+  await deps.writes.updateMany(table, deleted, { set, unset: [...gone, LEAVING_FIELD] });
+}
+
+/**
+ * The act is undone in full: the record forgets it. Not while another delete wants it, whose records go in that act.
+ * @throws AppError 409 when the record is deleted again by now, or about to be
+ */
+async function end({ store }: RecordDeps, table: Table, id: Stored): Promise<void> {
+  const free = { _id: id, ...freeIn(table) };
+  if (!(await store.update(table, free, { $unset: { [DELETION_FIELD]: "" } }))) throw deletedAgain(table);
+}
+
+/** The same, before anything forgets the act. */
+async function requireFree({ store }: RecordDeps, table: Table, id: Stored): Promise<void> {
+  if ((await store.existing(table, [id], [{ $match: freeIn(table) }])).size === 0) throw deletedAgain(table);
+}
+
+/** Records that are there, and that no delete wants. */
+function freeIn(table: Table): Document {
+  return { ...stateCondition(table, "living"), ...FREE };
+}
+
+function deletedAgain({ name }: Table): AppError {
+  return new AppError("CONFLICT", `Another request has deleted this "${name}" record again.`);
+}
+
+/** Records that went in one act. */
+interface Went extends DeleteStep {
+  /** Others went with these in turn. */
+  leadsOn: boolean;
+}
+
+/**
+ * What an act deleted together with a record, parents before children: also what is back already, where a restoration was
+ * interrupted.
+ */
+async function wentWith(
+  deps: RecordDeps,
+  catalog: Catalog,
+  first: DeleteStep,
+  act: ObjectId,
+): Promise<readonly Went[]> {
+  const seen = new Set(first.ids.map((id) => `${first.table.id} ${idText(first.table, id)}`));
+  const steps: Went[] = [{ ...first, leadsOn: false }];
+  // The list grows while it is walked.
+  for (const step of steps) {
+    const { table, ids } = step;
+    for (const { owner, relation } of incomingLinks(catalog, table)) {
+      if (relation.onDelete !== "CASCADE" || owner.deletedAt === undefined) continue;
+      const which = { [relation.link.field]: { $in: [...ids] }, [DELETION_FIELD]: act };
+      const found = await deps.store.read(owner, [{ $match: which }, { $project: { _id: 1 } }]);
+      const unseen = idsOf(owner, found).filter((id) => !seen.has(`${owner.id} ${idText(owner, id)}`));
+      for (const id of unseen) seen.add(`${owner.id} ${idText(owner, id)}`);
+      step.leadsOn ||= unseen.length > 0;
+      steps.push(...stepsOf(owner, unseen).map((each) => ({ ...each, leadsOn: false })));
+    }
+  }
+  return steps.slice(1);
+}
+
+/**
+ * A record whose link is required does not come back before the one that it leads to, unless both come together.
+ * @param together all that comes back now
+ * @throws AppError 409 naming the relation, if the caller may know it
+ */
+async function requireNeeded(
+  deps: RecordDeps,
+  catalog: Catalog,
+  mayKnow: MayKnow,
+  steps: readonly DeleteStep[],
+  together: readonly DeleteStep[] = [],
+): Promise<void> {
+  const coming = new Map<string, Set<string>>();
+  for (const { table, ids } of together)
+    coming.set(table.id, new Set([...(coming.get(table.id) ?? []), ...ids.map((id) => idText(table, id))]));
+  for (const step of steps) {
+    for (const relation of step.table.relations.values()) {
+      const target = targetOf(catalog, relation);
+      if (relation.link.on !== "self" || !relation.required || target.deletedAt === undefined) continue;
+      const lacking = await deletedTargets(deps, step, relation, target, coming.get(target.id));
+      if (lacking.length > 0) {
+        if (mayKnow(step.table, relation)) throw stillDeleted(step.table, relation, target);
+        throw new AppError(
+          "CONFLICT",
+          "A record that this one needs is deleted; that one has to come back first.",
+        );
+      }
+    }
+  }
+}
+
+/**
+ * A delete for good may have looked for what links to its record while these were neither there nor deleted any more for
+ * it; one that goes later finds them living.
+ */
+async function letGoOfGone(deps: RecordDeps, catalog: Catalog, step: DeleteStep): Promise<void> {
+  const { table, ids } = step;
+  for (const relation of table.relations.values()) {
+    if (relation.link.on !== "self") continue;
+    const target = targetOf(catalog, relation);
+    const links = { table, relation, which: { _id: { $in: [...ids] } } };
+    await letGoOfMissing(deps, links, target, await linkedBy(deps, step, relation, target));
+  }
+}
+
+/** The ids that a relation of these records leads to, whatever has become of them. */
+async function linkedBy(
+  { store }: Pick<RecordDeps, "store">,
+  { table, ids }: DeleteStep,
+  { link: { field } }: Relation,
+  target: Table,
+): Promise<Stored[]> {
+  const found = await store.read(table, [
+    { $match: { _id: { $in: [...ids] }, [field]: { $ne: null } } },
+    { $unwind: `$${field}` },
+    { $group: { _id: `$${field}` } },
+  ]);
+  return idsOf(target, found);
+}
+
+/**
+ * The ids of deleted records that a relation leads to, but for those that come back as well.
+ * @throws AppError 503 when it takes long until that is decided
+ */
+async function deletedTargets(
+  { store }: RecordDeps,
+  step: DeleteStep,
+  relation: Relation,
+  target: Table,
+  coming: ReadonlySet<string> = new Set(),
+): Promise<string[]> {
+  const all = await linkedBy({ store }, step, relation, target);
+  const linked = all.filter((id) => !coming.has(idText(target, id)));
+  // A delete that has already checked what forbids it did not see the records that come back now.
+  const living = [{ $match: stateCondition(target, "living") }];
+  if (isWaiting(relation)) await linkable({ store }, target, linked, true, living);
+  const deleted = await store.existing(target, linked, [{ $match: stateCondition(target, "deleted") }]);
+  return [...deleted];
+}
+
+function stillDeleted(table: Table, relation: Relation, target: Table): AppError {
+  return new AppError("CONFLICT", {
+    message: `This "${table.name}" record needs its "${relation.name}", a record of "${target.name}" that is deleted; restore that first.`,
+    details: { table: target.name, relation: relation.name },
+  });
+}

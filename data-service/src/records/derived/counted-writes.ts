@@ -1,0 +1,327 @@
+// The writes that can change how many children a record has: each keeps the numbers of counted relations exact.
+// Tables without such relations are written straight away.
+import type { ObjectId } from "bson";
+import { type Counter, ownCounters, type Relation, type Table } from "../../catalog/catalog.js";
+import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
+import type { Counted, CountStore, Delta } from "../../mongo/count-store.js";
+import { MOVES_FIELD, type RecordStore, type Updated, VERSION_FIELD } from "../../mongo/record-store.js";
+import { asStored, stillHas } from "../../query/as-read.js";
+import type { Document } from "../../query/lower/document.js";
+import type { StoredRecord } from "../../query/shape.js";
+import { keepChanging, untilStill } from "../../until-still.js";
+
+/** What an update does to one document. */
+export interface FieldChange {
+  readonly set: Document;
+  readonly unset: readonly string[];
+  /** How many changes it makes no changes of the record any more, or never (see MOVES_FIELD). */
+  readonly moves?: number;
+}
+
+/** When a record is to be changed at all. */
+export interface Guard {
+  /** While it satisfies this; `{}` = always. */
+  readonly condition: Document;
+  /** While it does not have this field, which has an object where it is (see leaving). */
+  readonly held?: string | undefined;
+}
+
+/**
+ * Names the request that has set the link in `field`, or taken it away, where that may have to be taken back: so it knows
+ * its own deed again. Whoever else writes the link takes the name off, but for those that let go of what is not there any
+ * more. No member's field begins with an underscore.
+ */
+export function movedField(field: string): string {
+  return `_moved_${field}`;
+}
+
+/** A record whose links others keep changing is tried this often before the request gives up. */
+const ATTEMPTS = 100;
+
+type Store = Pick<
+  RecordStore,
+  "read" | "insert" | "updateById" | "updateAndGet" | "updateMany" | "pull" | "push" | "remove"
+>;
+
+export class CountedWrites {
+  readonly #store: Store;
+  readonly #counts: Pick<CountStore, "mark" | "settle" | "abandon">;
+
+  constructor(store: Store, counts: Pick<CountStore, "mark" | "settle" | "abandon">) {
+    this.#store = store;
+    this.#counts = counts;
+  }
+
+  async insert(table: Table, documents: readonly Document[]): Promise<void> {
+    const parents = documents.flatMap((document) => parentsOf(ownCounters(table), document));
+    await this.#counting(parents, async () => {
+      await this.#store.insert(table, documents);
+      return parents.map((parent) => ({ ...parent, by: 1 }));
+    });
+  }
+
+  /**
+   * Changes one record, if it satisfies the guard.
+   * @param fields what to give of it
+   * @returns undefined when there was none
+   */
+  async update(
+    table: Table,
+    id: Stored,
+    { set, unset, moves = 0 }: FieldChange,
+    { condition, held }: Guard,
+    fields: Document = { _id: 1 },
+  ): Promise<Updated | undefined> {
+    const change = changeOf({ set, unset: [...unset, ...movesIn(table, { set, unset })], moves });
+    const guard = held === undefined ? condition : guarded({ [held]: { $exists: false } }, condition);
+    const touched = ownCounters(table).filter(
+      ({ children: { field } }) => field in set || unset.includes(field),
+    );
+    if (touched.length === 0 && Object.keys(condition).length === 0)
+      return this.#store.updateById(table, id, change, fields, held);
+    const writeIf = async (which: Document): Promise<Updated | undefined> => {
+      const document = await this.#store.updateAndGet(table, guarded(which, guard), change, fields);
+      return document && { document };
+    };
+    if (touched.length === 0) return writeIf({ _id: id });
+    return untilUnchanged(table, async () => {
+      const [before] = await this.#readLinks(table, touched, [id], guard);
+      if (before === undefined) return undefined;
+      const [former, next] = [parentsOf(touched, before), parentsOf(touched, set)];
+      const deltas = [
+        ...former.map((each) => ({ ...each, by: -1 })),
+        ...next.map((each) => ({ ...each, by: 1 })),
+      ];
+      let found: Updated | undefined;
+      await this.#counting([...former, ...next], async () => {
+        found = await writeIf({ _id: id, ...sameLinks(touched, before) });
+        return found === undefined ? [] : deltas;
+      });
+      return found ?? false;
+    });
+  }
+
+  /** Changes fields that are no links, in all records that are chosen. @returns how many are different now */
+  async updateMany(table: Table, which: Document, change: FieldChange): Promise<number> {
+    return this.#store.updateMany(table, which, changeOf(change));
+  }
+
+  /**
+   * Makes the chosen records link to `id`, or to nothing, whatever they linked to before.
+   * @param by names the request in those that did not (see movedField); null = nobody, undefined = whoever it was
+   */
+  async moveLink(
+    table: Table,
+    field: string,
+    which: Document,
+    id: Stored | null,
+    by?: ObjectId | null,
+  ): Promise<void> {
+    const named = by === undefined ? {} : { [movedField(field)]: by };
+    const change = changeOf({ ...fieldChange({ [field]: id, ...named }), moves: 1 });
+    const counter = ownCounter(table, field);
+    if (counter === undefined) {
+      const elsewhere = { $and: [which, { [field]: { $ne: id } }] };
+      return void (await this.#store.updateMany(table, elsewhere, change));
+    }
+    await untilUnchanged(table, async () => {
+      const formers = await this.#linkedElsewhere(table, field, which, id);
+      for (const former of formers) {
+        const parents = [former, id].flatMap((each) => (each === null ? [] : [{ counter, id: each }]));
+        await this.#counting(parents, async () => {
+          const changed = await this.#store.updateMany(table, { $and: [which, { [field]: former }] }, change);
+          return parents.map((parent) => ({ ...parent, by: parent.id === former ? -changed : changed }));
+        });
+      }
+      return formers.length === 0;
+    });
+  }
+
+  /** Adds `id` to the list of links of the chosen records. */
+  async addToList(table: Table, field: string, which: Document, id: Stored): Promise<void> {
+    const counter = ownCounter(table, field);
+    const parents = counter === undefined ? [] : [{ counter, id }];
+    await this.#counting(parents, async () => {
+      const lacking = { $and: [which, { [field]: { $ne: id } }] };
+      const changed = await this.#store.push(table, lacking, field, id);
+      return parents.map((parent) => ({ ...parent, by: changed }));
+    });
+  }
+
+  /** Takes ids out of the lists of links of the chosen records. */
+  async takeFromList(table: Table, field: string, which: Document, ids: readonly Stored[]): Promise<void> {
+    const counter = ownCounter(table, field);
+    if (counter === undefined) return void (await this.#store.pull(table, which, field, ids));
+    for (const id of ids) {
+      const parents = [{ counter, id }];
+      await this.#counting(parents, async () => {
+        const changed = await this.#store.pull(table, { $and: [which, { [field]: id }] }, field, [id]);
+        return parents.map((parent) => ({ ...parent, by: -changed }));
+      });
+    }
+  }
+
+  /** Deletes records, those of them that satisfy the guard. @returns how many went */
+  async remove(table: Table, ids: readonly Stored[], guard: Document = {}): Promise<number> {
+    const counters = ownCounters(table);
+    if (counters.length === 0) return this.#store.remove(table, guarded({ _id: { $in: [...ids] } }, guard));
+    let removed = 0;
+    return untilUnchanged(table, async () => {
+      const documents = await this.#readLinks(table, counters, ids, guard);
+      for (const alike of groupByLinks(counters, documents))
+        removed += await this.#removeAlike(table, counters, alike, guard);
+      return documents.length === 0 && removed;
+    });
+  }
+
+  /** Deletes records with the same links; the ones that have others by now stay. */
+  async #removeAlike(
+    table: Table,
+    counters: readonly Counter[],
+    alike: readonly StoredRecord[],
+    guard: Document,
+  ): Promise<number> {
+    const [first] = alike;
+    if (first === undefined) return 0;
+    const parents = parentsOf(counters, first);
+    let removed = 0;
+    await this.#counting(parents, async () => {
+      const which = { _id: { $in: alike.map(({ _id }) => asStored(_id)) }, ...sameLinks(counters, first) };
+      removed = await this.#store.remove(table, guarded(which, guard));
+      return parents.map((parent) => ({ ...parent, by: -removed }));
+    });
+    return removed;
+  }
+
+  async #counting(parents: readonly Counted[], write: () => Promise<readonly Delta[]>): Promise<void> {
+    if (parents.length === 0) return void (await write());
+    const mark = await this.#counts.mark(distinct(parents));
+    let deltas: readonly Delta[];
+    try {
+      deltas = await write();
+    } catch (error) {
+      // Part of it may have been written. If we can't count now, the mark stays for later.
+      await this.#counts.abandon(mark).catch(() => undefined);
+      throw error;
+    }
+    await this.#counts.settle(mark, summed(deltas));
+  }
+
+  async #readLinks(
+    table: Table,
+    counters: readonly Counter[],
+    ids: readonly Stored[],
+    guard: Document,
+  ): Promise<StoredRecord[]> {
+    const project = Object.fromEntries(counters.map(({ children }) => [children.field, 1]));
+    const which = guarded({ _id: { $in: [...ids] } }, guard);
+    return this.#store.read(table, [{ $match: which }, { $project: { _id: 1, ...project } }]);
+  }
+
+  /** What the chosen records link to instead of `id`; null stands for nothing. */
+  async #linkedElsewhere(
+    table: Table,
+    field: string,
+    which: Document,
+    id: Stored | null,
+  ): Promise<(Stored | null)[]> {
+    const others = { $match: { $and: [which, { [field]: { $ne: id } }] } };
+    const groups = await this.#store.read(table, [others, { $group: { _id: `$${field}` } }]);
+    return groups.map(({ _id }) => (_id === undefined || _id === null ? null : asStored(_id)));
+  }
+}
+
+/** @param act gives false as long as links are not what they were read as. @throws AppError 503 */
+function untilUnchanged<Result>({ name }: Table, act: () => Promise<Result | false>): Promise<Result> {
+  return untilStill(act, { attempts: ATTEMPTS, gaveUp: keepChanging(name) });
+}
+
+/** Null stands for no value. */
+function fieldChange(values: Readonly<Record<string, Stored | null>>): FieldChange {
+  const entries = Object.entries(values);
+  const unset = entries.flatMap(([field, value]) => (value === null ? [field] : []));
+  return { set: Object.fromEntries(entries.filter(([field]) => !unset.includes(field))), unset };
+}
+
+/** What says of the links that are changed who has set them. */
+function movesIn(table: Table, { set, unset }: FieldChange): string[] {
+  return (
+    linksChanged(table, { set, unset })
+      .filter(({ list }) => !list)
+      .map(({ field }) => movedField(field))
+      // A change that may have to be taken back, or is, says itself who it was.
+      .filter((moved) => !(moved in set) && !unset.includes(moved))
+  );
+}
+
+/** The links among the fields of a change. */
+export function linksChanged({ relations }: Table, { set, unset }: FieldChange): Relation["link"][] {
+  return [...relations.values()]
+    .map(({ link }) => link)
+    .filter(({ on, field }) => on === "self" && (field in set || unset.includes(field)));
+}
+
+/** A changed link is a changed record. */
+function changeOf({ set, unset, moves = 0 }: FieldChange) {
+  return {
+    ...(Object.keys(set).length === 0 ? {} : { $set: set }),
+    ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((field) => [field, ""])) }),
+    $inc: { [VERSION_FIELD]: 1, ...(moves === 0 ? {} : { [MOVES_FIELD]: moves }) },
+  };
+}
+
+/** Both conditions; a field may stand in both. */
+function guarded(which: Document, guard: Document): Document {
+  return Object.keys(guard).length === 0 ? which : { $and: [which, guard] };
+}
+
+function ownCounter(table: Table, field: string): Counter | undefined {
+  return ownCounters(table).find(({ children }) => children.field === field);
+}
+
+/** The ids in a field; another program may have written null there, or a single one in the place of a list. */
+export function linksIn(value: unknown): Stored[] {
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? value.map(asStored) : [asStored(value)];
+}
+
+function parentsOf(counters: readonly Counter[], document: StoredRecord): Counted[] {
+  return counters.flatMap((counter) =>
+    linksIn(document[counter.children.field]).map((id) => ({ counter, id })),
+  );
+}
+
+/** Only the document whose links are still these. */
+function sameLinks(counters: readonly Counter[], document: StoredRecord): Document {
+  return stillHas(
+    document,
+    counters.map(({ children }) => children.field),
+  );
+}
+
+function groupByLinks(counters: readonly Counter[], documents: readonly StoredRecord[]): StoredRecord[][] {
+  const groups = new Map<string, StoredRecord[]>();
+  for (const document of documents) {
+    const key = parentsOf(counters, document).map(keyOf).join();
+    groups.set(key, [...(groups.get(key) ?? []), document]);
+  }
+  return [...groups.values()];
+}
+
+function keyOf({ counter, id }: Counted): string {
+  // Whatever the type of the parents' ids is: the text says which id it is.
+  return `${counter.id} ${String(COLUMN_TYPES.mixed.toJson(id))}`;
+}
+
+function distinct(parents: readonly Counted[]): Counted[] {
+  return [...new Map(parents.map((parent) => [keyOf(parent), parent])).values()];
+}
+
+function summed(deltas: readonly Delta[]): Delta[] {
+  const sums = new Map<string, Delta>();
+  for (const delta of deltas) {
+    const key = keyOf(delta);
+    sums.set(key, { ...delta, by: delta.by + (sums.get(key)?.by ?? 0) });
+  }
+  return [...sums.values()];
+}

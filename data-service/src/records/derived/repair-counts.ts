@@ -1,0 +1,27 @@
+// Counts again what dead processes have left uncertain. Every process does this at its start, and for others while it runs.
+import type { Clock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
+import { ownCounters } from "../../catalog/catalog.js";
+import type { CountStore } from "../../mongo/count-store.js";
+import type { InstanceStore } from "../../mongo/instance-store.js";
+import type { CurrentCatalog } from "../../schema/current-catalog.js";
+import { isDead } from "../../schema/dead-instances.js";
+
+export interface RepairDeps {
+  readonly counts: Pick<CountStore, "repair">;
+  readonly catalogs: Pick<CurrentCatalog, "refresh">;
+  readonly instances: Pick<InstanceStore, "lives">;
+  readonly presence: { readonly id: string };
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** @param alone as of `Onlooker` */
+export async function repairCounts(deps: RepairDeps, alone: boolean): Promise<void> {
+  const { counts, catalogs, instances, presence, clock, logger } = deps;
+  const onlooker = { clock, instances, own: presence.id, alone };
+  const { tables } = await catalogs.refresh();
+  const counters = [...tables.values()].flatMap(ownCounters);
+  const repaired = await counts.repair(counters, (mark) => isDead(onlooker, mark), alone);
+  if (repaired > 0) logger.info({ repaired }, "counted again what interrupted writes had left");
+}

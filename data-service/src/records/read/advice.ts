@@ -1,0 +1,81 @@
+// GET /svc_table/{id}/advice: queries that read far more than they answer, and the index that would help each.
+
+import type { JsonObject } from "@portico/shared/json";
+import type { Catalog } from "../../catalog/catalog.js";
+import { type Principal, requireRoot } from "../../principal.js";
+import { type Advice, type Suggestion, suggest } from "../../query/advice/suggest.js";
+import { findTable, parseId, recordNotFound } from "../find-table.js";
+import type { RecordDeps } from "../record-deps.js";
+import type { SeenShape } from "./seen-queries.js";
+
+/** Reading this many times what is answered calls for advice. */
+const WASTEFUL = 10;
+
+/**
+ * Advice for one table, the greatest waste first.
+ * @param tables name of the table of tables
+ * @throws AppError 401, 403 as for reading the table of tables, 404 for an id that no table has
+ */
+export async function adviseTable(
+  deps: RecordDeps,
+  principal: Principal,
+  tables: string,
+  idText: string,
+): Promise<JsonObject[]> {
+  const rights = await deps.rights(principal);
+  const { table, catalog } = await deps.catalogs.decide((current) => {
+    const ofTables = findTable(current, tables);
+    rights.require(current, ofTables, "read");
+    // Shapes tell of tables and rules that others may not know.
+    requireRoot(principal, "Advice is for root admins.");
+    const id = String(parseId(ofTables, idText));
+    const found = [...current.tables.values()].find((each) => !each.system && each.id === id);
+    if (found === undefined) throw recordNotFound(ofTables);
+    return { table: found, catalog: current };
+  });
+  const seen = await deps.seenQueries.of(table);
+  return adviceFor(seen, catalog).map((each) => ({ ...each }));
+}
+
+function adviceFor(seen: readonly SeenShape[], catalog: Catalog): JsonObject[] {
+  return seen
+    .filter((each) => ratioOf(each) > WASTEFUL)
+    .toSorted((a, b) => wasteOf(b) - wasteOf(a))
+    .flatMap((each) => {
+      const suggestion = suggest(each.shape, catalog);
+      return suggestion === undefined ? [] : [adviceJson(each, suggestion)];
+    });
+}
+
+/** A query that finds nothing is measured as if it had found one record. */
+function ratioOf({ examined, returned }: SeenShape): number {
+  return examined / Math.max(1, returned);
+}
+
+/** What was read for nothing, in all. */
+function wasteOf({ seen, examined, returned }: SeenShape): number {
+  return seen * (examined - returned);
+}
+
+function adviceJson(seen: SeenShape, { advice, sentence }: Suggestion): JsonObject {
+  const { shape, seen: times, examined, returned } = seen;
+  return {
+    shape: { table: shape.table, filter: shape.filter.map((part) => ({ ...part })), sort: [...shape.sort] },
+    seen: times,
+    examined,
+    returned,
+    ratio: Math.round(ratioOf(seen) * 10) / 10,
+    advice: asJson(advice),
+    sentence: `${sentence} ${figures(seen)}`,
+  };
+}
+
+function asJson(advice: Advice): JsonObject | null {
+  if (advice === null) return null;
+  return "index" in advice ? { index: [...advice.index] } : { ...advice };
+}
+
+function figures({ examined, returned }: SeenShape): string {
+  const records = (count: number): string => `${count} record${count === 1 ? "" : "s"}`;
+  return `Now ${records(examined)} ${examined === 1 ? "is" : "are"} read to answer ${returned}.`;
+}

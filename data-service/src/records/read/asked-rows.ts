@@ -1,0 +1,49 @@
+// Which records a read is about: the living, unless `deleted` asks for those that were deleted as well. They are shown to
+// whoever may read them and may delete them, which is who may bring them back.
+import { AppError } from "@portico/shared/app-error";
+import type { Json } from "@portico/shared/json";
+import type { Catalog, Table } from "../../catalog/catalog.js";
+import type { ReadView } from "../../permission/read-view.js";
+import type { Rights } from "../../permission/rights.js";
+import type { AuthorizedPredicate } from "../../query/ast.js";
+import { both, either } from "../../query/living.js";
+import { refuse } from "../../query/refuse.js";
+import { anyRow } from "../body/authorize-write.js";
+
+/** Tells the row rule of the records that are asked for; undefined for that of the living. */
+export type AskedRows = (view: ReadView) => AuthorizedPredicate | undefined;
+
+/**
+ * Reads `deleted=with|only`.
+ * @throws AppError 400; 401, 403 for callers who may delete nothing
+ */
+export function askedRows(
+  deleted: Json | undefined,
+  rights: Rights,
+  catalog: Catalog,
+  table: Table,
+): AskedRows {
+  if (deleted === undefined) return () => undefined;
+  if (deleted !== "with" && deleted !== "only") throw refuse("deleted", "must be with or only");
+  requireKept(table, "deleted");
+  rights.require(catalog, table, "delete");
+  const mayDelete = anyRow(rights.write(catalog, table, "delete", "all"));
+  return (view) => {
+    if (deleted === "only") return both(view.rows(table, "deleted"), mayDelete);
+    if (mayDelete.kind === "always") return view.rows(table, "all");
+    return either(view.rows(table), both(view.rows(table, "deleted"), mayDelete));
+  };
+}
+
+/** @throws AppError 400 for a table whose deleted records are gone */
+export function requireKept(table: Table, parameter: string): void {
+  if (table.deletedAt !== undefined) return;
+  throw refuse(parameter, `does not apply: "${table.name}" keeps no deleted records (softDelete)`);
+}
+
+/** The same for an address of its own. @throws AppError 404 */
+export function requireRestorable(table: Table): void {
+  if (table.deletedAt !== undefined) return;
+  const remedy = `set "softDelete": true in its definition`;
+  throw new AppError("NOT_FOUND", `No deleted records of "${table.name}" are kept; ${remedy}.`);
+}

@@ -1,0 +1,48 @@
+// What one request may ask of the database: a few questions at once, for as long as a query may take, while its client
+// is there to hear the answer.
+import { tookTooLong } from "../../mongo/driver-errors.js";
+import type { ReadLimits } from "../../mongo/record-store.js";
+import { Stop } from "../../stop.js";
+import { makeTurns } from "../../turns.js";
+
+/** Of the connections that all requests share. */
+const AT_ONCE = 4;
+
+export class Effort {
+  readonly #until: number;
+  readonly #stop: Stop;
+  readonly #inTurn = makeTurns({
+    atOnce: AT_ONCE,
+    mostWaiting: Number.POSITIVE_INFINITY,
+    refusal: tookTooLong,
+  });
+
+  /**
+   * @param timeoutMs QUERY_TIMEOUT_MS, for all questions together
+   * @param stop is aborted by whoever sees that nobody waits for the answer any more, and here when a question fails
+   */
+  constructor(timeoutMs: number, stop = new Stop()) {
+    this.#until = performance.now() + timeoutMs;
+    this.#stop = stop;
+  }
+
+  /**
+   * Asks when there is a turn, if there is time left by then. When one question fails, those under way are broken off
+   * and no more are asked.
+   * @throws AppError QUERY_TIMEOUT
+   */
+  async ask<Answer>(question: (limits: ReadLimits) => Promise<Answer>): Promise<Answer> {
+    const signal = this.#stop;
+    return this.#inTurn(async () => {
+      signal.throwIfAborted();
+      const left = Math.ceil(this.#until - performance.now());
+      if (left <= 0) throw tookTooLong();
+      try {
+        return await question({ maxTimeMS: left, signal });
+      } catch (error) {
+        signal.abort(error);
+        throw error;
+      }
+    });
+  }
+}

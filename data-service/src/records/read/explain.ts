@@ -1,0 +1,96 @@
+// GET /{table}?explain=true, for root admins: the plan of a query and what running it read.
+
+import type { Json, JsonObject } from "@portico/shared/json";
+import { EJSON } from "bson";
+import type { Table } from "../../catalog/catalog.js";
+import { type ExecutionReport, NOTHING_READ } from "../../mongo/execution-report.js";
+import type { RecordStore } from "../../mongo/record-store.js";
+import type { AuthorizedQuery, MetaKey } from "../../query/ast.js";
+import { lowerAggregate } from "../../query/lower/aggregate.js";
+import { countsAll, countsLiving, lowerCount } from "../../query/lower/count.js";
+import type { Stage } from "../../query/lower/document.js";
+import { asksTogether, lowerList } from "../../query/lower/read.js";
+import { deletedCount } from "./count.js";
+import { Effort } from "./effort.js";
+import type { PlanDeps, Question } from "./plan-read.js";
+import { planRead } from "./plan-read.js";
+import { type RelatedDeps, withRelated } from "./related.js";
+
+/** Records whose relations are looked at. */
+const MOST_EXPLAINED = 100;
+
+interface ExplainDeps extends PlanDeps {
+  readonly store: RelatedDeps["store"] & Pick<RecordStore, "byIds" | "explain" | "knowsCount">;
+}
+
+/** Plans and runs a list query, and answers how instead of what. */
+export async function explainList(deps: ExplainDeps, query: AuthorizedQuery): Promise<Json> {
+  const effort = new Effort(deps.store.timeoutMs);
+  const explain: Explain = (table, pipeline) => effort.ask(() => deps.store.explain(table, pipeline));
+  const { query: planned, ranking, questions } = await planRead(deps, query, effort);
+  const { table } = planned.root;
+  const pipeline = lowerList(planned, ranking);
+  const related = await relatedQuestions(deps, planned, pipeline);
+  const [asked, counts, aggregate, own] = await Promise.all([
+    Promise.all([...questions, ...related].map((each) => explainQuestion(explain, each))),
+    Promise.all(query.meta.map((key) => explainCount(deps, explain, planned, key))),
+    query.aggregate.length === 0 ? undefined : explained(explain, table, lowerAggregate(planned)),
+    explain(table, pipeline),
+  ]);
+  return {
+    table: table.name,
+    ranked: ranking.kind !== "none",
+    questions: asked,
+    counts,
+    ...(aggregate && { aggregate }),
+    pipeline: asJson(pipeline),
+    ...counted(own),
+  };
+}
+
+/** Runs a pipeline, a few at a time, and tells what it read. */
+type Explain = (table: Table, pipeline: Stage[]) => Promise<ExecutionReport>;
+
+async function explained(explain: Explain, table: Table, pipeline: Stage[]): Promise<JsonObject> {
+  return { pipeline: asJson(pipeline), ...counted(await explain(table, pipeline)) };
+}
+
+/** What is asked for the related records of the page, which only the page itself can tell; of a long list, for its first. */
+async function relatedQuestions(
+  { store }: ExplainDeps,
+  { root, rules }: AuthorizedQuery,
+  pipeline: Stage[],
+): Promise<readonly Question[]> {
+  const questions: Question[] = [];
+  if (!asksTogether(root)) return questions;
+  const documents = await store.read(root.table, [...pipeline, { $limit: MOST_EXPLAINED }]);
+  await withRelated({ store }, root, documents, { rules, note: (question) => void questions.push(question) });
+  return questions;
+}
+
+async function explainCount(
+  { store }: ExplainDeps,
+  explain: Explain,
+  query: AuthorizedQuery,
+  meta: MetaKey,
+): Promise<Json> {
+  const { table } = query.root;
+  const isKnown = store.knowsCount(table);
+  if (countsAll(query, meta) && isKnown) return { meta, ...counted(NOTHING_READ) };
+  const pipeline = isKnown && countsLiving(query, meta) ? deletedCount(table) : lowerCount(query, meta);
+  return { meta, ...(await explained(explain, table, pipeline)) };
+}
+
+async function explainQuestion(explain: Explain, { table, pipeline, answers }: Question): Promise<Json> {
+  return { table: table.name, answers, ...(await explained(explain, table, pipeline)) };
+}
+
+function counted({ joins: _, ...report }: ExecutionReport): Record<string, Json> {
+  return { ...report, indexes: [...report.indexes] };
+}
+
+/** Pipelines hold ids and dates, which JSON spells in MongoDB's extended form. */
+function asJson(pipeline: unknown[]): Json {
+  const json: Json = JSON.parse(EJSON.stringify(pipeline));
+  return json;
+}

@@ -1,0 +1,282 @@
+// Prepares a list for lowering: asks for the keys behind relation filters, and how many parents a ranking has.
+import type { Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import type { RecordStore } from "../../mongo/record-store.js";
+import type { TableRead } from "../../query/advice/shape.js";
+import { asStored } from "../../query/as-read.js";
+import type {
+  AuthorizedNode,
+  AuthorizedPredicate,
+  AuthorizedQuery,
+  AuthorizedRelated,
+} from "../../query/ast.js";
+import { isAboutKey } from "../../query/lower/condition.js";
+import type { Stage } from "../../query/lower/document.js";
+import { canRank } from "../../query/lower/rank.js";
+import { lowerProbe, NO_RANKING, type PageOfParents, type Ranking } from "../../query/lower/read.js";
+import {
+  type Rarest,
+  rarestOf,
+  rarityQuestion,
+  searchesOf,
+  withCandidates,
+} from "../../query/plan/candidates.js";
+import { KeyRoom } from "../../query/plan/key-room.js";
+import { keyText } from "../../query/plan/key-text.js";
+import {
+  answered,
+  askedTruth,
+  distinctKeyQuestion,
+  keyField,
+  keyQuestion,
+} from "../../query/plan/resolve.js";
+import type { Thresholds } from "../../query/plan/thresholds.js";
+import { useCounters } from "../../query/plan/use-counters.js";
+import {
+  type ExtremeKey,
+  enoughParents,
+  firstParents,
+  glanceQuestion,
+  windowKey,
+  windowQuestion,
+  windowSize,
+} from "../../query/plan/window.js";
+import type { StoredRecord } from "../../query/shape.js";
+import type { Effort } from "./effort.js";
+
+/** Children per parent, among those seen, from which asking for the parents alone is worth a second question. */
+const CROWD = 4;
+/** Children that are looked at first for each record that is wanted, where these can be said. */
+const GLANCE = 2;
+
+export interface Plan {
+  readonly query: AuthorizedQuery;
+  readonly ranking: Ranking;
+  /** What was asked on the way, for `explain`. */
+  readonly questions: readonly Question[];
+}
+
+/** A read that the plan depends on. */
+export interface Question {
+  readonly table: Table;
+  readonly pipeline: Stage[];
+  readonly answers: number;
+  /** What was looked for, where an index can help with it. */
+  readonly read?: TableRead;
+  /** How many records it had to look at, where it answers fewer. */
+  readonly needs?: number;
+  /** The join inside it that is meant, where it is not the whole of it. */
+  readonly as?: string;
+}
+
+export interface PlanDeps {
+  readonly store: Pick<RecordStore, "read" | "byIds">;
+  readonly thresholds: Thresholds;
+}
+
+/** Plans that asked nothing: they are the same whatever the tables hold. */
+const settled = new WeakMap<AuthorizedQuery, Plan>();
+
+/**
+ * Asks what the plan depends on; never more questions than the filter has relations and searches, whatever the tables
+ * hold.
+ */
+export async function planRead(deps: PlanDeps, asked: AuthorizedQuery, effort: Effort): Promise<Plan> {
+  const known = settled.get(asked);
+  if (known !== undefined) return known;
+  const plan = await makePlan(deps, asked, effort);
+  if (plan.questions.length === 0) settled.set(asked, plan);
+  return plan;
+}
+
+async function makePlan(deps: PlanDeps, asked: AuthorizedQuery, effort: Effort): Promise<Plan> {
+  const query = useCounters(asked);
+  const { root } = query;
+  const questions: Question[] = [];
+  const ask: Ask = async (table, pipeline, about = {}) => {
+    const documents = await effort.ask((limits) => deps.store.read(table, pipeline, limits));
+    questions.push({ table, pipeline, answers: documents.length, ...about });
+    return documents;
+  };
+  const { maxKeys } = deps.thresholds;
+  const [resolved, rarest] = await Promise.all([
+    resolve({ ask, maxKeys, room: new KeyRoom() }, root.filter, true),
+    findRarest(ask, root.table, root.filter),
+  ]);
+  const whichAreThere: Asking["whichAreThere"] = async (table, ids) => {
+    const pipeline = [{ $match: { _id: { $in: [...ids] } } }, { $project: { _id: 1 } }];
+    const documents = await effort.ask(() => deps.store.byIds(table, ids, { _id: 1 }));
+    questions.push({ table, pipeline, answers: documents.length });
+    return documents;
+  };
+  const planned = { ...query, root: { ...root, filter: withCandidates(resolved, rarest) } };
+  return {
+    query: planned,
+    ranking: await planRanking({ ask, whichAreThere }, planned, deps.thresholds),
+    questions,
+  };
+}
+
+async function planRanking(asking: Asking, query: AuthorizedQuery, thresholds: Thresholds): Promise<Ranking> {
+  const { ask } = asking;
+  const { root, rules } = query;
+  if (!canRank(root)) return NO_RANKING;
+  const { fewParents, windowChildren } = thresholds;
+  const enough = enoughParents(root);
+  const size = windowSize(root, windowChildren);
+  const key = windowKey(root, size);
+  const look = async (through: ExtremeKey, children: number): Promise<Stored[]> => {
+    const question = windowQuestion(through, children, rules, enough);
+    const about = { read: windowRead(through, rules), needs: children };
+    const first = await ask(through.step.target, question, about);
+    return first.flatMap(({ _id }) => keysIn(_id));
+  };
+  // Mostly the extremes of different records lie side by side: then a glance names all that the page needs.
+  const glance = enough === undefined ? size : enough * GLANCE;
+  if (key !== undefined && enough !== undefined && glance < size) {
+    const children = await ask(key.step.target, glanceQuestion(key, glance, rules), {
+      read: windowRead(key, rules),
+      needs: glance,
+    });
+    const reserve = firstParents(key, children, glance)?.slice(0, enough) ?? [];
+    const ranking = reserve.length === enough ? await pageOf(asking, root, reserve) : undefined;
+    if (ranking !== undefined) return ranking;
+  }
+  const matching = await ask(root.table, lowerProbe(query, fewParents));
+  if (matching.length <= fewParents) return NO_RANKING;
+  return key === undefined ? { kind: "all" } : { kind: "among", parents: await look(key, size) };
+}
+
+/** What an index would have to help with. */
+function windowRead({ step, column, descending }: ExtremeKey, rules: AuthorizedQuery["rules"]): TableRead {
+  const sort = [{ kind: "column" as const, path: [], column, descending }];
+  return { table: step.target, predicates: [rules(step.target)], sort };
+}
+
+/**
+ * The page out of the first parents, in their order, if they fill it. The first page of all shows by itself whether it is
+ * full, so nothing is asked about it beforehand (see rankAfterAll).
+ */
+async function pageOf(
+  { whichAreThere }: Asking,
+  root: AuthorizedNode,
+  reserve: readonly Stored[],
+): Promise<PageOfParents | undefined> {
+  if (root.skip > 0) return pageOfThose(root, reserve, await whichAreThere(root.table, reserve));
+  return { kind: "page", parents: reserve.slice(0, root.limit), reserve };
+}
+
+/**
+ * How to rank where the parents that were named did not fill the page after all: without those that are gone, or by
+ * looking at all of them.
+ */
+export async function rankAfterAll(
+  { store }: Pick<PlanDeps, "store">,
+  { query: { root }, ranking }: Plan,
+  effort: Effort,
+): Promise<Ranking> {
+  const reserve = ranking.kind === "page" ? ranking.reserve : undefined;
+  if (reserve === undefined) return { kind: "all" };
+  const found = await effort.ask(() => store.byIds(root.table, reserve, { _id: 1 }));
+  return pageOfThose(root, reserve, found) ?? { kind: "all" };
+}
+
+function pageOfThose(
+  { skip, limit }: AuthorizedNode,
+  reserve: readonly Stored[],
+  found: readonly StoredRecord[],
+): PageOfParents | undefined {
+  const there = new Set(found.map(({ _id }) => keyText(_id)));
+  // The record's id is spelled differently from the link to it (an adopted collection); only the database can match them.
+  if (there.has(undefined)) return undefined;
+  const page = reserve.filter((id) => there.has(keyText(id))).slice(skip, skip + limit);
+  return page.length === limit ? { kind: "page", parents: page } : undefined;
+}
+
+/** @param about what advice on indexes goes by */
+type Ask = (
+  table: Table,
+  pipeline: Stage[],
+  about?: Pick<Question, "read" | "needs">,
+) => Promise<StoredRecord[]>;
+
+interface Asking {
+  readonly ask: Ask;
+  /** A link may lead to a record that is gone. */
+  readonly whichAreThere: (table: Table, ids: readonly Stored[]) => Promise<StoredRecord[]>;
+}
+
+/** Searches of a filter whose grams are counted. */
+const MOST_ASKED = 8;
+
+/** Asked beside the keys of relations, not after them; which is why searches inside relations go without. */
+async function findRarest(ask: Ask, table: Table, filter: AuthorizedPredicate): Promise<Rarest> {
+  const rarest = searchesOf(filter)
+    .slice(0, MOST_ASKED)
+    .map(async (search) => {
+      const counts = await ask(table, rarityQuestion(search, table.collection));
+      return [search, rarestOf(search, counts)] as const;
+    });
+  return new Map(await Promise.all(rarest));
+}
+
+interface Resolver {
+  readonly ask: Ask;
+  /** Of one relation. */
+  readonly maxKeys: number;
+  /** For those of all relations. */
+  readonly room: KeyRoom;
+}
+
+/** Replaces relations by their keys, innermost first, where the keys are few. @param wanted see lower/condition */
+async function resolve(
+  resolver: Resolver,
+  predicate: AuthorizedPredicate,
+  wanted: boolean,
+): Promise<AuthorizedPredicate> {
+  switch (predicate.kind) {
+    case "and":
+    case "or":
+      return {
+        ...predicate,
+        of: await Promise.all(predicate.of.map((each) => resolve(resolver, each, wanted))),
+      };
+    case "not":
+      return { kind: "not", of: await resolve(resolver, predicate.of, !wanted) };
+    case "related":
+      return isAboutKey(predicate) ? predicate : resolveRelated(resolver, predicate, wanted);
+    default:
+      return predicate;
+  }
+}
+
+async function resolveRelated(
+  resolver: Resolver,
+  predicate: AuthorizedRelated,
+  wanted: boolean,
+): Promise<AuthorizedPredicate> {
+  const { ask, maxKeys, room } = resolver;
+  const where = await resolve(resolver, predicate.where, askedTruth(predicate, wanted));
+  const inner = { ...predicate, where };
+  const { target, visible } = predicate;
+  const read = { table: target, predicates: [visible, where], sort: [] };
+  const stand = (keys: readonly Stored[]): AuthorizedPredicate =>
+    room.takes(keys) ? answered(inner, wanted, keys) : inner;
+  const documents = await ask(target, keyQuestion(inner, wanted, maxKeys), { read });
+  const keys = documents.flatMap((document) => keysIn(document[keyField(predicate)]));
+  if (documents.length <= maxKeys) return stand(keys);
+  if (!repeats(keys)) return inner;
+  const distinct = await ask(target, distinctKeyQuestion(inner, wanted, maxKeys));
+  return distinct.length > maxKeys ? inner : stand(distinct.flatMap(({ _id }) => keysIn(_id)));
+}
+
+/** Children that crowd at a few parents: then all of their parents may still be few. */
+function repeats(keys: readonly Stored[]): boolean {
+  return new Set(keys.map(String)).size * CROWD <= keys.length;
+}
+
+/** Another program may have written a list where one key should be. */
+function keysIn(key: unknown): Stored[] {
+  if (key === null || key === undefined) return [];
+  return (Array.isArray(key) ? key : [key]).map(asStored);
+}

@@ -1,0 +1,181 @@
+// One record in the shape that `fields` and `deep` ask for: GET /{table}/{id}, and the answer of every write.
+
+import type { Json } from "@portico/shared/json";
+import { deserialize, serialize } from "bson";
+import type { Catalog, Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { idsFilter, idText, VERSION_FIELD } from "../../mongo/record-store.js";
+import { type ReadPolicies, ReadView } from "../../permission/read-view.js";
+import type { Rights } from "../../permission/rights.js";
+import type { AuthorizedNode, AuthorizedPredicate } from "../../query/ast.js";
+import { authorizeNode } from "../../query/authorize-read.js";
+import { bindRecordShape } from "../../query/bind-query.js";
+import type { Document } from "../../query/lower/document.js";
+import { lowerRecord, ownFields, readsTogether } from "../../query/lower/read.js";
+import type { Parameters } from "../../query/parameters.js";
+import { useCountersIn } from "../../query/plan/use-counters.js";
+import { type StoredRecord, shaper } from "../../query/shape.js";
+import { findTable, parseId, recordNotFound } from "../find-table.js";
+import type { RecordDeps } from "../record-deps.js";
+import type { RecordRequest } from "../request.js";
+import { mayKnowVersion, type Versioned, versionOf } from "../version.js";
+import { type AskedRows, askedRows } from "./asked-rows.js";
+import { withRelated } from "./related.js";
+import { Remembered } from "./remembered.js";
+import { requireRoom } from "./unfold.js";
+
+/** A checked wish for the shape of one record. */
+export interface RecordShape {
+  readonly node: AuthorizedNode;
+  readonly view: ReadView;
+}
+
+const known = new Remembered<RecordShape>();
+
+/** Answers `GET /{table}/{id}`. @throws AppError 404 */
+export async function readOne(deps: RecordDeps, request: RecordRequest): Promise<Versioned> {
+  const rights = await deps.rights(request.principal);
+  const { deleted } = request.parameters;
+  const allow = (catalog: Catalog, table: Table): Allowed => {
+    rights.require(catalog, table, "read");
+    return { view: rights.view(catalog), rows: askedRows(deleted, rights, catalog, table) };
+  };
+  return readAllowed(deps, allow, request, rights);
+}
+
+/** What is to be read, whoever asks. */
+type Wanted = Omit<RecordRequest, "principal">;
+
+/** By which rights. */
+interface Allowed {
+  readonly view: ReadView;
+  readonly rows?: AskedRows;
+}
+
+/** The same with rights of the caller's choice. @param allow refuses by throwing, or tells the rights */
+export async function readOneAs(
+  deps: RecordDeps,
+  allow: (catalog: Catalog, table: Table) => ReadPolicies,
+  wanted: Wanted,
+): Promise<Versioned> {
+  const allowed = (catalog: Catalog, table: Table): Allowed => ({
+    view: new ReadView(catalog, allow(catalog, table)),
+  });
+  return readAllowed(deps, allowed, wanted);
+}
+
+async function readAllowed(
+  deps: RecordDeps,
+  allow: (catalog: Catalog, table: Table) => Allowed,
+  { table: tableName, id: idText, parameters }: Wanted,
+  rights?: Rights,
+): Promise<Versioned> {
+  const { shape, id, table } = await deps.catalogs.decide((catalog) => {
+    const found = findTable(catalog, tableName, rights);
+    const { view, rows } = allow(catalog, found);
+    const shape = recordShape(deps, view, found, parameters, rows?.(view));
+    return { table: found, id: parseId(found, idText), shape };
+  });
+  const [record] = await readEach(deps, shape, [id]);
+  if (record === undefined) throw recordNotFound(table);
+  return record;
+}
+
+/**
+ * Checks `fields` and `deep`, before anything is written.
+ * @param rows the row rule, where it is not that of the view
+ * @throws AppError 400
+ */
+export function recordShape(
+  { limits }: Pick<RecordDeps, "limits">,
+  view: ReadView,
+  table: Table,
+  parameters: Parameters,
+  rows?: AuthorizedPredicate,
+): RecordShape {
+  const bind = (): RecordShape => {
+    const node = authorizeNode(bindRecordShape(parameters, table, view, limits), view, rows);
+    return { node: useCountersIn(node, view.rows.bind(view)), view };
+  };
+  return rows === undefined ? known.of(view, [table.name, parameters, limits], bind) : bind();
+}
+
+/** Reads records by id, in the order of the ids; those the caller may not see are missing. */
+export async function readShaped(
+  deps: RecordDeps,
+  shape: RecordShape,
+  ids: readonly Stored[],
+): Promise<Json[]> {
+  return (await readEach(deps, shape, ids)).flatMap((record) => (record === undefined ? [] : [record.json]));
+}
+
+/** The same, with undefined in the place of each that the caller may not see. */
+export async function readEach(
+  deps: RecordDeps,
+  shape: RecordShape,
+  ids: readonly Stored[],
+): Promise<(Versioned | undefined)[]> {
+  const { node } = shape;
+  const documents = await documentsOf(deps, shape, ids);
+  const byId = new Map(documents.map((document) => [idText(node.table, document._id), document]));
+  const toVersioned = versioned(deps, shape);
+  return ids.map((id) => {
+    const document = byId.get(idText(node.table, id));
+    return document === undefined ? undefined : toVersioned(document);
+  });
+}
+
+async function documentsOf(
+  { store }: RecordDeps,
+  shape: RecordShape,
+  ids: readonly Stored[],
+): Promise<readonly StoredRecord[]> {
+  const { view } = shape;
+  const node = { ...shape.node, limit: ids.length };
+  const rules = view.rows.bind(view);
+  const alongside = [VERSION_FIELD];
+  const fields = ownFields(node, { alongside, together: readsTogether(node) });
+  const documents =
+    fields === undefined
+      ? await store.read(node.table, lowerRecord(node, idsFilter(ids), rules, alongside))
+      : await store.byIds(node.table, ids, fields);
+  const whole = await withRelated({ store }, node, documents, { rules });
+  requireRoom(node, whole);
+  return whole;
+}
+
+/** What a write has to give of a record, so that it need not be read again; undefined where that is not enough. */
+export function shownFields({ node }: RecordShape): Document | undefined {
+  return ownFields(node, { alongside: [VERSION_FIELD] });
+}
+
+/**
+ * Records out of documents that this process has just written, read by nobody.
+ * @returns undefined where the asked shape needs more than these documents
+ */
+export function shownAsWritten(
+  deps: Pick<RecordDeps, "sealer">,
+  shape: RecordShape,
+  documents: Written,
+): Versioned[] | undefined {
+  const fields = shownFields(shape);
+  return fields === undefined ? undefined : documents(Object.keys(fields)).map(versioned(deps, shape));
+}
+
+/** What was written of the records, these fields at least. */
+export type Written = (fields: readonly string[]) => readonly StoredRecord[];
+
+/** Fields of a document as the database would give them back: a Double is a number again. */
+export function asRead(document: StoredRecord, fields: readonly string[]): StoredRecord {
+  const shown = fields.filter((field) => document[field] !== undefined);
+  return deserialize(serialize(Object.fromEntries(shown.map((field) => [field, document[field]]))));
+}
+
+function versioned(
+  { sealer }: Pick<RecordDeps, "sealer">,
+  { node, view }: RecordShape,
+): (document: StoredRecord) => Versioned {
+  const isTold = mayKnowVersion(view, node.table);
+  const toJson = shaper(node, sealer.unseal);
+  return (document) => ({ json: toJson(document), version: isTold ? versionOf(document) : undefined });
+}

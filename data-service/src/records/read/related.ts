@@ -1,0 +1,243 @@
+// Puts the related records that an answer shows, or their number, into the documents of a page: a query for each relation,
+// not a join for each record (see query/plan/together).
+
+import type { Json } from "@portico/shared/json";
+import type { Table } from "../../catalog/catalog.js";
+import { mixedIdText } from "../../catalog/mixed-id.js";
+import { getOrMake } from "../../get-or-make.js";
+import { tookTooLong } from "../../mongo/driver-errors.js";
+import type { ReadLimits, RecordStore } from "../../mongo/record-store.js";
+import { childRead, type TableRead } from "../../query/advice/shape.js";
+import { asStored } from "../../query/as-read.js";
+import type { AuthorizedNode, AuthorizedQuery } from "../../query/ast.js";
+import type { Stage } from "../../query/lower/document.js";
+import {
+  asksTogether,
+  childField,
+  countField,
+  isTogether,
+  lowerApart,
+  lowerTogether,
+  ownFields,
+  type Together,
+} from "../../query/lower/read.js";
+import { type HandedOut, handOut, togetherQuestion } from "../../query/plan/together.js";
+import type { StoredRecord } from "../../query/shape.js";
+import { unfoldedSizes } from "../../query/unfolded.js";
+import { countRelated } from "./count-related.js";
+import { Effort } from "./effort.js";
+import type { Question } from "./plan-read.js";
+import { NoRoom, Room } from "./room.js";
+
+type Child = AuthorizedNode["children"][number];
+type Documents = readonly StoredRecord[];
+
+/** Records whose related ones are read together; of more, the children that are asked for would be too many. */
+const AT_ONCE = 100;
+
+export interface RelatedDeps {
+  readonly store: Pick<RecordStore, "read" | "readSmall" | "smallByIds" | "stream" | "timeoutMs">;
+}
+
+/** What a page is read with. */
+export interface RelatedContext {
+  readonly rules: AuthorizedQuery["rules"];
+  /** Told of what was asked. */
+  readonly note?: (question: Question) => void;
+  /** What the page itself was read with; without it, its related records have as long as a query of their own. */
+  readonly effort?: Effort;
+}
+
+interface Reading extends RelatedContext {
+  readonly effort: Effort;
+  /** For all that is read. */
+  readonly room: Room;
+}
+
+/** @returns the documents of a page with their related records, where these were not joined to them; see lower/read */
+export async function withRelated(
+  deps: RelatedDeps,
+  node: AuthorizedNode,
+  documents: Documents,
+  context: RelatedContext,
+): Promise<Documents> {
+  if (!asksTogether(node)) return documents;
+  const effort = context.effort ?? new Effort(deps.store.timeoutMs);
+  return withEach(deps, node, documents, { ...context, effort, room: new Room() });
+}
+
+async function withEach(
+  deps: RelatedDeps,
+  node: AuthorizedNode,
+  documents: Documents,
+  context: Reading,
+): Promise<Documents> {
+  const children = node.children.filter(isTogether);
+  const counts = node.counts.filter(({ kind }) => kind === "counted");
+  if (children.length + counts.length === 0) return documents;
+  const parts: Documents[] = [];
+  for (let at = 0; at < documents.length; at += AT_ONCE) {
+    const some = documents.slice(at, at + AT_ONCE);
+    const found = await Promise.all([
+      ...children.map(async (child) => ({
+        field: childField(child),
+        values: await relatedOf(deps, node, child, some, context),
+      })),
+      ...counts.map(async (count) => ({
+        field: countField(count),
+        values: await countRelated(deps, node.table, count, some, context),
+      })),
+    ]);
+    parts.push(
+      some.map((document, nth) => ({
+        ...document,
+        ...Object.fromEntries(found.map(({ field, values }) => [field, values[nth]])),
+      })),
+    );
+  }
+  return parts.flat();
+}
+
+/** The related records of each document, in the order of the documents. */
+async function relatedOf(
+  deps: RelatedDeps,
+  { table }: AuthorizedNode,
+  child: Child,
+  documents: Documents,
+  context: Reading,
+): Promise<readonly Documents[]> {
+  const question = togetherQuestion(child, documents);
+  const lists =
+    question === undefined
+      ? documents.map(() => undefined)
+      : await listsOf(deps, child, documents, question, context);
+  const shown = [...new Set(lists.flatMap((list) => list ?? []))];
+  const whole = await withEach(deps, child.node, shown, context);
+  const wholeOf = new Map(shown.map((document, at) => [document, whole[at] ?? document]));
+  const alone = documents.filter((_, at) => lists[at] === undefined);
+  const joined = await joinedTo(deps, table, child, alone, context);
+  return lists.map(
+    (list, at) =>
+      list?.map((document) => wholeOf.get(document) ?? document) ?? joined.get(idOf(documents[at])) ?? [],
+  );
+}
+
+/** A read of related records. */
+interface RelatedRead {
+  readonly table: Table;
+  readonly pipeline: Stage[];
+  /** Reads it when there is little of it. @returns undefined when there is too much to be read at once */
+  readonly small: (limits: ReadLimits) => Promise<Documents | undefined>;
+  /** The related records in some of what was read. */
+  readonly relatedIn: (documents: Documents) => Documents;
+}
+
+/**
+ * Reads what there is room for: large documents a batch at a time, so that no more of them is ever held.
+ * @returns undefined when all of it would be too much
+ */
+async function readInRoom(
+  { store }: RelatedDeps,
+  { node }: Child,
+  { table, pipeline, small, relatedIn }: RelatedRead,
+  { room, effort }: Reading,
+): Promise<Documents | undefined> {
+  let held = 0;
+  const hold = (some: Documents): void => {
+    for (const size of unfoldedSizes(node, relatedIn(some))) {
+      held += size;
+      room.take(size);
+    }
+  };
+  return effort.ask(async (limits) => {
+    const until = performance.now() + limits.maxTimeMS;
+    try {
+      const few = await small(limits);
+      if (few !== undefined) {
+        hold(few);
+        return few;
+      }
+      const all: StoredRecord[] = [];
+      for await (const some of store.stream(table, pipeline)) {
+        limits.signal.throwIfAborted();
+        if (performance.now() > until) throw tookTooLong();
+        hold(some);
+        all.push(...some);
+      }
+      return all;
+    } catch (error) {
+      if (!(error instanceof NoRoom)) throw error;
+      room.giveBack(held);
+      return undefined;
+    }
+  });
+}
+
+/**
+ * The records of those whose own are not known from the query for all, by the parent's id as text.
+ * @throws NoRoom when they are too much to be held
+ */
+async function joinedTo(
+  deps: RelatedDeps,
+  table: Table,
+  child: Child,
+  parents: Documents,
+  context: Reading,
+): Promise<ReadonlyMap<Json, Documents>> {
+  if (parents.length === 0) return new Map();
+  const { rules, note } = context;
+  const ids = parents.map(({ _id }) => asStored(_id));
+  const pipeline = lowerApart(child, ids, rules);
+  const as = childField(child);
+  const listsIn = (some: Documents): Documents[] => some.map((document) => listOf(document[as]));
+  const small = (limits: ReadLimits) => deps.store.readSmall(table, pipeline, parents.length, limits);
+  const read = { table, pipeline, small, relatedIn: (some: Documents) => listsIn(some).flat() };
+  const documents = await readInRoom(deps, child, read, context);
+  if (documents === undefined) throw new NoRoom();
+  const lists = listsIn(documents);
+  note?.({ table, pipeline, answers: lists.flat().length, read: readOf(child), as });
+  return new Map(documents.map((document, at) => [idOf(document), lists[at] ?? []]));
+}
+
+function idOf(document: StoredRecord | undefined): Json {
+  return mixedIdText(document?._id);
+}
+
+function listOf(value: unknown): Documents {
+  return Array.isArray(value) ? value : [];
+}
+
+/** By a relation that is shown: a query that is asked again brings the same one along. */
+const reads = new WeakMap<Child, TableRead>();
+
+function readOf(child: Child): TableRead {
+  return getOrMake(reads, child, () => childRead(child));
+}
+
+/** Asks for the records of a relation under all parents, and hands them out; more of them may be asked for than are shown. */
+async function listsOf(
+  deps: RelatedDeps,
+  child: Child,
+  parents: Documents,
+  question: Together,
+  context: Reading,
+): Promise<HandedOut> {
+  const { relation, node } = child;
+  const { table } = node;
+  const { rules, note } = context;
+  if (question.keys.length === 0) return handOut(child, parents, [], undefined);
+  const pipeline = lowerTogether(child, question, rules);
+  const isById = relation.link.on === "self" && !relation.many;
+  const fields = isById ? ownFields(node, { together: true }) : undefined;
+  // By id alone, requests that come at once share the query.
+  const small = (limits: ReadLimits) =>
+    fields === undefined
+      ? deps.store.readSmall(table, pipeline, question.most ?? question.keys.length, limits)
+      : deps.store.smallByIds(table, question.keys, fields);
+  const found = await readInRoom(deps, child, { table, pipeline, small, relatedIn: (some) => some }, context);
+  if (found === undefined) return parents.map(() => undefined);
+  const lists = handOut(child, parents, found, question.most);
+  const needs = lists.reduce((sum, list) => sum + (list === undefined ? 0 : node.skip + list.length), 0);
+  note?.({ table, pipeline, answers: found.length, needs, read: readOf(child) });
+  return lists;
+}

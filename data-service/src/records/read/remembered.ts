@@ -1,0 +1,52 @@
+// Remembers what a request's parameters were bound to, per view. A view belongs to one catalog and one set of rules, so
+// the same words looked up through the same view always give the same result; it is forgotten with the view.
+import { beside } from "@portico/shared/beside";
+import { LRUCache } from "lru-cache";
+import type { ReadView } from "../../permission/read-view.js";
+
+/** Of each view; beyond it, the oldest goes. */
+const MOST = 100;
+/** Longer ones are seldom repeated, and their results may be large. */
+const MOST_CHARACTERS = 600;
+/** Of the questions that were asked lately, through whatever view: of what comes back later, nothing would be kept by then. */
+const MOST_ASKED = MOST;
+
+export class Remembered<Result> {
+  readonly #asked = new LRUCache<string, true>({ max: MOST_ASKED });
+  /** What is kept leads to its view, which may end with its request. */
+  readonly #byView = beside<ReadView, Map<string, Result>>();
+
+  /**
+   * @param words all that the result depends on besides the view, as JSON
+   * @param make pure; what it throws is not kept
+   */
+  of(view: ReadView, words: readonly unknown[], make: () => Result): Result {
+    const key = JSON.stringify(words, distinctly);
+    if (key.length > MOST_CHARACTERS) return make();
+    const before = this.#byView.get(view)?.get(key);
+    if (before !== undefined) return before;
+    const result = make();
+    if (this.#isAskedAgain(key)) this.#keep(view, key, result);
+    return result;
+  }
+
+  #keep(view: ReadView, key: string, result: Result): void {
+    const known = this.#byView.get(view) ?? new Map<string, Result>();
+    known.set(key, result);
+    const [oldest] = known.size > MOST ? known.keys() : [];
+    if (oldest !== undefined) known.delete(oldest);
+    this.#byView.set(view, known);
+  }
+
+  /** Most that is asked only once would be kept just long enough to be moved among what lives long. */
+  #isAskedAgain(key: string): boolean {
+    if (this.#asked.get(key)) return true;
+    this.#asked.set(key, true);
+    return false;
+  }
+}
+
+/** JSON has no word for numbers beyond all bounds, as 1e400 is read: without one they would pass for null. */
+function distinctly(_name: string, value: unknown): unknown {
+  return typeof value === "number" && !Number.isFinite(value) ? `the number ${value}` : value;
+}

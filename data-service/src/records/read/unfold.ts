@@ -1,0 +1,55 @@
+// Makes the records of an answer out of documents that share their related records, a few at a time: what comes out may be
+// far more than what was read, and others want to be answered meanwhile.
+import { setImmediate as othersTurn } from "node:timers/promises";
+import type { Json } from "@portico/shared/json";
+import { RecordTooLarge } from "../../mongo/driver-errors.js";
+import type { AuthorizedNode } from "../../query/ast.js";
+import { isTogether, readsTogether } from "../../query/lower/read.js";
+import type { StoredRecord } from "../../query/shape.js";
+import { unfoldedSizes } from "../../query/unfolded.js";
+import { Room } from "./room.js";
+
+/** As much as the database holds in one document, where it joins the related records itself. */
+const MOST_OF_RECORD = 16 * 1024 * 1024;
+/** Records that are made at once, and about how many bytes of them; the next ones when these are on their way. */
+const AT_ONCE = 50;
+const BYTES_AT_ONCE = 256 * 1024;
+
+/**
+ * The records of documents, some at a time.
+ * @throws AppError 400 before the first of them when one comes out too large
+ */
+export async function* unfold(
+  node: AuthorizedNode,
+  documents: readonly StoredRecord[],
+  shape: (document: StoredRecord) => Json,
+): AsyncGenerator<readonly Json[]> {
+  const sizes = sizesOf(node, documents);
+  let some: Json[] = [];
+  let bytes = 0;
+  for (const [at, document] of documents.entries()) {
+    some.push(shape(document));
+    bytes += sizes[at] ?? 0;
+    const isLarge = bytes >= BYTES_AT_ONCE;
+    if (some.length < AT_ONCE && !isLarge) continue;
+    yield some;
+    some = [];
+    bytes = 0;
+    if (isLarge) await othersTurn();
+  }
+  if (some.length > 0) yield some;
+}
+
+/** For an answer that is made as a whole. @throws AppError 400 when it comes out too large, or a record of it does */
+export function requireRoom(node: AuthorizedNode, documents: readonly StoredRecord[]): void {
+  const room = new Room();
+  for (const size of sizesOf(node, documents)) room.take(size);
+}
+
+/** None where the documents hold all that is shown of them, each for itself. @throws AppError 400 */
+function sizesOf(node: AuthorizedNode, documents: readonly StoredRecord[]): readonly number[] {
+  if (!readsTogether(node) || !node.children.some(isTogether)) return [];
+  const sizes = unfoldedSizes(node, documents);
+  if (sizes.some((each) => each > MOST_OF_RECORD)) throw new RecordTooLarge();
+  return sizes;
+}

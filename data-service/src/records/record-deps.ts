@@ -1,0 +1,62 @@
+// What the record use cases may touch.
+import type { Clock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
+import type { FileHooks } from "../files/file-hooks.js";
+import type { RequireRoom } from "../http/free-space.js";
+import type { RecordStore } from "../mongo/record-store.js";
+import type { UnfinishedStore } from "../mongo/unfinished-store.js";
+import type { LoadRights } from "../permission/load-rights.js";
+import type { QueryLimits } from "../query/bind-query.js";
+import type { Thresholds } from "../query/plan/thresholds.js";
+import type { CurrentCatalog } from "../schema/current-catalog.js";
+import type { WriteGate } from "../schema/write-gate.js";
+import type { Writes, WritesOf } from "./acting-for.js";
+import type { PlanKind } from "./read/plan-kind.js";
+import type { SeenQueries } from "./read/seen-queries.js";
+import type { RuleHooks } from "./rule-hooks.js";
+import type { UserHooks } from "./user-hooks.js";
+import type { UnderWay } from "./whole/under-way.js";
+import type { Unfinished } from "./whole/unfinished.js";
+import type { OnceDeps } from "./write/once.js";
+import type { Sealer } from "./write/seal.js";
+
+/** Its writes are nobody's until `actingFor` says whose they are. */
+export interface RecordDeps extends Writes {
+  readonly catalogs: CurrentCatalog;
+  readonly store: RecordStore;
+  readonly writesOf: WritesOf;
+  readonly unfinished: Unfinished;
+  readonly deletes: NotedDeletes;
+  /** Every write of records passes here, so that a change of a table can wait for those in progress. */
+  readonly gate: WriteGate;
+  readonly once: OnceDeps;
+  readonly limits: QueryLimits;
+  readonly thresholds: Thresholds;
+  readonly seenQueries: SeenQueries;
+  /** Told which way each list takes. */
+  readonly notePlan: (kind: PlanKind) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly sealer: Sealer;
+  readonly userHooks: UserHooks;
+  readonly ruleHooks: RuleHooks;
+  readonly fileHooks: FileHooks;
+  /** What a caller may do. */
+  readonly rights: LoadRights;
+  /** For writes that nobody has announced; undefined where the database looks after its disk itself. */
+  readonly requireRoom: RequireRoom | undefined;
+}
+
+/** Deletes under notes (see noted-delete). */
+export interface NotedDeletes {
+  readonly notes: UnfinishedStore;
+  /** Names this process there. */
+  readonly instance: string;
+  /** Those that this process works on, by their groups. */
+  readonly underWay: UnderWay;
+}
+
+/** For what takes all records, some at a time: the limit of lists is for pages. */
+export function withoutMaxLimit<Deps extends Pick<RecordDeps, "limits">>(deps: Deps): Deps {
+  return { ...deps, limits: { ...deps.limits, maxLimit: undefined } };
+}

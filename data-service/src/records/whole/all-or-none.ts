@@ -1,0 +1,38 @@
+// Makes the records of one request as a whole or not at all, whatever dies, and once where it has an Idempotency-Key.
+import type { RecordDeps } from "../record-deps.js";
+import { type OnceKey, once } from "../write/once.js";
+import type { Create, Made } from "../write/run-create.js";
+import type { UndoLog } from "./undo.js";
+
+/**
+ * Judges the records of one request, and says how they are made. What fails before has written nothing.
+ * @param deps with the writes of the request
+ */
+type Judge = (deps: RecordDeps) => Promise<Create>;
+
+/** Records that are there, by this request or by one with the same key before. */
+export interface MadeOnce extends Made {
+  readonly isRepeat: boolean;
+}
+
+/** @param isOne one write says it all, so that nothing can be left in half */
+export async function allOrNone(
+  deps: RecordDeps,
+  key: OnceKey | undefined,
+  isOne: boolean,
+  judge: Judge,
+): Promise<MadeOnce> {
+  const { unfinished } = deps;
+  const first = (made: Made): MadeOnce => ({ ...made, isRepeat: false });
+  if (key === undefined && isOne) return first(await unfinished.orUndo(await judge(deps)));
+  // What says that all of it is there waits for the disk, and for all that was written before.
+  const noted = async (log: UndoLog) => (await judge({ ...deps, writes: deps.writesUnderNote }))(log);
+  if (key === undefined) return first(await unfinished.wholly(noted));
+  const { result: ids, isRepeat } = await once(
+    deps.once,
+    key,
+    (owner) => unfinished.undoOf(owner),
+    (turn) => unfinished.wholly(async (log) => (await noted(log)).ids, turn),
+  );
+  return { ids, documents: undefined, isRepeat };
+}

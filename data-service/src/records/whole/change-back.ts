@@ -1,0 +1,165 @@
+// Gives a record back what it was before a change that is taken back: as the record is now, and as far as others have not
+// taken that meanwhile.
+import { AppError } from "@portico/shared/app-error";
+import { type Catalog, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
+import { indexesOf } from "../../catalog/indexes.js";
+import { asStored } from "../../query/as-read.js";
+import type { StoredRecord } from "../../query/shape.js";
+import { keepChanging, untilStill } from "../../until-still.js";
+import { isBound } from "../delete/delete-effects.js";
+import { isLinkable, letGoOfMissing } from "../delete/missing-links.js";
+import { type FieldChange, linksIn, movedField } from "../derived/counted-writes.js";
+import type { RecordDeps } from "../record-deps.js";
+import { atVersion, versionOf } from "../version.js";
+import { all } from "../write/write-guard.js";
+import { asReadFor, formerFields } from "./former-fields.js";
+import type { Changed, Linked } from "./undo.js";
+
+/** A record that others never leave alone is looked at this often. */
+const ATTEMPTS = 100;
+
+/** Records that a record can't be without. */
+type Needed = readonly Linked["to"][];
+
+/**
+ * Doing it again changes nothing.
+ * @returns what the record goes on linking to, as its former links are not to be had any more
+ * @throws AppError 409 when others have what it would be again
+ */
+export async function changeBack(
+  deps: RecordDeps,
+  catalog: Catalog,
+  table: Table,
+  step: Changed,
+): Promise<Needed> {
+  const { id, set } = step;
+  const back = () => changeBackAsItIs(deps, catalog, table, step);
+  const needed = await untilStill(back, { attempts: ATTEMPTS, gaveUp: keepChanging(table.name) });
+  for (const relation of table.relations.values()) {
+    if (relation.link.on !== "self") continue;
+    const links = { table, relation, which: { _id: id } };
+    await letGoOfMissing(deps, links, targetOf(catalog, relation), linksIn(set[relation.link.field]));
+  }
+  return needed;
+}
+
+/** @returns what a record goes on needing whose change can't be taken back */
+export async function neededBy(
+  { store }: Pick<RecordDeps, "store">,
+  catalog: Catalog,
+  table: Table,
+  step: Changed,
+): Promise<Needed> {
+  const relations = boundLinksSet(table, step);
+  const fields = Object.fromEntries(relations.map(({ link: { field } }) => [field, 1]));
+  const [now] = await store.byIds(table, [step.id], { _id: 1, ...fields });
+  return now === undefined ? [] : linkedBy(catalog, now, relations);
+}
+
+/** @returns false when the record is another one meanwhile */
+async function changeBackAsItIs(
+  deps: RecordDeps,
+  catalog: Catalog,
+  table: Table,
+  step: Changed,
+): Promise<Needed | false> {
+  const { id } = step;
+  const which = [{ $match: { _id: id } }, { $project: asReadFor(step) }];
+  const [now] = await deps.store.read(table, which);
+  const former = now && formerFields(table, step, now);
+  if (now === undefined) return [];
+  // Whatever has become of the rest: with what such a link that it has set leads to, the record would go.
+  if (former === undefined) return linkedBy(catalog, now, boundLinksSet(table, step));
+  const write = async (change: FieldChange, staying: readonly Relation[]): Promise<Needed | false> => {
+    const unchanged = atVersion([versionOf(now)]);
+    const written = await deps.userHooks.changing(table, id, new Map(Object.entries(change.set)), (besides) =>
+      deps.writes.update(table, id, change, { condition: all([unchanged, besides]) }),
+    );
+    return written !== undefined && linkedBy(catalog, now, staying);
+  };
+  const lost = await lostLinks(deps, catalog, table, former);
+  const left = withoutLinks(former, lost);
+  const links = singleLinks(table).filter(
+    ({ link: { field } }) => field in left.set && isUnique(table, field),
+  );
+  const free = withoutUnique(table, left, links);
+  const staying = links.filter(({ required }) => required);
+  // The rest goes back without the values that others have by now, and without the links where these are taken as well.
+  return write(left, lost)
+    .catch(ifTaken(() => write(free, lost)))
+    .catch(ifTaken(() => write(lettingGo(withoutLinks(free, staying), links), [...lost, ...staying])));
+}
+
+/** Acts otherwise where others have what must be unique. */
+function ifTaken<Result>(act: () => Promise<Result>): (error: unknown) => Promise<Result> {
+  return (error) => {
+    if (!(error instanceof AppError) || error.code !== "DUPLICATE_RESOURCE") throw error;
+    return act();
+  };
+}
+
+/** Required links whose former records are there no more: the present one is better than none. */
+async function lostLinks(
+  deps: RecordDeps,
+  catalog: Catalog,
+  table: Table,
+  { set }: FieldChange,
+): Promise<readonly Relation[]> {
+  const lost: Relation[] = [];
+  for (const relation of singleLinks(table)) {
+    const former = set[relation.link.field];
+    if (!relation.required || former === undefined) continue;
+    if (!(await isLinkable(deps, relation, targetOf(catalog, relation), asStored(former))))
+      lost.push(relation);
+  }
+  return lost;
+}
+
+/** The change without what it says of some links: they stay, and are nobody's to be taken back any more. */
+function withoutLinks({ set, unset, ...rest }: FieldChange, relations: readonly Relation[]): FieldChange {
+  const names = relations.map(({ link: { field } }) => movedField(field));
+  const fields = [...names, ...relations.map(({ link: { field } }) => field)];
+  return {
+    ...rest,
+    set: Object.fromEntries(Object.entries(set).filter(([field]) => !fields.includes(field))),
+    unset: [...unset.filter((field) => !fields.includes(field)), ...names],
+  };
+}
+
+/** The change without what must be unique, but for links. */
+function withoutUnique(table: Table, { set, ...rest }: FieldChange, links: readonly Relation[]): FieldChange {
+  const isLink = (field: string) => links.some(({ link }) => link.field === field);
+  const free = Object.entries(set).filter(([field]) => isLink(field) || !isUnique(table, field));
+  return { ...rest, set: Object.fromEntries(free) };
+}
+
+/** Links that need not be there are let go of: what they lead to may have to go. */
+function lettingGo({ set, unset, ...rest }: FieldChange, links: readonly Relation[]): FieldChange {
+  const gone = links.flatMap(({ required, link: { field } }) => (required ? [] : [field]));
+  const left = Object.entries(set).filter(([field]) => !gone.includes(field));
+  return { ...rest, set: Object.fromEntries(left), unset: [...unset, ...gone] };
+}
+
+function linkedBy(catalog: Catalog, now: StoredRecord, relations: readonly Relation[]): Linked["to"][] {
+  return relations.flatMap((relation) => {
+    const { id: table } = targetOf(catalog, relation);
+    return linksIn(now[relation.link.field]).map((id) => ({ table, id }));
+  });
+}
+
+/** Links that the change has set, and that the record can't be without or goes with. */
+function boundLinksSet(table: Table, { set, unset }: Changed): Relation[] {
+  return singleLinks(table).filter(
+    (relation) => isBound(relation) && (relation.link.field in set || unset.includes(relation.link.field)),
+  );
+}
+
+/** The relations whose links lie in the table's own records, one in each. */
+function singleLinks({ relations }: Table): Relation[] {
+  return [...relations.values()].filter(({ link }) => link.on === "self" && !link.list);
+}
+
+/** Is the field part of anything unique? */
+function isUnique(table: Table, field: string): boolean {
+  return indexesOf(table).some(({ unique, key }) => unique && key.some(([each]) => each === field));
+}

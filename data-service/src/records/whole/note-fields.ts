@@ -1,0 +1,74 @@
+// What a record is before a change that may have to be taken back.
+import { ObjectId } from "bson";
+import type { Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { DELETED_FIELD } from "../../catalog/soft-delete.js";
+import { asStored } from "../../query/as-read.js";
+import { type FieldChange, linksChanged, linksIn, movedField } from "../derived/counted-writes.js";
+import type { RecordDeps } from "../record-deps.js";
+import { versionOf } from "../version.js";
+import { asRead, changesOf, movesOf, NOTED_FIELD } from "./former-fields.js";
+import type { Changed, UndoLog } from "./undo.js";
+
+/** A change as it is to be written, so that the record says whose it is. */
+export interface NotedChange {
+  readonly change: FieldChange;
+  readonly by: ObjectId;
+}
+
+/** Gives a change its name, in the record and in each single link that it sets there. */
+export function named(table: Table, { set, unset }: FieldChange): NotedChange {
+  const by = new ObjectId();
+  const links = linksChanged(table, { set, unset }).filter(({ list }) => !list);
+  const names = [NOTED_FIELD, ...links.map(({ field }) => movedField(field))];
+  const own = Object.fromEntries(names.map((name) => [name, by]));
+  return { change: { set: { ...set, ...own }, unset }, by };
+}
+
+/** The note of a change, and the version of the record that it is of. */
+interface Note {
+  readonly step: Changed;
+  readonly version: number;
+}
+
+function ownLinkFields({ relations }: Table): string[] {
+  return [...relations.values()].flatMap(({ link: { on, field } }) => (on === "self" ? [field] : []));
+}
+
+/** Notes what the fields of a record are before they change. @returns none when there is no such record */
+export async function noteFields(
+  { store }: Pick<RecordDeps, "store">,
+  table: Table,
+  id: Stored,
+  { change, by }: NotedChange,
+  log: UndoLog,
+): Promise<Note | undefined> {
+  const { set, unset } = change;
+  const at = set[table.updatedAt.field];
+  if (!(at instanceof Date)) throw new Error(`a change of "${table.name}" does not say when it is made`);
+  const fields = [...Object.keys(set), ...unset];
+  const links = fields.includes(DELETED_FIELD) ? ownLinkFields(table) : [];
+  const read = asRead([...fields, ...links]);
+  const [before] = await store.read(table, [{ $match: { _id: id } }, { $project: read }]);
+  if (before === undefined) return undefined;
+  const had = fields.filter((field) => before[field] !== undefined);
+  const lists = linksChanged(table, change).filter(({ list }) => list);
+  const step: Changed = {
+    kind: "changed",
+    table: table.id,
+    id,
+    changes: changesOf(before),
+    moves: movesOf(before),
+    by,
+    at,
+    // What was just read goes back as it was.
+    set: Object.fromEntries(had.map((field) => [field, asStored(before[field])])),
+    unset: fields.filter((field) => before[field] === undefined),
+    lists: Object.fromEntries(lists.map(({ field }) => [field, linksIn(set[field])])),
+    ...(links.length === 0
+      ? {}
+      : { links: Object.fromEntries(links.map((field) => [field, linksIn(before[field])])) }),
+  };
+  await log.note(step);
+  return { step, version: versionOf(before) };
+}

@@ -1,0 +1,259 @@
+// Undoes what a request has written, step by step. What others have changed since stays as they left it, and what
+// they have taken meanwhile (a unique value, a link that only one may have) stays theirs.
+import { AppError, isConflict } from "@portico/shared/app-error";
+import type { Logger } from "@portico/shared/logger";
+import type { ObjectId } from "bson";
+import {
+  type Catalog,
+  type Relation,
+  relationIn,
+  type Table,
+  tableById,
+  targetOf,
+} from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { idText } from "../../mongo/record-store.js";
+import type { Document } from "../../query/lower/document.js";
+import { keepChanging } from "../../until-still.js";
+import { tablesDeletedFrom, tablesWritten } from "../body/write-plan.js";
+import {
+  type DeleteStep,
+  isBound,
+  isKept,
+  OWN_REACH,
+  type Reach,
+  takesAlong,
+} from "../delete/delete-effects.js";
+import { FindGoing } from "../delete/find-going.js";
+import { stateCondition } from "../delete/kept.js";
+import { isLinkable, letGoOfMissing } from "../delete/missing-links.js";
+import { Deleter } from "../delete/run-delete.js";
+import { linksIn, movedField } from "../derived/counted-writes.js";
+import type { RecordDeps } from "../record-deps.js";
+import { changeBack, neededBy } from "./change-back.js";
+import { groupedByBefore } from "./moved.js";
+import type { Linked, Made, Moved, UndoStep } from "./undo.js";
+
+type Deps = RecordDeps & { readonly logger: Logger };
+
+/** Takes steps back, the last first. Doing it again changes nothing. */
+export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<void> {
+  if (steps.length === 0) return;
+  // What links to the records must be known in full.
+  const catalog = await deps.catalogs.refresh();
+  const byId = new Map([...catalog.tables.values()].map((table) => [table.id, table]));
+  /** Made by the request, and linked to by what can't go back, nor be without its link. */
+  const needed: Linked["to"][] = [];
+  for (const step of steps.toReversed()) {
+    const table = byId.get(step.table);
+    // With its table all of it has gone.
+    if (table === undefined) continue;
+    const back = async (): Promise<void> => {
+      if (step.kind === "made")
+        await unmake(deps, catalog, table, without(await withNeeds(deps, catalog, needed), table, step));
+      else if (step.kind === "changed") needed.push(...(await changeBack(deps, catalog, table, step)));
+      else await linkBack(deps, table, byId.get(step.to.table), step);
+    };
+    await back().catch(async (error: unknown) => {
+      requireTaken(deps, table, step, error);
+      if (step.kind === "linked") needed.push(step.to);
+      if (step.kind === "changed") needed.push(...(await neededBy(deps, catalog, table, step)));
+    });
+  }
+}
+
+/** What must stay, and in turn what that hangs on: with it, it would go. */
+async function withNeeds(
+  { store }: Deps,
+  catalog: Catalog,
+  needed: readonly Linked["to"][],
+): Promise<readonly Linked["to"][]> {
+  const all = [...needed];
+  // It grows while it is walked.
+  for (const { table: tableId, id } of all) {
+    const table = tableById(catalog, tableId);
+    const links = [...(table?.relations.values() ?? [])].filter(isBound);
+    if (table === undefined || links.length === 0) continue;
+    const fields = Object.fromEntries(links.map(({ link: { field } }) => [field, 1]));
+    const [record] = await store.byIds(table, [id], { _id: 1, ...fields });
+    for (const relation of links) {
+      const { id: target } = targetOf(catalog, relation);
+      const to = linksIn(record?.[relation.link.field]).map((each) => ({ table: target, id: each }));
+      all.push(...to.filter((each) => !all.some((known) => isSame(known, each))));
+    }
+  }
+  return all;
+}
+
+function isSame(one: Linked["to"], other: Linked["to"]): boolean {
+  return one.table === other.table && String(one.id) === String(other.id);
+}
+
+function without(needed: readonly Linked["to"][], table: Table, step: Made): Made {
+  const staying = needed.filter((to) => to.table === table.id).map(({ id }) => idText(table, id));
+  return { ...step, ids: step.ids.filter((id) => !staying.includes(idText(table, id))) };
+}
+
+/** The tables whose documents that may change. */
+export function tablesTakenBackIn(catalog: Catalog, steps: readonly UndoStep[]): ReadonlySet<Table> {
+  const byId = new Map([...catalog.tables.values()].map((table) => [table.id, table]));
+  const tables = steps.flatMap(({ kind, table: id }) => {
+    const table = byId.get(id);
+    if (table === undefined) return [];
+    return kind === "made" ? [...tablesDeletedFrom(catalog, table)] : tablesWritten(catalog, table);
+  });
+  return new Set(tables);
+}
+
+/** The earlier steps are undone even if this one can't be. @throws what others have not caused */
+function requireTaken({ logger }: Deps, { name }: Table, { kind }: UndoStep, error: unknown): void {
+  if (!isConflict(error)) throw error;
+  logger.warn({ table: name, step: kind, err: error }, "others have taken what a request would give back");
+}
+
+/** Somebody may have linked to it meanwhile: it goes as any record does, or stays where that is not allowed. */
+async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): Promise<void> {
+  const ours = step.at === undefined ? [] : [{ $match: { [table.createdAt.field]: step.at } }];
+  const there = await deps.store.existing(table, step.ids, ours);
+  const left = step.ids.filter((id) => there.has(idText(table, id)));
+  if (left.length === 0) return;
+  // What its own table would keep goes for good, as it never was; what others have linked to it goes as with any record.
+  const reach = { ...OWN_REACH, permanent: true, permanentIn: table.id };
+  const deleter = new Deleter(deps, catalog, reach);
+  const take = async (ids: readonly Stored[], guard: Document = {}): Promise<boolean> => {
+    await keepOthers(deps, catalog, { table, ids }, left, reach);
+    return deleter.takeAway({ table, ids }, { guard });
+  };
+  const takeOne = async (id: Stored): Promise<void> => {
+    const isDone = await deps.userHooks.changing(table, id, null, (guard) => take([id], guard));
+    if (!isDone) keepChanging(table.name)();
+  };
+  const oneByOne = async (): Promise<void> => {
+    // What was made later may hang on what was made before.
+    for (const id of left.toReversed())
+      await takeOne(id).catch((each: unknown) => requireTaken(deps, table, step, each));
+  };
+  // Others may count on a user who was made root admin: such a one stays, if it is the last.
+  if (deps.userHooks.areUsers(table)) return oneByOne();
+  await take(left).catch(async (error: unknown) => {
+    if (left.length === 1 || !isConflict(error)) throw error;
+    // One that has to stay keeps none of the others.
+    await oneByOne();
+  });
+}
+
+/**
+ * What would go with these and is of their table was put there by others: it is kept, as with any record that goes.
+ * @param own all that the request has made there
+ * @throws AppError 409 when something stands against it, before any of it is touched
+ */
+async function keepOthers(
+  deps: Deps,
+  catalog: Catalog,
+  { table, ids }: DeleteStep,
+  own: readonly Stored[],
+  reach: Reach,
+): Promise<void> {
+  if (table.deletedAt === undefined) return;
+  const going = await new FindGoing(deps.store, catalog, reach).find({ table, ids });
+  const goingIn = (which: Table): DeleteStep[] => going.filter((step) => step.table.id === which.id);
+  const isOwn = new Set(own.map((id) => idText(table, id)));
+  const others: Stored[] = [];
+  for (const step of goingIn(table)) {
+    for (const id of step.ids.filter((each) => !isOwn.has(idText(table, each)))) {
+      others.push(id);
+      // Not where it has been deleted, or moved away, meanwhile; what goes with it goes in the same act.
+      await new Deleter(deps, catalog).takeAway({ table, ids: [id] }, { guard: step.linked ?? {} });
+    }
+  }
+  if (others.length === 0) return;
+  // What is kept as well can be led to.
+  for (const relation of [...table.relations.values()].filter(takesAlong)) {
+    const { field } = relation.link;
+    const target = targetOf(catalog, relation);
+    const isKeptThere = isKept(target, reach);
+    const gone =
+      target.id === table.id ? own : isKeptThere ? [] : goingIn(target).flatMap((step) => step.ids);
+    const links = { _id: { $in: others }, [field]: { $in: [...gone] } };
+    await deps.writes.moveLink(table, field, { ...links, ...stateCondition(table, "deleted") }, null);
+  }
+}
+
+async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step: Linked): Promise<void> {
+  const { writes } = deps;
+  const relation = relationIn(table, step.field);
+  // With its relation, or the table that it leads to, all of it has gone.
+  if (relation === undefined || owner === undefined) return;
+  const { field, list, to, gained, lost } = step;
+  // What has its link again may have it to what was deleted meanwhile.
+  const links = [to.id, ...gained.flatMap(({ before }) => (before === null ? [] : [before]))];
+  const give = (moved: readonly Moved[], link: Stored | null) =>
+    giveBack(deps, { table, relation, owner }, step, moved, link);
+  const refused: unknown[] = [];
+  if (list) {
+    await writes.takeFromList(table, field, { _id: { $in: idsOf(gained) } }, [to.id]);
+    await writes.addToList(table, field, { _id: { $in: idsOf(lost) } }, to.id);
+  } else refused.push(...(await give(gained, to.id)), ...(await give(lost, null)));
+  // Links of others are a matter of the delete that has taken it, which waits for ours to go.
+  const ours = { _id: { $in: idsOf([...gained, ...lost]) } };
+  await letGoOfMissing(deps, { table, relation, which: ours }, owner, links);
+  if (refused.length > 0) throw refused[0];
+}
+
+/** Where the links of a step lie, and what they lead to. */
+interface Place {
+  readonly table: Table;
+  readonly relation: Relation;
+  readonly owner: Table;
+}
+
+/**
+ * Gives records the links that they had, as far as others have not taken those.
+ * @param link what they link to since the request
+ * @returns why some can neither have theirs nor be without
+ */
+async function giveBack(
+  deps: Deps,
+  { table, relation, owner }: Place,
+  step: Linked,
+  moved: readonly Moved[],
+  link: Stored | null,
+): Promise<unknown[]> {
+  const { field, by } = step;
+  const refused: unknown[] = [];
+  for (const { ids, before, by: former } of groupedByBefore(moved)) {
+    const move = (some: readonly Stored[], to: Stored | null, mover: ObjectId | null) =>
+      // Only where it was we: somebody else may have set the very same. What it led to may be deleted by now.
+      deps.writes.moveLink(
+        table,
+        field,
+        { _id: { $in: [...some] }, [field]: { $in: [link, null] }, [movedField(field)]: by },
+        to,
+        mover,
+      );
+    const giveOne = async (id: Stored): Promise<void> => {
+      try {
+        await move([id], before, former);
+      } catch (error) {
+        requireTaken(deps, table, step, error);
+        // Another record links there by now. This one must not stay, and go with what is taken back next.
+        if (relation.required) refused.push(error);
+        else await move([id], null, null);
+      }
+    };
+    if (relation.required && before !== null && !(await isLinkable(deps, relation, owner, before))) {
+      // Better where they are than nowhere.
+      refused.push(new AppError("CONFLICT", `What records of "${table.name}" linked to is there no more.`));
+      continue;
+    }
+    await move(ids, before, former).catch(async (error: unknown) => {
+      if (!isConflict(error)) throw error;
+      for (const id of ids) await giveOne(id);
+    });
+  }
+  return refused;
+}
+
+function idsOf(moved: readonly Moved[]): Stored[] {
+  return moved.map(({ id }) => id);
+}

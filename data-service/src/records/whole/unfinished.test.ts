@@ -1,0 +1,183 @@
+// Requests of several writes happen wholly or not at all, also when their process dies.
+import { describe, expect, it } from "@jest/globals";
+import { AppError } from "@portico/shared/app-error";
+import { makeLogger } from "@portico/shared/logger";
+import type { Unfinished as Note } from "../../mongo/unfinished-store.js";
+import type { UndoStep } from "./undo.js";
+import { Unfinished, type UnfinishedDeps } from "./unfinished.js";
+
+const step = (table: string): UndoStep => ({ kind: "made", table, ids: [1] });
+const refusal = new AppError("CONFLICT", "no c");
+
+/** Of a request with an Idempotency-Key. */
+const TURN = { once: { key: "k", owner: "o" }, finish: async () => true };
+
+/** Notes in memory, and what was taken back, in its order. */
+function world() {
+  const kept = new Map<string, Note>();
+  const back: string[] = [];
+  /** One for each answer of `end` that is lost, alone or with the process that waits for it. */
+  const lost: ("answer" | "process")[] = [];
+  const away = { isAway: false };
+  const same = ({ id, instance }: Pick<Note, "id" | "instance">): boolean =>
+    kept.get(id.toHexString())?.instance === instance;
+  const notes: UnfinishedDeps["notes"] = {
+    begin: async (note) => void kept.set(note.id.toHexString(), note),
+    add: async (note, added) => {
+      const former = kept.get(note.id.toHexString());
+      if (former === undefined || !same(note)) return false;
+      kept.set(note.id.toHexString(), { ...former, steps: [...former.steps, added] });
+      return true;
+    },
+    end: async (note) => {
+      const former = kept.get(note.id.toHexString());
+      if (former === undefined || !same(note)) return false;
+      kept.set(note.id.toHexString(), { ...former, done: true });
+      const what = lost.pop();
+      if (what === undefined) return true;
+      if (what === "process") return new Promise(() => undefined);
+      throw new Error("the answer is lost");
+    },
+    forget: async (note) => void (same(note) && kept.delete(note.id.toHexString())),
+    all: async () => [...kept.values()],
+    ofOnce: async (owner) => [...kept.values()].filter(({ once }) => once?.owner === owner),
+    take: async (left, instance, at) => {
+      if (kept.get(left.id.toHexString())?.done === true) return undefined;
+      const taken = { ...left, instance, at };
+      kept.set(left.id.toHexString(), taken);
+      return taken;
+    },
+  };
+  const unfinished = (instance: string): Unfinished =>
+    new Unfinished({
+      notes,
+      instance,
+      clock: { now: () => new Date(0) },
+      logger: makeLogger("test", "fatal"),
+      once: { find: async () => undefined, takeOver: async () => true, remove: async () => undefined },
+      takeBack: async (steps) => {
+        if (away.isAway) throw new Error("the database is away");
+        back.push(...steps.toReversed().map(({ table }) => table));
+      },
+    });
+  return { kept, back, lost, away, unfinished };
+}
+
+describe.each(["orUndo", "wholly"] as const)("%s", (how) => {
+  it("takes nothing back when all goes well, and keeps no note", async () => {
+    const { kept, back, unfinished } = world();
+    const result = await unfinished("one")[how](async (log) => {
+      await log.note(step("a"));
+      return "made";
+    });
+    expect([result, back, kept.size]).toEqual(["made", [], 0]);
+  });
+
+  it("takes everything back, the last first, and refuses with the first failure", async () => {
+    const { kept, back, unfinished } = world();
+    const failing = unfinished("one")[how](async (log) => {
+      await log.note(step("a"));
+      await log.note(step("b"));
+      throw refusal;
+    });
+    await expect(failing).rejects.toBe(refusal);
+    expect([back, kept.size]).toEqual([["b", "a"], 0]);
+  });
+});
+
+describe("what a process has left", () => {
+  it("is taken back by another one", async () => {
+    const { kept, back, unfinished } = world();
+    void unfinished("dead").wholly(async (log) => {
+      await log.note(step("a"));
+      await log.note(step("b"));
+      await new Promise(() => undefined);
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await unfinished("other").repair(async ({ instance }) => instance === "dead")).toBe(1);
+    expect([back, kept.size]).toEqual([["b", "a"], 0]);
+  });
+
+  it("is nothing that this process still works on, however long it takes", async () => {
+    const { back, unfinished } = world();
+    const one = unfinished("one");
+    const result = await one.wholly(async (log) => {
+      await log.note(step("a"));
+      return one.repair(async () => true);
+    });
+    expect([result, back]).toEqual([0, []]);
+  });
+
+  it("that was slow and not dead is not answered as done", async () => {
+    const { kept, back, unfinished } = world();
+    const slow = unfinished("slow").wholly(async (log) => {
+      await log.note(step("a"));
+      await unfinished("other").repair(async () => true);
+      return "made";
+    });
+    await expect(slow).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    expect([back, kept.size]).toEqual([["a", "a"], 0]);
+  });
+
+  it.each([
+    ["without a key waits for others to do so", undefined, "120"],
+    ["with a key does so when it is sent again", TURN, "2"],
+  ])("that can't be taken back at once %s", async (_what, turn, seconds) => {
+    const { kept, back, away, unfinished } = world();
+    const failing = unfinished("one").wholly(async (log) => {
+      await log.note(step("a"));
+      away.isAway = true;
+      throw refusal;
+    }, turn);
+    const { code, headers, details } = await failing.catch((error) => error);
+    expect([code, headers, details]).toEqual(["SERVICE_UNAVAILABLE", { "Retry-After": seconds }, undefined]);
+    away.isAway = false;
+    expect([kept.size, await unfinished("other").repair(async () => true), back]).toEqual([1, 1, ["a"]]);
+  });
+
+  it("can't go on once it was taken back", async () => {
+    const { back, unfinished } = world();
+    const slow = unfinished("slow").wholly(async (log) => {
+      await log.note(step("a"));
+      await unfinished("other").repair(async () => true);
+      await log.note(step("b"));
+    });
+    await expect(slow).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    expect(back).toEqual(["a", "b", "a"]);
+  });
+});
+
+describe("a request whose last answer is lost", () => {
+  it("is asked about again, and is whole", async () => {
+    const { kept, back, lost, unfinished } = world();
+    lost.push("answer", "answer");
+    const result = await unfinished("one").wholly(async (log) => {
+      await log.note(step("a"));
+      return "made";
+    });
+    expect([result, back, kept.size]).toEqual(["made", [], 0]);
+  });
+
+  it("is whole, also where another process looks before it is asked about again", async () => {
+    const { kept, back, lost, unfinished } = world();
+    lost.push("answer");
+    const request = unfinished("one").wholly(async (log) => {
+      await log.note(step("a"));
+      return "made";
+    });
+    while (lost.length > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(await unfinished("other").repair(async () => false)).toBe(0);
+    expect([await request, back, kept.size]).toEqual(["made", [], 0]);
+  });
+
+  it("is taken back by nobody when its process dies then", async () => {
+    const { kept, back, lost, unfinished } = world();
+    lost.push("process");
+    void unfinished("dead").wholly(async (log) => {
+      await log.note(step("a"));
+    });
+    while (lost.length > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(await unfinished("other").repair(async () => true)).toBe(0);
+    expect([back, kept.size]).toEqual([[], 0]);
+  });
+});

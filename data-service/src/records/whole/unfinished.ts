@@ -1,0 +1,227 @@
+// Requests that write more than once: wholly or not at all, whether they are refused half-way or their process dies.
+//
+// Before each write there is a note how to take it back; the last write of all says that everything is there (it removes
+// the note, or ends the Idempotency-Key). What a dead process has left is taken back by the next one that looks.
+import { type AppError, unavailable } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import type { Logger } from "@portico/shared/logger";
+import { ObjectId } from "bson";
+import type { Unfinished as Note, UnfinishedStore } from "../../mongo/unfinished-store.js";
+import { LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
+import { throwUnanswered, uncertain } from "./uncertain.js";
+import { UnderWay } from "./under-way.js";
+import type { UndoLog, UndoStep } from "./undo.js";
+
+export interface UnfinishedDeps {
+  readonly notes: Pick<UnfinishedStore, "begin" | "add" | "end" | "forget" | "all" | "ofOnce" | "take">;
+  readonly once: Pick<OnceStore, "find" | "takeOver" | "remove">;
+  /** Names this process. */
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Takes steps back, the last first. */
+  readonly takeBack: (steps: readonly UndoStep[]) => Promise<void>;
+}
+
+/** How long a request waits for the database to hear that it is whole, and how often this is said. */
+const ASKED_AGAIN_MS = 5_000;
+const LOOK_MS = 100;
+/** How often it is said when nobody waits for it any more. */
+const LATER_MS = 1_000;
+
+export class Unfinished {
+  readonly #deps: UnfinishedDeps;
+  /** Notes of requests. */
+  readonly #underWay = new UnderWay();
+  /** Notes of requests that are whole, as the database may not have heard. */
+  readonly #unheard = new UnderWay();
+
+  constructor(deps: UnfinishedDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Runs writes of which one says it all, or that can be sent again; when one fails, all are taken back.
+   * @throws AppError 503 `uncertain` where nobody knows whether the one was done, or they can't be taken back
+   */
+  async orUndo<Result>(writes: (log: UndoLog) => Promise<Result>): Promise<Result> {
+    const steps: UndoStep[] = [];
+    try {
+      return await writes({ note: async (step) => void steps.push(step), drop: dropFrom(steps) });
+    } catch (error) {
+      await this.#deps.takeBack(steps).catch((err: unknown) => {
+        throw uncertain(err);
+      });
+      if (steps.length === 0) throwUnanswered(error);
+      throw error;
+    }
+  }
+
+  /**
+   * Runs writes that are all there in the end or none, even if this process dies in between.
+   * @param turn of a request with an Idempotency-Key
+   */
+  async wholly<Result>(writes: (log: UndoLog) => Promise<Result>, turn?: Turn<Result>): Promise<Result> {
+    const note = this.#newNote(turn);
+    return this.#underWay.while(note.id, () => this.#noted(note, writes, turn));
+  }
+
+  async #noted<Result>(
+    note: Omit<Note, "steps">,
+    writes: (log: UndoLog) => Promise<Result>,
+    turn?: Turn<Result>,
+  ): Promise<Result> {
+    const { notes } = this.#deps;
+    const steps: UndoStep[] = [];
+    const undo = (): Promise<boolean> =>
+      this.#undo(note, steps).catch((cause: unknown) => {
+        throw undoneLater(cause, turn !== undefined);
+      });
+    let isNoted = false;
+    const log: UndoLog = {
+      note: async (step) => {
+        steps.push(step);
+        if (isNoted && !(await notes.add(note, step))) throw tookTooLong();
+        if (!isNoted) await notes.begin({ ...note, steps: [step] });
+        isNoted = true;
+      },
+      // In the database it stays: to whoever finds it there, it says what was to be done.
+      drop: dropFrom(steps),
+    };
+    const result = await writes(log).catch(async (error: unknown) => {
+      // What others have taken back is missed by the writes that come after it: no fault of the request.
+      throw isNoted && !(await undo()) ? tookTooLong() : error;
+    });
+    // From here on nobody can tell whether it is whole, if this fails: the note says it to whoever looks.
+    const isOurs = await (turn?.finish(result) ?? (!isNoted || this.#ended(note)));
+    if (!isOurs) {
+      if (isNoted) await undo();
+      throw tookTooLong();
+    }
+    if (isNoted) this.#forget(note);
+    return result;
+  }
+
+  /** Undoes what a request has left and somebody else continues. */
+  async undoOf(owner: string): Promise<void> {
+    for (const left of await this.#deps.notes.ofOnce(owner)) await this.#takeOver(left);
+  }
+
+  /**
+   * Takes back what dead processes have left, the last first.
+   * @param isDead whether the process will do no more about it
+   * @returns how many requests were taken back
+   */
+  async repair(isDead: (note: Note) => Promise<boolean>): Promise<number> {
+    let undone = 0;
+    for (const left of await this.#deps.notes.all()) {
+      if (this.#underWay.has(left.id) || this.#unheard.has(left.id)) continue;
+      const isUndone = this.#takeOverIf(left, isDead).catch((err: unknown) => {
+        // One that can't be taken back now must not keep the others waiting; the next look tries again.
+        this.#deps.logger.error({ err, note: left.id }, "an interrupted request is not taken back yet");
+        return false;
+      });
+      if (await isUndone) undone += 1;
+    }
+    return undone;
+  }
+
+  #newNote(turn: { readonly once: Note["once"] } | undefined): Omit<Note, "steps"> {
+    const { instance, clock } = this.#deps;
+    const once = turn?.once;
+    return { id: new ObjectId(), instance, at: clock.now(), ...(once === undefined ? {} : { once }) };
+  }
+
+  /** @returns false when somebody has taken this process for dead, and took it back as well */
+  async #undo(note: Omit<Note, "steps">, steps: readonly UndoStep[]): Promise<boolean> {
+    await this.#deps.takeBack(steps);
+    const isOurs = await this.#deps.notes.end(note);
+    this.#forget(note);
+    return isOurs;
+  }
+
+  /** Says that the writes are whole, again and again until it is known. @throws AppError 503 when it stays unknown */
+  async #ended(note: Omit<Note, "steps">): Promise<boolean> {
+    const began = performance.now();
+    for (;;) {
+      try {
+        return await this.#deps.notes.end(note);
+      } catch (error) {
+        if (performance.now() - began > ASKED_AGAIN_MS) {
+          void this.#unheard.while(note.id, () => this.#endLater(note));
+          throw uncertain(error);
+        }
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      }
+    }
+  }
+
+  /** What a client sees when it looks must stay: as long as this process lives, it goes on saying that it is whole. */
+  async #endLater(note: Omit<Note, "steps">): Promise<void> {
+    for (let isHeard = false; !isHeard; ) {
+      await new Promise((resolve) => setTimeout(resolve, LATER_MS).unref());
+      isHeard = await this.#deps.notes.end(note).then(
+        () => true,
+        () => false,
+      );
+    }
+    this.#forget(note);
+  }
+
+  /** Nobody waits for it: a note that has ended is nothing but in the way. */
+  #forget(note: Omit<Note, "steps">): void {
+    const { notes, logger } = this.#deps;
+    notes.forget(note).catch((err: unknown) => logger.warn({ err }, "a note is left to the repair"));
+  }
+
+  async #takeOverIf(left: Note, isDead: (note: Note) => Promise<boolean>): Promise<boolean> {
+    // Also one that has ended: whoever did not hear that it has asks for it again.
+    if (!(await isDead(left))) return false;
+    if (left.done !== true) return this.#takeOver(left);
+    await this.#deps.notes.forget(left);
+    return false;
+  }
+
+  /** @returns whether there was something to take back, and nobody else did it */
+  async #takeOver(left: Note): Promise<boolean> {
+    const { notes, instance, clock } = this.#deps;
+    const note = await notes.take(left, instance, clock.now());
+    if (note === undefined) return false;
+    if (note.once !== undefined && (await this.#isWhole(note.once))) {
+      await notes.forget(note);
+      return false;
+    }
+    await this.#undo(note, note.steps);
+    // The key is free again: sending it again starts afresh.
+    if (note.once !== undefined) await this.#deps.once.remove(note.once.key, instance);
+    return true;
+  }
+
+  /** From the moment on that this says no, the request can't become whole any more. */
+  async #isWhole({ key, owner }: NonNullable<Note["once"]>): Promise<boolean> {
+    const { once, instance, clock } = this.#deps;
+    const leaseUntil = new Date(clock.now().getTime() + LEASE_MS);
+    if (await once.takeOver(key, owner, { owner: instance, leaseUntil })) return false;
+    const entry = await once.find(key);
+    return entry?.owner === owner && entry.done === true;
+  }
+}
+
+function dropFrom(steps: UndoStep[]): UndoLog["drop"] {
+  return (step) => void steps.splice(0, steps.length, ...steps.filter((each) => each !== step));
+}
+
+/**
+ * The note stays, and whoever finds it takes back the rest.
+ * @param hasKey with an Idempotency-Key the request itself does so when it comes again
+ */
+function undoneLater(cause: unknown, hasKey: boolean): AppError {
+  const [when, seconds] = hasKey
+    ? ["when it is sent again", 2]
+    : ["within a minute or two; send it again after that", 120];
+  return unavailable(`What was written of it can't be taken back yet, and will be ${when}.`, seconds, cause);
+}
+
+function tookTooLong(): AppError {
+  return unavailable("The request took so long that what it had written was taken back; send it again.", 1);
+}

@@ -1,0 +1,76 @@
+// The records of one batch of an import: written, or only tried.
+
+import type { Json } from "@portico/shared/json";
+import type { Column, Relation, Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { PLAIN } from "../body/bind-body.js";
+import { bindCreates, type GivenCreates, judgeCreates } from "../body/judge-creates.js";
+import { pathIn } from "../body/violations.js";
+import type { WritePlan } from "../body/write-plan.js";
+import type { RecordShape } from "../read/read-one.js";
+import type { RecordDeps } from "../record-deps.js";
+import type { TableCall } from "../request.js";
+import { allOrNone } from "../whole/all-or-none.js";
+import { prepareCreate } from "./run-create.js";
+import { mayName } from "./tell-taken.js";
+import { writing } from "./writing.js";
+
+function importOf({ table }: TableCall, bodies: readonly Json[]): GivenCreates {
+  return { table, body: bodies, parameters: PLAIN, isImport: true };
+}
+
+/** Creates the records of one batch of an import, all or none, as a POST of a list does; nothing is read for an answer. */
+export async function createBatch(
+  given: RecordDeps,
+  call: TableCall,
+  bodies: readonly Json[],
+): Promise<void> {
+  await writing(given, call.principal, async (deps, rights) => {
+    const bound = await bindCreates(deps, rights, importOf(call, bodies));
+    const pathOf = pathIn(bodies);
+    const plans = await judgeCreates(deps, bound, { pathOf });
+    // Which of them were written could not be told from other records with their ids after a crash, and need not be:
+    // the import goes on where it was cut off.
+    const bringsIds = plans.some(({ own }) => own.set.has("_id"));
+    await allOrNone(deps, undefined, bringsIds, (noted) => prepareCreate(noted, bound.table, plans, pathOf));
+    deps.ruleHooks.afterChange(bound.table);
+  });
+}
+
+/** New records that may be written, as far as their rules and their bodies go. */
+export interface JudgedCreates {
+  readonly table: Table;
+  readonly shape: RecordShape;
+  /** In the order of the bodies. */
+  readonly plans: readonly WritePlan[];
+  /** Whether the caller may hear of a member. */
+  readonly mayName: (member: Column | Relation) => boolean;
+}
+
+/** Refuses what is wrong with the values of bodies, whatever the rules and the database say of them. Writes nothing. */
+export async function checkBatch(given: RecordDeps, call: TableCall, bodies: readonly Json[]): Promise<void> {
+  await writing(given, call.principal, async (deps, rights) => {
+    await bindCreates(deps, rights, importOf(call, bodies));
+  });
+}
+
+/**
+ * What `createBatch` would refuse of a batch, except for values that are taken. Writes nothing.
+ * @param isComing ids of other records that will be there by then, where root brings ids
+ */
+export async function tryBatch(
+  given: RecordDeps,
+  call: TableCall,
+  bodies: readonly Json[],
+  isComing: (id: Stored) => boolean,
+): Promise<JudgedCreates> {
+  return writing(given, call.principal, async (deps, rights) => {
+    const bound = await bindCreates(deps, rights, importOf(call, bodies));
+    const plans = await judgeCreates(deps, bound, {
+      pathOf: pathIn(bodies),
+      isComing: (target, id) => rights.isRoot && target.id === bound.table.id && isComing(id),
+    });
+    const { table, catalog } = bound;
+    return { ...bound, plans, mayName: (member) => mayName(rights, catalog, table, member) };
+  });
+}

@@ -1,0 +1,334 @@
+// Links that lie in the records of other tables: sets those of one record, and says what can't be let go.
+import { AppError, isClientError } from "@portico/shared/app-error";
+import { ObjectId } from "bson";
+import { owningRelation, type Relation, type Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { getOrMake } from "../../get-or-make.js";
+import { idText } from "../../mongo/record-store.js";
+import { piecesOf } from "../../pieces.js";
+import { asStored } from "../../query/as-read.js";
+import type { Document } from "../../query/lower/document.js";
+import { keepChanging } from "../../until-still.js";
+import type { Judged, LinkSet } from "../body/check-body.js";
+import { formerLinks } from "../body/former-links.js";
+import { linkable, stillLeaving } from "../delete/await-leaving.js";
+import { isHolding, isWaiting, takesAlong } from "../delete/delete-effects.js";
+import { stateCondition } from "../delete/kept.js";
+import { FREE, LEAVING_FIELD } from "../delete/leaving.js";
+import { movedField } from "../derived/counted-writes.js";
+import type { RecordDeps } from "../record-deps.js";
+import { groupedByBefore } from "../whole/moved.js";
+import type { Linked, Moved, UndoLog } from "../whole/undo.js";
+import { all } from "./write-guard.js";
+
+type Deps = Pick<RecordDeps, "store" | "writes">;
+
+/** Links of one set, to one record. */
+interface Linking {
+  readonly to: Linked["to"];
+  readonly set: LinkSet;
+  readonly log: UndoLog;
+}
+
+/**
+ * Sets them: first the new ones are set, then the former ones let go. A second writer of the
+ * same set may let go of ours in between, so they are set once more: two at once may leave both sets, never neither.
+ * Links that are required are never let go: whoever links since that was looked at stays.
+ * @returns what goes with the record from now on, or stands against its going
+ */
+export async function linkForeign(
+  deps: Deps,
+  table: Table,
+  id: Stored | undefined,
+  sets: readonly LinkSet[],
+  log: UndoLog,
+): Promise<readonly Taken[]> {
+  if (id === undefined) return [];
+  const taken: Taken[] = [];
+  for (const set of sets) {
+    const linking = { to: { table: table.id, id }, set, log };
+    const owning = owningRelation(set);
+    const former = owning?.required === true ? NOBODY : await leavingLinks(deps, id, set);
+    if (set.relation.link.list) await linkInLists(deps, linking, former);
+    else {
+      const ids = await linkSingly(deps, linking, former);
+      if ((takesAlong(owning) || isHolding(owning)) && ids.length > 0) taken.push({ table: set.target, ids });
+    }
+  }
+  return taken;
+}
+
+/** Records that were moved, and go with what they were moved to, if that may go at all. */
+export interface Taken {
+  readonly table: Table;
+  readonly ids: readonly Stored[];
+}
+
+/** Those of the chosen ones that don't link here. */
+function gainingIn({ to: { id }, set }: Linking): Document {
+  return { $and: [{ _id: { $in: [...set.ids] } }, { [set.relation.link.field]: { $ne: id } }] };
+}
+
+async function linkInLists(deps: Deps, linking: Linking, former: Document): Promise<void> {
+  const { to, set } = linking;
+  const { target, judged, relation } = set;
+  const { field } = relation.link;
+  const gaining = gainingIn(linking);
+  await noteLinks(linking, await movingLinks(deps.store, target, relation, { gaining, former }));
+  const coming = judged === undefined ? [{ _id: { $in: [...set.ids] } }] : asJudged(judged.coming);
+  const leaving = judged === undefined ? [former] : asJudged(judged.leaving, { [field]: to.id });
+  for (const each of coming) await deps.writes.addToList(target, field, each, to.id);
+  for (const each of leaving) await deps.writes.takeFromList(target, field, each, [to.id]);
+  await requireJudged(deps, set, former);
+  for (const each of coming) await deps.writes.addToList(target, field, each, to.id);
+  await requireJudged(deps, set, gaining);
+}
+
+/** @returns the records that were moved here */
+async function linkSingly(deps: Deps, linking: Linking, former: Document): Promise<readonly Stored[]> {
+  const { set } = linking;
+  const gaining = gainingIn(linking);
+  const moved = await moveNoted(deps, linking, { gaining, former });
+  await requireJudged(deps, set, former);
+  const again = await moveNoted(deps, linking, { gaining, former: NOBODY });
+  await requireMoved(deps.store, set.target, gaining);
+  await requireJudged(deps, set, gaining);
+  return [...moved, ...again];
+}
+
+/** What comes to link to a record, and what no longer does. */
+interface Moving {
+  readonly gaining: Document;
+  readonly former: Document;
+}
+
+/** Moves links that are as they were noted: what somebody else has moved since is theirs, also if this is taken back. */
+async function moveNoted(
+  { store, writes }: Deps,
+  linking: Linking,
+  what: Moving,
+): Promise<readonly Stored[]> {
+  const { to, set } = linking;
+  const { relation, target, judged } = set;
+  const { field } = relation.link;
+  const links = await movingLinks(store, target, relation, what);
+  const { gained, lost } = links;
+  if (gained.length === 0 && lost.length === 0) return [];
+  const by = await noteLinks(linking, links);
+  const move = async (moved: readonly Moved[], kinds: readonly Judged[] | undefined, end: Stored | null) => {
+    // What is about to go with what it links to goes as it was when it was marked.
+    for (const each of asJudged(asNoted(target, field, moved, kinds)))
+      await writes.moveLink(target, field, all([each, FREE]), end, by);
+  };
+  const gain = () => move(gained, judged?.coming, to.id);
+  if (!relation.exclusive) await gain();
+  await move(lost, judged?.leaving, null);
+  if (lost.length > 0) await requireMoved(store, target, what.former);
+  if (relation.exclusive) await gain();
+  return gained.map(({ id }) => id);
+}
+
+/** @returns names the note in the links that are moved */
+async function noteLinks(
+  { to, set: { relation, target }, log }: Linking,
+  { gained, lost }: MovingLinks,
+): Promise<ObjectId> {
+  const { field, list } = relation.link;
+  const by = new ObjectId();
+  await log.note({ kind: "linked", table: target.id, field, list, to, by, gained, lost });
+  return by;
+}
+
+/** Where the rules had a say: nobody else is moved than they saw. @throws AppError 503 when somebody is left */
+async function requireJudged({ store }: Deps, { judged, target }: LinkSet, undone: Document): Promise<void> {
+  if (judged !== undefined) await requireNone(store, target, undone, keepChanging(target.name));
+}
+
+/** Records that were alike when they were noted, and in all that rules ask of them. */
+function asNoted(
+  table: Table,
+  field: string,
+  moved: readonly Moved[],
+  judged: readonly Judged[] | undefined,
+): Judged[] {
+  const guards = judged && guardsById(table, judged);
+  const byGuard = new Map<Document, Moved[]>();
+  for (const each of moved) {
+    const guard = guards === undefined ? ANY : guards.get(idText(table, each.id));
+    // Who came since was not judged.
+    if (guard !== undefined) getOrMake(byGuard, guard, () => [] as Moved[]).push(each);
+  }
+  return [...byGuard].flatMap(([guard, some]) =>
+    groupedByBefore(some).map(({ ids, before, by }) => ({
+      ids,
+      guard: all([guard, { [field]: before, [movedField(field)]: by }]),
+    })),
+  );
+}
+
+const ANY: Document = {};
+
+function guardsById(table: Table, judged: readonly Judged[]): ReadonlyMap<string, Document> {
+  return new Map(judged.flatMap(({ ids, guard }) => ids.map((id) => [idText(table, id), guard] as const)));
+}
+
+/** Those that are let go; where the rules had a say they have named them, and whoever links since then stays. */
+async function leavingLinks(deps: Pick<RecordDeps, "store">, id: Stored, set: LinkSet): Promise<Document> {
+  if (set.judged === undefined) return formerLinks(deps, id, set);
+  const ids = set.judged.leaving.flatMap((each) => each.ids);
+  return { [set.relation.link.field]: id, _id: { $in: ids } };
+}
+
+/** What one condition names at most: in a table that tells of its changes it goes to the database with each record. */
+const KINDS_AT_ONCE = 100;
+const IDS_AT_ONCE = 500;
+
+/** The conditions for such records while they are as they were judged. @param besides what each must satisfy as well */
+function asJudged(kinds: readonly Judged[], besides: Document = {}): Document[] {
+  const packs: Judged[][] = [];
+  for (const { ids, guard } of kinds)
+    for (const some of piecesOf(ids, IDS_AT_ONCE)) {
+      const [piece, last] = [{ ids: some, guard }, packs.at(-1)];
+      if (last !== undefined && hasRoom(last, piece)) last.push(piece);
+      else packs.push([piece]);
+    }
+  const asItWas = ({ ids, guard }: Judged): Document => all([{ _id: { $in: [...ids] } }, guard]);
+  return packs.map((pack) => all([besides, { $or: pack.map(asItWas) }]));
+}
+
+function hasRoom(pack: readonly Judged[], piece: Judged): boolean {
+  const ids = [...pack, piece].reduce((sum, each) => sum + each.ids.length, 0);
+  return pack.length < KINDS_AT_ONCE && ids <= IDS_AT_ONCE;
+}
+
+/** @param refuse throws what is to be said where there are such records */
+async function requireNone(
+  store: Pick<RecordDeps["store"], "read">,
+  table: Table,
+  which: Document,
+  refuse: () => never,
+): Promise<void> {
+  const found = await store.read(table, [{ $match: which }, { $limit: 1 }, { $project: { _id: 1 } }]);
+  if (found.length > 0) refuse();
+}
+
+/** @param unmoved what would not have been moved @throws AppError 503 when a delete has come first */
+async function requireMoved(
+  store: Pick<RecordDeps["store"], "read">,
+  table: Table,
+  unmoved: Document,
+): Promise<void> {
+  const wanted = { $and: [unmoved, { [LEAVING_FIELD]: { $exists: true } }] };
+  await requireNone(store, table, wanted, () => {
+    throw stillLeaving(table);
+  });
+}
+
+interface MovingLinks {
+  readonly gained: readonly Moved[];
+  readonly lost: readonly Moved[];
+}
+
+/** What comes to link here, and what no longer does. Where a delete wants one of them that is decided first. */
+async function movingLinks(
+  store: RecordDeps["store"],
+  table: Table,
+  relation: Relation,
+  { gaining, former }: Moving,
+): Promise<MovingLinks> {
+  const look = async () => [
+    await linksOf(store, table, relation, gaining),
+    await linksOf(store, table, relation, former),
+  ];
+  let found = await look();
+  if (!relation.link.list && found.flat().some(({ isWanted }) => isWanted)) {
+    const ids = found.flat().map(({ moved }) => moved.id);
+    await linkable({ store }, table, ids, true);
+    found = await look();
+  }
+  const [gained = [], lost = []] = found.map((each) => each.map(({ moved }) => moved));
+  return { gained, lost };
+}
+
+const NOBODY: Document = { _id: { $in: [] } };
+
+/** Records that satisfy a condition, with their links, and whether a delete wants them. */
+async function linksOf(
+  store: Pick<RecordDeps["store"], "read">,
+  table: Table,
+  { link: { field, list } }: Pick<Relation, "link">,
+  which: Document,
+): Promise<{ readonly moved: Moved; readonly isWanted: boolean }[]> {
+  const moved = movedField(field);
+  const found = await store.read(table, [
+    { $match: which },
+    { $project: { _id: 1, [field]: 1, [moved]: 1, [LEAVING_FIELD]: 1 } },
+  ]);
+  return found.map((each) => {
+    const [before, by] = [each[field] ?? null, each[moved] ?? null];
+    return {
+      moved: {
+        id: asStored(each._id),
+        before: before === null || list ? null : asStored(before),
+        // The driver reads with a class of its own.
+        by: by === null ? null : new ObjectId(String(by)),
+      },
+      isWanted: each[LEAVING_FIELD] !== undefined,
+    };
+  });
+}
+
+/**
+ * Records may have been deleted while others were made to link to them.
+ * @param sets the links that were made
+ * @throws AppError 503 when it takes long until a delete that wants one of them is decided
+ */
+export async function areStillThere(
+  deps: Pick<RecordDeps, "store">,
+  table: Table,
+  ids: readonly Stored[],
+  sets: readonly LinkSet[],
+): Promise<boolean> {
+  const waits = sets.some((linkSet) => isWaiting(owningRelation(linkSet)));
+  const living = [{ $match: stateCondition(table, "living") }];
+  return (await linkable(deps, table, ids, waits, living)).size === ids.length;
+}
+
+/**
+ * Looks once more at what was written. Records that were moved and have gone with the one that they were moved to were moved
+ * before its delete, and can't be had back: then all of it counts as done, and as deleted.
+ * @param of the records of the request, in one table
+ * @param moved as `linkForeign` says
+ * @param look throws the refusal
+ * @param haveGoneAlong whether they have gone with something that they were linked to themselves
+ */
+export async function unlessTakenAlong(
+  { store }: Pick<RecordDeps, "store">,
+  of: Taken,
+  moved: readonly Taken[],
+  look: () => Promise<void>,
+  haveGoneAlong: () => Promise<boolean> = async () => false,
+): Promise<void> {
+  // What goes along goes first: a delete that is under way is waited for.
+  const areGone = async ({ table, ids }: Taken, waits: boolean): Promise<boolean> => {
+    const living = [{ $match: stateCondition(table, "living") }];
+    return (await linkable({ store }, table, ids, waits, living)).size === 0;
+  };
+  await look().catch(async (error: unknown) => {
+    if (!isClientError(error) || !(await areGone(of, true))) throw error;
+    if (moved.length === 0 && !(await haveGoneAlong())) throw error;
+    for (const each of moved) if (!(await areGone(each, false))) throw error;
+  });
+}
+
+/** A record whose link is required can't be let go, only moved or deleted. */
+export async function requireLettable(deps: RecordDeps, id: Stored, set: LinkSet): Promise<void> {
+  const { relation, target } = set;
+  const owning = owningRelation(set);
+  if (owning?.required !== true) return;
+  const former = await formerLinks(deps, id, set);
+  const left = await deps.store.read(target, [{ $match: former }, { $limit: 1 }, { $project: { _id: 1 } }]);
+  if (left.length === 0) return;
+  const reason = `would leave records of "${target.name}" without their required "${owning.name}"; move or delete them instead`;
+  throw new AppError("VALIDATION_ERROR", { message: [`${relation.name}: ${reason}`] });
+}

@@ -1,0 +1,197 @@
+// PATCH and DELETE of /{table}: the same change for all records that a filter matches.
+//
+// Each record is handled like a single request, with its rules, checks and links, as long as the filter matches it; the
+// first refusal ends it, and says how many were changed by then. Sent again it continues: what was changed already is
+// changed to the same, or is gone.
+import { AppError } from "@portico/shared/app-error";
+import { isObject, type Json } from "@portico/shared/json";
+import type { Table } from "../../catalog/catalog.js";
+import type { LastingCaller } from "../../http/lasting-caller.js";
+import { asRefusal } from "../../mongo/driver-errors.js";
+import type { Principal } from "../../principal.js";
+import type { AuthorizedQuery } from "../../query/ast.js";
+import type { Parameters } from "../../query/parameters.js";
+import { refuse } from "../../query/refuse.js";
+import { nestedIn } from "../body/nested.js";
+import { checkRemove, remove } from "../delete/remove.js";
+import { findTable, parseId, requireSameTable } from "../find-table.js";
+import { list, listQuery, queryIn, readableTable } from "../read/list.js";
+import { type RecordDeps, withoutMaxLimit } from "../record-deps.js";
+import type { Standing, TableCall, TableRequest } from "../request.js";
+import { NoLongerMatching, type StillMatching, stillMatching } from "./still-matching.js";
+import { checkUpdate, update } from "./update.js";
+
+/** Records that are changed at the same time. */
+const AT_ONCE = 8;
+/** What is looked up beforehand is held in memory: some MB. */
+const MOST_WITH_NEW = 100_000;
+const ONLY_ID = { fields: "id", filterFromText: false } as const;
+
+/** How many records the filter matched, and how many of them were changed; a dry run changes none. */
+export interface Many {
+  readonly matched: number;
+  readonly changed: number;
+}
+
+export interface ManyRequest extends Omit<TableRequest, "principal"> {
+  /** Sessions may end and roles change meanwhile: looked at again with each batch. */
+  readonly caller: Pick<LastingCaller, "principal" | "now">;
+  /** Count, and change nothing. */
+  readonly dryRun: boolean;
+}
+
+/** What one record of them is changed by. */
+type Act = (principal: Principal, id: string, guard: StillMatching) => Promise<void>;
+
+/**
+ * @throws AppError 401, 403 before anything else is judged; 400 for a missing filter or a bad body, before anything is
+ * changed; the first record's refusal
+ */
+export async function updateMany(deps: RecordDeps, request: ManyRequest, body: Json): Promise<Many> {
+  const { table } = request;
+  await checkUpdate(deps, callOf(request), body, () => requireFilter(request, "changes"));
+  const mostMatched = (await makesAlike(deps, table, body)) ? MOST_WITH_NEW : undefined;
+  const change: Act = async (principal, id, guard) => {
+    await update(deps, { principal, table, id, body, parameters: ONLY_ID, guard });
+  };
+  return forEach(deps, request, { done: "changed", mostMatched }, change);
+}
+
+/**
+ * @param permanent see remove
+ * @param removeOne the way of the table, where it has one of its own
+ * @throws AppError 401, 403 before anything else is judged; 400 before anything is deleted; the first record's refusal
+ */
+export async function removeMany(
+  deps: RecordDeps,
+  request: ManyRequest,
+  permanent: boolean,
+  removeOne = remove,
+): Promise<Many> {
+  const { table, parameters } = request;
+  await checkRemove(deps, callOf(request), permanent);
+  requireFilter(request, "deletes");
+  if (parameters.deleted !== undefined && !permanent)
+    throw refuse("deleted", "these are deleted already; permanent=true removes them for good");
+  return forEach(deps, request, { done: "deleted" }, (principal, id, guard) =>
+    removeOne(deps, { principal, table, id, permanent, guard }),
+  );
+}
+
+function callOf({ caller: { principal }, table }: ManyRequest): TableCall {
+  return { principal, table };
+}
+
+/** Does each change make new records of the same table, which the filter may match as well? */
+async function makesAlike({ catalogs }: RecordDeps, tableName: string, body: Json): Promise<boolean> {
+  const catalog = await catalogs.get();
+  const table = findTable(catalog, tableName);
+  const makes = (within: Json, of: Table): boolean =>
+    nestedIn(within, of, catalog).some(
+      (each) => each.target.id === table.id || makes(each.body, each.target),
+    );
+  return makes(body, table);
+}
+
+/** An empty filter is more often a mistake than a wish. */
+function requireFilter({ parameters: { filter } }: ManyRequest, does: string): void {
+  const isGiven = filter !== undefined && !(isObject(filter) && Object.keys(filter).length === 0);
+  if (isGiven) return;
+  const all = '{"id":{"_is_not_null":true}}';
+  throw new AppError(
+    "BAD_REQUEST",
+    `filter: is required, because this ${does} every record that it matches; ${all} matches all of them`,
+  );
+}
+
+/**
+ * @param done what the records were, for a refusal
+ * @param mostMatched where what is done to them makes others that match: so many are looked up before the first is changed
+ */
+async function forEach(
+  deps: RecordDeps,
+  { caller, table, parameters, dryRun }: ManyRequest,
+  { done, mostMatched }: { readonly done: string; readonly mostMatched?: number | undefined },
+  act: Act,
+): Promise<Many> {
+  const { principal } = caller;
+  const matching = { ...parameters, fields: "id" };
+  if (dryRun) return { matched: await count(deps, principal, table, matching), changed: 0 };
+  const query = await listQuery(deps, principal, table, matching);
+  const stored = (id: string) => parseId(query.root.table, id);
+  const queryNow = (standing: Standing): AuthorizedQuery => {
+    const now = readableTable(standing, table);
+    requireSameTable(now, query.root.table);
+    return queryIn(deps, standing, now, matching);
+  };
+  // In the order of the ids, which no change moves.
+  const { records } = await list(withoutMaxLimit(deps), principal, table, {
+    ...matching,
+    sort: "id",
+    limit: mostMatched === undefined ? "0" : String(mostMatched + 1),
+  });
+  const found = mostMatched === undefined ? batches(records) : await allOf(batches(records), mostMatched);
+  let [matched, changed] = [0, 0];
+  try {
+    for await (const ids of found) {
+      const present = await caller.now();
+      const guard = stillMatching(deps, queryNow, ids.map(stored));
+      const results = await Promise.allSettled(ids.map((id) => act(present, id, guard)));
+      changed += results.filter(({ status }) => status === "fulfilled").length;
+      const reasons = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+      const failed = reasons.filter((reason) => !(reason instanceof NoLongerMatching));
+      matched += ids.length - (reasons.length - failed.length);
+      for (const reason of failed) if (!isGone(reason)) throw reason;
+    }
+  } catch (reason) {
+    throw withProgress(asRefusal(reason), changed, done);
+  }
+  return { matched, changed };
+}
+
+async function count(
+  deps: RecordDeps,
+  principal: Principal,
+  table: string,
+  matching: Parameters,
+): Promise<number> {
+  const { meta } = await list(deps, principal, table, { ...matching, limit: "1", meta: "filterCount" });
+  return Number(meta?.filterCount);
+}
+
+async function* batches(records: AsyncIterable<readonly Json[]>): AsyncGenerator<string[]> {
+  for await (const some of records) {
+    const ids = some.filter(isObject).map(({ id }) => String(id));
+    for (let at = 0; at < ids.length; at += AT_ONCE) yield ids.slice(at, at + AT_ONCE);
+  }
+}
+
+/** @throws AppError 400 when there are more than `most` */
+async function allOf(batches: AsyncIterable<string[]>, most: number): Promise<string[][]> {
+  const all: string[][] = [];
+  let count = 0;
+  for await (const ids of batches) {
+    all.push(ids);
+    count += ids.length;
+  }
+  if (count <= most) return all;
+  throw new AppError(
+    "BAD_REQUEST",
+    `filter: matches more than ${most} records, which is as many as a body with new records of the same table may change`,
+  );
+}
+
+/** Somebody else has deleted it meanwhile, or a cascade of this very request has. */
+function isGone(reason: unknown): boolean {
+  return reason instanceof AppError && reason.code === "NOT_FOUND";
+}
+
+function withProgress(reason: unknown, changed: number, done: string): unknown {
+  if (!(reason instanceof AppError)) return reason;
+  const told = `; ${changed} ${changed === 1 ? "record was" : "records were"} ${done} before`;
+  const tell = (text: string): string => text.replace(/\.$/, "") + told;
+  const message =
+    typeof reason.messages === "string" ? tell(reason.messages) : reason.messages.map((each) => tell(each));
+  const { code, details, headers } = reason;
+  return new AppError(code, { message, headers, details: { ...details, changed }, cause: reason });
+}

@@ -1,0 +1,192 @@
+// Idempotency-Key: a create that is sent again, because its answer was lost, does nothing the second time.
+//
+// The write that ends the key says that all records are there. Whoever sends the key again after a crash takes back what
+// the first request has left (see unfinished) and starts afresh.
+import { AppError, isClientError } from "@portico/shared/app-error";
+import type { Clock } from "@portico/shared/clock";
+import type { Json } from "@portico/shared/json";
+import { ObjectId } from "bson";
+import type { Stored } from "../../catalog/column-types.js";
+import type { KeyedDigest } from "../../keyed-digest.js";
+import type { OnceOwner } from "../../mongo/unfinished-store.js";
+import type { Principal } from "../../principal.js";
+import { until } from "../../until.js";
+
+/** How long a key is kept: 24 hours (contract, section 5). */
+const KEPT_MS = 24 * 60 * 60 * 1000;
+/**
+ * And how long its entry stays, which says of the notes that a dead process has left whether all is there: where no data
+ * service runs for days, the next one must still find it.
+ */
+const GOES_AFTER_MS = 7 * KEPT_MS;
+/** If a request has not ended after this long, its process counts as dead. */
+export const LEASE_MS = 30_000;
+/** How long a repeat waits for the first request to end. */
+const PATIENCE_MS = 10_000;
+const LOOK_MS = 50;
+
+/** What a request says about being sent again. */
+export interface OnceKey {
+  /** Names the key of this caller; a digest. */
+  readonly id: string;
+  /** A digest of what is asked. */
+  readonly asked: string;
+}
+
+export interface OnceEntry extends OnceKey {
+  /** The request that works under the key. */
+  readonly owner: string;
+  readonly leaseUntil: Date;
+  /** From here on the key is free again; former versions did not say so apart from `expiresAt`. */
+  readonly until?: Date;
+  /** When it goes. */
+  readonly expiresAt: Date;
+  /** Ids of the records, when it is done. */
+  readonly ids?: readonly Stored[];
+  readonly done?: boolean;
+}
+
+export interface OnceStore {
+  /** False when the key is known. */
+  insert(entry: OnceEntry): Promise<boolean>;
+  find(id: string): Promise<OnceEntry | undefined>;
+  /** Changes the entry as long as this owner has it; false when it has not. */
+  change(id: string, owner: string, change: Partial<Omit<OnceEntry, "id" | "asked">>): Promise<boolean>;
+  /** Makes another one the owner of an entry that is not done; false when it is, or has another owner. */
+  takeOver(id: string, owner: string, next: Pick<OnceEntry, "owner" | "leaseUntil">): Promise<boolean>;
+  /** Nobody works any more under a key that is not done. */
+  lapse(): Promise<void>;
+  remove(id: string, owner: string): Promise<void>;
+}
+
+export interface OnceDeps {
+  readonly store: OnceStore;
+  readonly clock: Clock;
+  /** Keyed: a body may hold a password or a value that is stored encrypted. */
+  readonly digest: KeyedDigest;
+}
+
+/** A request that works under a key. */
+export interface Turn<Result> {
+  readonly once: OnceOwner;
+  /** Ends the key with the result: on disk when this resolves. @returns false when somebody else works under it */
+  finish(result: Result): Promise<boolean>;
+}
+
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+/**
+ * These requests can't be told apart by a digest of their body, so a key here would promise protection it does not give.
+ * @throws AppError 400
+ */
+export function refuseOnceKey(header: string | readonly string[] | undefined): void {
+  if (header !== undefined)
+    throw new AppError("BAD_REQUEST", "Idempotency-Key: is for new records in JSON; leave it out here.");
+}
+
+/**
+ * Reads the header.
+ * @param asked all that makes the request what it is
+ * @returns undefined without the header
+ * @throws AppError 400
+ */
+export function onceKey(
+  header: string | undefined,
+  principal: Principal,
+  asked: readonly Json[],
+  digest: KeyedDigest,
+): OnceKey | undefined {
+  if (header === undefined) return undefined;
+  if (!KEY.test(header))
+    throw new AppError("BAD_REQUEST", "Idempotency-Key must be 1 to 255 visible characters, such as a UUID.");
+  const askedFor = digest(JSON.stringify(asked));
+  // Visitors can't be told apart: their key is only good for the same request, so that nobody is shown what somebody
+  // else has made.
+  const scope = principal.kind === "user" ? principal.userId : `anonymous ${askedFor}`;
+  return { id: digest(JSON.stringify([scope, header])), asked: askedFor };
+}
+
+/**
+ * Runs a create once for all requests with the key.
+ * @param undoOf takes back what a request has left whose end nobody saw
+ * @param run writes the records and ends the key; a refusal of it gives the key back
+ * @returns the ids of the records that the first of the requests has made, and whether another one was the first
+ * @throws AppError 409 when the key stands for another request, or for one that takes its time
+ */
+export async function once(
+  deps: OnceDeps,
+  key: OnceKey,
+  undoOf: (owner: string) => Promise<void>,
+  run: (turn: Turn<readonly Stored[]>) => Promise<readonly Stored[]>,
+): Promise<{ readonly result: readonly Stored[]; readonly isRepeat: boolean }> {
+  const { store } = deps;
+  const owner = new ObjectId().toHexString();
+  const { entry, former } = await begin(deps, key, owner);
+  if (entry.done === true) return { result: entry.ids ?? [], isRepeat: true };
+  try {
+    if (former !== undefined) await undoOf(former);
+    const result = await run({
+      once: { key: key.id, owner },
+      finish: (ids) => store.change(key.id, owner, { ids, done: true }),
+    });
+    return { result, isRepeat: false };
+  } catch (error) {
+    await letGo(store, key, owner, error);
+    throw error;
+  }
+}
+
+/** A refused request has changed nothing, and may be sent again; how far any other came is unknown. */
+async function letGo(store: OnceStore, { id }: OnceKey, owner: string, error: unknown): Promise<void> {
+  // If this fails as well, the lease ends by itself.
+  const gone = isClientError(error)
+    ? store.remove(id, owner)
+    : store.change(id, owner, { leaseUntil: new Date(0) });
+  await Promise.resolve(gone).catch(() => undefined);
+}
+
+interface Begun {
+  /** The one that this request works under, or one that is done. */
+  readonly entry: OnceEntry;
+  /** A request that worked under it before. */
+  readonly former?: string;
+}
+
+async function begin(deps: OnceDeps, key: OnceKey, owner: string): Promise<Begun> {
+  const tooLate = () => {
+    throw stillRunning();
+  };
+  const patience = { patienceMs: PATIENCE_MS, everyMs: LOOK_MS, tooLate };
+  return until(() => tryToBegin(deps, key, owner), patience);
+}
+
+/** @returns false while another request works under the key */
+async function tryToBegin(deps: OnceDeps, key: OnceKey, owner: string): Promise<Begun | false> {
+  const { store, clock } = deps;
+  const now = clock.now();
+  const leaseUntil = new Date(now.getTime() + LEASE_MS);
+  const until = new Date(now.getTime() + KEPT_MS);
+  const entry = { ...key, owner, leaseUntil, until, expiresAt: new Date(now.getTime() + GOES_AFTER_MS) };
+  if (await store.insert(entry)) return { entry };
+  const found = await store.find(key.id);
+  if (found !== undefined && (found.until ?? found.expiresAt) > now) {
+    if (found.asked !== key.asked) throw otherRequest();
+    if (found.done === true) return { entry: found };
+    if (found.leaseUntil > now) return false;
+    if (await store.takeOver(key.id, found.owner, { owner, leaseUntil }))
+      return { entry: { ...found, owner }, former: found.owner };
+  } else if (found !== undefined) await store.remove(key.id, found.owner);
+  // The entry that was in the way has gone, or is another one's by now.
+  return tryToBegin(deps, key, owner);
+}
+
+function otherRequest(): AppError {
+  return new AppError("CONFLICT", "This Idempotency-Key came with another request before; use a new one.");
+}
+
+function stillRunning(): AppError {
+  return new AppError("CONFLICT", {
+    message: "A request with this Idempotency-Key is still being worked on; try again shortly.",
+    headers: { "Retry-After": "2" },
+  });
+}

@@ -1,0 +1,159 @@
+// Creates records as their write plans say, in an order that leaves nothing dangling if the process dies in between.
+import { AppError, isClientError } from "@portico/shared/app-error";
+import type { Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import { emptyGrams } from "../../catalog/grams.js";
+import { SINGLETON_FIELD } from "../../catalog/indexes.js";
+import { DELETED_FIELD } from "../../catalog/soft-delete.js";
+import { insertedBefore } from "../../mongo/driver-errors.js";
+import type { Document } from "../../query/lower/document.js";
+import type { StoredRecord } from "../../query/shape.js";
+import { requireLinked } from "../body/require-linked.js";
+import { alone, type PathOf } from "../body/violations.js";
+import { broughtId, type WritePlan } from "../body/write-plan.js";
+import { actOfMoved } from "../delete/kept.js";
+import { newIds } from "../ids.js";
+import type { RecordDeps } from "../record-deps.js";
+import type { Made as MadeStep, UndoLog } from "../whole/undo.js";
+import { areStillThere, linkForeign, type Taken, unlessTakenAlong } from "./link-foreign.js";
+import { storedFields } from "./stored-fields.js";
+
+/** Records that were made. */
+export interface Made {
+  readonly ids: readonly Stored[];
+  /** As they were written; undefined where more was written than these. */
+  readonly documents: readonly StoredRecord[] | undefined;
+}
+
+/** Creates records. @param log what takes them back where it is all or none */
+export type Create = (log: UndoLog) => Promise<Made>;
+
+/**
+ * Prepares records to be created.
+ * @param plans what they link to is there, as far as it was to be seen before
+ * @param pathOf where in the request each plan stands
+ * @returns creates them, once; nothing is written of them before
+ */
+export async function prepareCreate(
+  deps: RecordDeps,
+  table: Table,
+  plans: readonly WritePlan[],
+  pathOf: PathOf = alone,
+): Promise<Create> {
+  const documents = await documentsOf(deps, table, plans);
+  return (log) => runCreate(deps, table, { plans, documents, pathOf }, log);
+}
+
+interface Prepared {
+  readonly plans: readonly WritePlan[];
+  readonly documents: readonly NewDocument[];
+  readonly pathOf: PathOf;
+}
+
+async function runCreate(
+  deps: RecordDeps,
+  table: Table,
+  { plans, documents, pathOf }: Prepared,
+  log: UndoLog,
+): Promise<Made> {
+  const ids = documents.map(({ _id }) => _id);
+  await insertNoted(deps, table, plans, documents, log);
+  const moved: Taken[] = [];
+  for (const [at, { foreign }] of plans.entries())
+    moved.push(...(await linkForeign(deps, table, ids[at], foreign, log)));
+  const foreign = plans.flatMap((plan) => plan.foreign);
+  const isLinkedTo = ({ [DELETED_FIELD]: deletedAt }: NewDocument, at: number): boolean =>
+    plans[at]?.foreign.length !== 0 && deletedAt === undefined;
+  const linkedTo = documents.filter(isLinkedTo).map(({ _id }) => _id);
+  await unlessTakenAlong(deps, { table, ids }, moved, async () => {
+    // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see run-delete); what it
+    // can't have found yet, because we came later, we find here.
+    await requireLinked(deps, plans, { pathOf, isWritten: true });
+    if (foreign.length > 0 && !(await areStillThere(deps, table, linkedTo, foreign)))
+      throw new AppError(
+        "CONFLICT",
+        "Another request has deleted what this one was about to link to others.",
+      );
+  });
+  return { ids, documents: foreign.length === 0 ? documents : undefined };
+}
+
+type NewDocument = Document & { readonly _id: Stored };
+
+/** The records as they will be stored. */
+async function documentsOf(
+  deps: RecordDeps,
+  table: Table,
+  plans: readonly WritePlan[],
+): Promise<NewDocument[]> {
+  const fields: Document[] = [];
+  // One after another: many new users would ask for more password hashes at once than are made.
+  for (const { own } of plans) fields.push(await storedFields(deps, table, own));
+  const ids = await idsFor(deps, table, plans);
+  const now = deps.clock.now();
+  const mark = table.singleton ? { [SINGLETON_FIELD]: 1 } : {};
+  const times = { [table.createdAt.field]: now, [table.updatedAt.field]: now };
+  const before = { ...emptyGrams(table.columns.values()), ...times };
+  // An import by root brings times of its own, among the fields.
+  return ids.map((_id, at) => ({ ...before, ...fields[at], ...actOfMoved(fields[at] ?? {}), ...mark, _id }));
+}
+
+/** Inserts documents. What takes them back is noted before, where nobody but this request can have made them. */
+async function insertNoted(
+  deps: RecordDeps,
+  table: Table,
+  plans: readonly WritePlan[],
+  documents: readonly NewDocument[],
+  log: UndoLog,
+): Promise<void> {
+  const ids = documents.map(({ _id }) => _id);
+  const made: MadeStep = { kind: "made", table: table.id, ids, ...madeAt(table, documents) };
+  if (plans.some((plan) => broughtId(plan) !== undefined)) {
+    // Their ids were not made for them, so that a record which has one may be another's: only what is known to be ours goes.
+    await deps.writes.insert(table, documents).catch(async (error: unknown) => {
+      await noteInserted(log, made, error);
+      throw error;
+    });
+    return log.note(made);
+  }
+  await log.note(made);
+  await deps.writes.insert(table, documents).catch(async (error: unknown) => {
+    await noteOurs(log, made, error);
+    throw error;
+  });
+}
+
+/** What all of them say; nothing where an import brings times of its own. */
+function madeAt({ createdAt }: Table, documents: readonly NewDocument[]): Pick<MadeStep, "at"> {
+  const at = documents[0]?.[createdAt.field];
+  const isSame = documents.every((each) => each[createdAt.field] === at);
+  return at instanceof Date && isSame ? { at } : {};
+}
+
+/**
+ * Other programs may give numbers to records as well: an id that a duplicate was refused for may be that of another
+ * record, which must not be taken back. Of anything but a refusal nobody knows how far it came.
+ */
+async function noteOurs(log: UndoLog, made: MadeStep, error: unknown): Promise<void> {
+  if (!isClientError(error)) return;
+  log.drop(made);
+  await noteInserted(log, made, error);
+}
+
+/** Notes those that were inserted before one was refused. */
+async function noteInserted(log: UndoLog, made: MadeStep, error: unknown): Promise<void> {
+  const ids = made.ids.slice(0, insertedBefore(error));
+  if (ids.length > 0) await log.note({ ...made, ids });
+}
+
+/** The id of each new record: its own, if it brings one, or the one that it was judged with, else a new one. */
+async function idsFor(deps: RecordDeps, table: Table, plans: readonly WritePlan[]): Promise<Stored[]> {
+  const brought = plans.map(broughtId);
+  const numbers = brought.filter((id) => typeof id === "number");
+  // A number that is used already must not come out of the sequence later.
+  if (numbers.length > 0) await deps.store.raiseSequence(table, Math.max(0, ...numbers));
+  const known = plans.map((plan, at) => brought[at] ?? plan.id);
+  const lacking = known.filter((id) => id === undefined).length;
+  const made = lacking === 0 ? [] : await newIds(table, lacking, deps.store);
+  return known.map((id) => id ?? made.shift()).filter((id) => id !== undefined);
+}

@@ -1,0 +1,21 @@
+// The checked values of a body -> what is stored: passwords hashed, what is to be encrypted sealed.
+import type { Table } from "../../catalog/catalog.js";
+import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
+import type { Document } from "../../query/lower/document.js";
+import type { OwnFields } from "../body/write-plan.js";
+import type { RecordDeps } from "../record-deps.js";
+
+/** @returns the fields of the record itself, without those that are removed */
+export async function storedFields(
+  deps: Pick<RecordDeps, "sealer" | "userHooks">,
+  table: Table,
+  { set, columns }: OwnFields,
+): Promise<Document> {
+  const entries = [...set].map(async ([field, value]): Promise<[string, Stored]> => {
+    const column = columns.get(field);
+    if (column === undefined) return [field, value];
+    if (column.encrypted) return [field, deps.sealer.seal(COLUMN_TYPES[column.type].toJson(value), column)];
+    return [field, await deps.userHooks.transform(table, column, value)];
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}

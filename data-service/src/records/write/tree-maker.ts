@@ -1,0 +1,82 @@
+// How records that bodies bring along are checked and made: by the rules for their tables, as every new record.
+import { AppError } from "@portico/shared/app-error";
+import { isArray, type Json } from "@portico/shared/json";
+import type { Catalog, Table } from "../../catalog/catalog.js";
+import { COLUMN_TYPES } from "../../catalog/column-types.js";
+import { getOrMake } from "../../get-or-make.js";
+import type { Rights } from "../../permission/rights.js";
+import {
+  alternativesFor,
+  type BodyContext,
+  isWritable,
+  MAX_BULK,
+  openWrite,
+  PLAIN,
+} from "../body/bind-body.js";
+import { bindCreates, judgeCreates } from "../body/judge-creates.js";
+import { withoutLink } from "../body/write-plan.js";
+import { findTable } from "../find-table.js";
+import type { RecordDeps } from "../record-deps.js";
+import { prepareCreate } from "./run-create.js";
+import { bringsRecords, type TreeMaker } from "./write-tree.js";
+
+/** A request whose bodies bring records along. */
+export interface Tree {
+  readonly maker: TreeMaker;
+  readonly table: Table;
+}
+
+/** @returns undefined where no body brings records along */
+export async function treeOf(
+  deps: RecordDeps,
+  rights: Rights,
+  { table: tableName, body }: { readonly table: string; readonly body: Json },
+): Promise<Tree | undefined> {
+  return deps.catalogs.decide((catalog) => {
+    const table = findTable(catalog, tableName, rights);
+    const bodies = isArray(body) ? body : [body];
+    if (!bringsRecords(bodies, table, catalog)) return undefined;
+    return { table, maker: treeMaker({ ...deps, writes: deps.writesUnderNote }, rights, catalog) };
+  });
+}
+
+function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMaker {
+  const contexts = new Map<Table, BodyContext>();
+  const contextOf = (table: Table): BodyContext =>
+    getOrMake(contexts, table, () =>
+      openWrite(deps, { rights, catalog, table, mode: "create", parameters: PLAIN }),
+    );
+  return {
+    catalog,
+    maxDepth: deps.limits.maxDepth,
+    mostAtOnce: MAX_BULK,
+    mayBring: (table, relation) => isWritable(rights, catalog, table, relation),
+    check(table, body, ownLinks) {
+      const context = contextOf(table);
+      requireCommonCreate(table);
+      alternativesFor(context, body, ownLinks);
+    },
+    async make(table, bodies, log, { pathOf, laterOf, ownLinksOf }) {
+      const bound = await bindCreates(deps, rights, {
+        table: table.name,
+        body: bodies,
+        parameters: PLAIN,
+        pathOf,
+        ...(ownLinksOf && { ownLinksOf }),
+      });
+      const judged = await judgeCreates(deps, bound, { pathOf });
+      const plans = judged.map((plan, at) => withoutLink(plan, laterOf?.(at)));
+      const create = await prepareCreate(deps, table, plans, pathOf);
+      const { ids } = await create(log);
+      deps.ruleHooks.afterChange(table);
+      return ids.map((id) => COLUMN_TYPES[table.idColumn.type].toJson(id));
+    },
+  };
+}
+
+/** A file without bytes, or a table without a collection, would be neither. @throws AppError VALIDATION_ERROR */
+function requireCommonCreate({ name, ownCreate }: Table): void {
+  if (ownCreate === undefined) return;
+  const message = [`id: is required: a new record of "${name}" is made by a call of its own`];
+  throw new AppError("VALIDATION_ERROR", { message });
+}

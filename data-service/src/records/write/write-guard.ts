@@ -1,0 +1,104 @@
+// What stands around the write of one record: whether the caller may, which version it must have, and trying again while
+// others change it.
+import type { Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
+import type { Document } from "../../query/lower/document.js";
+import { keepChanging, untilStill } from "../../until-still.js";
+import { anyRow, judgeRows, lettingWrite, notAllowed } from "../body/authorize-write.js";
+import { type BodyContext, PLAIN } from "../body/bind-body.js";
+import { decided } from "../delete/await-leaving.js";
+import { findTable, parseId, recordNotFound } from "../find-table.js";
+import { type RecordShape, readShaped, recordShape } from "../read/read-one.js";
+import type { RecordDeps } from "../record-deps.js";
+import type { RecordCall } from "../request.js";
+import { atVersion, type Expected, mayKnowVersion, movedOn } from "../version.js";
+
+/** How often a record that others keep changing is checked again. */
+const ATTEMPTS = 50;
+
+/** All conditions that say anything. */
+export function all(conditions: readonly Document[]): Document {
+  const saying = conditions.filter((each) => Object.keys(each).length > 0);
+  return saying.length < 2 ? (saying[0] ?? {}) : { $and: saying };
+}
+
+/**
+ * Refuses early what the write itself would refuse too; there the condition is part of the write.
+ * @throws AppError 412, 404
+ */
+export async function requireVersion(
+  deps: RecordDeps,
+  { node: { table }, view }: RecordShape,
+  id: Stored,
+  expected: Expected,
+): Promise<void> {
+  if (expected === undefined) return;
+  if (!mayKnowVersion(view, table)) throw movedOn(table);
+  const which = { $and: [{ _id: id }, atVersion(expected)] };
+  const found = await deps.store.read(table, [{ $match: which }, { $project: { _id: 1 } }]);
+  if (found.length > 0) return;
+  throw (await deps.store.existing(table, [id])).size === 0 ? recordNotFound(table) : movedOn(table);
+}
+
+/**
+ * Judges and acts until nothing changed in between.
+ * @param act gives false when something did, or a delete wants the record
+ * @throws AppError 503 when it takes long until that is decided, or others never leave the record alone
+ */
+export async function whileOthersChange<Result>(
+  deps: Pick<RecordDeps, "store">,
+  table: Table,
+  id: Stored,
+  act: () => Promise<Result | false>,
+): Promise<Result> {
+  const judgeAndAct = async (): Promise<Result | false> => {
+    const result = await act();
+    if (result === false) await decided(deps, table, id);
+    return result;
+  };
+  return untilStill(judgeAndAct, { attempts: ATTEMPTS, gaveUp: keepChanging(table.name) });
+}
+
+export async function isVisible(deps: RecordDeps, shape: RecordShape, id: Stored): Promise<boolean> {
+  return (await readShaped(deps, shape, [id])).length > 0;
+}
+
+/**
+ * Refuses a change that could not be made, before anything else is made for it.
+ * @throws AppError 403, 404, 412
+ */
+export async function requireChangeable(
+  deps: RecordDeps,
+  { table, shape, grants }: BodyContext,
+  id: Stored,
+  expected: Expected,
+): Promise<void> {
+  if ((await judgeRows(deps, table, id, anyRow(grants))) === undefined)
+    throw notAllowed(table, "update", await isVisible(deps, shape, id));
+  if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
+  await requireVersion(deps, shape, id, expected);
+}
+
+/**
+ * Lets a request pass that may change or delete this record by some rule: before its body is read.
+ * @param member only rules that let this member be written count
+ * @throws AppError 401, 403, 404
+ */
+export async function requireRecord(
+  deps: RecordDeps,
+  { principal, table: tableName, id: idText }: RecordCall,
+  action: "update" | "delete",
+  member: string,
+): Promise<Stored> {
+  const rights = await deps.rights(principal);
+  const catalog = await deps.catalogs.get();
+  const table = findTable(catalog, tableName, rights);
+  rights.require(catalog, table, action);
+  const id = parseId(table, idText);
+  const fitting = lettingWrite(rights.write(catalog, table, action), table, member);
+  if ((await judgeRows(deps, table, id, anyRow(fitting))) === undefined) {
+    const shape = recordShape(deps, rights.view(catalog), table, PLAIN);
+    throw notAllowed(table, action, await isVisible(deps, shape, id));
+  }
+  return id;
+}

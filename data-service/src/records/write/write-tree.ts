@@ -1,0 +1,247 @@
+// Creates the records that bodies bring along, in an order that leaves nothing dangling if the process dies in between:
+// first those whose ids stand in a record, then the record, then those that link to it; what many records bring along is
+// made together. A refusal takes all back.
+import { AppError } from "@portico/shared/app-error";
+import type { Json, JsonObject } from "@portico/shared/json";
+import { type Catalog, owningRelation, type Relation, type Table } from "../../catalog/catalog.js";
+import type { OwnLinks } from "../body/bind-body.js";
+import { type Nested, nestedIn, withIds } from "../body/nested.js";
+import { type PathOf, Violations } from "../body/violations.js";
+import type { UndoLog } from "../whole/undo.js";
+
+/** Nested records of one body. */
+const MOST = 1_000;
+/** Nested records of all bodies of one request: they are checked without a pause, and taken back together. */
+const MOST_OF_ALL = 10_000;
+
+/** What there is to say of bodies, by their positions. */
+export interface Places {
+  /** Where in the request each stands. */
+  readonly pathOf: PathOf;
+  /** A link in it that another write sets: the record is judged with it and made without. */
+  readonly laterOf?: (at: number) => Relation | undefined;
+  /** Links in it to what the same request makes. */
+  readonly ownLinksOf?: (at: number) => OwnLinks;
+}
+
+/** What a tree of records is made with; ids are JSON. */
+export interface TreeMaker {
+  readonly catalog: Catalog;
+  /** How deep records may be nested. */
+  readonly maxDepth: number;
+  /** How many bodies `make` takes. */
+  readonly mostAtOnce: number;
+  /** Whether the caller may write a relation; one that they may not is unknown, with all that is said inside it. */
+  mayBring(table: Table, relation: Relation): boolean;
+  /** Refuses bodies with nested records taken out of them, before anything is written. @throws AppError */
+  check(table: Table, body: JsonObject, ownLinks: OwnLinks): void;
+  /** Creates records, all or none, and notes how to take them back. @returns their ids in JSON */
+  make(table: Table, bodies: readonly JsonObject[], log: UndoLog, places: Places): Promise<readonly Json[]>;
+}
+
+/** True when some record brings others along. */
+export function bringsRecords(bodies: readonly Json[], table: Table, catalog: Catalog): boolean {
+  return bodies.some((body) => nestedIn(body, table, catalog).length > 0);
+}
+
+/**
+ * Checks a body and all records inside it, through all levels, before anything is written.
+ * @param checkOwn checks the body itself, with stand-ins for what it brings along
+ * @param ofAll counts what is inside all bodies of a request, right or not
+ * @throws AppError VALIDATION_ERROR with every violation; 401, 403 for a table where the caller may create nothing
+ */
+export function checkTree(
+  maker: TreeMaker,
+  table: Table,
+  body: JsonObject,
+  checkOwn: (body: JsonObject, ownLinks: OwnLinks) => void,
+  ofAll: { count: number } = { count: 0 },
+): void {
+  const violations = new Violations();
+  let count = 0;
+  /** @param hang the link to the record around, which has no id yet by which rules could know it */
+  const visit = (
+    of: Table,
+    body: JsonObject,
+    { prefix, depth }: { readonly prefix: string; readonly depth: number },
+    hang: (flat: JsonObject) => JsonObject,
+    check: (body: JsonObject, ownLinks: OwnLinks) => void,
+  ): void => {
+    const nested = knownIn(body, of, maker);
+    violations.collect(prefix, () => check(hang(flat(body, nested)), namesOf(nested)));
+    for (const each of nested) {
+      const path = prefix + each.path;
+      count += 1;
+      ofAll.count += 1;
+      if (ofAll.count > MOST_OF_ALL) throw tooManyInAll();
+      if (depth > maker.maxDepth || count > MOST) throw tooMuch(path, maker.maxDepth);
+      const inside = { prefix: `${path}.`, depth: depth + 1 };
+      visit(
+        each.target,
+        each.body,
+        inside,
+        (flat) => linked(flat, each, someId(of)),
+        (flat, ownLinks) => maker.check(each.target, flat, ownLinks),
+      );
+    }
+  };
+  visit(table, body, { prefix: "", depth: 1 }, (flat) => flat, checkOwn);
+  violations.refuseAny();
+}
+
+function namesOf(nested: readonly Nested[]): Set<string> {
+  return new Set(nested.map(({ relation }) => relation.name));
+}
+
+function tooMuch(path: string, maxDepth: number): AppError {
+  const limits = `records may be nested ${maxDepth} levels deep, and be ${MOST} in all`;
+  return new AppError("VALIDATION_ERROR", { message: [`${path}: ${limits}`] });
+}
+
+function tooManyInAll(): AppError {
+  return new AppError("BAD_REQUEST", `body: nested records may be ${MOST_OF_ALL} in all; send fewer at once`);
+}
+
+function knownIn(body: JsonObject, table: Table, maker: TreeMaker): readonly Nested[] {
+  return nestedIn(body, table, maker.catalog).filter(({ relation }) => maker.mayBring(table, relation));
+}
+
+/** A body with ids that stand for its nested records; of those that come later it still names the relation. */
+function flat(body: JsonObject, nested: readonly Nested[]): JsonObject {
+  const ids = nested.filter(comesFirst).map(({ path, target }): [string, Json] => [path, someId(target)]);
+  const later = nested.filter((each) => !comesFirst(each));
+  const names = later.map(({ relation }): [string, Json] => [relation.name, relation.many ? [] : null]);
+  return { ...Object.fromEntries(names), ...withIds(body, nested, new Map(ids)) };
+}
+
+function someId({ idColumn: { type } }: Table): Json {
+  if (type === "int") return 1;
+  return type === "uuid" ? "00000000-0000-7000-8000-000000000000" : "0".repeat(24);
+}
+
+/** The nested record's own id stands in the record around it. */
+function comesFirst({ relation }: Nested): boolean {
+  return relation.link.on === "self";
+}
+
+/** The relation by which a nested record links to the one around it. @returns undefined where it is the other way round */
+function hangingBy(nested: Nested): Relation | undefined {
+  if (comesFirst(nested)) return undefined;
+  const owning = owningRelation(nested);
+  if (owning === undefined) throw new Error(`nothing stores "${nested.relation.name}"`);
+  return owning;
+}
+
+/** The body of a record that links to the one around it. @throws AppError when it names that link itself */
+function linked(body: JsonObject, nested: Nested, id: Json): JsonObject {
+  const owning = hangingBy(nested);
+  if (owning === undefined) return body;
+  if (body[owning.name] !== undefined) {
+    const message = [`${owning.name}: is set by the record around it; leave it out`];
+    throw new AppError("VALIDATION_ERROR", { message });
+  }
+  return { ...body, [owning.name]: owning.many ? [id] : id };
+}
+
+/** A nested record, and what violations in it begin with. */
+interface Placed extends Nested {
+  readonly prefix: string;
+  /** See Places. */
+  readonly later?: Relation | undefined;
+  /** Its own link to the record around it, where it has one. */
+  readonly hangsBy?: readonly [name: string] | undefined;
+}
+
+/** A nested record that links to the one around it. @param id of that one */
+function hung<Each extends Placed>(each: Each, id: Json): Each {
+  const owning = hangingBy(each);
+  return { ...each, body: linked(each.body, each, id), hangsBy: owning && [owning.name] };
+}
+
+function placed(nested: readonly Nested[], prefix: string): Placed[] {
+  return nested.map((each) => ({ ...each, prefix: `${prefix}${each.path}.` }));
+}
+
+/**
+ * Creates records with all that they bring along, level by level.
+ * @returns their ids, in the order of the bodies
+ */
+export async function makeTrees(
+  maker: TreeMaker,
+  table: Table,
+  bodies: readonly JsonObject[],
+  log: UndoLog,
+  places: Places,
+): Promise<readonly Json[]> {
+  const trees = bodies.map((body, at) => {
+    return { body, nested: placed(knownIn(body, table, maker), places.pathOf(at)) };
+  });
+  const first = trees.flatMap(({ nested }) => nested.filter(comesFirst));
+  const made = await makeNested(maker, first, log);
+  const prepared = trees.map(({ body, nested }) => withIds(body, nested, idsByPath(nested, made)));
+  const ownLinksOf = (at: number): OwnLinks =>
+    new Set([...namesOf(trees[at]?.nested ?? []), ...(places.ownLinksOf?.(at) ?? [])]);
+  const ids = await maker.make(table, prepared, log, { ...places, ownLinksOf });
+  const after = trees.flatMap(({ nested }, at) => {
+    const around = ids[at] ?? null;
+    const later = nested.filter((each) => !comesFirst(each));
+    return later.map((each) => hung(each, around));
+  });
+  await makeNested(maker, after, log);
+  return ids;
+}
+
+/** Creates nested records, those of one table together, with all that they bring along. @returns their ids */
+async function makeNested(
+  maker: TreeMaker,
+  all: readonly Placed[],
+  log: UndoLog,
+): Promise<ReadonlyMap<Nested, Json>> {
+  const ids = new Map<Nested, Json>();
+  for (const target of new Set(all.map((each) => each.target))) {
+    const ofTarget = all.filter((each) => each.target === target);
+    for (let at = 0; at < ofTarget.length; at += maker.mostAtOnce) {
+      const some = ofTarget.slice(at, at + maker.mostAtOnce);
+      const bodies = some.map(({ body }) => body);
+      const made = await makeTrees(maker, target, bodies, log, {
+        pathOf: (index) => some[index]?.prefix ?? "",
+        laterOf: (index) => some[index]?.later,
+        ownLinksOf: (index) => new Set(some[index]?.hangsBy ?? []),
+      });
+      for (const [index, each] of some.entries()) ids.set(each, made[index] ?? null);
+    }
+  }
+  return ids;
+}
+
+function idsByPath(nested: readonly Nested[], ids: ReadonlyMap<Nested, Json>): ReadonlyMap<string, Json> {
+  return new Map(
+    nested.flatMap((each): [string, Json][] => {
+      const id = ids.get(each);
+      return id === undefined ? [] : [[each.path, id]];
+    }),
+  );
+}
+
+/**
+ * Creates what a change of a record brings along. @returns the change with the ids in their places, and where they are
+ * @param id of the record that is changed
+ */
+export async function makeForChange(
+  maker: TreeMaker,
+  table: Table,
+  body: JsonObject,
+  id: Json,
+  log: UndoLog,
+): Promise<{ readonly change: JsonObject; readonly ownLinks: OwnLinks }> {
+  const nested = placed(knownIn(body, table, maker), "");
+  // A one-to-one link can only be set once the former one is let go, which the change itself does; one that is required
+  // is never let go.
+  const laterOf = (each: Nested): Relation | undefined => {
+    const owning = hangingBy(each);
+    return each.relation.exclusive && owning?.required !== true ? owning : undefined;
+  };
+  const linkedTo = nested.map((each) => ({ ...hung(each, id), later: laterOf(each) }));
+  const made = await makeNested(maker, linkedTo, log);
+  return { change: withIds(body, nested, idsByPath(linkedTo, made)), ownLinks: namesOf(nested) };
+}
