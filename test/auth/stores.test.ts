@@ -81,6 +81,7 @@ beforeEach(async () => {
 });
 
 const deps = () => ({
+  appUrl: CLIENT.origin,
   sessions,
   users,
   tokens,

@@ -331,7 +331,6 @@ describe("POST /api/logout", () => {
       [400, "VALIDATION_ERROR"],
       [401, "INVALID_TOKEN"],
       [401, "TOKEN_EXPIRED"],
-      [403, "FORBIDDEN"],
     ] as const) {
       rig.upstream.on("POST /auth/logout", refusal(status, code, "no"));
       for (const jar of [{ accessToken: accessToken() }, { refreshToken: "svc_rt_1" }]) {
@@ -339,6 +338,15 @@ describe("POST /api/logout", () => {
         expect([response.status, response.headers.getSetCookie().length]).toEqual([200, 3]);
       }
     }
+  });
+
+  it("passes on that the session of a refresh token was made for another page, and keeps the cookies", async () => {
+    rig.upstream.on("POST /auth/logout", refusal(403, "FORBIDDEN", "Begun elsewhere."));
+    const response = await logOut({ Cookie: cookies({ refreshToken: "svc_rt_1" }), Origin: APP_URL });
+    expect([response.status, (await readError(response)).message]).toEqual([403, "Begun elsewhere."]);
+    expect(response.headers.getSetCookie()).toEqual([]);
+    const [arrived] = rig.upstream.arrived;
+    expect(arrived?.headers["x-portico-origin"]).toBe(APP_URL);
   });
 
   it("answers 502 and keeps the cookies when the data service fails", async () => {

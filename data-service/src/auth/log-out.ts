@@ -1,4 +1,5 @@
 // Ends the sessions a caller can name: by refresh token, by access token, or both.
+import { AppError } from "@portico/shared/app-error";
 import type { Audit } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
 import type { ClientFacts } from "./issue-session.js";
@@ -7,10 +8,15 @@ import type { Session } from "./session.js";
 import type { SessionCache } from "./session-cache.js";
 
 export interface LogOutDeps {
-  readonly sessions: { remove(sessionId: string): Promise<Session | undefined> };
+  readonly sessions: {
+    find(sessionId: string): Promise<Session | undefined>;
+    remove(sessionId: string): Promise<Session | undefined>;
+  };
   readonly sessionCache: Pick<SessionCache, "forgetSession">;
   readonly audit: Audit;
   readonly tokens: { readonly refresh: RefreshTokens };
+  /** Whose page a session belongs to that no browser began. */
+  readonly appUrl: string;
 }
 
 const TOKEN_MAX_CHARACTERS = 4096;
@@ -19,6 +25,8 @@ const TOKEN_MAX_CHARACTERS = 4096;
  * Idempotent: a token that names no session (any more) is no error, as in RFC 7009. Any generation will do;
  * whoever holds one may end the session.
  * @param bearerSession the session of the Bearer token, if one came along; then the body may be missing
+ * @param client `origin` is that of the page whose cookies named the session, if one asks
+ * @throws AppError FORBIDDEN when the session was made for another page; then it lives on
  */
 export async function logOut(
   deps: LogOutDeps,
@@ -35,6 +43,7 @@ export async function logOut(
   const named = token === undefined ? undefined : deps.tokens.refresh.read(token)?.sessionId;
   for (const sessionId of new Set([named, bearerSession])) {
     if (sessionId === undefined) continue;
+    if (client.origin !== null) await requireOwnPage(deps, sessionId, client.origin);
     const ended = await deps.sessions.remove(sessionId);
     deps.sessionCache.forgetSession(sessionId);
     if (ended === undefined) continue;
@@ -43,4 +52,20 @@ export async function logOut(
       { ...client, origin: ended.origin },
     );
   }
+}
+
+/** The gateway can not tell by a refresh token alone which page its session was made for (contract, section 3.3). */
+async function requireOwnPage(
+  { sessions, appUrl }: LogOutDeps,
+  sessionId: string,
+  page: string,
+): Promise<void> {
+  const session = await sessions.find(sessionId);
+  if (session === undefined) return;
+  const own = session.origin ?? appUrl;
+  if (own === page) return;
+  throw new AppError(
+    "FORBIDDEN",
+    `Requests from the origin ${page} are refused here; this session was begun on ${own}.`,
+  );
 }

@@ -5,7 +5,7 @@ import { makeLogger } from "@portico/shared/logger";
 import { makeAccessTokens } from "./access-token.js";
 import { makeKeyRing, memoryAudit, openThrottle } from "./auth-fixture.js";
 import { lendAccessToken } from "./lend-access-token.js";
-import { logOut } from "./log-out.js";
+import { type LogOutDeps, logOut } from "./log-out.js";
 import { type RefreshDeps, refresh } from "./refresh.js";
 import { makeRefreshTokens } from "./refresh-token.js";
 import { FIRST_EPOCH, type Session } from "./session.js";
@@ -21,6 +21,7 @@ let time: number;
 let active: boolean;
 let epoch: string;
 const memory = memoryAudit();
+const APP_URL = "https://app.example.com";
 const CLIENT = { origin: null, userAgent: null, address: "127.0.0.1" };
 let stored: Map<string, Session>;
 let forgotten: string[];
@@ -59,7 +60,8 @@ beforeEach(() => {
   ]);
 });
 
-const deps: RefreshDeps = {
+const deps: RefreshDeps & LogOutDeps = {
+  appUrl: APP_URL,
   sessions: {
     find: async (id) => stored.get(id),
     rotate: async (id, generation, next) => {
@@ -246,6 +248,15 @@ describe("logOut", () => {
     await logOut(deps, { refreshToken: token(0) }, undefined, CLIENT);
     await logOut(deps, { refreshToken: token(0) }, undefined, CLIENT);
     await logOut(deps, { refreshToken: "nonsense" }, undefined, CLIENT);
+    expect(stored.size).toBe(0);
+  });
+
+  it("asked for by a page that the session was not made for leaves it as it is", async () => {
+    const page = (origin: string) => ({ ...CLIENT, origin });
+    const asked = logOut(deps, { refreshToken: token(0) }, undefined, page("https://chat.example.com"));
+    await expect(asked).rejects.toMatchObject({ code: "FORBIDDEN" });
+    expect([stored.size, forgotten]).toEqual([1, []]);
+    await logOut(deps, { refreshToken: token(0) }, undefined, page(APP_URL));
     expect(stored.size).toBe(0);
   });
 

@@ -6,16 +6,17 @@ import type { TokenPair } from "@portico/shared/token-pair";
 import { type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
-import { auditFacts, clientFacts } from "./client-facts.js";
+import { clientFacts } from "./client-facts.js";
 import type { KeyRing } from "./keys.js";
 import { type LogInDeps, logIn } from "./log-in.js";
-import { logOut } from "./log-out.js";
+import { type LogOutDeps, logOut } from "./log-out.js";
 import { type RefreshDeps, refresh } from "./refresh.js";
 
-export interface AuthRoutesDeps extends LogInDeps, RefreshDeps {
-  readonly sessions: LogInDeps["sessions"] & RefreshDeps["sessions"];
+export interface AuthRoutesDeps extends LogInDeps, LogOutDeps, RefreshDeps {
+  readonly sessions: LogInDeps["sessions"] & LogOutDeps["sessions"] & RefreshDeps["sessions"];
   readonly users: LogInDeps["users"] & RefreshDeps["users"];
   readonly throttle: LogInDeps["throttle"] & RefreshDeps["throttle"];
+  readonly tokens: RefreshDeps["tokens"];
   readonly keys: KeyRing;
   readonly logger: Logger;
   /** Login and refresh ignore the Authorization header; the other routes here do not. */
@@ -53,7 +54,7 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
     .post(deps.identify, ...body, async (request, response) => {
       const principal = principalOf(request);
       const session = principal.kind === "user" ? principal.sessionId : undefined;
-      await logOut(deps, bodyOf(request), session, auditFacts(request));
+      await logOut(deps, bodyOf(request), session, clientFacts(request));
       answer(response, {});
     })
     .all(onlyMethods("POST"));

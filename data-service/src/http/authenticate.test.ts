@@ -73,6 +73,7 @@ beforeAll(async () => {
   app.use(requestContext((path) => `/api${path}`));
   app.use(
     authRoutes({
+      appUrl: "https://app.example.com",
       sessions,
       users,
       hasher,

@@ -72,6 +72,7 @@ export async function makeAuth(
   const entries = makeAuditStore(db, config.systemTablePrefix);
   const audit = metrics.audited(makeAudit({ entries, clock, logger }));
   return {
+    appUrl: config.appUrl,
     users,
     sessions,
     apiTokens,

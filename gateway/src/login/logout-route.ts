@@ -23,14 +23,18 @@ export function logoutRoute(deps: LogoutDeps): RequestHandler {
     if (!isBearer) checkPage(deps, credentials, request);
     requireBodyType(request, "json");
     const session = sessionToEnd(credentials);
-    if (session !== undefined) await deps.authClient.logOut(session, callerOf(request));
+    const page = isBearer ? undefined : request.headers.origin;
+    if (session !== undefined) await deps.authClient.logOut(session, page, callerOf(request));
     // With a Bearer header cookies are ignored, and so they stay.
     if (!isBearer) clearSessionCookies(request, response, deps.appUrl);
     response.json(success(200));
   };
 }
 
-/** The access cookie may have expired; its origin still says which page the session belongs to. */
+/**
+ * The access cookie may have expired; its origin still says which page the session belongs to. Where it is gone, the data
+ * service knows.
+ */
 function checkPage(deps: LogoutDeps, { cookies }: Credentials, request: Request): void {
   const accessToken = cookies.kind === "present" ? cookies.accessToken : undefined;
   const claims = accessToken === undefined ? undefined : readAccessClaims(accessToken);

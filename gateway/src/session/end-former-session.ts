@@ -16,7 +16,10 @@ export async function endFormerSession(deps: EndFormerSessionDeps, request: Requ
   const { cookies } = credentialsOf(request);
   if (cookies.kind !== "present" || cookies.refreshToken === undefined) return;
   const caller = callerOf(request);
-  await deps.authClient.logOut({ refreshToken: cookies.refreshToken }, caller).catch((err: unknown) => {
-    deps.logger.warn({ correlationId: caller.correlationId, err }, "former session not ended");
-  });
+  // Whichever page it was made for: its cookies are about to be overwritten.
+  await deps.authClient
+    .logOut({ refreshToken: cookies.refreshToken }, undefined, caller)
+    .catch((err: unknown) => {
+      deps.logger.warn({ correlationId: caller.correlationId, err }, "former session not ended");
+    });
 }

@@ -36,9 +36,10 @@ export interface AuthClient {
   refresh(refreshToken: string, caller: Caller): Promise<RefreshResult>;
   /**
    * Resolves for unknown sessions of cookies, too: there is nothing left to end. A header that proves nobody names a
-   * session that may well live on, so its refusal is thrown.
+   * session that may well live on, so its refusal is thrown; as is FORBIDDEN, when the session was made for another page.
+   * @param page the origin of the page that asks, where cookies name the session; undefined when no browser asks
    */
-  logOut(session: SessionName, caller: Caller): Promise<void>;
+  logOut(session: SessionName, page: string | undefined, caller: Caller): Promise<void>;
   isReady(): Promise<boolean>;
 }
 
@@ -62,9 +63,6 @@ export interface Answer {
 /** What is no refresh token, or none any more; the latter of the two is too malformed to be one of ours. */
 const NO_REFRESH_TOKEN: ReadonlySet<ErrorCode> = new Set(["INVALID_TOKEN", "VALIDATION_ERROR"]);
 
-/** The token is an API token, which has no session. */
-const NO_SESSION: ReadonlySet<ErrorCode> = new Set(["VALIDATION_ERROR", "FORBIDDEN"]);
-
 /** Makes the client. Redirects are never followed. */
 export function makeAuthClient(settings: AuthClientSettings): AuthClient {
   const post = (path: string, body: unknown, headers: Record<string, string>): Promise<Answer> =>
@@ -75,11 +73,7 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
     });
   return {
     async logIn(body, origin, caller) {
-      const headers = {
-        ...callerHeaders(caller),
-        ...(origin === undefined ? {} : { "X-Portico-Origin": origin }),
-      };
-      const answer = await post("/auth/login", body, headers);
+      const answer = await post("/auth/login", body, { ...callerHeaders(caller), ...pageHeader(origin) });
       if (answer.status === 200) return { kind: "session", tokens: tokensOf(answer) };
       return { kind: "refused", error: refusalOf(answer) };
     },
@@ -90,14 +84,17 @@ export function makeAuthClient(settings: AuthClientSettings): AuthClient {
       if (NO_REFRESH_TOKEN.has(refusal.code)) return { kind: "refused" };
       throw refusal;
     },
-    async logOut(session, caller) {
+    async logOut(session, page, caller) {
       const { body, headers } = nameSession(session);
-      const answer = await post("/auth/logout", body, { ...callerHeaders(caller), ...headers });
+      const answer = await post("/auth/logout", body, {
+        ...callerHeaders(caller),
+        ...pageHeader(page),
+        ...headers,
+      });
       // A page of something in between says 200 as well: the session would live on, with nothing left to end it.
       if (answer.status === 200 && bodyOf(answer).statusCode === 200) return;
       const refusal = refusalOf(answer);
-      const isOver = NO_SESSION.has(refusal.code) || (!("authorization" in session) && isAboutToken(refusal));
-      if (!isOver) throw refusal;
+      if (!namesNoSession(refusal, session)) throw refusal;
     },
     async isReady() {
       const { dataServiceUrl, readyTimeoutMs } = settings;
@@ -112,6 +109,18 @@ function nameSession(session: SessionName): { body: unknown; headers: Record<str
   if ("refreshToken" in session) return { body: session, headers: {} };
   const authorization = "accessToken" in session ? `Bearer ${session.accessToken}` : session.authorization;
   return { body: {}, headers: { Authorization: authorization } };
+}
+
+/** Whether a log-out was refused because there is nothing to end. An API token has no session; a refresh token always has. */
+function namesNoSession(refusal: AppError, session: SessionName): boolean {
+  if (refusal.code === "VALIDATION_ERROR") return true;
+  if (refusal.code === "FORBIDDEN") return !("refreshToken" in session);
+  return !("authorization" in session) && isAboutToken(refusal);
+}
+
+/** For which web origin the tokens are kept in cookies. */
+function pageHeader(origin: string | undefined): Record<string, string> {
+  return origin === undefined ? {} : { "X-Portico-Origin": origin };
 }
 
 export function callerHeaders(caller: Caller): Record<string, string> {

@@ -180,6 +180,21 @@ describe("a log-out", () => {
     expect((await script.post("/logout", undefined, ownPage())).status).toBe(200);
   });
 
+  it("from an allowed page that is not the session's is 403 after the access cookie is gone as well", async () => {
+    const { refreshToken } = browser.cookies;
+    for (const headers of [{ Origin: CHAT }, { Origin: CHAT, "Sec-Fetch-Site": "same-origin" }]) {
+      const answer = await Browser.with(stack, { refreshToken }).post("/logout", undefined, headers);
+      expect([answer.status, answer.body.error.message, setCookies(answer)]).toEqual([
+        403,
+        `Requests from the origin ${CHAT} are refused here; this session was begun on ${stack.appUrl}.`,
+        [],
+      ]);
+    }
+    expect((await browser.get("/me")).status).toBe(200);
+    const own = await Browser.with(stack, { refreshToken }).post("/logout", undefined, ownPage());
+    expect([own.status, (await browser.get("/me")).status]).toEqual([200, 401]);
+  });
+
   it("D6 by GET is 405, and the session lives on", async () => {
     expect((await browser.get("/logout")).status).toBe(405);
     expect((await browser.get("/login")).status).toBe(405);

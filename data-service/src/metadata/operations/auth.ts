@@ -76,7 +76,8 @@ export const AUTH_OPERATIONS: readonly Operation[] = [
     summary: "End the session of a refresh token, or of the Bearer token",
     body: REFRESH_TOKEN,
     answers: { 200: answer(200, "The session is gone.") },
-    refusals: FORWARDED,
+    // Where a gateway says which page asks, and the session was made for another.
+    refusals: [...FORWARDED, 403],
   },
   {
     method: "get",
