@@ -9,10 +9,10 @@ import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Principal, SignedIn } from "../principal.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
-import { inState, type State } from "../query/living.js";
+import { both, inState, type State } from "../query/living.js";
 import { type Compiled, compileStored, readPolicy, type WriteGrant } from "./compile-rules.js";
 import { type ReadGrant, type ReadPolicies, type ReadPolicy, ReadView } from "./read-view.js";
-import type { Action, Rule } from "./rule.js";
+import type { Action, Rule, WriteAction } from "./rule.js";
 import { type Caller, variablesIn, variablesOf } from "./variables.js";
 
 /** Names of the system tables that have rules of their own. */
@@ -100,11 +100,27 @@ export class Rights {
    * What the caller may write by an action, rule by rule.
    * @param state of the records that are to be written
    */
-  write(catalog: Catalog, table: Table, action: Action, state: State = "living"): readonly WriteGrant[] {
-    if (table.journal && action !== "read") return [];
+  write(catalog: Catalog, table: Table, action: WriteAction, state: State = "living"): readonly WriteGrant[] {
+    if (table.journal) return [];
     const grants = this.isRoot ? [EVERYTHING] : this.#grants(catalog, table, action);
-    if (table.deletedAt === undefined) return grants;
-    return grants.map((grant) => ({ ...grant, rows: inState(table, grant.rows, state) }));
+    const seen = this.seenRows(catalog, table, action);
+    if (table.deletedAt === undefined && seen === undefined) return grants;
+    return grants.map((grant) => ({
+      ...grant,
+      rows: inState(table, both(grant.rows, seen ?? ALWAYS), state),
+    }));
+  }
+
+  /**
+   * To which rows a write is confined, whatever rule allows it: a record that the caller may not see does not exist for
+   * it (contract, section 7). Whoever may read nothing of a table, and has a rule to write it, writes unseen.
+   * @returns undefined when it is not confined
+   */
+  seenRows(catalog: Catalog, table: Table, action: Action): AuthorizedPredicate | undefined {
+    if (this.isRoot || action === "read" || action === "create") return undefined;
+    const view = this.view(catalog);
+    const rows = view.mayRead(table) ? view.rows(table, "all") : ALWAYS;
+    return rows.kind === "always" ? undefined : rows;
   }
 
   /**
@@ -124,20 +140,17 @@ export class Rights {
 
   #grants(catalog: Catalog, table: Table, action: Action): readonly WriteGrant[] {
     this.#requireNamesOf(catalog);
-    const byAction = this.#compiled.get(table) ?? new Map<Action, readonly WriteGrant[]>();
-    this.#compiled.set(table, byAction);
-    const known = byAction.get(action);
-    if (known !== undefined) return known;
-    const grants = this.explain(catalog, table, action).flatMap((rule) => rule.grants);
-    byAction.set(action, grants);
-    return grants;
+    const byAction = getOrMake(this.#compiled, table, () => new Map<Action, readonly WriteGrant[]>());
+    return getOrMake(byAction, action, () =>
+      this.compiled(catalog, table, action).flatMap((rule) => rule.grants),
+    );
   }
 
   /**
    * The rules that concern an action on a table, each with its result for this caller.
    * @throws AppError 503 when the names of the catalog are not those that the rules speak of
    */
-  explain(catalog: Catalog, table: Table, action: Action): ({ rule: Rule } & Compiled)[] {
+  compiled(catalog: Catalog, table: Table, action: Action): ({ rule: Rule } & Compiled)[] {
     const { rules, principal, roleId, user, now, maxDepth, tables } = this.#context;
     this.#requireNamesOf(catalog);
     const mine = rules.filter((rule) => rule.table === table.name && rule.action === action);

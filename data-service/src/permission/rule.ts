@@ -3,6 +3,7 @@ import type { Json, JsonObject } from "@portico/shared/json";
 
 export const ACTIONS = ["read", "create", "update", "delete"] as const;
 export type Action = (typeof ACTIONS)[number];
+export type WriteAction = Exclude<Action, "read">;
 
 export interface Rule {
   readonly id: string;
