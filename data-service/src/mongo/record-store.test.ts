@@ -51,6 +51,18 @@ async function countStreamed(store: RecordStore, pipeline: Stage[]): Promise<num
   return count;
 }
 
+describe("a list of links", () => {
+  it("lets go of ids that look like expressions", async () => {
+    const lists = database.db.collection<{ _id: number; tags: string[] }>("items");
+    const ids = ["$place", "$$x", "$"];
+    await lists.insertOne({ _id: ROWS, tags: ["a", ...ids, "b"] });
+    await storeWith(PATIENCE_MS).pull(table, { _id: ROWS }, "tags", ids);
+    const [left] = await lists.find({ _id: ROWS }).toArray();
+    await lists.deleteOne({ _id: ROWS });
+    expect(left?.tags).toEqual(["a", "b"]);
+  });
+});
+
 describe("a stream", () => {
   it.each<[string, Stage[]]>([
     ["find", [{ $match: {} }, { $sort: { place: 1 } }]],

@@ -90,7 +90,8 @@ export interface ListChange {
 
 /** Takes ids out of a list. */
 export function listWithout(field: string, ids: readonly Stored[]): ListChange {
-  const others = { $filter: { input: listIn(field), cond: { $not: { $in: ["$$this", [...ids]] } } } };
+  const isOther = { $not: { $in: ["$$this", { $literal: [...ids] }] } };
+  const others = { $filter: { input: listIn(field), cond: isOther } };
   return { having: { [field]: { $in: [...ids] } }, set: { [field]: others, ...NEXT_MOVE } };
 }
 
