@@ -1,13 +1,16 @@
 // One spelling per e-mail address: what is stored is what is compared.
 
 const MAX_CHARACTERS = 254;
+/** Composed, a text of more is still too long. Normalising takes the square of a run of marks: minutes for a body of 1 MiB. */
+const MAX_COMPOSED = 4 * MAX_CHARACTERS;
 
 /**
  * Trimmed, lower-cased, then composed (NFC): of some letters only the small one has a form in one piece. `Mike@X.io` and
- * `mike@x.io` are one address, `mıke@x.io` is another.
+ * `mike@x.io` are one address, `mıke@x.io` is another. What is too long for an address stays as it is.
  */
 export function normalizeEmail(text: string): string {
-  return text.trim().toLowerCase().normalize("NFC");
+  const trimmed = text.trim();
+  return trimmed.length > MAX_COMPOSED ? trimmed : trimmed.toLowerCase().normalize("NFC");
 }
 
 /**

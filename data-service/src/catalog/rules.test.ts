@@ -67,6 +67,13 @@ describe("a rule", () => {
     ]);
   });
 
+  it("bounds by maxLength what a pattern looks at", () => {
+    const bounds: RulesDefinition = { maxLength: 2, pattern: "^[a-z]+$" };
+    expect(broken("string", bounds, "A".repeat(1_001))).toEqual(["must have at most 2 characters"]);
+    const long: RulesDefinition = { maxLength: 2_000, pattern: "^[a-z]+$" };
+    expect(broken("string", long, "A".repeat(1_001))).toEqual(["must match the pattern ^[a-z]+$"]);
+  });
+
   it.each([
     "https://example.com",
     "http://localhost:3000/a?b=c#d",

@@ -18,6 +18,9 @@ const FORMATS = {
   uuid: (text: string) => UUID.test(text),
 };
 
+/** Of a text that is too long, so many characters are still looked at, so that all that is wrong with it is told. */
+const MOST_LOOKED_AT = 1_000;
+
 const patterns = new Map<string, RE2JS>();
 
 /** RE2 runs in linear time, so an owner's pattern can't stall the service. Compiled once per pattern. */
@@ -54,6 +57,8 @@ function* brokenByText(rules: Rules, text: string): Iterable<string> {
   const length = text.length > maxLength || text.length < 2 * minLength ? [...text].length : text.length;
   if (length < minLength) yield `must have at least ${minLength} characters`;
   if (length > maxLength) yield `must have at most ${maxLength} characters`;
+  // In linear time a pattern still takes seconds for a megabyte: what is refused anyway is not looked at further.
+  if (length > Math.max(maxLength, MOST_LOOKED_AT)) return;
   if (pattern !== undefined && !matches(pattern, text)) yield `must match the pattern ${pattern}`;
   if (format !== undefined && !FORMATS[format](text)) yield `must be a valid ${format}`;
 }

@@ -2,6 +2,8 @@
 
 /** Bytes in UTF-8 that every file system takes. */
 const MAX_BYTES = 255;
+/** Of each end: 255 bytes may be composed of this many characters. */
+const MAX_LOOKED_AT = 4 * MAX_BYTES;
 const NAMELESS = "file";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
@@ -12,9 +14,14 @@ const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f<>:"/\\|?*\u200e\u200f\u2028-\u202
  * that Windows refuses; no dots or blanks at its ends; at most 255 bytes, its extension kept.
  */
 export function safeFileName(given: string): string {
-  const last = given.toWellFormed().normalize("NFC").split(/[/\\]/).at(-1) ?? "";
-  const clean = trimmed(last.replaceAll(FORBIDDEN, "_"));
+  const last = given.split(/[/\\]/).at(-1) ?? "";
+  const clean = trimmed(withinReach(last).toWellFormed().normalize("NFC").replaceAll(FORBIDDEN, "_"));
   return clean === "" ? NAMELESS : shortened(clean);
+}
+
+/** Beginning and end of what is far too long: normalising takes the square of a run of marks. */
+function withinReach(name: string): string {
+  return name.length <= 2 * MAX_LOOKED_AT ? name : name.slice(0, MAX_LOOKED_AT) + name.slice(-MAX_LOOKED_AT);
 }
 
 /** In a loop: a pattern for the end would look at every run of blanks in between, to its end. */
