@@ -77,17 +77,34 @@ describe("a rule after a rename", () => {
 });
 
 describe("a rule after a removal", () => {
+  const gone = catalog(teams, notes([column("title")]));
   const after = catalog(teams, notes([column("title"), column("new", "pay")]));
 
-  it("no longer names what is gone, though another has the name", () => {
-    expect(followNames(rule({ fields: "title,pay" }), before, after)).toEqual(renamed({ fields: "title" }));
-    expect(followNames(rule({ fields: "*,-pay" }), before, after)).toEqual(renamed({ fields: "*" }));
-    expect(followNames(rule({ fields: "-pay" }), before, after)).toEqual(renamed({ fields: "*" }));
+  it("no longer names what is gone", () => {
+    expect(followNames(rule({ fields: "title,pay" }), before, gone)).toEqual(renamed({ fields: "title" }));
+    expect(followNames(rule({ fields: "*,-pay" }), before, gone)).toEqual(renamed({ fields: "*" }));
+    expect(followNames(rule({ fields: "-pay" }), before, gone)).toEqual(renamed({ fields: "*" }));
     // What stands beside `-name` is of no account, and is not to begin to grant something, or all that is granted.
-    expect(followNames(rule({ fields: "*,title,-pay" }), before, after)).toEqual(renamed({ fields: "*" }));
-    expect(followNames(rule({ fields: "title,-pay" }), before, after)).toEqual(renamed({ fields: "*" }));
+    expect(followNames(rule({ fields: "*,title,-pay" }), before, gone)).toEqual(renamed({ fields: "*" }));
+    expect(followNames(rule({ fields: "title,-pay" }), before, gone)).toEqual(renamed({ fields: "*" }));
+    expect(followNames(rule({ fields: "pay,-title" }), before, gone)).toEqual(renamed({ fields: "-title" }));
+    expect(followNames(rule({ presets: { pay: "1" } }), before, gone)).toEqual(renamed({ presets: {} }));
+  });
+
+  it("grants nothing by the name that a new member has taken", () => {
+    expect(followNames(rule({ fields: "title,pay" }), before, after)).toEqual(renamed({ fields: "title" }));
     expect(followNames(rule({ fields: "pay,-title" }), before, after)).toEqual(renamed({ fields: "-title" }));
-    expect(followNames(rule({ presets: { pay: "1" } }), before, after)).toEqual(renamed({ presets: {} }));
+  });
+
+  it.each<Partial<RuleText>>([{ fields: "-pay" }, { fields: "*,title, -pay" }, { presets: { pay: "1" } }])(
+    "still withholds a name that a new member has taken: %j",
+    (parts) => expect(followNames(rule(parts), before, after)).toEqual(SAME),
+  );
+
+  it("withholds no name that a member has taken which it let see", () => {
+    const moved = catalog(teams, notes([column("title", "pay")]));
+    expect(followNames(rule({ fields: "-pay" }), before, moved)).toEqual(renamed({ fields: "*" }));
+    expect(followNames(rule({ presets: { pay: "1" } }), before, moved)).toEqual(renamed({ presets: {} }));
   });
 
   it("is off when nothing or something else would be left of it", () => {

@@ -35,6 +35,8 @@ class Gone extends Error {
 interface Names {
   table(table: Table): string | undefined;
   member(table: Table, name: string): string | undefined;
+  /** Has a new member taken the name of one that is gone? What a rule kept from its callers is kept from them there, too. */
+  isTaken(table: Table, name: string): boolean;
   /** Is this the table that a relation still leads to? What was said of the records there is said of no others. */
   leadsTo(table: Table, relation: string, target: Table): boolean;
 }
@@ -86,8 +88,7 @@ function namesBetween(after: Catalog): Names {
   const byId = new Map([...after.tables.values()].map((table) => [table.id, table]));
   const laterOf = (table: Table, id: string): Column | Relation | undefined => {
     const later = byId.get(table.id);
-    const members = [...(later?.columns.values() ?? []), ...(later?.relations.values() ?? [])];
-    return members.find((each) => each.id === id);
+    return later && membersOf(later).find((each) => each.id === id);
   };
   return {
     table: ({ id }) => byId.get(id)?.name,
@@ -95,12 +96,21 @@ function namesBetween(after: Catalog): Names {
       const id = memberId(table, name);
       return id === undefined ? name : laterOf(table, id)?.name;
     },
+    isTaken(table, name) {
+      const later = byId.get(table.id);
+      const taker = later && memberNamed(later, name);
+      return taker !== undefined && membersOf(table).every(({ id }) => id !== taker.id);
+    },
     leadsTo(table, name, target) {
       const id = memberId(table, name);
       const later = id === undefined ? undefined : laterOf(table, id);
       return later !== undefined && "link" in later && targetOf(after, later).id === target.id;
     },
   };
+}
+
+function membersOf({ columns, relations }: Table): (Column | Relation)[] {
+  return [...columns.values(), ...relations.values()];
 }
 
 /** In the place of a name its id; a relation to other records is another one. */
@@ -112,6 +122,7 @@ function idsIn(catalog: Catalog): Names {
       if (relation === undefined) return memberId(table, name) ?? name;
       return `${relation.id}>${targetOf(catalog, relation).id}`;
     },
+    isTaken: () => false,
     leadsTo: () => true,
   };
 }
@@ -163,8 +174,10 @@ function inFields(fields: string | null, table: Table, names: Names): string | n
   const tokens = tokensOf(fields);
   const kept = tokens.flatMap((token) => {
     const sign = token.startsWith("-") ? "-" : "";
-    const later = names.member(table, token.slice(sign.length));
-    return later === undefined ? [] : [sign + later];
+    const name = token.slice(sign.length);
+    const later = names.member(table, name);
+    if (later === undefined) return sign === "-" && names.isTaken(table, name) ? [token] : [];
+    return [sign + later];
   });
   if (kept.length === tokens.length && kept.every((each, at) => each === tokens[at])) return fields;
   const isAllBut = (names: readonly string[]): boolean => names.some((name) => name.startsWith("-"));
@@ -184,7 +197,7 @@ function inPresets(
   if (presets === null) return null;
   const entries = Object.entries(presets).flatMap(([name, value]): [string, Json][] => {
     const later = names.member(table, name);
-    if (later === undefined) return [];
+    if (later === undefined) return names.isTaken(table, name) ? [[name, value]] : [];
     const relation = table.relations.get(name);
     if (relation !== undefined && !names.leadsTo(table, name, targetOf(catalog, relation)))
       throw new Gone(name, table, "leads elsewhere");

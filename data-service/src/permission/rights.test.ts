@@ -213,6 +213,26 @@ describe("variables in rules", () => {
     expect(rowsOf({ title: { _not_in: ["$user.name"] } }, user(false))).toEqual(UNKNOWN);
   });
 
+  it("without a value leave a list to its other members", () => {
+    const among = { kind: "test", test: { op: "in", values: ["x"] } };
+    expect(rowsOf({ title: { _in: ["$user.name", "x"] } }, user(false))).toMatchObject({
+      kind: "or",
+      of: [among, UNKNOWN],
+    });
+    expect(rowsOf({ title: { _nin: ["x", "$user.name"] } }, user(false))).toMatchObject({
+      kind: "and",
+      of: [{ kind: "not", of: among }, UNKNOWN],
+    });
+    expect(rowsOf({ title: { _between: ["$user.name", "x"] } }, user(false))).toMatchObject({
+      kind: "and",
+      of: [{ test: { op: "lte", value: "x" } }, UNKNOWN],
+    });
+    expect(rowsOf({ title: { _between: ["x", "$user.name"] } }, user(false))).toMatchObject({
+      kind: "and",
+      of: [{ test: { op: "gte", value: "x" } }, UNKNOWN],
+    });
+  });
+
   const reviews = (where: JsonObject) => ({ reviews: where });
   it.each<[why: string, filter: JsonObject]>([
     ["by id", { tags: "$user.name" }],

@@ -119,9 +119,22 @@ function bindVariable(
       throw refuse(path, `unknown variable "${each}"; there are $user.id, $user.<column>, $role.id and $now`);
     return value;
   };
-  const value = isArray(operand) ? operand.map(resolve) : resolve(operand);
-  const missing = isArray(value) ? value.includes(null) : value === null;
-  return missing ? UNKNOWN : bindOperator(column, name, value, path);
+  if (isArray(operand)) return bindList(column, name, operand.map(resolve), path);
+  const value = resolve(operand);
+  return value === null ? UNKNOWN : bindOperator(column, name, value, path);
+}
+
+/** As in SQL: the members that have a value still decide where they can. */
+function bindList(column: Column, name: string, members: readonly Json[], path: Path): Predicate {
+  const known = members.filter((each) => each !== null);
+  const [bound] = known;
+  if (known.length === members.length) return bindOperator(column, name, members, path);
+  if (bound === undefined) return UNKNOWN;
+  if (name === "_between") {
+    const side = members[0] === null ? "_lte" : "_gte";
+    return { kind: "and", of: [bindOperator(column, side, bound, path), UNKNOWN] };
+  }
+  return { kind: name === "_in" ? "or" : "and", of: [bindOperator(column, name, known, path), UNKNOWN] };
 }
 
 function countComparison({ budget }: Scope, path: Path): void {

@@ -320,6 +320,7 @@ function sortKeyName(key: SortKey): string {
 function bindSortKey(key: SortSyntax, scope: Scope, path: Path): SortKey {
   const { descending } = key;
   if (key.kind === "path") return bindSortPath(key.segments, descending, scope, path);
+  requireHops(scope.depth + 1, scope, path);
   const step = requireCountable(key.relation, scope, path, "use", key.text);
   if (key.kind === "count") return { kind: "count", step, descending };
   const column = requireSortable(key.field, { ...scope, table: step.target }, path);
@@ -340,11 +341,14 @@ function bindSortPath(segments: readonly string[], descending: boolean, scope: S
     }
     steps.push(step);
     here = { ...here, table: step.target, depth: here.depth + 1 };
-    if (here.depth > scope.limits.maxDepth)
-      throw refuse(path, `goes through more than ${scope.limits.maxDepth} relations`);
+    requireHops(here.depth, scope, path);
   }
   const column = requireSortable(segments.at(-1) ?? "", here, path);
   return { kind: "column", path: steps, column, descending };
+}
+
+function requireHops(depth: number, { limits: { maxDepth } }: Scope, path: Path): void {
+  if (depth > maxDepth) throw refuse(path, `goes through more than ${maxDepth} relations`);
 }
 
 function requireSortable(name: string, { view, table }: Scope, path: Path): Column {

@@ -16,6 +16,8 @@ export interface Role {
   readonly caller: "anonymous" | "user" | "token" | "root";
   /** Rules of `notes`, each for every action. */
   readonly rules: readonly Row[];
+  /** Their `filter` is for reading alone. */
+  readonly writesAll?: boolean;
   /** The answer to anything asked of `notes` itself, for those without a rule. */
   readonly door?: 401 | 403;
   /** Whether it sees, changes and deletes the row with the status "done". */
@@ -44,6 +46,15 @@ export const ROLES: readonly Role[] = [
     name: "a user with a rule for rows",
     caller: "user",
     rules: [OPEN_ROWS],
+    row: false,
+    salary: ALL,
+    secret: NONE,
+  },
+  {
+    name: "a user who may change and delete more rows than they may read",
+    caller: "user",
+    rules: [OPEN_ROWS],
+    writesAll: true,
     row: false,
     salary: ALL,
     secret: NONE,

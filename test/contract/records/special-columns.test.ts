@@ -2,19 +2,22 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, asAdmin, signIn } from "../../support/api.js";
+import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import { allowAll } from "../../support/rules.js";
-import { type Stack, startStack } from "../../support/stack.js";
+import type { Stack } from "../../support/stack.js";
 import { make, makeTable, read } from "./make.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };
 
+let held: BehindProxy;
 let stack: Stack;
 let admin: Api;
 let ann: Api;
 let database: MongoClient;
 
 beforeAll(async () => {
-  stack = await startStack();
+  held = await startBehindProxy();
+  ({ stack } = held);
   admin = await asAdmin(stack);
   await make(admin, "svc_user", ANN);
   ann = await signIn(`${stack.appUrl}/api`, ANN);
@@ -34,7 +37,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await database.close();
-  await stack.stop();
+  await held.stop();
 });
 
 /** What stands in the database, as one text of all bytes. */
@@ -51,6 +54,44 @@ describe("an encrypted column", () => {
     expect(row).toMatchObject(SECRETS);
     expect(await read(admin, "patients", row.id)).toMatchObject(SECRETS);
     expect((await admin.get("/patients", { filter: { id: row.id } })).body.data[0]).toMatchObject(SECRETS);
+  });
+
+  it("is told to the database as plain text by no command, a password neither, whatever a rule checks", async () => {
+    const { id: role } = await make(admin, "svc_role", { name: "Nurse" });
+    const checks = { patients: { name: "canary-name" }, svc_user: { name: "canary-name" } };
+    for (const [table, check] of Object.entries(checks)) {
+      for (const action of ["create", "update"])
+        await make(admin, "svc_permission", {
+          role,
+          table,
+          action,
+          check,
+          fields: "*,diagnosis,password,email",
+        });
+      await make(admin, "svc_permission", { role, table, action: "read" });
+    }
+    await make(admin, "svc_user", { email: "nurse@example.com", password: "nurse's password", role });
+    const nurse = await signIn(`${stack.appUrl}/api`, {
+      email: "nurse@example.com",
+      password: "nurse's password",
+    });
+    const commands: string[] = [];
+    held.proxy.decide((command) => {
+      commands.push(command);
+      return "pass";
+    });
+    const patient = { name: "canary-name", diagnosis: "canary-diagnosis" };
+    const user = { name: "canary-name", email: "new@example.com", password: "canary-password" };
+    const [made, signedUp] = [await nurse.post("/patients", patient), await nurse.post("/svc_user", user)];
+    const again = await nurse.patch(`/patients/${made.body.data[0].id}`, { diagnosis: "canary-diagnosis" });
+    const renewed = await nurse.patch(`/svc_user/${signedUp.body.data[0].id}`, {
+      password: "canary-password",
+    });
+    held.proxy.decide(() => "pass");
+    expect([made, signedUp, again, renewed].map(({ status }) => status)).toEqual([201, 201, 200, 200]);
+    expect(commands.some((command) => command.includes("canary-name"))).toBe(true);
+    for (const secret of ["canary-diagnosis", "canary-password"])
+      expect(commands.filter((command) => command.includes(secret))).toEqual([]);
   });
 
   it("does not stand in the database as plain text", async () => {

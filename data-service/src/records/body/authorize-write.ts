@@ -209,7 +209,11 @@ async function readMatching(
   return record;
 }
 
-/** Asks MongoDB about records that are not written yet, so that rules mean the same everywhere. @returns positions */
+/**
+ * Asks MongoDB about records that are not written yet, so that rules mean the same everywhere. It is told what the check
+ * is about and no more: passwords and what is to be encrypted are still as they were sent.
+ * @returns positions
+ */
 async function satisfying(
   { store }: Pick<RecordDeps, "store">,
   table: Table,
@@ -217,7 +221,13 @@ async function satisfying(
   check: AuthorizedPredicate,
 ): Promise<ReadonlySet<number>> {
   if (check.kind === "always") return new Set(documents.keys());
-  return store.wouldMatch(table, documents, matchStages([check], new Names()));
+  const asked = new Set(["_id", ...fieldsOf(check)]);
+  const parts = documents.map((document) => pick(document, asked));
+  return store.wouldMatch(table, parts, matchStages([check], new Names()));
+}
+
+function pick(document: Document, fields: ReadonlySet<string>): Document {
+  return Object.fromEntries(Object.entries(document).filter(([field]) => fields.has(field)));
 }
 
 /** The fields of the record itself that a predicate reads. */

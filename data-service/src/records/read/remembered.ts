@@ -21,8 +21,8 @@ export class Remembered<Result> {
    * @param make pure; what it throws is not kept
    */
   of(view: ReadView, words: readonly unknown[], make: () => Result): Result {
-    const key = JSON.stringify(words, distinctly);
-    if (key.length > MOST_CHARACTERS) return make();
+    const key = exactly(words);
+    if (key === undefined || key.length > MOST_CHARACTERS) return make();
     const before = this.#byView.get(view)?.get(key);
     if (before !== undefined) return before;
     const result = make();
@@ -46,7 +46,12 @@ export class Remembered<Result> {
   }
 }
 
-/** JSON has no word for numbers beyond all bounds, as 1e400 is read: without one they would pass for null. */
-function distinctly(_name: string, value: unknown): unknown {
-  return typeof value === "number" && !Number.isFinite(value) ? `the number ${value}` : value;
+/** As JSON; undefined where that has no word: numbers beyond all bounds, as 1e400 is read, would pass for null. */
+function exactly(words: readonly unknown[]): string | undefined {
+  let isExact = true;
+  const text = JSON.stringify(words, (_name, value: unknown) => {
+    isExact &&= typeof value !== "number" || Number.isFinite(value);
+    return value;
+  });
+  return isExact ? text : undefined;
 }

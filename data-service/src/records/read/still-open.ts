@@ -1,5 +1,5 @@
 // Do tables still keep open what an answer shows that has begun, and where it reads that? Pure.
-import { type Catalog, type Column, type Table, tableById } from "../../catalog/catalog.js";
+import { type Catalog, type Relation, type Table, tableById, targetOf } from "../../catalog/catalog.js";
 import type { AuthorizedNode } from "../../query/ast.js";
 
 /**
@@ -12,20 +12,31 @@ export function isStillOpen({ table, columns, children }: AuthorizedNode, catalo
   const hidden = new Set([...now.columns.values()].flatMap((column) => (column.hidden ? [column.id] : [])));
   return (
     columns.every((column) => column.hidden || !hidden.has(column.id)) &&
-    children.every(({ node }) => isStillOpen(node, catalog))
+    children.every(
+      ({ relation, node }) => leadsTo(now, relation, node.table, catalog) && isStillOpen(node, catalog),
+    )
   );
+}
+
+function leadsTo(now: Table, { id }: Relation, target: Table, catalog: Catalog): boolean {
+  const relation = [...now.relations.values()].find((each) => each.id === id);
+  return relation !== undefined && targetOf(catalog, relation).id === target.id;
 }
 
 function isStoredAlike(began: Table, now: Table): boolean {
   if ((now.deletedAt === undefined) !== (began.deletedAt === undefined)) return false;
-  const present = new Set([...now.columns.values()].map(placeOf));
-  const relations = new Set([...now.relations.values()].map(({ id }) => id));
-  return (
-    [...began.columns.values()].every((column) => present.has(placeOf(column))) &&
-    [...began.relations.values()].every(({ id }) => relations.has(id))
-  );
+  const present = new Set(placesOf(now));
+  return placesOf(began).every((place) => present.has(place));
 }
 
-function placeOf({ id, field, type, encrypted }: Column): string {
-  return JSON.stringify([id, field, type, encrypted]);
+/** Where and how each member is stored. */
+function placesOf({ columns, relations }: Table): string[] {
+  const ofColumns = [...columns.values()].map(({ id, field, type, encrypted }) => [
+    id,
+    field,
+    type,
+    encrypted,
+  ]);
+  const ofRelations = [...relations.values()].map(({ id, link }) => [id, link.on, link.field, link.list]);
+  return [...ofColumns, ...ofRelations].map((place) => JSON.stringify(place));
 }
