@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Json } from "@portico/shared/json";
+import type { Json, JsonObject } from "@portico/shared/json";
 import type { Predicate, Query, ReadNode, SortKey } from "./ast.js";
 import { bindQuery, bindRecordShape } from "./bind-query.js";
 import { readerView, refusalOf, rootView, table } from "./library-fixture.js";
@@ -252,6 +252,15 @@ describe("sort", () => {
     ["author.mentor.mentor.mentor.name", "sort: goes through more than 3 relations"],
   ])("%s is refused", (sort, message) => {
     expect(refusalOf(() => keys(sort))).toBe(message);
+  });
+
+  it.each(["_count(pupils)", "_max(pupils.name)"])("%s counts as one relation more", (sort) => {
+    const atDepth = (depth: number): JsonObject =>
+      depth === 0 ? { pupils: { sort } } : { mentor: { deep: atDepth(depth - 1) } };
+    expect(() => bind({ deep: atDepth(1) }, { of: "authors" })).not.toThrow();
+    expect(refusalOf(() => bind({ deep: atDepth(2) }, { of: "authors" }))).toBe(
+      "deep.mentor.deep.mentor.deep.pupils.sort: goes through more than 3 relations",
+    );
   });
 
   it("refuses names the caller may not know", () => {
