@@ -113,6 +113,6 @@ function oneAtATime(act: () => Promise<void>): () => Promise<void> {
 function announce({ email, password }: { readonly email: string; readonly password: string }): void {
   tellLauncher(
     { type: "first-admin", email, password },
-    `Root admin: ${email}, one-time password: ${password}`,
+    `Root admin: ${email}, password, shown this once: ${password}`,
   );
 }

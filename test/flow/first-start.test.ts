@@ -95,7 +95,7 @@ describe("the first start", () => {
   it("makes up a password when none is given, and prints it once and nowhere else", async () => {
     const first = await startAlone();
     const [, email = "", password = ""] =
-      /Root admin: (\S+), one-time password: (\S+)/.exec(first.printed) ?? [];
+      /Root admin: (\S+), password, shown this once: (\S+)/.exec(first.printed) ?? [];
     expect(email).toBe("admin@example.com");
     expect(password.length).toBeGreaterThanOrEqual(20);
     expect((await apiOf(first.url).post("/auth/login", { email, password })).status).toBe(200);
@@ -119,7 +119,7 @@ describe("the first start", () => {
     });
     await once(child, "close");
     expect(printed).toContain("there-is-none.json");
-    const [, email = "", password = ""] = /Root admin: (\S+), one-time password: (\S+)/.exec(printed) ?? [];
+    const [, email = "", password = ""] = /Root admin: (\S+), password, shown this once: (\S+)/.exec(printed) ?? [];
     const { url } = await startAlone();
     expect((await apiOf(url).post("/auth/login", { email, password })).status).toBe(200);
   });
