@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { apiOf, signIn } from "../support/api.js";
+import { startRouterProxy } from "../support/router-proxy.js";
 import { fileOf } from "../support/run-state.js";
 import { freshDatabase, type RunningService, startService } from "../support/stack.js";
 
@@ -119,9 +120,20 @@ describe("the first start", () => {
     });
     await once(child, "close");
     expect(printed).toContain("there-is-none.json");
-    const [, email = "", password = ""] = /Root admin: (\S+), password, shown this once: (\S+)/.exec(printed) ?? [];
+    const [, email = "", password = ""] =
+      /Root admin: (\S+), password, shown this once: (\S+)/.exec(printed) ?? [];
     const { url } = await startAlone();
     expect((await apiOf(url).post("/auth/login", { email, password })).status).toBe(200);
+  });
+
+  it("is refused in one sentence by a MongoDB that is too old", async () => {
+    const { hostname } = new URL(mongodbUrl);
+    const old = await startRouterProxy({ path: decodeURIComponent(hostname) }, { maxWireVersion: 13 });
+    started.push(() => old.close());
+    const where = `127.0.0.1:${old.port}`;
+    await expect(startLaunched({ MONGODB_URL: `mongodb://${where}/?directConnection=true` })).rejects.toThrow(
+      `MongoDB at ${where} is older than 6.0, which Portico needs: upgrade it, or correct MONGODB_URL.`,
+    );
   });
 
   it("of three instances at once makes one root admin, and all three serve", async () => {

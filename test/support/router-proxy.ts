@@ -1,5 +1,6 @@
 // Stands before the engine and calls itself `mongos`, the router of a sharded cluster. It knows no shards: it passes
-// everything on, but notes `shardCollection` and answers it. A real cluster can't run where these tests do.
+// everything on, but notes `shardCollection` and answers it. A real cluster can't run where these tests do, nor can an old
+// server, which it may call itself instead.
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type NetConnectOpts, type Socket } from "node:net";
 import { BSON, type Document } from "mongodb";
@@ -19,8 +20,11 @@ const HEADER_BYTES = 16;
 /** Behind the header: of an OP_MSG flags and the kind of its one section, of an OP_REPLY flags, cursor and two numbers. */
 const BEFORE_DOCUMENT: Readonly<Record<number, number>> = { [OP_MSG]: 5, [OP_REPLY]: 20 };
 
-/** Listens on loopback. @param target the engine */
-export async function startRouterProxy(target: NetConnectOpts): Promise<RouterProxy> {
+/** Listens on loopback. @param target the engine @param claims what it says of itself instead, in answer to `hello` */
+export async function startRouterProxy(
+  target: NetConnectOpts,
+  claims: Document = { msg: "isdbgrid" },
+): Promise<RouterProxy> {
   const sharded: Document[] = [];
   let answer: Document = { ok: 1 };
   const sockets = new Set<Socket>();
@@ -40,7 +44,7 @@ export async function startRouterProxy(target: NetConnectOpts): Promise<RouterPr
       sharded.push(document);
       client.write(replyTo(message, answer));
     });
-    eachMessage(upstream, (message) => client.write(asRouter(message)));
+    eachMessage(upstream, (message) => client.write(claiming(claims, message)));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -84,11 +88,11 @@ function documentOf(message: Buffer): Document | undefined {
   return BSON.deserialize(message.subarray(head.length, head.length + length), { promoteValues: false });
 }
 
-/** An answer to `hello`, as a router gives it; any other message as it is. */
-function asRouter(message: Buffer): Buffer {
+/** An answer to `hello` with what is claimed; any other message as it is. */
+function claiming(claims: Document, message: Buffer): Buffer {
   const [head, document] = [headOf(message), documentOf(message)];
   if (head === undefined || document?.maxWireVersion === undefined) return message;
-  return joined(head, { ...document, msg: "isdbgrid" });
+  return joined(head, { ...document, ...claims });
 }
 
 function replyTo(message: Buffer, document: Document): Buffer {

@@ -1,6 +1,6 @@
 // Connecting: what is promised for every write, what an address may change, what is said when nothing answers.
 import { describe, expect, it } from "@jest/globals";
-import { connectStore, hasTransactions, promises } from "./connect.js";
+import { connectStore, hasTransactions, isTooOld, promises } from "./connect.js";
 
 // Set by the test run, or by whoever runs it against another MongoDB.
 const URL = process.env.MONGODB_URL ?? "";
@@ -57,6 +57,19 @@ describe("hasTransactions", () => {
     ["a replica set without sessions", { setName: "rs0" }, false],
   ])("%s", (_, hello, expected) => {
     expect(hasTransactions(hello)).toBe(expected);
+  });
+});
+
+describe("isTooOld", () => {
+  // Versions by their wire version: https://github.com/mongodb/specifications, "wireversion-featurelist".
+  it.each([
+    ["MongoDB 5.0", { maxWireVersion: 13 }, true],
+    ["MongoDB 5.3", { maxWireVersion: 16 }, true],
+    ["MongoDB 6.0", { maxWireVersion: 17 }, false],
+    ["MongoDB 8.0", { maxWireVersion: 25 }, false],
+    ["a server that does not say", {}, true],
+  ])("%s", (_, hello, expected) => {
+    expect(isTooOld(hello)).toBe(expected);
   });
 });
 

@@ -39,6 +39,9 @@ const DEFAULTS = {
 
 const AUTHENTICATION_FAILED = [18, 8000];
 
+/** MongoDB 6.0. Pipelines use `$documents`, which came with 5.1, and no 5.x is kept up any more. */
+const OLDEST_WIRE_VERSION = 17;
+
 /**
  * Connects to the database that MONGODB_URL names, opening the embedded engine for `mongodb_embedded://`.
  * @param mongodbUrl what it says, or what was opened for it, which is closed with the store
@@ -70,6 +73,7 @@ async function connectDriver(
   try {
     await client.connect();
     const hello = await client.db("admin").command({ hello: 1 });
+    if (isTooOld(hello)) throw tooOld(client);
     // Set on the database, because an address can weaken what is set on the client.
     const db = client.db(database, promises(hello));
     const [transactions, cluster] = [hasTransactions(hello), isCluster(hello)];
@@ -78,7 +82,7 @@ async function connectDriver(
     return { client, db, transactions, cluster, isReady: () => readiness.ask(), close };
   } catch (error) {
     await client.close();
-    throw connectionProblem(client, error);
+    throw error instanceof ConfigError ? error : connectionProblem(client, error);
   }
 }
 
@@ -111,6 +115,11 @@ export function hasTransactions(hello: Document): boolean {
   return isCluster(hello) && typeof hello.logicalSessionTimeoutMinutes === "number";
 }
 
+/** Does the server that gave this answer to `hello` lack what queries need? One that names no version does. */
+export function isTooOld(hello: Document): boolean {
+  return !(Number(hello.maxWireVersion) >= OLDEST_WIRE_VERSION);
+}
+
 function isCluster(hello: Document): boolean {
   return typeof hello.setName === "string" || isMongos(hello);
 }
@@ -135,8 +144,14 @@ function defaultsFor(url: string): MongoClientOptions {
   return Object.fromEntries(Object.entries(DEFAULTS).filter(([name]) => !chosen.has(name.toLowerCase())));
 }
 
+function tooOld(client: MongoClient): ConfigError {
+  return new ConfigError([
+    `MongoDB at ${hostsOf(client)} is older than 6.0, which Portico needs: upgrade it, or correct MONGODB_URL.`,
+  ]);
+}
+
 function connectionProblem(client: MongoClient, error: unknown): ConfigError {
-  const hosts = client.options.srvHost ?? client.options.hosts.join(", ");
+  const hosts = hostsOf(client);
   const isRefusal = error instanceof MongoServerError && AUTHENTICATION_FAILED.includes(Number(error.code));
   const problem = isRefusal
     ? `MongoDB at ${hosts} refuses the user or password in MONGODB_URL.`
@@ -144,6 +159,11 @@ function connectionProblem(client: MongoClient, error: unknown): ConfigError {
   const refusal = new ConfigError([problem]);
   refusal.cause = error;
   return refusal;
+}
+
+/** Without user and password. */
+function hostsOf({ options }: MongoClient): string {
+  return options.srvHost ?? options.hosts.join(", ");
 }
 
 function messageOf(error: unknown): string {
