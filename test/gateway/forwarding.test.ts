@@ -104,6 +104,30 @@ describe("request headers", () => {
     );
     await trusting.stop();
   });
+
+  // docs/operations.md, "Whose word counts": through a proxy that adds who has connected to it to what it was told.
+  it.each([
+    [
+      "of an app's server that is trusted",
+      "loopback,203.0.113.7",
+      "198.51.100.9, 203.0.113.7",
+      "198.51.100.9",
+    ],
+    ["who claims another address", "loopback,203.0.113.7", "203.0.113.66, 198.51.100.9", "198.51.100.9"],
+    [
+      "as that server where the proxy alone is trusted",
+      "loopback",
+      "198.51.100.9, 203.0.113.7",
+      "203.0.113.7",
+    ],
+    ["as that server where one proxy is counted", "1", "198.51.100.9, 203.0.113.7", "203.0.113.7"],
+    ["as claimed where two proxies are counted", "2", "203.0.113.66, 198.51.100.9", "203.0.113.66"],
+  ])("name the client %s", async (_case, TRUST_PROXY, told, named) => {
+    const trusting = await startRig({ TRUST_PROXY });
+    rigs.push(trusting);
+    const echo = await readEcho(await trusting.call("/api/me", { headers: { "X-Forwarded-For": told } }));
+    expect(echo.headers["x-forwarded-for"]).toBe(named);
+  });
 });
 
 describe("response headers", () => {

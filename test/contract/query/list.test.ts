@@ -334,6 +334,18 @@ describe("aggregate", () => {
     } else expect(await aggregate(asked, filter)).toEqual(result);
   });
 
+  it.each<[type: string, largest: number, result: object]>([
+    ["float", 1.7e308, { sum: null, avg: null }],
+    ["int", Number.MAX_SAFE_INTEGER, { sum: 2 ** 54 }],
+  ])("of %s beyond the range of its type: %p twice and 3 give %p", async (type, largest, result) => {
+    const table = `large_${type}s`;
+    await created(library.api, "svc_table", { name: table, columns: [{ name: "value", type }] });
+    await created(library.api, table, [{ value: largest }, { value: largest }, { value: 3 }]);
+    const asked = Object.fromEntries(Object.keys(result).map((op) => [op, true]));
+    const { body } = await library.list(table, { aggregate: { value: asked }, limit: 1 });
+    expect(body.meta.aggregate).toEqual({ value: result });
+  });
+
   it("stands beside the counts", async () => {
     const { body } = await library.list("books", { meta: "*", aggregate: { pages: { max: true } }, page: 9 });
     expect(body.meta).toEqual({ totalCount: 6, filterCount: 6, aggregate: { pages: { max: 300 } } });
