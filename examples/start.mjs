@@ -11,8 +11,9 @@ const SSR_PORT = process.env.SSR_PORT ?? "4000";
 const EXAMPLES = {
   spa: { env: { STATIC_DIR: here("spa/") }, services: [] },
   ssr: {
-    // All that an app on another origin needs: its name, and trust in what it says of its clients' addresses.
-    env: { ALLOWED_ORIGINS: `http://chat.localhost:${SSR_PORT}`, TRUST_PROXY: "loopback", SSR_PORT },
+    // All that an app on another origin needs: its name with the prefix of its proxy, and trust in what it says of its
+    // clients' addresses.
+    env: { ALLOWED_ORIGINS: `http://chat.localhost:${SSR_PORT}/portal`, TRUST_PROXY: "loopback", SSR_PORT },
     services: [{ name: "ssr example", script: here("ssr/server.mjs") }],
   },
 };

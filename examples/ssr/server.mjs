@@ -4,7 +4,7 @@ import { pipeline } from "node:stream";
 
 const API_URL = process.env.API_URL ?? process.env.APP_URL ?? `http://localhost:${process.env.PORT ?? 3000}`;
 const PORT = Number(process.env.SSR_PORT ?? 4000);
-/** Must stand in Portico's ALLOWED_ORIGINS, to the letter. */
+/** Must stand in Portico's ALLOWED_ORIGINS, to the letter, with the prefix behind it. */
 const OWN_ORIGIN = `http://chat.localhost:${PORT}`;
 const PREFIX = "/portal";
 
