@@ -1,6 +1,6 @@
 // Bodies that are sent too slowly (security, K2): the connection is cut, and nobody else is kept waiting.
 import { once } from "node:events";
-import type { RequestListener } from "node:http";
+import { get, type IncomingMessage, type RequestListener } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import express from "express";
@@ -68,6 +68,20 @@ describe("a server that is stopped", () => {
     await stopping.stop();
     expect(await cut).toBe("cut");
     expect(performance.now() - began).toBeGreaterThan(150);
+  });
+
+  it("sends a slow client the rest of an answer that it has handed over", async () => {
+    // More than the buffers of the system take.
+    const bytes = Buffer.alloc(32 * 1024 * 1024, "0123456789");
+    const stopping = await listen(
+      express().use((_request, response) => response.end(bytes)),
+      WHERE,
+    );
+    const [answer] = (await once(get(stopping.url), "response")) as [IncomingMessage];
+    const stopped = stopping.stop();
+    const whole = Buffer.concat(await answer.toArray());
+    expect(whole.equals(bytes)).toBe(true);
+    await stopped;
   });
 });
 

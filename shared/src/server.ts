@@ -80,6 +80,7 @@ export async function listen(
   );
   refuseMalformed(server);
   const inFlight = new LinkedSet<ServerResponse>();
+  spareUnsent(server, inFlight);
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
     if (hasBody(request.headers)) setBodyDeadline(request, bodyTimeouts);
     inFlight.add(response);
@@ -120,6 +121,20 @@ function lingerBeforeClosing(request: IncomingMessage): void {
     socket.once("close", () => clearTimeout(cut));
     if (request.complete) socket.end();
     else request.once("end", () => socket.end()).resume();
+  };
+}
+
+/**
+ * Node takes a connection for idle once its answer has been handed over (`finished`), and would cut what a slow client has
+ * yet to read of it. Its own `close` asks the same.
+ */
+function spareUnsent(server: Server, inFlight: Iterable<ServerResponse>): void {
+  const closeIdle = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {
+    const unsent = [...inFlight].filter(({ finished }) => finished);
+    for (const response of unsent) response.finished = false;
+    closeIdle();
+    for (const response of unsent) response.finished = true;
   };
 }
 
