@@ -11,6 +11,7 @@ import type { Duplex } from "node:stream";
 import { AppError } from "./app-error.js";
 import { CORRELATION_HEADER, correlationId } from "./correlation-id.js";
 import { errorBody } from "./envelope.js";
+import { lingerBeforeClosing } from "./linger.js";
 
 /** Of every such answer: JSON that nobody keeps, frames or takes for anything else. */
 const HEADERS = {
@@ -25,7 +26,7 @@ const HEADERS = {
   Connection: "close",
 };
 
-/** How long a connection that Node no longer manages may stay open once it is answered. */
+/** How long a connection that Node no longer manages, or whose bytes it does not understand, may stay open once answered. */
 const LINGER_MS = 2_000;
 
 /** Gives the server's own refusals the error body of contract section 2. */
@@ -61,7 +62,9 @@ export function onlyPaths(handler: RequestListener): RequestListener {
   };
 }
 
-function refuse({ method = "", headers }: IncomingMessage, response: ServerResponse, message: string): void {
+function refuse(request: IncomingMessage, response: ServerResponse, message: string): void {
+  const { method = "", headers } = request;
+  lingerBeforeClosing(request);
   const id = correlationId(headers[CORRELATION_HEADER]);
   const error = new AppError("BAD_REQUEST", message);
   response.writeHead(error.status, { ...HEADERS, "X-Correlation-ID": id });
@@ -70,9 +73,7 @@ function refuse({ method = "", headers }: IncomingMessage, response: ServerRespo
 
 /** Node hands the connection of a CONNECT over as it is: without listeners for its errors, without time limits. */
 function letGo(socket: Duplex): void {
-  socket.on("error", () => socket.destroy());
-  const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref();
-  socket.once("close", () => clearTimeout(cut)).resume();
+  socket.on("error", () => socket.destroy()).resume();
 }
 
 function problemOf(error: NodeJS.ErrnoException): string {
@@ -82,7 +83,12 @@ function problemOf(error: NodeJS.ErrnoException): string {
   return "This is not a valid HTTP/1.1 request.";
 }
 
+/** Connections that have had their one answer. */
+const answered = new WeakSet<Duplex>();
+
 function answer(socket: Duplex, error: AppError, method: string): void {
+  // It is still sending what the parser refuses: closed now, the answer would be lost to a reset.
+  if (answered.has(socket)) return;
   // The peer may be gone, or this may be the middle of an answer that is on its way already.
   if (!socket.writable || hasAnswerUnderway(socket)) {
     socket.destroy();
@@ -99,7 +105,10 @@ function answer(socket: Duplex, error: AppError, method: string): void {
       ? ["Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, QUERY"]
       : []),
   ];
+  answered.add(socket);
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+  const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.once("close", () => clearTimeout(cut));
 }
 
 /** Node keeps the answer in progress on its socket, and its own handler checks the same. */

@@ -85,6 +85,55 @@ describe("a server that is stopped", () => {
   });
 });
 
+describe("a client that is still sending when it is refused", () => {
+  const refuse: RequestListener = (_request, response) => void response.writeHead(403).end("no");
+
+  /** Sends a beginning and, once there is an answer to it, some more. @returns its first line, or what went wrong */
+  async function sendOn(url: string, beginning: string): Promise<string> {
+    const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", allowHalfOpen: true });
+    sockets.push(socket);
+    let outcome = "";
+    const closed = once(socket, "close");
+    closed.catch((error: NodeJS.ErrnoException) => {
+      outcome = String(error.code);
+    });
+    socket.write(beginning);
+    const [answer] = await once(socket, "data");
+    outcome ||= String(answer).split("\r\n")[0] ?? "";
+    for (const byte of "67890") {
+      socket.write(byte);
+      await pause(10);
+    }
+    socket.end();
+    await closed.catch(() => {});
+    return outcome;
+  }
+
+  const BODY = "Content-Length: 10\r\n\r\n12345";
+  it.each([
+    ["for its target", `POST //a@b HTTP/1.1\r\nHost: x\r\n${BODY}`, "400 Bad Request"],
+    ["for its Host", `POST / HTTP/1.1\r\n${BODY}`, "400 Bad Request"],
+    ["for what it expects", `POST / HTTP/1.1\r\nHost: x\r\nExpect: x\r\n${BODY}`, "400 Bad Request"],
+    ["over HTTP/1.0", `POST / HTTP/1.0\r\nHost: x\r\n${BODY}`, "403 Forbidden"],
+    ["for the length of its head", `GET / HTTP/1.1\r\nX-Long: ${"1".repeat(1_000_000)}`, "400 Bad Request"],
+  ])("%s, gets to read why", async (_why, beginning, status) => {
+    server = await listen(express().use(refuse), WHERE);
+    expect(await sendOn(server.url, beginning)).toBe(`HTTP/1.1 ${status}`);
+  });
+
+  it("by a server that is being stopped, gets to read why", async () => {
+    const stopping = await listen(
+      express().use((request, response) => {
+        void stopping.stop();
+        refuse(request, response);
+      }),
+      WHERE,
+    );
+    const beginning = `POST / HTTP/1.1\r\nHost: x\r\n${BODY}`;
+    expect(await sendOn(stopping.url, beginning)).toBe("HTTP/1.1 403 Forbidden");
+  });
+});
+
 describe("a request whose body does not come to its end", () => {
   it("is cut, however often a byte of it comes", async () => {
     const socket = await begin("application/json; charset=utf-8");

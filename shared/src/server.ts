@@ -12,6 +12,7 @@ import { beside } from "./beside.js";
 import { ConfigError } from "./env.js";
 import { expressMessages } from "./express-messages.js";
 import { hasBody } from "./has-body.js";
+import { lingerBeforeClosing } from "./linger.js";
 import { LinkedSet } from "./linked-set.js";
 import { onlyPaths, refuseMalformed } from "./refuse-malformed.js";
 
@@ -25,8 +26,6 @@ export const MOST_FORWARDED_HEAD_BYTES = MOST_HEAD_BYTES + 2 * 1024;
 export const BODY_TIMEOUTS: BodyTimeouts = { jsonMs: 30_000, otherMs: 300_000 };
 /** Longer than any client's pool keeps a socket, so that we never close one that is being reused. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** A client whose request was refused may keep sending for this long. */
-const LINGER_MS = 10_000;
 /** In-flight requests get this long to finish. */
 export const STOP_TIMEOUT_MS = 30_000;
 /** How often a stopping server closes the connections whose answer has just ended. */
@@ -85,8 +84,9 @@ export async function listen(
     if (hasBody(request.headers)) setBodyDeadline(request, bodyTimeouts);
     inFlight.add(response);
     response.once("close", () => inFlight.delete(response));
-    if (!server.listening) response.setHeader("Connection", "close");
-    else if (isLast(request)) lingerBeforeClosing(request);
+    if (!server.listening) makeLast(request, response);
+    // Else Node says so itself, to a client that asks for it or speaks HTTP/1.0.
+    else if (!response.shouldKeepAlive) lingerBeforeClosing(request);
   });
   const connections = new LinkedSet<Socket>();
   server.on("connection", (socket: Socket) => {
@@ -104,24 +104,10 @@ export async function listen(
   return { url, server, stop: () => stop(server, inFlight, connections, stopTimeoutMs) };
 }
 
-/** The client asks for the connection to be closed after this request. */
-function isLast({ headers: { connection = "" } }: IncomingMessage): boolean {
-  return connection.toLowerCase().includes("close");
-}
-
-/**
- * Node closes such a connection with the answer, which says so. A client that is still sending, and was refused early, would
- * then lose the answer to a reset; so what it sends is read to its end first (RFC 9112, section 9.6).
- */
-function lingerBeforeClosing(request: IncomingMessage): void {
-  const { socket } = request;
-  // What Node calls when the answer is out.
-  socket.destroySoon = () => {
-    const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref();
-    socket.once("close", () => clearTimeout(cut));
-    if (request.complete) socket.end();
-    else request.once("end", () => socket.end()).resume();
-  };
+/** Says that no other request is taken on the connection, and closes it when the client has sent this one. */
+function makeLast(request: IncomingMessage, response: ServerResponse): void {
+  response.setHeader("Connection", "close");
+  lingerBeforeClosing(request);
 }
 
 /**
@@ -179,7 +165,7 @@ async function stop(
   timeoutMs: number,
 ): Promise<void> {
   // A client must not put its next request on a connection that is about to go.
-  for (const response of inFlight) if (!response.headersSent) response.setHeader("Connection", "close");
+  for (const response of inFlight) if (!response.headersSent) makeLast(response.req, response);
   // Browsers open connections in advance; Node calls one idle only after its first request.
   for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
   // All of them: Node forgets those that it has handed over.
