@@ -6,8 +6,8 @@
 // for ever.
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
+import { networkOf } from "@portico/shared/network-of";
 import type { AccountDigest } from "./account-digest.js";
-import { networkOf } from "./network-of.js";
 
 /** So many within a window that begins with the first. */
 export interface Quota {

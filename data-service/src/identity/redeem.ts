@@ -1,11 +1,11 @@
 // Bridge code and flow cookie -> the session, or the connected account. The code is spent by one write.
 import type { Redeem, RedeemAnswer, RedeemRefusal } from "@portico/shared/internal-api";
+import { networkOf } from "@portico/shared/network-of";
 import type { OAuthError } from "@portico/shared/oauth";
 import { secretHash } from "@portico/shared/secret-hash";
 import type { Audit } from "../auth/audit.js";
 import type { RecordOnceAMinute } from "../auth/audit-once-a-minute.js";
 import { type ClientFacts, type IssueSessionDeps, startSession } from "../auth/issue-session.js";
-import { networkOf } from "../auth/network-of.js";
 import { tokenPair } from "../auth/token-pair.js";
 import { type WhileSignedInDeps, whileSignedIn } from "../auth/while-signed-in.js";
 import type { IdentityUsers, LinkedAccounts } from "./accounts.js";

@@ -11,7 +11,9 @@ describe("an address counts for", () => {
     ["its /64 without the zone", "fe80::1%eth0", "fe80:0:0:0::/64"],
     ["loopback", "::1", "0:0:0:0::/64"],
     ["the unknown, without one", null, "unknown"],
-    ["the unknown, when it is none", "203.0.113.7:51234", "unknown"],
+    ["itself, with the port that a proxy adds", "203.0.113.7:51234", "203.0.113.7"],
+    ["its /64, with the port that a proxy adds", "[2001:db8:0:1::5]:51234", "2001:db8:0:1::/64"],
+    ["the unknown, when it is none", "_hidden", "unknown"],
   ])("%s", (_name, address, network) => {
     expect(networkOf(address)).toBe(network);
   });

@@ -1,6 +1,6 @@
-// How the client's address is stated to the data service.
+// One client has one spelling, however it is connected.
 import { describe, expect, it } from "@jest/globals";
-import { plainAddress } from "./caller.js";
+import { plainAddress } from "./plain-address.js";
 
 describe("a client's address", () => {
   it.each([
