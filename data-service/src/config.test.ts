@@ -165,7 +165,7 @@ describe("readConfig", () => {
     expect(readConfig({ TRUST_PROXY: text }).trustProxy).toEqual(expected);
   });
 
-  it.each(["0", "everybody", "10.0.0.0/33", "10.0.0.0/8/8", "10.0.0.1,"])(
+  it.each(["0", "everybody", "10.0.0.0/33", "0.0.0.0/0", "10.0.0.0/8/8", "10.0.0.1,"])(
     "refuses TRUST_PROXY %s",
     (text) => {
       expect(problemsOf({ TRUST_PROXY: text })).toHaveLength(1);

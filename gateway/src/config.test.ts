@@ -86,6 +86,8 @@ describe("readConfig", () => {
     ["STATIC_DIR", fileURLToPath(import.meta.url)],
     ["TRUST_PROXY", "true"],
     ["TRUST_PROXY", "10.0.0.0/33"],
+    ["TRUST_PROXY", "0.0.0.0/0"],
+    ["TRUST_PROXY", "loopback,::/0"],
     ["BODY_MAX_BYTES", "1mb"],
     ["UPLOAD_MAX_BYTES", "-1"],
     ["SYSTEM_TABLE_PREFIX", "../"],
