@@ -1,7 +1,12 @@
 // Settings -> a running data service that can be stopped cleanly.
 import { tellLauncher } from "@portico/shared/launcher-messages";
 import type { Service } from "@portico/shared/run-service";
-import { listen, MOST_FORWARDED_HEAD_BYTES, STOP_TIMEOUT_MS } from "@portico/shared/server";
+import {
+  listen,
+  MOST_FORWARDED_HEAD_BYTES,
+  type RunningServer,
+  STOP_TIMEOUT_MS,
+} from "@portico/shared/server";
 import { startTracing } from "@portico/shared/tracing";
 import { makeApp } from "./app.js";
 import { type Config, isEmbedded } from "./config.js";
@@ -36,10 +41,7 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
   const health = { stopping: false };
   const stopSweeping = await prepare(deps, announce);
   tellLauncher({ type: "store", description: describeStore(config) });
-  const where = { host: config.host, port: config.port, portVariable: "DATA_SERVICE_PORT" };
-  const server = await listen(makeApp(deps, health), where, {
-    maxHeaderSize: MOST_FORWARDED_HEAD_BYTES,
-  }).catch(async (error: unknown) => {
+  const server = await serve(deps, health).catch(async (error: unknown) => {
     stopSweeping();
     await deps.records.presence.stop(STOP_TIMEOUT_MS);
     await deps.store.close();
@@ -66,6 +68,12 @@ export async function startDataService(config: Config, opening: Promise<OpenAddr
       await tracing?.stop();
     },
   };
+}
+
+async function serve(deps: Deps, health: { stopping: boolean }): Promise<RunningServer> {
+  const { host, port } = deps.config;
+  const where = { host, port, portVariable: "DATA_SERVICE_PORT" };
+  return listen(makeApp(deps, health), where, { maxHeaderSize: MOST_FORWARDED_HEAD_BYTES });
 }
 
 /** Of several instances, whichever lives on completes what one that died has left. */
