@@ -40,9 +40,9 @@ const store: ContentStore = {
   },
 };
 
-const instance = (): Contents => {
+const instance = (leaseMs = LEASE_MS): Contents => {
   const logger = makeLogger("test", "silent");
-  return new Contents({ ledger, store, clock: { now: () => now }, logger, leaseMs: LEASE_MS });
+  return new Contents({ ledger, store, clock: { now: () => now }, logger, leaseMs });
 };
 
 beforeAll(async () => {
@@ -55,12 +55,14 @@ afterAll(() => database?.close());
 beforeEach(async () => {
   contents = instance();
   await records().deleteMany({});
+  await pending().deleteMany({});
   stored.clear();
   [removing, removingAtOnce, awaited] = [0, 0, 0];
 });
 
 const records = () => database.db.collection("files");
-const notes = () => database.db.collection("_content_pending").countDocuments();
+const pending = () => database.db.collection<{ _id: string; leaseUntil: Date }>("_content_pending");
+const notes = () => pending().countDocuments();
 
 /** A file with its bytes. @returns their key */
 async function file(): Promise<string> {
@@ -80,7 +82,7 @@ it("many that go at once are decided about a few at a time", async () => {
 
 it.each([
   ["of this process", () => contents],
-  ["of another one", instance],
+  ["of another one", () => instance()],
 ])(
   "who lets go of the same content as one %s, and fails, leaves the note to that one",
   async (_whose, other) => {
@@ -156,4 +158,39 @@ it("a content that was left goes at once where the only process starts", async (
   await alone.start(true);
   await alone.stop(5_000);
   expect([[...stored], await notes()]).toEqual([[], 0]);
+});
+
+describe("a sweep that takes its time", () => {
+  async function begin(leaseMs?: number): Promise<Contents> {
+    for (const key of ["one", "two", "three"]) stored.add(key);
+    await ledger.open([...stored], "dead", now);
+    awaited = 2;
+    const sweeper = instance(leaseMs);
+    await sweeper.start(true);
+    while (removing === 0) await pause(1);
+    return sweeper;
+  }
+
+  it("is the only one, while what its process works on is spoken for", async () => {
+    // Its turns come every 10 ms.
+    const leaseMs = 30;
+    const sweeper = await begin(leaseMs);
+    const key = await sweeper.write((async function* () {})());
+    for (let turns = 0; turns < 3; turns += 1) {
+      now = new Date(now.getTime() + leaseMs / 2);
+      const spokenFor = { _id: key, leaseUntil: new Date(now.getTime() + leaseMs) };
+      while ((await pending().countDocuments(spokenFor)) === 0) await pause(1);
+    }
+    expect(removingAtOnce).toBe(1);
+    awaited = 0;
+    await sweeper.stop(5_000);
+  });
+
+  it("ends with the content that it is at, when it is to stop", async () => {
+    const sweeper = await begin();
+    const stopped = sweeper.stop(5_000);
+    awaited = 0;
+    await stopped;
+    expect([stored.size, await notes()]).toEqual([2, 2]);
+  });
 });

@@ -27,7 +27,9 @@ export class Contents {
   /** What this process works on, by who does; each is spoken for until it is settled. New contents are their own. */
   readonly #own = new Map<string, readonly string[]>();
   #timer: NodeJS.Timeout | undefined;
-  #sweeping: Promise<void> = Promise.resolve();
+  /** Turns under way: one sweeps, others speak for what this process works on. */
+  readonly #turns = new Set<Promise<void>>();
+  #isSweeping = false;
   #isStopped = false;
 
   constructor(deps: ContentsDeps) {
@@ -92,19 +94,20 @@ export class Contents {
   async start(alone: boolean): Promise<void> {
     if (alone) await this.#deps.ledger.lapse();
     const turn = (): void => {
-      this.#sweeping = this.#turn().catch((err: unknown) =>
-        this.#deps.logger.warn({ err }, "contents were not swept"),
-      );
+      const turning = this.#turn()
+        .catch((err: unknown) => this.#deps.logger.warn({ err }, "contents were not swept"))
+        .finally(() => this.#turns.delete(turning));
+      this.#turns.add(turning);
     };
     turn();
     this.#timer = setInterval(turn, this.#deps.leaseMs / 3).unref();
   }
 
-  /** @param patienceMs how long it waits for a sweep, which ends with the content that it is at then */
+  /** @param patienceMs how long it waits for a sweep, which ends with the content that it is at */
   async stop(patienceMs: number): Promise<void> {
     clearInterval(this.#timer);
-    await within(patienceMs, this.#sweeping);
     this.#isStopped = true;
+    await within(patienceMs, Promise.all(this.#turns));
   }
 
   /**
@@ -124,7 +127,12 @@ export class Contents {
 
   async #turn(): Promise<void> {
     if (this.#own.size > 0) await this.#deps.ledger.renew([...this.#own.values()].flat(), this.#lease());
-    await this.sweep();
+    // Where the store is slow, each turn would leave one more that waits for it.
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    await this.sweep().finally(() => {
+      this.#isSweeping = false;
+    });
   }
 
   #lease(): Date {
