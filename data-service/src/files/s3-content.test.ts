@@ -9,6 +9,7 @@ import { makeS3Content } from "./s3-content.js";
 
 const SILENCE_MS = 300;
 const BYTES = Buffer.alloc(1024 * 1024, "0123456789 ");
+const BEGUN = "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>";
 const WHOLE = { start: 0, end: BYTES.length - 1 };
 
 let server: Server;
@@ -51,6 +52,42 @@ describe.each<[string, (response: ServerResponse) => unknown]>([
     };
     const refusal = { code: "SERVICE_UNAVAILABLE", headers: { "Retry-After": "2" } };
     await expect(read()).rejects.toMatchObject(refusal);
+    await closed;
+  });
+});
+
+describe("a bucket that goes silent when it is told something", () => {
+  /** @returns the end of the connection on which it goes silent */
+  const silentAt = (line: RegExp, goSilent: (response: ServerResponse) => unknown): Promise<unknown> =>
+    new Promise((closed) => {
+      answer = (response) => {
+        const { method, url } = response.req;
+        if (line.test(`${method} ${url}`)) goSilent(response.once("close", closed));
+        else if (method === "POST") response.end(BEGUN);
+        else response.setHeader("ETag", '"1"').end();
+      };
+    });
+  const write = () =>
+    content.write(
+      "key",
+      (async function* () {
+        for (let megabytes = 0; megabytes < 6; megabytes += 1) yield BYTES;
+      })(),
+    );
+
+  it.each<[string, RegExp, () => Promise<void>]>([
+    ["to remove a file", /^DELETE /, () => content.remove("key")],
+    ["to begin a file of several parts", /^POST .*\?uploads/, write],
+    ["to put the parts together", /^POST .*\?uploadId/, write],
+  ])("%s, is down, and nothing stays open", async (_what, line, act) => {
+    const closed = silentAt(line, () => undefined);
+    await expect(act()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    await closed;
+  });
+
+  it("is down when it says no more than that it has been told", async () => {
+    const closed = silentAt(/^POST .*\?uploadId/, (response) => response.writeHead(200).flushHeaders());
+    await expect(write()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
     await closed;
   });
 });

@@ -10,23 +10,29 @@ import type { S3Settings } from "./s3-settings.js";
 const PART_BYTES = 5 * 1024 * 1024;
 const TYPE = "application/octet-stream";
 
-/** A bucket that is to be read from and says nothing for as long is down. A file that it takes takes its time. */
+/** A bucket that says nothing for as long is down. */
 const SILENCE_MS = 10_000;
+/** … times this where it puts the parts of a file together: some servers say that they are at it every 10 s. */
+const PATIENCE_WITH_POST = 6;
 
 /** @param silenceMs how long it waits for an answer to begin, and for each piece of it */
 export function makeS3Content(
   { endpoint, bucket, ...settings }: S3Settings,
   silenceMs = SILENCE_MS,
 ): ContentStore {
-  const ask: typeof fetch = (input, init) =>
-    init?.method === "GET" ? fetchWithin(silenceMs, input, init) : fetch(input, init);
+  const ask: typeof fetch = async (input, init) => {
+    const patienceMs = init?.method === "POST" ? PATIENCE_WITH_POST * silenceMs : silenceMs;
+    // A file that it is sent takes its time.
+    const asking = init?.method === "PUT" ? fetch(input, init) : fetchWithin(patienceMs, input, init);
+    return withoutSilence(await asking, patienceMs);
+  };
   const s3 = new S3mini({ ...settings, endpoint: `${endpoint}/${bucket}`, fetch: ask });
   return {
     write: (key, bytes) => refusing(() => write(s3, key, bytes)),
     async *read(key, { start, end }) {
       const response = await refusing(() => s3.getObjectRaw(key, false, start, end + 1));
       if (response.body === null) throw new Error(`${key} came without a body`);
-      yield* piecesOf(response.body, silenceMs);
+      yield* response.body;
     },
     async remove(key) {
       await refusing(() => s3.deleteObject(key));
@@ -43,12 +49,19 @@ async function fetchWithin(ms: number, ...[input, init]: Parameters<typeof fetch
   return fetch(input, { ...init, signal: silence.signal }).finally(() => clearTimeout(timer));
 }
 
+function withoutSilence(response: Response, silenceMs: number): Response {
+  if (response.body === null) return response;
+  return new Response(ReadableStream.from(piecesOf(response, silenceMs)), response);
+}
+
 /**
  * As they come; a reader that takes its time is not the bucket's silence. Nothing stays open when nobody wants more, or
  * no more comes.
  */
-async function* piecesOf(body: ReadableStream<Uint8Array>, silenceMs: number): AsyncGenerator<Uint8Array> {
-  const reader = body.getReader();
+async function* piecesOf(response: Response, silenceMs: number): AsyncGenerator<Uint8Array> {
+  // Of the answer itself: `fetch` ends one that nobody holds and whose body nobody has begun to read.
+  const reader = response.body?.getReader();
+  if (reader === undefined) return;
   try {
     for (;;) {
       const reading = refusing(() => reader.read());
