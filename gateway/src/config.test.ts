@@ -170,6 +170,48 @@ describe("readConfig", () => {
     expect(developmentProvider).toBe(false);
   });
 
+  it("knows the addresses of every provider that only has an id and a secret", () => {
+    const env = Object.fromEntries(
+      ["GOOGLE", "FACEBOOK", "GITHUB"].flatMap((name) => [
+        [`${name}_CLIENT_ID`, "id"],
+        [`${name}_CLIENT_SECRET`, "secret"],
+      ]),
+    );
+    const known = { clientId: "id", clientSecret: "secret" };
+    expect([...readConfig(env).providers]).toEqual([
+      [
+        "google",
+        {
+          ...known,
+          authorizationUrl: "https://accounts.google.com/o/oauth2/v2/auth",
+          tokenUrl: "https://oauth2.googleapis.com/token",
+          profileUrl: "https://openidconnect.googleapis.com/v1/userinfo",
+          emailsUrl: expect.any(String),
+        },
+      ],
+      [
+        "facebook",
+        {
+          ...known,
+          authorizationUrl: "https://www.facebook.com/v24.0/dialog/oauth",
+          tokenUrl: "https://graph.facebook.com/v24.0/oauth/access_token",
+          profileUrl: "https://graph.facebook.com/v24.0/me",
+          emailsUrl: expect.any(String),
+        },
+      ],
+      [
+        "github",
+        {
+          ...known,
+          authorizationUrl: "https://github.com/login/oauth/authorize",
+          tokenUrl: "https://github.com/login/oauth/access_token",
+          profileUrl: "https://api.github.com/user",
+          emailsUrl: "https://api.github.com/user/emails",
+        },
+      ],
+    ]);
+  });
+
   it.each(["GOOGLE_CLIENT_ID", "FACEBOOK_CLIENT_SECRET"])("refuses %s alone", (name) => {
     expect(problems({ [name]: "x" })).toEqual([expect.stringContaining("is missing")]);
   });
