@@ -146,6 +146,20 @@ describe("a sign-in", () => {
     expect(await sessions.countDocuments()).toBe(before);
   });
 
+  it("is none of the Authorization header's business, whatever that says", async () => {
+    traveller = system.traveller({ Authorization: "Bearer nonsense" });
+    const { steps, end } = await signInOnApp(traveller, system.stack, "google");
+    const { appUrl } = system.stack;
+    const ours = steps.filter(({ url }) => url.startsWith(`${appUrl}/api/`));
+    expect(ours.map(({ status, url }) => [status, new URL(url).pathname])).toEqual([
+      [302, "/api/auth/google"],
+      [302, "/api/auth/google/callback"],
+      [302, "/api/auth/set-cookies"],
+    ]);
+    expect(end).toBe(`${appUrl}/after`);
+    expect((await me(appUrl)).email).toBe(`person${count}@example.com`);
+  });
+
   it("lasts 7 days and says how it began", async () => {
     await signInOnApp(traveller, system.stack, "github");
     const refreshToken = traveller.cookies(system.stack.appUrl).get("refreshToken");

@@ -12,7 +12,8 @@ export interface OAuthSystem {
   readonly stack: Stack;
   readonly providers: FakeProviders;
   readonly mongo: MongoClient;
-  traveller(): Traveller;
+  /** @param headers that go with every request of it */
+  traveller(headers?: Readonly<Record<string, string>>): Traveller;
   stop(): Promise<void>;
 }
 
@@ -25,11 +26,10 @@ export async function startOAuthSystem(env: Readonly<Record<string, string>> = {
     stack,
     providers,
     mongo,
-    traveller: () =>
-      new Traveller({
-        ...placesOf(stack),
-        [providers.oauth2.issuer.url ?? ""]: providers.oauth2.issuer.url ?? "",
-      }),
+    traveller: (headers) => {
+      const provider = providers.oauth2.issuer.url ?? "";
+      return new Traveller({ ...placesOf(stack), [provider]: provider }, headers);
+    },
     async stop() {
       await mongo.close();
       await stack.stop();

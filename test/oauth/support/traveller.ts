@@ -25,8 +25,11 @@ const MAX_STEPS = 10;
 export class Traveller {
   readonly #places: readonly [string, string][];
   readonly #jars = new Map<string, Map<string, string>>();
+  readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(places: Places) {
+  /** @param headers that go with every request */
+  constructor(places: Places, headers: Readonly<Record<string, string>> = {}) {
+    this.#headers = headers;
     this.#places = Object.entries(places).sort(([a], [b]) => b.length - a.length);
   }
 
@@ -55,7 +58,7 @@ export class Traveller {
     const response = await fetch(address, {
       redirect: "manual",
       ...init,
-      headers: { ...cookie, ...init.headers },
+      headers: { ...cookie, ...this.#headers, ...init.headers },
     });
     const text = await response.text();
     this.#keep(origin, response);
