@@ -1,5 +1,4 @@
 // The route table of the data service, top to bottom: the life of a request.
-import { unavailable } from "@portico/shared/app-error";
 import { errorHandler, logRequests, requestContext } from "@portico/shared/http-context";
 import { shedLoad } from "@portico/shared/load-shedding";
 import { matchedRoute, metricsPage } from "@portico/shared/metrics";
@@ -29,6 +28,7 @@ import { requireFreeSpace } from "./http/free-space.js";
 import { gatewayOnly } from "./http/gateway-only.js";
 import { methodOverride } from "./http/method-override.js";
 import { nothingThere } from "./http/nothing-there.js";
+import { readyz } from "./http/readyz.js";
 import { requestLimit } from "./http/request-limit.js";
 import { internalRoutes } from "./identity/internal-routes.js";
 import { oauthAccountRoutes } from "./identity/routes.js";
@@ -54,7 +54,7 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   // They come often: nothing of them is measured or logged.
   const alive: RequestHandler = (_request, response) => void response.json({ status: "ok" });
   app.route("/healthz").get(alive).all(onlyMethods("GET", "HEAD"));
-  app.route("/readyz").get(readiness(store, health)).all(onlyMethods("GET", "HEAD"));
+  app.route("/readyz").get(readyz(store, health)).all(onlyMethods("GET", "HEAD"));
   app.route("/metrics").get(metricsPage(metrics.registry)).all(onlyMethods("GET", "HEAD"));
   const isTraced = config.otlpEndpoint !== undefined;
   const watch = watchRequests(metrics.registry, isTraced, (request) => matchedRoute(request) ?? "none");
@@ -135,14 +135,3 @@ function together(all: readonly OwnHandlers[]): OwnHandlers {
 
 /** Whichever store failed: a database that is away is a 503, a query that ran too long a 504. */
 const databaseErrors: ErrorRequestHandler = (error, _request, _response, next) => next(asRefusal(error));
-
-const READY_RETRY_SECONDS = 5;
-
-/** Overload makes no instance less ready: all of them would leave at once. */
-function readiness(store: Deps["store"], health: { stopping: boolean }): RequestHandler {
-  return async (_request, response) => {
-    if (health.stopping) throw unavailable("The data service is stopping.", READY_RETRY_SECONDS);
-    if (!(await store.isReady())) throw unavailable("The database does not answer.", READY_RETRY_SECONDS);
-    response.json({ status: "ready" });
-  };
-}
