@@ -1,10 +1,11 @@
 // Bodies that are sent too slowly (security, K2): the connection is cut, and nobody else is kept waiting.
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { get, type IncomingMessage, type RequestListener } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import express from "express";
-import { listen, type RunningServer, withoutBodyDeadline } from "./server.js";
+import { listen, type RunningServer, STOP_TIMEOUT_MS, withoutBodyDeadline } from "./server.js";
 
 const WHERE = { host: "127.0.0.1", port: 0, portVariable: "PORT" };
 const bodyTimeouts = { jsonMs: 200, otherMs: 60_000 };
@@ -55,7 +56,39 @@ describe("the last request of a connection", () => {
   });
 });
 
+/** A service that answers nobody, and waits a moment for its answers when it is told to stop. */
+const ANSWERS_NOBODY = `
+  import express from "express";
+  import { runService } from "${new URL("./run-service.js", import.meta.url).href}";
+  import { listen } from "${new URL("./server.js", import.meta.url).href}";
+  const app = express().use(() => process.send("asked"));
+  await runService(() => listen(app, ${JSON.stringify(WHERE)}, { stopTimeoutMs: 200 }));
+`;
+
 describe("a server that is stopped", () => {
+  it("gives answers 30 seconds", () => {
+    expect(STOP_TIMEOUT_MS).toBe(30_000);
+  });
+
+  it("ends its process well, also when it had to cut a request", async () => {
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", ANSWERS_NOBODY], {
+      cwd: import.meta.dirname,
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+    });
+    try {
+      const [{ url }] = await once(child, "message");
+      const asked = once(child, "message");
+      const cut = expect(fetch(url)).rejects.toThrow();
+      expect(await asked).toEqual(["asked", undefined]);
+      const ended = once(child, "exit");
+      child.kill("SIGTERM");
+      await cut;
+      expect(await ended).toEqual([0, null]);
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+
   it("waits for answers, but not for one that does not come", async () => {
     const never: RequestListener = () => {};
     const stopping = await listen(express().use(never), WHERE, { stopTimeoutMs: 200 });
