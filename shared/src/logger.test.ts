@@ -1,4 +1,4 @@
-// Logs of a process whose reader has gone, and of errors that carry what somebody has stored.
+// Logs by their level, of a process whose reader has gone, and of errors that carry what somebody has stored.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, it } from "@jest/globals";
@@ -27,6 +27,29 @@ it("a process ends, though nobody reads the last lines of its log any more", asy
   } finally {
     child.kill("SIGKILL");
   }
+});
+
+/** @returns what a logger of a level writes, of a line of each of two levels */
+async function written(level: string): Promise<string[]> {
+  const script = `
+    import { makeLogger } from "${LOGGER}";
+    const logger = makeLogger("test", "${level}");
+    logger.info("of info");
+    logger.error("of error");
+  `;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const lines = (await child.stdout.toArray()).join("").split("\n");
+  return lines.filter((line) => line !== "").map((line) => JSON.parse(line).message);
+}
+
+it.each([
+  ["info", ["of info", "of error"]],
+  ["warn", ["of error"]],
+  ["silent", []],
+])("a logger of the level %s writes no lines below it: %j", async (level, expected) => {
+  expect(await written(level)).toEqual(expected);
 });
 
 /** As the driver's errors carry what was to be written. */
