@@ -57,6 +57,19 @@ describe("PATCH /me", () => {
     expect((await api.get("/me")).body.data[0].name).toBe("Anna");
   });
 
+  it("answers with the records that `deep` asks for", async () => {
+    const role = (await make(admin, "svc_role", { name: "Writer", description: "who writes" })).id;
+    await admin.patch(`/svc_user/${ann.id}`, { role });
+    await make(admin, "svc_permission", { role, table: "svc_role", action: "read" });
+    const api = await signIn(base, credentials());
+    const deep = { role: { fields: "description" } };
+    const { status, body } = await api.patch("/me", { name: "Anna" }, { fields: "name", deep });
+    expect([status, body.data]).toEqual([
+      200,
+      [{ name: "Anna", role: { id: role, description: "who writes" } }],
+    ]);
+  });
+
   it("waits for what becomes of one's own record that is being deleted", async () => {
     const api = await signIn(base, credentials());
     const client = await MongoClient.connect(stack.mongodbUrl);
@@ -104,9 +117,13 @@ describe("PATCH /me", () => {
     ]);
   });
 
-  it("refuses a wrong `fields` before anything changes", async () => {
+  it.each([
+    ["fields", "nope", "fields: "],
+    ["deep", { nope: {} }, "deep.nope: "],
+  ])("refuses a wrong `%s` before anything changes", async (name, value, problem) => {
     const api = await signIn(base, credentials());
-    expect((await api.patch("/me", { name: "Anna" }, { fields: "nope" })).status).toBe(400);
+    const { status, body } = await api.patch("/me", { name: "Anna" }, { [name]: value });
+    expect([status, body.message]).toEqual([400, expect.stringContaining(problem)]);
     expect((await api.get("/me")).body.data[0].name).toBe("Ann");
   });
 
