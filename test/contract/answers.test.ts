@@ -201,6 +201,14 @@ describe("Cache-Control", () => {
   });
 });
 
+describe("the page of the API's description", () => {
+  it("is shown whatever the Authorization header says: its calls are what that is for", async () => {
+    const nobody = apiOf(stack.appUrl, { Authorization: "Bearer nonsense" });
+    for (const path of ["/api/docs", "/api/docs/docs.js"]) expect((await nobody.get(path)).status).toBe(200);
+    expect((await nobody.get("/api/openapi.json")).status).toBe(401);
+  });
+});
+
 describe("HEAD", () => {
   it("is answered like GET, without a body", async () => {
     const { id } = (await admin.post("/notes", { title: "h" })).body.data[0];
