@@ -152,6 +152,20 @@ describe("rules for reading", () => {
     expect(titles(await anyone.get("/posts"))).toEqual(["out", "to come"]);
   });
 
+  it("limit rows by the day, which $now is for a column of days", async () => {
+    await makeTable(admin, { name: "events", columns: [{ name: "day", type: "date" }] });
+    const dayIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const [yesterday, today, tomorrow] = [dayIn(-1), dayIn(0), dayIn(1)];
+    await admin.post(
+      "/events",
+      [yesterday, today, tomorrow].map((day) => ({ day })),
+    );
+    await rule({ table: "events", role: null, filter: { day: "$now" } });
+    const { body } = await anyone.get("/events", { fields: "day" });
+    // It may be midnight meanwhile.
+    expect([[{ day: today }], [{ day: tomorrow }]]).toContainEqual(body.data);
+  });
+
   it("of several, let a row pass that one of them matches", async () => {
     await rule({ filter: { owner: "$user.id" } });
     await rule({ filter: { team: { name: "blue" } } });
@@ -338,6 +352,22 @@ describe("rules for creating", () => {
     await rule({ action: "create", fields: "title", presets: { owner: "$user.id", status: "done" } });
     const { body } = await ann.post("/notes", { title: "new", owner: bobId, status: "open" });
     expect(body.data[0]).toMatchObject({ title: "new", status: "done", owner: { id: annId } });
+  });
+
+  it("set the time of the request by presets, and its day where a column holds days", async () => {
+    await makeTable(admin, {
+      name: "visits",
+      columns: [
+        { name: "at", type: "datetime" },
+        { name: "day", type: "date" },
+      ],
+    });
+    await rule({ table: "visits" });
+    await rule({ table: "visits", action: "create", presets: { at: "$now", day: "$now" } });
+    const before = new Date().toISOString();
+    const [{ at, day }] = (await ann.post("/visits", {})).body.data;
+    const after = new Date().toISOString();
+    expect([before <= at, at <= after, day]).toEqual([true, true, at.slice(0, 10)]);
   });
 
   it("check the record that would be, relations included, and write nothing that fails", async () => {
