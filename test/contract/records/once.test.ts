@@ -137,6 +137,21 @@ describe("a create with an Idempotency-Key", () => {
     expect(first.body.data[0].id).not.toBe(second.body.data[0].id);
   });
 
+  it("is the user's, whichever session or API token they send it with", async () => {
+    const [key, item] = [randomUUID(), "from elsewhere"];
+    const first = await send(ann, key, { item });
+    const wish = { name: "ci", expiresAt: "never" };
+    const [{ token }] = (await ann.post("/auth/api-tokens", wish)).body.data;
+    for (const other of [
+      await signIn(`${stack.appUrl}/api`, ANN),
+      apiOf(`${stack.appUrl}/api`, { Authorization: `Bearer ${token}` }),
+    ]) {
+      const again = await send(other, key, { item });
+      expect([again.status, again.body]).toEqual([201, first.body]);
+    }
+    expect(await count(item)).toBe(1);
+  });
+
   it("of visitors never shows what another request has made", async () => {
     await allowAll(admin, ["shops"], null);
     const visitor = apiOf(`${stack.appUrl}/api`);
