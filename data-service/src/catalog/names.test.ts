@@ -19,6 +19,7 @@ describe("a table's name", () => {
     "api",
     "assets",
     "auth",
+    "docs",
     "login",
     "logout",
     "me",
@@ -26,7 +27,9 @@ describe("a table's name", () => {
     "metrics",
     "healthz",
     "internal",
+    "openapi",
     "readyz",
+    "types",
     "constructor",
   ])("may not be %s, which is taken", (name) =>
     expect(tableNameProblem(name, "svc_")).toBe(`"${name}" is reserved; choose another name`),

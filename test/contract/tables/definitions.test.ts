@@ -120,6 +120,7 @@ describe("a table's name", () => {
       "api",
       "assets",
       "auth",
+      "docs",
       "healthz",
       "internal",
       "login",
@@ -129,6 +130,7 @@ describe("a table's name", () => {
       "metrics",
       "openapi",
       "readyz",
+      "types",
     ],
   ])("can't be the path %s", async (name) => expectProblems(await define({ name }), "name"));
 
