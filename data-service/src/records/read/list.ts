@@ -279,7 +279,7 @@ async function* only(record: Json): AsyncGenerator<readonly Json[]> {
   yield [record];
 }
 
-/** Related records of a stream that are held at once, where so few are enough for one record. */
+/** Related records of a stream that are held at once, where so few are enough for several of its records. */
 const RELATED_AT_ONCE = 20_000;
 
 /**
@@ -294,9 +294,8 @@ async function* shaped(
   unfolded: (documents: readonly StoredRecord[]) => AsyncIterable<readonly Json[]>,
   tell: (count: number) => void,
 ): AsyncGenerator<readonly Json[]> {
-  const most = mostRead(root);
-  // Where nothing bounds them, what is read is seen to have room, and read in parts if it has none.
-  const atOnce = Number.isFinite(most) ? Math.max(1, Math.floor(RELATED_AT_ONCE / most)) : PARENTS_AT_ONCE;
+  // Most records show far fewer than they may: some are read at once all the same, and in parts where that has no room.
+  const atOnce = Math.max(PARENTS_AT_ONCE, Math.floor(RELATED_AT_ONCE / mostRead(root)));
   let count = 0;
   for await (const documents of source) {
     count += documents.length;
