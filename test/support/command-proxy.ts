@@ -46,6 +46,16 @@ export function afterWrites(
   };
 }
 
+/** Tells the command of a kind that comes after so many others of it: of what is done again and again, that it is. */
+export function nth(count: number, isWanted: (command: string) => boolean): (command: string) => boolean {
+  let seen = 0;
+  return (command) => {
+    if (!isWanted(command)) return false;
+    seen += 1;
+    return seen === count;
+  };
+}
+
 /** Something that is under way, and stands still. */
 export interface Stopped<Answer> {
   readonly answer: Promise<Answer>;
@@ -78,6 +88,18 @@ export async function stopAt<Answer>(
   decide(() => "pass");
   if (answer === undefined) throw new Error("nothing was sent");
   return { answer, goOn };
+}
+
+/** Lets what stands still go on, until it stops at a command of which `when` says so. */
+export function goingOn<Answer>(
+  proxy: Pick<CommandProxy, "decide">,
+  when: (command: string) => boolean,
+  { goOn, answer }: Stopped<Answer>,
+): Promise<Stopped<Answer>> {
+  return stopAt(proxy, when, () => {
+    goOn();
+    return answer;
+  });
 }
 
 /** Listens on loopback. @param mongodbUrl of one server, asked directly */

@@ -1,10 +1,17 @@
 // Deletes that take records along, while these are linked, restored and taken back in the same moment: what nobody was
 // answered for stays as it was.
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import type { Api } from "../../support/api.js";
 import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
-import { afterWrites, isCommand, isReadOf, isWriteOf, stopAt } from "../../support/command-proxy.js";
+import {
+  afterWrites,
+  goingOn,
+  isCommand,
+  isReadOf,
+  isWriteOf,
+  nth,
+  stopAt,
+} from "../../support/command-proxy.js";
 import { make, makeTable, read } from "./make.js";
 
 let system: QuickAndSlow;
@@ -79,10 +86,7 @@ describe("a list of new records", () => {
     const begun = await stopAt(held.proxy, isCommand("insert", "books"), () => slow.post("/books", books));
     expect((await api.delete(`/refs/${ref}`)).status).toBe(200);
     const isLook = (command: string): boolean => isReadOf("refs")(command) || isReadOf("books")(command);
-    const linked = await stopAt(held.proxy, afterWrites(isWriteOf("pages"), isLook), () => {
-      begun.goOn();
-      return begun.answer;
-    });
+    const linked = await goingOn(held.proxy, afterWrites(isWriteOf("pages"), isLook), begun);
     const [one] = (await api.get("/books", { filter: { name: "one of two" } })).body.data;
     expect((await api.delete(`/books/${one.id}`)).status).toBe(200);
     linked.goOn();
@@ -100,10 +104,10 @@ describe("a delete that waits for writers who have come late", () => {
     const change = await stopAt(held.proxy, afterWrites(isWriteOf("ferries"), isReadOf("ports")), () =>
       slow.patch(`/ferries/${late}`, { port }),
     );
-    going.goOn();
-    await delay(500);
+    const waiting = await goingOn(held.proxy, nth(3, isReadOf("ferries")), going);
     expect((await api.post(`/ports/${port}/restore`)).status).toBe(200);
-    expect((await going.answer).status).toBe(200);
+    waiting.goOn();
+    expect((await waiting.answer).status).toBe(200);
     change.goOn();
     expect((await change.answer).status).toBe(200);
     for (const id of [ferry, late])
@@ -119,10 +123,11 @@ describe("a delete that waits for writers who have come late", () => {
       slow.patch(`/farms/${next}`, { name: "new", pets: [pet], kids: [kid] }),
     );
     const going = await stopAt(held.proxy, isLastOf("farms"), () => slow.delete(`/farms/${next}`));
-    change.goOn();
-    await delay(300);
+    // It looks again and again at what it has linked them to.
+    const waiting = await goingOn(held.proxy, nth(3, isReadOf("farms")), change);
+    waiting.goOn();
     going.goOn();
-    expect([(await going.answer).status, (await change.answer).status]).toEqual([200, 404]);
+    expect([(await going.answer).status, (await waiting.answer).status]).toEqual([200, 404]);
     for (const [table, id] of [
       ["pets", pet],
       ["kids", kid],

@@ -1,9 +1,14 @@
 // Tables are changed while a request of many steps runs: it goes on with the records that it meant, or says that it can't.
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import type { Answer, Api } from "../../support/api.js";
-import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
-import { isCommand, type Stopped, stopAt } from "../../support/command-proxy.js";
+import { type Answer, type Api, asAdmin } from "../../support/api.js";
+import {
+  type BehindProxy,
+  type QuickAndSlow,
+  startBehindProxy,
+  startQuickAndSlow,
+} from "../../support/behind-proxy.js";
+import { isCommand, isReadOf, nth, type Stopped, stopAt } from "../../support/command-proxy.js";
 import { columnsWith, tableNamed } from "../tables/change.js";
 import { filesOf } from "../transfer/files.js";
 import { makeTable, read } from "./make.js";
@@ -12,13 +17,19 @@ let system: QuickAndSlow;
 let api: Api;
 let held: BehindProxy;
 let slow: Api;
+/** Another slow one, whose commands stop for themselves. */
+let maker: BehindProxy;
 
 beforeAll(async () => {
   system = await startQuickAndSlow();
   ({ api, held, slow } = system);
+  maker = await startBehindProxy(held.stack);
 });
 
-afterAll(() => system?.stop());
+afterAll(async () => {
+  await maker?.stop();
+  await system?.stop();
+});
 
 beforeEach(() => held.proxy.decide(() => "pass"));
 
@@ -74,22 +85,23 @@ describe("a request for all drafts that has begun", () => {
   });
 });
 
+/** Of whoever asks which instances still work by an earlier number. */
+const asksWhoIsBehind = (command: string): boolean =>
+  isReadOf("_instances")(command) && command.includes("$lt");
+
 it("a new table waits for the deletes that know nothing of its links", async () => {
+  const admin = await asAdmin(maker.stack);
   await makeTable(api, { name: "parents", columns: [{ name: "name", type: "string" }] });
   const { id } = (await api.post("/parents", { name: "going" })).body.data[0];
   const going = await stopAt(held.proxy, isCommand("delete", "parents"), () => slow.delete(`/parents/${id}`));
   const parent = { name: "parent", type: "many-to-one", table: "parents", onDelete: "RESTRICT" };
-  let isMade = false;
-  const making = api
-    .post("/svc_table", { name: "children", columns: [], relations: [parent] })
-    .finally(() => {
-      isMade = true;
-    });
-  while (!(await tableNamed(api, "children"))) await delay(20);
-  await delay(500);
-  expect(isMade).toBe(false);
+  const waiting = await stopAt(maker.proxy, nth(3, asksWhoIsBehind), () =>
+    admin.post("/svc_table", { name: "children", columns: [], relations: [parent] }),
+  );
+  expect(await tableNamed(api, "children")).toBeDefined();
+  waiting.goOn();
   going.goOn();
-  expect([(await going.answer).status, (await making).status]).toEqual([200, 201]);
+  expect([(await going.answer).status, (await waiting.answer).status]).toEqual([200, 201]);
 });
 
 it.each([

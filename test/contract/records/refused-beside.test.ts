@@ -7,9 +7,11 @@ import type { Answer, Api } from "../../support/api.js";
 import { type BehindProxy, type QuickAndSlow, startQuickAndSlow } from "../../support/behind-proxy.js";
 import {
   afterWrites,
+  goingOn,
   isCommand,
   isReadOf,
   isWriteOf,
+  nth,
   type Stopped,
   stopAt,
 } from "../../support/command-proxy.js";
@@ -69,16 +71,6 @@ beforeEach(() => held.proxy.decide(() => "pass"));
 const between = (table: string, next: string, send: () => Promise<Answer>): Promise<Stopped<Answer>> =>
   stopAt(held.proxy, afterWrites(isWriteOf(table), isReadOf(next)), send);
 
-/** Lets what is stopped go on until it stops there. */
-const goingOn = (
-  { goOn, answer }: Stopped<Answer>,
-  when: (command: string) => boolean,
-): Promise<Stopped<Answer>> =>
-  stopAt(held.proxy, when, () => {
-    goOn();
-    return answer;
-  });
-
 const named = async (table: string, name: string): Promise<string> => (await make(api, table, { name })).id;
 
 const removed = async (path: string): Promise<void> => void expect((await api.delete(path)).status).toBe(200);
@@ -113,7 +105,7 @@ describe("a record that is deleted while a change moves others to it", () => {
       slow.patch(`/books/${book}`, { name: "new", chapters: [mine] }),
     );
     const going = await stopAt(held.proxy, isCommand("delete", "books"), () => slow.delete(`/books/${book}`));
-    const moved = await goingOn(change, afterWrites(isWriteOf("chapters"), isReadOf("books")));
+    const moved = await goingOn(held.proxy, afterWrites(isWriteOf("chapters"), isReadOf("books")), change);
     expect((await api.patch(`/chapters/${theirs}`, { book })).status).toBe(200);
     going.goOn();
     while ((await read(api, "books", book)) !== undefined) await delay(10);
@@ -131,7 +123,7 @@ it("a record that is kept, and was deleted by itself, is restored as it was befo
     slow.patch(`/reviews/${id}`, { name: "new", book }),
   );
   await removed(`/books/${book}`);
-  const change = await goingOn(before, isReadOf("books"));
+  const change = await goingOn(held.proxy, isReadOf("books"), before);
   await removed(`/reviews/${id}`);
   change.goOn();
   expect((await change.answer).status).toBe(400);
@@ -274,11 +266,11 @@ it("a record that goes along with what it was just linked to has been changed, a
   const going = await stopAt(held.proxy, afterWrites(isWriteOf("cows"), isWriteOf("farms")), () =>
     slow.delete(`/estates/${estate}`),
   );
-  const looking = await goingOn(change, isReadOf("farms"));
-  looking.goOn();
-  await delay(200);
+  // It looks again and again at what is still to go.
+  const waiting = await goingOn(held.proxy, nth(3, isReadOf("farms")), change);
+  waiting.goOn();
   going.goOn();
-  expect([(await looking.answer).status, (await going.answer).status]).toEqual([200, 200]);
+  expect([(await waiting.answer).status, (await going.answer).status]).toEqual([200, 200]);
   const { body } = await api.get("/cows", { deleted: "only", fields: "name" });
   expect(body.data).toEqual([{ name: "new" }]);
   expect((await api.post(`/estates/${estate}/restore`)).status).toBe(200);
