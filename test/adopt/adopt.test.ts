@@ -15,9 +15,9 @@ import {
 } from "../contract/tables/change.js";
 import { type Api, signIn } from "../support/api.js";
 import { startEngine, stopEngine } from "../support/engine-of-run.js";
-import { until } from "../support/process-facts.js";
 import { fileOf } from "../support/run-state.js";
 import { ADMIN, freshDatabase, type RunningService, startService } from "../support/stack.js";
+import { until } from "../support/wait.js";
 import { bytesOf, COLLECTIONS, ids, makeForeignDatabase } from "./foreign-database.js";
 
 let directory: string;
@@ -1186,7 +1186,10 @@ describe("a collection that two tables want", () => {
     await service.stop();
     service = await serve(url, "");
     admin = await signIn(service.url, ADMIN);
-    while ((await changes.countDocuments({ table: id })) > 0);
+    await until(
+      () => changes.countDocuments({ table: id }),
+      (count) => count === 0,
+    );
     expect((await admin.get("/latter", { fields: "a" })).body.data).toEqual([{ a: "x" }]);
   }, 60_000);
 });

@@ -13,16 +13,11 @@ import { freePort } from "../support/free-port.js";
 import { allowAll } from "../support/rules.js";
 import { projectRoot } from "../support/run-state.js";
 import { type Stack, startStack } from "../support/stack.js";
+import { until } from "../support/wait.js";
 
 interface App {
   readonly url: string;
   stop(): Promise<void>;
-}
-
-async function eventually(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!condition() && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(condition()).toBe(true);
 }
 
 /** Runs the app before an API. */
@@ -90,7 +85,7 @@ describe("before Portico", () => {
     const source = await openEvents(`${app.url}/portal/notes/changes`);
     source.close();
     // The line of a request is written when its answer has ended.
-    await eventually(() => stack.dataService.log().includes('"path":"/notes/changes"'));
+    await until(() => stack.dataService.log().includes('"path":"/notes/changes"'));
   });
 });
 
@@ -127,9 +122,9 @@ describe("before an API that fails", () => {
     const upload = ask(`${app.url}/portal/svc_file`, { method: "POST", headers, agent: false });
     upload.on("error", () => undefined);
     upload.write("half");
-    await eventually(() => seen.upload !== undefined);
+    await until(() => seen.upload !== undefined);
     upload.destroy();
-    await eventually(() => seen.upload?.destroyed === true);
+    await until(() => seen.upload?.destroyed === true);
     expect(seen.upload?.complete).toBe(false);
   });
 
@@ -138,10 +133,10 @@ describe("before an API that fails", () => {
     api.on("GET /api/slow", (_arrived, response) => void response.on("close", () => (hasEnded = true)));
     const leaving = new AbortController();
     const answer = fetch(`${app.url}/portal/slow`, { signal: leaving.signal });
-    await eventually(() => api.heads.includes("GET /api/slow"));
+    await until(() => api.heads.includes("GET /api/slow"));
     leaving.abort();
     await expect(answer).rejects.toThrow();
-    await eventually(() => hasEnded);
+    await until(() => hasEnded);
   });
 
   it("a request for what is no address is refused, and the app goes on", async () => {

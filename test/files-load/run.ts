@@ -7,8 +7,9 @@ import { MongoClient } from "mongodb";
 import { apiOf } from "../support/api.js";
 import { startEngine, stopEngine } from "../support/engine-of-run.js";
 import { keptIn } from "../support/files.js";
-import { openHandles, pidOf, until } from "../support/process-facts.js";
+import { openHandles, pidOf } from "../support/process-facts.js";
 import { startStack } from "../support/stack.js";
+import { until } from "../support/wait.js";
 import {
   abortDownload,
   abortUpload,

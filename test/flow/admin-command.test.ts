@@ -9,6 +9,7 @@ import { MongoClient } from "mongodb";
 import { type Api, apiOf, asAdmin, signIn } from "../support/api.js";
 import { fileOf } from "../support/run-state.js";
 import { ADMIN, type Stack, startService, startStack } from "../support/stack.js";
+import { until } from "../support/wait.js";
 
 const PASSWORD = /^Root admin: (\S+), new password: (\S+)\n$/;
 
@@ -113,9 +114,9 @@ it("the embedded database is opened while no service runs, and else it is said w
 
 /** On the instances that run, within the five seconds of every such change and what a busy machine adds. */
 async function untilSignedOut(who: Api): Promise<void> {
-  const end = Date.now() + 8_000;
-  while ((await who.get("/me")).status !== 401) {
-    expect(Date.now()).toBeLessThan(end);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
+  await until(
+    async () => (await who.get("/me")).status,
+    (status) => status === 401,
+    8_000,
+  );
 }

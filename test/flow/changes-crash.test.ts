@@ -3,11 +3,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, asAdmin, search, signIn } from "../support/api.js";
 import { CHANGES, type EventSource, openEvents } from "../support/event-source.js";
 import { type Stack, startStack } from "../support/stack.js";
+import { until } from "../support/wait.js";
 
 const WRITES = Number(process.env.PORTICO_CHANGES_WRITES ?? 600);
 const FOLLOWERS = Number(process.env.PORTICO_CHANGES_FOLLOWERS ?? 8);
@@ -27,8 +29,6 @@ interface Count {
   answered: number;
   unknown: number;
 }
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Follows for as long as the test takes, on one instance after the other. */
 class Follower {
@@ -59,7 +59,7 @@ class Follower {
       const url = `${base}/things/changes${search(query)}`;
       const source = await openEvents(url, { Authorization: token() }, this.#position).catch(() => undefined);
       if (source === undefined) {
-        await pause(50);
+        await delay(50);
         continue;
       }
       this.#source = source;
@@ -84,7 +84,7 @@ class Follower {
       !this.#source?.told.some(({ data }) => data?.id === id) &&
       !this.lines.some((line) => line.id === id)
     )
-      await pause(50);
+      await delay(50);
     this.#isOver = true;
     this.#source?.close();
     await this.#run;
@@ -111,7 +111,7 @@ async function write(
       .post("/things", { group, n: 0 })
       .catch(() => undefined);
     if (made?.status !== 201) {
-      await pause(20);
+      await delay(20);
       continue;
     }
     const id: string = made.body.data[0].id;
@@ -133,7 +133,7 @@ async function write(
         .patch(`/things/${id}`, { n, group: (group + n) % GROUPS })
         .catch(() => undefined);
       note(answer?.status);
-      if (answer === undefined) await pause(20);
+      if (answer === undefined) await delay(20);
     }
     if (record % 3 === 0) {
       const answer = await api()
@@ -200,7 +200,7 @@ describe("over two instances that are killed in turns", () => {
     let isKilling = true;
     const killing = (async () => {
       for (let kill = 1; kill * KILL_EVERY < WRITES; kill += 1) {
-        while (answered() < kill * KILL_EVERY) await pause(10);
+        while (answered() < kill * KILL_EVERY) await delay(10);
         const victim = stacks()[kill % 2];
         // In turns by surprise, and in good order.
         await victim?.dataService.stop(kill % 3 === 0 ? "SIGTERM" : "SIGKILL");
@@ -221,7 +221,11 @@ describe("over two instances that are killed in turns", () => {
 
     // What a killed process had written and not told is told by another, once that one is taken for dead.
     const pending = client.db().collection("_journal_pending");
-    while ((await pending.countDocuments()) > 0) await pause(200);
+    await until(
+      () => pending.countDocuments(),
+      (count) => count === 0,
+      60_000,
+    );
     const last: string[] = [];
     for (let group = 0; group < GROUPS; group += 1) {
       const made = await (inside[0] as Api).post("/things", { group, n: -1 });

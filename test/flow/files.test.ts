@@ -20,8 +20,9 @@ import { startCluster } from "../support/cluster.js";
 import { startEngine, stopEngine } from "../support/engine-of-run.js";
 import { type Kept, keptIn, NOTHING_KEPT, uploaded } from "../support/files.js";
 import { filePart, multipartBody } from "../support/multipart.js";
-import { openHandles, pidOf, until } from "../support/process-facts.js";
+import { openHandles, pidOf } from "../support/process-facts.js";
 import { ADMIN, type Stack, startStack } from "../support/stack.js";
+import { until } from "../support/wait.js";
 
 jest.setTimeout(180_000);
 

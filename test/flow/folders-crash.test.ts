@@ -7,7 +7,7 @@ import type { Api } from "../support/api.js";
 import { type QuickAndSlow, startQuickAndSlow } from "../support/behind-proxy.js";
 import { isCommand, stopAt } from "../support/command-proxy.js";
 import { uploaded } from "../support/files.js";
-import { until } from "../support/process-facts.js";
+import { until } from "../support/wait.js";
 
 /** A dead process is known as such after ten seconds. */
 const WITHIN_MS = 40_000;

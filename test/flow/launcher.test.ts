@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { projectRoot } from "../support/run-state.js";
+import { until } from "../support/wait.js";
 
 const LAUNCHER = pathToFileURL(join(projectRoot, "scripts/launch.mjs")).href;
 
@@ -87,7 +88,7 @@ describe("the settings of .env", () => {
 describe("the launcher", () => {
   it("starts the data service, then the gateway, and says where everything is", async () => {
     const run = await launch(READY, READY);
-    await until(() => run.out().includes("Ctrl-C"));
+    await until(run.out, (text) => text.includes("Ctrl-C"));
     expect(run.out()).toContain("Portico is running at http://localhost:3000");
     expect(run.out()).toMatch(/Root admin +root@example\.com\n +Password +one-time/);
     expect(run.out()).toMatch(/Data +\/data \(fake\)/);
@@ -103,7 +104,7 @@ describe("the launcher", () => {
   it("says last where an app is that was started with them", async () => {
     const app = `process.send({ type: "app", description: "The example is at http://chat.localhost:4000" });`;
     const run = await launch(READY, READY.replace('process.send({ type: "ready"', `${app}$&`));
-    await until(() => run.out().includes("The example is at"));
+    await until(run.out, (text) => text.includes("The example is at"));
     expect(run.out()).toMatch(/Ctrl-C\n\n {2}The example is at http:\/\/chat\.localhost:4000\n/);
     run.launcher.kill("SIGTERM");
     await run.code;
@@ -111,7 +112,7 @@ describe("the launcher", () => {
 
   it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("stops cleanly on %s", async (signal) => {
     const run = await launch(READY, READY);
-    await until(() => run.out().includes("Ctrl-C"));
+    await until(run.out, (text) => text.includes("Ctrl-C"));
     run.launcher.kill(signal);
     expect(await run.code).toBe(0);
   });
@@ -129,7 +130,7 @@ describe("the launcher", () => {
     await run.code;
     expect(run.out()).toMatch(/Root admin +root@example\.com\n +Password +one-time/);
     const stopped = await launch(READY, NEVER_READY);
-    await until(async () => (await notes()).includes("starting"));
+    await until(notes, (lines) => lines.includes("starting"));
     stopped.launcher.kill("SIGINT");
     await stopped.code;
     expect(stopped.out()).toMatch(/Password +one-time/);
@@ -144,7 +145,7 @@ describe("the launcher", () => {
 
   it("stops while a service is still starting", async () => {
     const run = await launch(NEVER_READY, READY);
-    await until(async () => (await notes()).includes("starting"));
+    await until(notes, (lines) => lines.includes("starting"));
     run.launcher.kill("SIGINT");
     expect(await run.code).toBe(0);
     await expectAllGone();
@@ -152,7 +153,7 @@ describe("the launcher", () => {
 
   it("kills a service that doesn't stop in time", async () => {
     const run = await launch(DEAF, READY, { stopTimeoutMs: 700 });
-    await until(() => run.out().includes("Ctrl-C"));
+    await until(run.out, (text) => text.includes("Ctrl-C"));
     run.launcher.kill("SIGTERM");
     expect(await run.code).toBe(1);
     expect(await notes()).toContain("data service ignores SIGTERM");
@@ -161,9 +162,9 @@ describe("the launcher", () => {
 
   it("kills at once on a second signal", async () => {
     const run = await launch(DEAF, DEAF);
-    await until(() => run.out().includes("Ctrl-C"));
+    await until(run.out, (text) => text.includes("Ctrl-C"));
     run.launcher.kill("SIGINT");
-    await until(async () => (await notes()).includes("gateway ignores SIGTERM"));
+    await until(notes, (lines) => lines.includes("gateway ignores SIGTERM"));
     run.launcher.kill("SIGINT");
     expect(await run.code).toBe(1);
     await expectAllGone();
@@ -171,7 +172,7 @@ describe("the launcher", () => {
 
   it("leaves nothing running when it is killed itself", async () => {
     const run = await launch(READY, READY);
-    await until(() => run.out().includes("Ctrl-C"));
+    await until(run.out, (text) => text.includes("Ctrl-C"));
     run.launcher.kill("SIGKILL");
     await run.code;
     await expectAllGone();
@@ -196,20 +197,20 @@ describe("the launcher", () => {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const out = collect(shell.stdout);
-    await until(() => out().includes("loaded"));
+    await until(out, (text) => text.includes("loaded"));
     shell.kill("SIGTERM");
     await once(shell, "exit");
     await writeFile(env.GO, "");
-    await until(() => out().includes("ended with 1"));
+    await until(out, (text) => text.includes("ended with 1"));
     expect(await notes()).toEqual([]);
   });
 
   it("loads both at the same time, and lets the gateway act when the data service is ready", async () => {
     const loads = `${NOTE} process.once("message", () => note(name + " acts"));`;
     const run = await launch(NEVER_READY, loads, { waits: false });
-    await until(async () => (await notes()).filter((line) => line.includes(" pid ")).length === 2);
+    await until(notes, (lines) => lines.filter((line) => line.includes(" pid ")).length === 2);
     // The data service is told to begin, whatever it makes of it; its message stands for the time that passes.
-    await until(async () => (await notes()).includes("starting"));
+    await until(notes, (lines) => lines.includes("starting"));
     expect(await notes()).not.toContain("gateway acts");
     run.launcher.kill("SIGTERM");
     expect(await run.code).toBe(0);
@@ -219,8 +220,8 @@ describe("the launcher", () => {
   it("keeps address and port together, so that another port needs one variable", async () => {
     const showEnv = `${READY} note("APP_URL " + process.env.APP_URL); note("DATA_SERVICE_URL " + process.env.DATA_SERVICE_URL);`;
     const run = await launch(READY, showEnv, { env: { PORT: "4000" } });
-    await until(() => run.out().includes("running at http://localhost:4000"));
-    await until(async () => (await notes()).some((line) => line.startsWith("DATA_SERVICE_URL")));
+    await until(run.out, (text) => text.includes("running at http://localhost:4000"));
+    await until(notes, (lines) => lines.some((line) => line.startsWith("DATA_SERVICE_URL")));
     run.launcher.kill("SIGTERM");
     await run.code;
     expect(await notes()).toEqual(
@@ -279,7 +280,10 @@ async function notes(): Promise<string[]> {
 async function expectAllGone(): Promise<void> {
   const pids = (await notes()).flatMap((line) => / pid (\d+)$/.exec(line)?.[1] ?? []).map(Number);
   expect(pids.length).toBeGreaterThan(0);
-  await until(() => !pids.some(isRunning));
+  await until(
+    () => pids.filter(isRunning),
+    ({ length }) => length === 0,
+  );
 }
 
 function isRunning(pid: number): boolean {
@@ -287,13 +291,5 @@ function isRunning(pid: number): boolean {
     return process.kill(pid, 0);
   } catch {
     return false;
-  }
-}
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error(`never became so: ${isSo}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

@@ -1,8 +1,9 @@
 // What crosses between client and data service, and what stays: headers, bytes, broken transfers.
 import { randomBytes } from "node:crypto";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { until } from "../support/wait.js";
 import { openSocket, sendRaw, statuses } from "./support/raw-http.js";
 import { cookies, OTHER_ORIGIN, type Rig, readEcho, readError, startRig } from "./support/rig.js";
 import { accessToken, grants, session } from "./support/tokens.js";
@@ -16,12 +17,7 @@ beforeEach(async () => {
 });
 afterAll(() => Promise.all(rigs.map((each) => each.stop())));
 
-/** Waits until the condition holds; fails after the time. */
-async function eventually(condition: () => boolean, withinMs = 500): Promise<void> {
-  const end = Date.now() + withinMs;
-  while (!condition() && Date.now() < end) await pause(10);
-  expect(condition()).toBe(true);
-}
+const none = (count: number) => count === 0;
 
 describe("request headers", () => {
   it("of identity, forwarding and connection stay behind, in every spelling", async () => {
@@ -264,9 +260,15 @@ describe("bytes", () => {
       received += chunk.toString();
     });
     socket.write("POST /api/stream HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n");
-    await eventually(() => received.includes("first"));
+    await until(
+      () => received,
+      (text) => text.includes("first"),
+    );
     socket.write("6\r\nsecond\r\n0\r\n\r\n");
-    await eventually(() => received.includes("second") && received.endsWith("0\r\n\r\n"));
+    await until(
+      () => received,
+      (text) => text.includes("second") && text.endsWith("0\r\n\r\n"),
+    );
     socket.destroy();
   });
 
@@ -418,8 +420,11 @@ describe("body size", () => {
         closed = true;
       });
       socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\nbegun`);
-      await eventually(() => statuses(received)[0] === status);
-      await eventually(() => closed, 2_000);
+      await until(
+        () => statuses(received),
+        ([first]) => first === status,
+      );
+      await until(() => closed);
     }
     await strict.stop();
   });
@@ -484,13 +489,19 @@ describe("a data service that misbehaves", () => {
     socket.on("error", () => {}).on("data", (chunk) => (received += chunk));
     const type = "Content-Type: multipart/form-data; boundary=x";
     socket.write(`POST /api/svc_file HTTP/1.1\r\nHost: a\r\n${type}\r\nContent-Length: 200000\r\n\r\n`);
-    await eventually(() => statuses(received)[0] === 502);
+    await until(
+      () => statuses(received),
+      ([first]) => first === 502,
+    );
     for (let at = 0; at < 10; at++) {
       socket.write("x".repeat(20_000));
-      await pause(20);
+      await delay(20);
     }
     socket.write("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
-    await eventually(() => statuses(received)[1] === 200);
+    await until(
+      () => statuses(received),
+      ([, second]) => second === 200,
+    );
     socket.destroy();
   });
 
@@ -560,7 +571,7 @@ describe("a data service that misbehaves", () => {
     expect(response.status).toBe(504);
     expect((await readError(response)).error.code).toBe("QUERY_TIMEOUT");
     expect(Date.now() - started).toBeLessThan(10_000);
-    await eventually(() => upstream.connections.size === 0);
+    await until(() => upstream.connections.size, none);
     expect(await (await impatient.call("/api/slow")).text()).toBe("begun ended");
     await impatient.stop();
   });
@@ -654,9 +665,12 @@ describe("a client that leaves", () => {
       const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(rig.url)));
       for (const socket of sockets)
         socket.on("error", () => {}).write(`GET /api${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
-      await eventually(() => rig.upstream.heads.length === 20, 2_000);
+      await until(
+        () => rig.upstream.heads.length,
+        (count) => count === 20,
+      );
       for (const socket of sockets) socket.destroy();
-      await eventually(() => rig.upstream.connections.size === 0);
+      await until(() => rig.upstream.connections.size, none);
     }
   });
 
@@ -672,7 +686,7 @@ describe("a client that leaves", () => {
     const init = { method: "DELETE", headers, signal: leaving.signal };
     await expect(rig.call("/api/posts/1", init)).rejects.toThrow();
     await isRefreshed;
-    await pause(100);
+    await delay(100);
     expect(rig.upstream.heads).toEqual(["POST /auth/refresh-token"]);
   });
 
@@ -680,9 +694,12 @@ describe("a client that leaves", () => {
     const socket = await openSocket(rig.url);
     socket.on("error", () => {});
     socket.write("POST /api/posts HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf");
-    await eventually(() => rig.upstream.heads.length === 1);
+    await until(
+      () => rig.upstream.heads.length,
+      (count) => count === 1,
+    );
     socket.destroy();
-    await eventually(() => rig.upstream.connections.size === 0);
+    await until(() => rig.upstream.connections.size, none);
     expect(rig.upstream.arrived).toEqual([]);
   });
 });

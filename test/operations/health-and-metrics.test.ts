@@ -1,7 +1,6 @@
 // Health and metrics of both services: for their operator, in few words, and without a series a client could make.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sendRaw } from "../gateway/support/raw-http.js";
 import { startRig } from "../gateway/support/rig.js";
@@ -9,6 +8,7 @@ import { type Api, apiOf, asAdmin } from "../support/api.js";
 import { freePort } from "../support/free-port.js";
 import { projectRoot } from "../support/run-state.js";
 import { type Stack, startStack } from "../support/stack.js";
+import { until } from "../support/wait.js";
 import { type Sample, scrape, total, valuesOf } from "./prometheus.js";
 
 const REQUESTS = "portico_http_request_duration_seconds_count";
@@ -162,14 +162,18 @@ describe("requests", () => {
     const headers = { Authorization: `Bearer ${login.accessToken}` };
     const stream = await fetch(`${stack.appUrl}/api/notes/changes`, { headers, signal: leave.signal });
     expect([stream.status, stream.headers.get("x-accel-buffering")]).toEqual([200, "no"]);
-    const inFlight = async (look: typeof ofData) => total(await look(), "portico_http_requests_in_flight");
-    for (const look of [ofData, ofGateway]) while ((await inFlight(look)) !== 1) await delay(20);
+    const inFlight = (look: typeof ofData, wanted: number) =>
+      until(
+        async () => total(await look(), "portico_http_requests_in_flight"),
+        (count) => count === wanted,
+      );
+    for (const look of [ofData, ofGateway]) await inFlight(look, 1);
     leave.abort();
     for (const [side, look] of [
       ["data", ofData],
       ["gateway", ofGateway],
     ] as const) {
-      while ((await inFlight(look)) > 0) await delay(20);
+      await inFlight(look, 0);
       const aborted = (samples: readonly Sample[]) => total(samples, REQUESTS, { status: "aborted" });
       expect(aborted(await look())).toBe(aborted(before[side]));
     }

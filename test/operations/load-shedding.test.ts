@@ -8,6 +8,7 @@ import { json } from "../gateway/support/upstream.js";
 import { type Api, asAdmin, signIn } from "../support/api.js";
 import { openCursors } from "../support/slow-reader.js";
 import { startStack } from "../support/stack.js";
+import { until } from "../support/wait.js";
 import { scrape, total } from "./prometheus.js";
 
 describe("the gateway", () => {
@@ -49,10 +50,16 @@ describe("the gateway", () => {
     const sending = await Promise.all(
       Array.from({ length: 12 }, () => unfinishedPost(rig.url, "/api/posts")),
     );
-    await until(async () => rig.upstream.heads.length === sending.length);
+    await until(
+      () => rig.upstream.heads.length,
+      (count) => count === sending.length,
+    );
     expect((await rig.call("/api/posts")).status).toBe(200);
     const left = () => sending.filter(({ destroyed }) => !destroyed);
-    await until(async () => left().length === 2);
+    await until(
+      () => left().length,
+      (count) => count === 2,
+    );
     for (const socket of left()) {
       const answer = once(socket, "data");
       socket.write("}");
@@ -79,7 +86,10 @@ describe("the gateway", () => {
     for (let at = 0; at < 5; at += 1) {
       const stream = await rig.call("/api/posts/changes", { signal: leave.signal });
       expect(stream.status).toBe(200);
-      await until(async () => (await rig.call("/api/posts")).status === 200);
+      await until(
+        async () => (await rig.call("/api/posts")).status,
+        (status) => status === 200,
+      );
     }
     leave.abort();
   });
@@ -129,7 +139,10 @@ describe("a gateway with more waiting than is answered in time", () => {
     const taken = Array.from({ length: MANY }, () =>
       rig.call("/api/auth/login", { method: "POST", body, headers }),
     );
-    await until(async () => answers.length === MANY);
+    await until(
+      () => answers.length,
+      (count) => count === MANY,
+    );
     await waited();
     expect((await rig.call("/api/posts")).status).toBe(200);
     // Nobody waits for a password that long.
@@ -141,7 +154,10 @@ describe("a gateway with more waiting than is answered in time", () => {
 
   it("refuses the next, finishes what it has taken, and takes again", async () => {
     const taken = atOnce("/api/slow");
-    await until(async () => answers.length === MANY);
+    await until(
+      () => answers.length,
+      (count) => count === MANY,
+    );
     await waited();
     const refused = await rig.call("/api/posts");
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "2"]);
@@ -152,7 +168,10 @@ describe("a gateway with more waiting than is answered in time", () => {
 
   it("takes a burst whole", async () => {
     const taken = [...atOnce("/api/slow"), ...atOnce("/api/slow")];
-    await until(async () => answers.length === 2 * MANY);
+    await until(
+      () => answers.length,
+      (count) => count === 2 * MANY,
+    );
     expect(new Set(await ended(taken))).toEqual(new Set(["done"]));
   });
 
@@ -166,7 +185,10 @@ describe("a gateway with more waiting than is answered in time", () => {
 
   it("does not count bodies that are still coming", async () => {
     const held = await Promise.all(Array.from({ length: MANY }, () => unfinishedPost(rig.url, "/api/slow")));
-    await until(async () => rig.upstream.heads.length >= MANY);
+    await until(
+      () => rig.upstream.heads.length,
+      (count) => count >= MANY,
+    );
     await waited();
     expect((await rig.call("/api/posts")).status).toBe(200);
     for (const socket of held) socket.destroy();
@@ -178,11 +200,10 @@ describe("the data service", () => {
     const stack = await startStack({ env: { MAX_IN_FLIGHT: "2" } });
     const { dataUrl } = stack;
     const path = await publicFile(await asAdmin(stack), LARGE);
-    const underWay = (wanted: number) => async () =>
-      total(await scrape(`${dataUrl}/metrics`), "portico_http_requests_in_flight") === wanted;
-    await until(underWay(0));
+    const underWay = async () => total(await scrape(`${dataUrl}/metrics`), "portico_http_requests_in_flight");
+    await until(underWay, (count) => count === 0);
     const held = [await unreadAnswer(dataUrl, path), await unreadAnswer(dataUrl, path)];
-    await until(underWay(2));
+    await until(underWay, (count) => count === 2);
     const refused = await fetch(`${dataUrl}/posts`);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "2"]);
     expect((await readError(refused)).error.code).toBe("SERVICE_UNAVAILABLE");
@@ -198,10 +219,16 @@ describe("the data service", () => {
       socket.resume().on("data", (piece: Buffer) => {
         bytes += piece.length;
       });
-      await until(async () => bytes > LARGE.length);
+      await until(
+        () => bytes,
+        (count) => count > LARGE.length,
+      );
       socket.destroy();
     }
-    await until(async () => (await fetch(`${dataUrl}/posts`)).status !== 503);
+    await until(
+      async () => (await fetch(`${dataUrl}/posts`)).status,
+      (status) => status !== 503,
+    );
     await stack.stop();
   });
 });
@@ -220,39 +247,35 @@ describe("a data service whose clients stop reading", () => {
     const { body } = await root.post("/auth/login", stack.admin);
     const caller = [`Authorization: Bearer ${body.accessToken}`];
     const idle: Socket[] = [];
-    const statusIs = (wanted: number) => async () => (await root.get("/big?limit=1")).status === wanted;
+    const ask = async () => (await root.get("/big?limit=1")).status;
     // One after the other: a place may still be taken by what was asked before, and then is free again.
-    await until(async () => {
-      idle.push(await unreadAnswer(stack.dataUrl, "/big?limit=0", caller));
-      return statusIs(503)();
-    });
-    await until(statusIs(200));
+    await until(
+      async () => {
+        idle.push(await unreadAnswer(stack.dataUrl, "/big?limit=0", caller));
+        return ask();
+      },
+      (status) => status === 503,
+    );
+    await until(ask, (status) => status === 200);
     const client = await MongoClient.connect(stack.mongodbUrl);
-    await until(async () => (await openCursors(client)).length === 0);
+    await until(
+      () => openCursors(client),
+      ({ length }) => length === 0,
+    );
     await client.close();
     for (const socket of idle) socket.destroy();
     await stack.stop();
   });
 });
 
-/** The first status that is as wanted; the last one when none comes in time. */
-async function firstStatus(rig: Rig, isWanted: (status: number) => boolean): Promise<number> {
-  let status = 0;
-  await until(async () => {
+/** The first status that is as wanted. */
+function firstStatus(rig: Rig, isWanted: (status: number) => boolean): Promise<number> {
+  const ask = async (): Promise<number> => {
     const response = await rig.call("/api/posts");
     await response.text();
-    status = response.status;
-    return isWanted(status);
-  });
-  return status;
-}
-
-async function until(isDone: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
-    if (await isDone()) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  throw new Error("it did not come to pass");
+    return response.status;
+  };
+  return until(ask, isWanted);
 }
 
 /** More than the buffers between two processes hold. */

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { startEngine, stopEngine } from "../support/engine-of-run.js";
-import { openHandles, pidOf, until } from "../support/process-facts.js";
+import { openHandles, pidOf } from "../support/process-facts.js";
+import { until } from "../support/wait.js";
 
 const COLLECTIONS = 100;
 const INDEXES = ["a", "b", "c"];

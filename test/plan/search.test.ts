@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Db, MongoClient } from "mongodb";
 import { type Api, asAdmin, signIn } from "../support/api.js";
 import { type Stack, startAnother, startStack } from "../support/stack.js";
+import { until } from "../support/wait.js";
 
 const RECORDS = 3_000;
 const RARE = 7;
@@ -181,7 +182,7 @@ describe("a column that becomes searchable later", () => {
   const unindexed = () => db.collection("diary").countDocuments({ _g_body: { $exists: false } });
 
   async function whenIndexed(): Promise<void> {
-    while ((await unindexed()) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(unindexed, (count) => count === 0);
   }
 
   beforeAll(async () => {

@@ -1,7 +1,8 @@
 // R6, R17, R1: a database that is slow, frozen, or killed under load. Every answer says what it is, no acknowledged
 // write is lost, none is doubled, and all is well as soon as the database is.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { until } from "../support/process-facts.js";
+import { until } from "../support/wait.js";
 import { Client } from "./support/client.js";
 import { percentile, startLoad, tally } from "./support/load.js";
 import {
@@ -72,15 +73,13 @@ async function underLoad(name: string, disturb: () => Promise<void>): Promise<vo
   await expectWritten(system, name, acknowledged);
 }
 
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
-
 describe("between data service and database", () => {
   it.each(TOXICS)(
     "%s: honest answers, no write lost or doubled, and afterwards all is well",
     (_name, toxic) =>
       underLoad(toxic.kind, async () => {
         engine.proxy.set(toxic);
-        await pause(DURATION_MS);
+        await delay(DURATION_MS);
         engine.proxy.set({ kind: "none" });
       }),
     size(2, 4) * MINUTES,
@@ -102,7 +101,7 @@ describe("a database that stands still", () => {
     () =>
       underLoad("frozen", async () => {
         await engine.freeze();
-        const [ready] = await Promise.all([readiness(), pause(FROZEN_MS)]);
+        const [ready] = await Promise.all([readiness(), delay(FROZEN_MS)]);
         engine.thaw();
         expect(ready).toEqual([503, 503]);
         await until(readiness, (statuses) => statuses.every((status) => status === 200), 30_000);
@@ -117,7 +116,7 @@ describe("kill -9 of the database under load", () => {
     async () => {
       for (let round = 0; round < CRASHES; round += 1) {
         await underLoad(`crash${round}`, async () => {
-          await pause(500);
+          await delay(500);
           await engine.crash();
         });
       }

@@ -1,7 +1,8 @@
 // R6, K4, K5: a bad network between the services. Every answer says what it is, writes are neither lost nor doubled,
 // and nothing of it stays.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { openHandles, until } from "../support/process-facts.js";
+import { openHandles } from "../support/process-facts.js";
+import { until } from "../support/wait.js";
 import { percentile, startLoad, tally } from "./support/load.js";
 import {
   expectHonest,

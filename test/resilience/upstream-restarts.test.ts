@@ -1,6 +1,6 @@
 // R5, R2, K8: the data service is killed and stopped under load. Every answer says what it is, no write is lost or doubled.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { until } from "../support/process-facts.js";
+import { until } from "../support/wait.js";
 import { startLoad, tally } from "./support/load.js";
 import {
   expectHonest,

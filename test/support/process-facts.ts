@@ -3,6 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
+import { until } from "./wait.js";
 
 /** @throws when it could not be started */
 export function pidOf({ pid }: ChildProcess): number {
@@ -29,22 +30,6 @@ export async function threadStates(pid: number): Promise<string[]> {
     threads.map((id) => readFile(`/proc/${pid}/task/${id}/stat`, "utf8").catch(() => "")),
   );
   return stats.flatMap((stat) => /\) (\w)/.exec(stat)?.[1] ?? []);
-}
-
-/** Waits until something holds. @throws what was seen last, when it does not hold in time */
-export async function until<Seen>(
-  look: () => Promise<Seen>,
-  holds: (seen: Seen) => boolean,
-  withinMs: number,
-): Promise<Seen> {
-  const began = performance.now();
-  for (;;) {
-    const seen = await look();
-    if (holds(seen)) return seen;
-    if (performance.now() - began > withinMs)
-      throw new Error(`after ${withinMs} ms: ${JSON.stringify(seen)}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
 }
 
 const LOGGED_WITHIN_MS = 10_000;

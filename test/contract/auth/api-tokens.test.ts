@@ -5,9 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
 import { openSocket, statuses } from "../../gateway/support/raw-http.js";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
-import { loggedByNow, until } from "../../support/process-facts.js";
+import { loggedByNow } from "../../support/process-facts.js";
 import { allowAll } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { make, makeTable, type Row } from "../records/make.js";
 import { Browser } from "./jar.js";
 
@@ -298,11 +299,7 @@ describe("DELETE /auth/api-tokens/{id}", () => {
     expect([(await using(token).get("/me")).status, await elsewhere()]).toEqual([200, 200]);
     expect((await ann.delete(`/auth/api-tokens/${id}`)).status).toBe(200);
     expect((await using(token).get("/me")).status).toBe(401);
-    const started = Date.now();
-    while ((await elsewhere()) !== 401 && Date.now() - started < 5_000) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    expect(await elsewhere()).toBe(401);
+    await until(elsewhere, (status) => status === 401, 5_000);
     expect(await listed(id)).toBeUndefined();
     expect((await ann.delete(`/auth/api-tokens/${id}`)).status).toBe(404);
   });

@@ -4,6 +4,7 @@ import { MongoClient } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { loggedByNow, untilLogged } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { make, type Row } from "../records/make.js";
 import { Browser } from "./jar.js";
 
@@ -339,8 +340,7 @@ describe("svc_audit", () => {
         .toArray();
       return found.map(({ event }) => event);
     };
-    while ((await ages()).length > 1) await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(await ages()).toEqual(["sign-in.89-days-ago"]);
+    expect(await until(ages, ({ length }) => length < 2)).toEqual(["sign-in.89-days-ago"]);
   });
 
   it("keeps no request from succeeding when it can't be written", async () => {

@@ -1,4 +1,5 @@
 // Contract 3.3: the session cookies, and how the gateway refreshes them.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, apiOf, asAdmin } from "../../support/api.js";
@@ -29,8 +30,7 @@ beforeEach(async () => {
   await browser.logIn(stack.admin);
 });
 
-const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-const accessExpiry = () => sleep(TTL_SECONDS * 1000 + 100);
+const accessExpiry = () => delay(TTL_SECONDS * 1000 + 100);
 
 /** How often the session of this jar has been refreshed. */
 async function generation(of: Browser): Promise<number | undefined> {
@@ -151,7 +151,7 @@ describe("the gateway refreshes", () => {
   });
 
   it("shortly before the access cookie expires", async () => {
-    await sleep(TTL_SECONDS * 1000 * 0.75);
+    await delay(TTL_SECONDS * 1000 * 0.75);
     const before = browser.cookies.accessToken;
     expect((await browser.get("/me")).status).toBe(200);
     expect(browser.cookies.accessToken).not.toBe(before);

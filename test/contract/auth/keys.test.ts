@@ -5,6 +5,7 @@ import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from "jose";
 import { MongoClient } from "mongodb";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { make } from "../records/make.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };
@@ -50,12 +51,11 @@ async function goBy(milliseconds: number): Promise<void> {
   ]);
 }
 
-async function until<Value>(wanted: Value, ask: () => Promise<Value>): Promise<void> {
-  const started = Date.now();
-  while ((await ask()) !== wanted && Date.now() - started < 8_000) {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  expect(await ask()).toBe(wanted);
+const FOLLOWED_WITHIN_MS = 8_000;
+
+/** Waits until the answer is this one. */
+async function untilIs<Value>(wanted: Value, ask: () => Promise<Value>): Promise<void> {
+  await until(ask, (value) => value === wanted, FOLLOWED_WITHIN_MS);
 }
 
 describe("a start", () => {
@@ -97,8 +97,8 @@ describe("POST /auth/keys/rotate", () => {
     expect(await published()).toEqual([before, body.kid]);
     expect(kidOf(await logIn())).toBe(before);
     await goBy(12_000);
-    await until(body.kid, async () => kidOf(await logIn()));
-    await until(body.kid, async () => kidOf(await logIn(twin)));
+    await untilIs(body.kid, async () => kidOf(await logIn()));
+    await untilIs(body.kid, async () => kidOf(await logIn(twin)));
     const fresh = await logIn();
     for (const token of [old, fresh]) {
       expect([await meStatus(token), await meStatus(token, twin)]).toEqual([200, 200]);
@@ -129,8 +129,8 @@ describe("POST /auth/keys/rotate", () => {
     await admin.post("/auth/keys/rotate");
     // Ten seconds until its turn, the life of a token, and the skew.
     await goBy((10 + 900 + 30 + 5) * 1000);
-    await until(401, () => meStatus(token));
-    await until(401, () => meStatus(token, twin));
+    await untilIs(401, () => meStatus(token));
+    await untilIs(401, () => meStatus(token, twin));
     expect(await published()).not.toContain(kidOf(token));
     expect(await meStatus(await logIn())).toBe(200);
   });
@@ -164,7 +164,7 @@ describe("AUTH_PRIVATE_KEY", () => {
       running.unshift(two);
       const both = await published(two);
       expect([both.length, both[0]]).toEqual([2, kid]);
-      await until(2, async () => (await published(one)).length);
+      await untilIs(2, async () => (await published(one)).length);
       const three = await startStack({ twinOf: one, env: { ...env, AUTH_PRIVATE_KEY: first ?? "" } });
       running.unshift(three);
       expect(await published(three)).toEqual(both);

@@ -5,6 +5,7 @@ import { MongoClient } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { allowAll } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { atOnce, make, makeTable, type Row, read, tally } from "../records/make.js";
 import { Browser, setCookies } from "./jar.js";
 
@@ -50,7 +51,6 @@ const logged = (id: string): string[] =>
     .log()
     .split("\n")
     .filter((line) => line.includes(id) && line.endsWith("}"));
-const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 describe("POST /auth/login", () => {
   it("answers both tokens and their times, and sets no cookie", async () => {
@@ -320,8 +320,7 @@ describe("POST /auth/refresh-token", () => {
     const { headers } = await refresh(first.refreshToken);
     const id = headers.get("x-correlation-id") ?? "-";
     const event = () => logged(id).find((line) => line.includes("refresh_token_reuse"));
-    for (let attempt = 0; event() === undefined && attempt < 50; attempt += 1) await sleep(20);
-    expect(JSON.parse(event() ?? "{}")).toMatchObject({
+    expect(JSON.parse((await until(event)) ?? "{}")).toMatchObject({
       message: "security event",
       userId: expect.any(String),
     });
@@ -522,11 +521,11 @@ describe("a user who is changed by root", () => {
     const { id, api, session } = await user("bob");
     expect((await api.get("/notes")).status).toBe(200);
     await admin.patch(`/svc_user/${id}`, { isActive: false });
-    const started = Date.now();
-    while ((await api.get("/notes")).status !== 401 && Date.now() - started < 5_000) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    expect((await api.get("/notes")).status).toBe(401);
+    await until(
+      async () => (await api.get("/notes")).status,
+      (status) => status === 401,
+      5_000,
+    );
     expect((await refresh(session.refreshToken)).status).toBe(401);
   });
 

@@ -6,8 +6,8 @@ import { MongoClient } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { keptIn } from "../../support/files.js";
 import { filePart, MULTIPART, multipartBody, sendBody } from "../../support/multipart.js";
-import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { makeTable } from "../records/make.js";
 import { Browser } from "./jar.js";
 

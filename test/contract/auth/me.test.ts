@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/glo
 import { MongoClient, ObjectId } from "mongodb";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { make, type Row } from "../records/make.js";
 import { Browser } from "./jar.js";
 
@@ -41,12 +42,8 @@ const refresh = async (refreshToken: string) =>
 const me = async (token: string, at = base) => (await bearer(token, at).get("/me")).status;
 
 /** Asks until the answer is this one, five seconds at most. */
-async function within5s(status: number, ask: () => Promise<number>): Promise<void> {
-  const started = Date.now();
-  while ((await ask()) !== status && Date.now() - started < 5_000) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  expect(await ask()).toBe(status);
+async function within5s(wanted: number, ask: () => Promise<number>): Promise<void> {
+  await until(ask, (status) => status === wanted, 5_000);
 }
 
 describe("PATCH /me", () => {

@@ -4,7 +4,7 @@ import { asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import type { Fate } from "../../support/command-proxy.js";
 import { openEvents } from "../../support/event-source.js";
-import { until } from "../../support/process-facts.js";
+import { until } from "../../support/wait.js";
 
 let held: BehindProxy;
 

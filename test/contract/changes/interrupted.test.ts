@@ -5,6 +5,7 @@ import { type Db, MongoClient, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { CHANGES, type EventSource, openEvents } from "../../support/event-source.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 
 let stack: Stack;
 let admin: Api;
@@ -93,8 +94,10 @@ const told = () =>
     .map(({ event, data }) => `${event} ${data.id} ${data.revision}`);
 
 async function nothingAnnounced(): Promise<void> {
-  while ((await db.collection("_journal_pending").countDocuments()) > 0)
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  await until(
+    () => db.collection("_journal_pending").countDocuments(),
+    (count) => count === 0,
+  );
 }
 
 describe("a write that was made and not told", () => {

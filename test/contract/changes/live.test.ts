@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/glob
 import { type Api, apiOf, asAdmin, search, signIn } from "../../support/api.js";
 import { CHANGES, type EventSource, holdEvents, openEvents } from "../../support/event-source.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 
 /** For a machine that does other things as well. */
 const SLACK_MS = 3_000;
@@ -217,7 +218,10 @@ describe("a stream of changes", () => {
     const source = await follow("/notes/changes", { query: { filter: { title: "never" } } });
     const before = source.lastEventId;
     const missed = await make("/notes", { title: "other" });
-    while (source.lastEventId === before) await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(
+      () => source.lastEventId,
+      (id) => id !== before,
+    );
     await new Promise((resolve) => setTimeout(resolve, 500));
     const later = await follow("/notes/changes", { from: source.lastEventId });
     const id = await make("/notes", {});
@@ -516,8 +520,8 @@ describe("a client that closes its stream", () => {
         .filter((line) => line.includes('"path":"/notes/changes"'));
     const before = lines().length;
     events.close();
-    while (lines().length === before) await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(JSON.parse(lines().at(-1) ?? "")).toMatchObject({ level: "info", message: "stream ended" });
+    const after = await until(lines, ({ length }) => length > before);
+    expect(JSON.parse(after.at(-1) ?? "")).toMatchObject({ level: "info", message: "stream ended" });
   });
 });
 
@@ -530,7 +534,7 @@ describe("a client that does not read", () => {
     // More than all sockets on the way hold.
     const title = "x".repeat(300_000);
     for (let at = 0; at < 100; at += 1) await make("/notes", { title, rank: at });
-    while (ends() === before) await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(ends, (count) => count > before);
     const first = held.read();
     open.push(first);
     await first.ended();

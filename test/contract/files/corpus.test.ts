@@ -18,10 +18,11 @@ import {
   sendBody,
   textPart,
 } from "../../support/multipart.js";
-import { openHandles, pidOf, residentBytes, until } from "../../support/process-facts.js";
+import { openHandles, pidOf, residentBytes } from "../../support/process-facts.js";
 import { roleFor } from "../../support/rules.js";
 import { projectRoot } from "../../support/run-state.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 
 interface Case {
   readonly id: string;

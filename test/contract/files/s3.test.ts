@@ -6,9 +6,10 @@ import { abortUpload, openUpload, uploadBytes } from "../../files-load/load.js";
 import { type Api, apiOf } from "../../support/api.js";
 import { fileForm, keptIn, NOTHING_KEPT, picture, upload, uploaded } from "../../support/files.js";
 import { filePart, multipartBody } from "../../support/multipart.js";
-import { until, untilLogged } from "../../support/process-facts.js";
+import { untilLogged } from "../../support/process-facts.js";
 import { type Breakdown, type S3Server, startS3, tag, xml } from "../../support/s3-server.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 
 const MEBIBYTE = 1024 * 1024;
 

@@ -6,9 +6,9 @@ import { sendRaw } from "../../gateway/support/raw-http.js";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
 import { fileForm, keptIn, picture, upload, uploaded } from "../../support/files.js";
 import { filePart, MULTIPART, multipartBody, sendBody } from "../../support/multipart.js";
-import { until } from "../../support/process-facts.js";
 import { roleFor } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { Browser } from "../auth/jar.js";
 
 const LIMIT = 1_000_000;

@@ -2,8 +2,8 @@
 // seconds on others.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, apiOf, asAdmin, signIn } from "../../support/api.js";
-import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { make, makeTable, type Row } from "../records/make.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };

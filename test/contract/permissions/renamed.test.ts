@@ -1,12 +1,13 @@
 // Contract 7: a rule is never applied to a name that it was not written for, whatever the change of a table has just made
 // of its names, on every instance, and also when the one that makes the change dies in it.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Db } from "mongodb";
 import { type Api, apiOf, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import type { CommandProxy } from "../../support/command-proxy.js";
-import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { make, makeTable, type Row } from "../records/make.js";
 import { patchConfirmed } from "../tables/change.js";
 
@@ -46,7 +47,6 @@ async function titled(name: string, record: object): Promise<Row> {
 const mayRead = (table: string) => make(admin, "svc_permission", { table, action: "read", fields: "title" });
 const swapped = ({ columns }: Row): Row[] =>
   columns.map((each: Row) => ({ ...each, name: each.name === "title" ? "secret" : "title" }));
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** What a visitor is shown of a table on both instances, in all answers while something is done and for a while after it. */
 async function shownWhile(table: string, act: () => Promise<void>): Promise<string[]> {
@@ -57,13 +57,13 @@ async function shownWhile(table: string, act: () => Promise<void>): Promise<stri
       const answer = await api.get(`/${table}`, { fields: "*" }).catch(() => undefined);
       if (answer?.status === 200)
         seen.add(JSON.stringify(answer.body.data.map(({ id: _id, ...rest }: Row) => rest)));
-      await wait(10);
+      await delay(10);
     }
   };
   const watching = [here, there].map(watch);
-  await wait(SETTLED_MS);
+  await delay(SETTLED_MS);
   await act();
-  await wait(SETTLED_MS);
+  await delay(SETTLED_MS);
   isOver = true;
   await Promise.all(watching);
   return [...seen];

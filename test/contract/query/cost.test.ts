@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, apiOf, asAdmin, search } from "../../support/api.js";
-import { until } from "../../support/process-facts.js";
 import { allowAll } from "../../support/rules.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { makeTable } from "../records/make.js";
 import { created } from "./library.js";
 

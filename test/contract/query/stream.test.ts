@@ -6,6 +6,7 @@ import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { mostInSocket } from "../../support/process-facts.js";
 import { openCursors, readSlowly, type SlowReader } from "../../support/slow-reader.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { make } from "../records/make.js";
 import { columnsWith, tableNamed } from "../tables/change.js";
 
@@ -109,7 +110,10 @@ describe("limit=0", () => {
       await slow.readTo(MEBIBYTE);
       if (rest) await fetchedAtRest();
       slow.leave();
-      while ((await openCursors(client)).length > 0) await delay(20);
+      await until(
+        () => openCursors(client),
+        ({ length }) => length === 0,
+      );
     }
   });
 

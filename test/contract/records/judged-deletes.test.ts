@@ -1,10 +1,11 @@
 // A delete is judged by the version that If-Match names and by the rules for its caller. What was answered to others in
 // between is never lost with the record: either it stays, or they are told that it is gone.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, asAdmin, signIn } from "../../support/api.js";
-import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { atOnce, make, makeTable, read, tally } from "./make.js";
 
 const ROUNDS = Number(process.env.PORTICO_RACE_ROUNDS ?? 12);
@@ -59,7 +60,6 @@ const changeAt = (tag: string, path: string, body: object): Promise<Answer> =>
     body: JSON.stringify(body),
     headers: { "Content-Type": "application/json", "If-Match": tag },
   });
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Resolves when the delete of what goes along has begun. */
 async function underWay(children: string, of: string): Promise<void> {
@@ -119,8 +119,8 @@ describe("a delete of a record that others may link to", () => {
         const start = (round % 6) * Math.ceil((round + 1) / ROUNDS);
         const [head, tail] = round % 2 === 0 ? [0, start] : [start, 0];
         const [gone, changed] = await Promise.all([
-          wait(head).then(() => removeAt(tag, path)),
-          wait(tail).then(() => changeAt(tag, path, { name: "Faith" })),
+          delay(head).then(() => removeAt(tag, path)),
+          delay(tail).then(() => changeAt(tag, path, { name: "Faith" })),
         ]);
         seen.add(gone.status);
         const linked = (await read(admin, "flags", flag.id, "of")).of;

@@ -4,8 +4,8 @@ import { type Rig, readError, startRig } from "../../gateway/support/rig.js";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import type { CommandProxy, Fate } from "../../support/command-proxy.js";
-import { until } from "../../support/process-facts.js";
 import type { Stack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { makeTable } from "./make.js";
 
 let held: BehindProxy;

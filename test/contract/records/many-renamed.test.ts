@@ -1,5 +1,4 @@
 // Tables are changed while a request of many steps runs: it goes on with the records that it meant, or says that it can't.
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import {
@@ -9,6 +8,7 @@ import {
   startQuickAndSlow,
 } from "../../support/behind-proxy.js";
 import { isCommand, isReadOf, nth, type Stopped, stopAt } from "../../support/command-proxy.js";
+import { until } from "../../support/wait.js";
 import { columnsWith, tableNamed } from "../tables/change.js";
 import { filesOf } from "../transfer/files.js";
 import { makeTable, read } from "./make.js";
@@ -134,7 +134,10 @@ it("an import makes no records in another table that has got the name", async ()
   const lines = new TextEncoder().encode(`${JSON.stringify({ text: "line" })}\n`.repeat(600));
   const count = (table: string) => held.db.collection(table).countDocuments();
   const renamed = async (): Promise<void> => {
-    while ((await count("lines")) < 500) await delay(20);
+    await until(
+      () => count("lines"),
+      (there) => there >= 500,
+    );
     await rename(former, "lines_old");
     await rename(next, "lines");
   };

@@ -1,8 +1,8 @@
 // PATCH and DELETE of a table: the same change for all records that a filter matches, by the rules for each of them.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Answer, type Api, asAdmin, search, signIn } from "../../support/api.js";
-import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { make, makeTable, read, valuesOf } from "./make.js";
 
 const ANN = { email: "ann@example.com", password: "ann's password" };

@@ -1,10 +1,11 @@
 // A record that is moved to another parent while its former one is deleted with all that it takes along: whoever was told
 // that it was moved has it, with everything that hangs on it.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
-import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { atOnce, make, makeTable, type Row, read } from "./make.js";
 
 const ROUNDS = Number(process.env.PORTICO_RACE_ROUNDS ?? 6);
@@ -58,8 +59,6 @@ afterAll(async () => {
   await stack?.stop();
 });
 
-const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
 interface Family {
   readonly parents: string;
   readonly children: string;
@@ -108,7 +107,7 @@ describe.each<[string, Family]>([
           );
         const gone = admin.delete(`/${parents}/${former}`);
         const answers = await atOnce(MANY, async (at) => {
-          await wait((at * 3) % (20 * (round + 1)));
+          await delay((at * 3) % (20 * (round + 1)));
           return move(family, at, ids[at] ?? "", others[at] ?? "");
         });
         expect((await gone).status).toBe(200);
@@ -156,7 +155,7 @@ describe("a record that holds another one, which goes with the same parent", () 
           30_000,
         );
         const answers = await atOnce(MANY / 4, async (at) => {
-          await wait(at);
+          await delay(at);
           return admin.patch(`/guests/${ids[at * 4]}`, { of: other });
         });
         const { status: end } = await gone;
@@ -198,7 +197,7 @@ describe("deletes of one record at the same moment", () => {
           tasks.map((favourite) => ({ favourite })),
         );
         const answers = await atOnce(4, async (at) => {
-          await wait(at * 5 * round);
+          await delay(at * 5 * round);
           return admin.send("DELETE", `/projects/${former}`, { headers: { "If-Match": tag } });
         });
         expect(answers.map(({ status }) => status)).toContain(200);
@@ -224,7 +223,7 @@ describe("a new record that others are linked to", () => {
         const bodies = Array.from({ length: 50 }, () => ({ name: `new ${round}` }));
         const made = admin.post("/projects", [...bodies, { name: `new ${round}`, tasks: [task] }]);
         const empty = encodeURIComponent(JSON.stringify({ name: `new ${round}`, _not: { tasks: {} } }));
-        await wait(round * 2);
+        await delay(round * 2);
         const removed = admin.send("DELETE", `/projects?filter=${empty}`);
         const { status, body } = await made;
         await removed;

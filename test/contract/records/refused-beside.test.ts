@@ -1,6 +1,5 @@
 // A change that is refused while others delete what it is about, or build on it: what they were answered holds, and what it
 // has moved goes back to where it was.
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { ObjectId } from "mongodb";
 import type { Answer, Api } from "../../support/api.js";
@@ -15,6 +14,7 @@ import {
   type Stopped,
   stopAt,
 } from "../../support/command-proxy.js";
+import { until } from "../../support/wait.js";
 import { filesOf } from "../transfer/files.js";
 import { make, makeTable, type Row, read } from "./make.js";
 
@@ -108,7 +108,10 @@ describe("a record that is deleted while a change moves others to it", () => {
     const moved = await goingOn(held.proxy, afterWrites(isWriteOf("chapters"), isReadOf("books")), change);
     expect((await api.patch(`/chapters/${theirs}`, { book })).status).toBe(200);
     going.goOn();
-    while ((await read(api, "books", book)) !== undefined) await delay(10);
+    await until(
+      () => read(api, "books", book),
+      (there) => there === undefined,
+    );
     moved.goOn();
     expect([(await moved.answer).status, (await going.answer).status]).toEqual([404, 200]);
     expect(await read(api, "chapters", mine, "book.id")).toEqual({ book: { id: own } });
@@ -145,10 +148,15 @@ it("what is taken back twice is what it was after the first time", async () => {
   const once = await read(api, "yachts", id, "name,berth.name");
   expect(once).toMatchObject({ name: "old", berth: { name: "made" } });
   // As a process leaves it that dies when it has taken all back.
-  while ((await unfinished.countDocuments()) > 0) await delay(20);
+  const noneLeft = () =>
+    until(
+      () => unfinished.countDocuments(),
+      (count) => count === 0,
+    );
+  await noneLeft();
   const at = new Date(Date.now() - 60_000);
   await unfinished.insertOne({ ...note, instance: "a dead process", at });
-  while ((await unfinished.countDocuments()) > 0) await delay(100);
+  await noneLeft();
   expect(await read(api, "yachts", id, "name,berth.name")).toEqual(once);
 });
 

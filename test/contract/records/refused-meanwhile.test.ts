@@ -12,7 +12,7 @@ import {
   type Stopped,
   stopAt,
 } from "../../support/command-proxy.js";
-import { until } from "../../support/process-facts.js";
+import { until } from "../../support/wait.js";
 import { make, makeTable, read } from "./make.js";
 
 let system: QuickAndSlow;

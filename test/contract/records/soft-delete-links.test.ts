@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
-import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { make, makeTable, type Row, read, valuesOf } from "./make.js";
 
 let stack: Stack;

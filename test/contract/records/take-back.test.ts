@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Db, MongoClient, ObjectId } from "mongodb";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { deleteConfirmed } from "../tables/change.js";
 import { atOnce, make, makeTable, type Row, read, tally, valuesOf } from "./make.js";
 
@@ -191,9 +192,11 @@ describe("what a dead process has left", () => {
   const leave = async (...steps: object[]): Promise<void> => {
     await db.collection("_unfinished").insertOne({ instance: "a dead process", at: LONG_AGO(), steps });
   };
-  const settled = async (left: number): Promise<void> => {
-    while ((await db.collection("_unfinished").countDocuments()) > left);
-  };
+  const settled = (left: number): Promise<number> =>
+    until(
+      () => db.collection("_unfinished").countDocuments(),
+      (count) => count <= left,
+    );
   /** A step that has changed an item: what it was before, and what the change says of itself. */
   async function changed(id: string, set: object) {
     const items = db.collection<{ _record_version: number; updatedAt: Date }>("items");
@@ -240,7 +243,11 @@ describe("what a dead process has left", () => {
     const note = { instance: "a dead process", at, group: new ObjectId(), ids: [gone] };
     const done = { table: await tableId("shelves"), judged: true, first: true, permanent: false, done: true };
     await db.collection("_deletes").insertOne({ ...note, ...done });
-    while ((await db.collection("items").findOne({ title: "linked" }))?.shelfId);
+    await until(
+      () => db.collection("items").findOne({ title: "linked" }),
+      (item) => (item?.shelfId ?? null) === null,
+      40_000,
+    );
     expect(Date.now() - at.getTime()).toBeLessThan(60_000);
     expect(await read(api, "items", id, "shelf")).toEqual({ shelf: null });
   }, 60_000);
@@ -268,7 +275,10 @@ describe("what a dead process has left", () => {
     await settled(1);
     expect((await api.send("POST", `/svc_table/${table}/undo`)).status).toBe(200);
     await settled(0);
-    while ((await db.collection("_deletes").countDocuments({ group })) > 0);
+    await until(
+      () => db.collection("_deletes").countDocuments({ group }),
+      (count) => count === 0,
+    );
     expect(await valuesOf(api, "crates", "name")).toEqual(["going"]);
     expect((await api.patch(`/crates/${going}`, { name: "stays" })).status).toBe(200);
   }, 60_000);

@@ -5,8 +5,8 @@ import type { Db } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import { type CommandProxy, type Fate, isCommand } from "../../support/command-proxy.js";
-import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { make, makeTable, read } from "./make.js";
 
 /** Ten seconds until an instance is taken for dead, as many between two looks, and something for a busy machine. */

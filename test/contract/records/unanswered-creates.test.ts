@@ -4,7 +4,7 @@ import type { Db } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import { type CommandProxy, isCommand } from "../../support/command-proxy.js";
-import { until } from "../../support/process-facts.js";
+import { until } from "../../support/wait.js";
 import { makeTable } from "./make.js";
 
 let held: BehindProxy;

@@ -4,7 +4,7 @@ import type { Db } from "mongodb";
 import { type Answer, type Api, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import { type CommandProxy, type Fate, isCommand } from "../../support/command-proxy.js";
-import { until } from "../../support/process-facts.js";
+import { until } from "../../support/wait.js";
 import { make, makeTable, read } from "./make.js";
 
 let held: BehindProxy;
@@ -35,8 +35,10 @@ async function repaired(): Promise<void> {
   const notes = db.collection("_deletes");
   await notes.updateMany({}, { $set: { at: new Date(Date.now() - 300_000) } });
   // What is done is looked at once more later.
-  while ((await notes.countDocuments({ done: false })) > 0)
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  await until(
+    () => notes.countDocuments({ done: false }),
+    (count) => count === 0,
+  );
 }
 
 /** The database goes at the first command that `when` is said of, and stays away until nothing can be taken back. */

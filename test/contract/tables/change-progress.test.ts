@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
-import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { make, makeTable, type Row, valuesOf } from "../records/make.js";
 import { columnsWith, tableNamed } from "./change.js";
 
@@ -32,12 +32,11 @@ async function table(name: string, records: readonly object[]): Promise<Row> {
 }
 
 /** The record of the table once no change of it is going on. */
-async function settled(name: string): Promise<Row> {
-  for (;;) {
-    const row = await tableNamed(admin, name);
-    if (row !== undefined && row.change !== null && row.change.state !== "running") return row;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+function settled(name: string): Promise<Row> {
+  return until(
+    () => tableNamed(admin, name),
+    (row) => row !== undefined && row.change !== null && row.change.state !== "running",
+  );
 }
 
 describe("a change that takes longer than its answer waits", () => {
@@ -166,7 +165,7 @@ describe("a change that can't be ended", () => {
     // Put right by hand, it is ended without another start.
     await changes.updateOne({ _id }, { $set: { after: [], table: new ObjectId().toHexString() } });
     const ended = async () => (await versions.findOne({ _id: "catalog", lock: { $exists: false } })) !== null;
-    while (!(await ended())) await new Promise((resolve) => setTimeout(resolve, 100));
+    await until(ended);
     expect(await changes.findOne({ _id })).toMatchObject({ state: "done" });
   }, 60_000);
 });
@@ -179,7 +178,7 @@ describe("the filling of searchable columns", () => {
     await Promise.all(["a_1", "_g_a_1"].map((name) => searched.dropIndex(name)));
     await restart();
     const names = async () => (await searched.indexes()).map(({ name }) => name);
-    while (!(await names()).includes("_g_a_1"));
+    await until(names, (all) => all.includes("_g_a_1"));
     expect(await names()).not.toContain("a_1");
   }, 60_000);
 });
@@ -191,9 +190,6 @@ describe("what a change took away", () => {
     client.db().collection("_changes").updateMany({ table: id }, { $set: { at } });
   /** The documents of a collection, with all that lies in them. */
   const stored = (name: string) => client.db().collection(name).find().toArray();
-  const until = async (holds: () => Promise<boolean>): Promise<void> => {
-    while (!(await holds()));
-  };
 
   async function confirmed(id: string, body: object, name: string): Promise<void> {
     const { body: refused } = await admin.patch(`/svc_table/${id}`, body);
@@ -280,7 +276,7 @@ describe("what a change took away", () => {
     await until(async () => (await tableNamed(admin, name)) === undefined);
   }
 
-  const tidied = (id: string): Promise<void> =>
+  const tidied = (id: string): Promise<boolean> =>
     until(
       async () => (await client.db().collection("_changes").findOne({ table: id, state: "done" })) !== null,
     );

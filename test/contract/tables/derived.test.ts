@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { MongoClient, ObjectId } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { atOnce, make, makeTable, type Row } from "../records/make.js";
 import { patchConfirmed } from "./change.js";
 
@@ -232,7 +233,10 @@ describe("the parts of a text that is no longer searchable", () => {
     expect(await found(name, "FIDENT")).toBe(1);
     // At the start all tables are looked at, else every half minute.
     await restart();
-    while ((await partsOf(name)) < 2) await new Promise((done) => setTimeout(done, 50));
+    await until(
+      () => partsOf(name),
+      (count) => count === 2,
+    );
     expect(await found(name, "FIDENT")).toBe(1);
   }, 60_000);
 
@@ -246,7 +250,10 @@ describe("the parts of a text that is no longer searchable", () => {
     const noted = { table: id };
     expect((await changes.updateMany(noted, { $set: { at: aMonthAgo } })).matchedCount).toBe(1);
     await restart();
-    while ((await changes.countDocuments(noted)) > 0) await new Promise((done) => setTimeout(done, 50));
+    await until(
+      () => changes.countDocuments(noted),
+      (count) => count === 0,
+    );
     expect([await partsOf(name), await partsOf(name, "b")]).toEqual([0, 2]);
     const [first] = await documents(name).find().toArray();
     expect(first).toMatchObject({ _id: expect.any(ObjectId), a: "confidential" });

@@ -3,9 +3,9 @@ import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { MongoClient } from "mongodb";
 import { type Api, asAdmin } from "../../support/api.js";
-import { until } from "../../support/process-facts.js";
 import { fileOf } from "../../support/run-state.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { make, makeTable, type Row, valuesOf } from "../records/make.js";
 import { deleteConfirmed, patchConfirmed } from "./change.js";
 

@@ -5,8 +5,8 @@ import type { Db } from "mongodb";
 import { type Answer, type Api, apiOf, asAdmin } from "../../support/api.js";
 import { type BehindProxy, startBehindProxy } from "../../support/behind-proxy.js";
 import type { CommandProxy } from "../../support/command-proxy.js";
-import { until } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { make, makeTable, type Row } from "../records/make.js";
 import { columnsWith, tableNamed } from "./change.js";
 

@@ -3,7 +3,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Api, asAdmin, signIn } from "../../support/api.js";
+import { untilLogged } from "../../support/process-facts.js";
 import { type Stack, startStack } from "../../support/stack.js";
+import { until } from "../../support/wait.js";
 import { make, makeTable, type Row, tally, valuesOf } from "../records/make.js";
 import { type Files, filesOf } from "./files.js";
 
@@ -720,7 +722,7 @@ describe("an import whose caller may no more", () => {
         if (isOver || sent === 50) return controller.close();
         if (sent === 2) {
           // It has begun: what is refused before that has nothing to say of records.
-          while ((await names()).length === 0) await delay(20);
+          await until(names, ({ length }) => length > 0);
           takenAt = performance.now();
           await takeAway(id);
         }
@@ -772,7 +774,7 @@ describe("a client that goes away", () => {
     const stream = new ReadableStream<Uint8Array>({
       async pull(controller) {
         if (!isSent) controller.enqueue(text.encode(`name,count\n${many(1_250, (at) => `n${at},1\n`)}`));
-        else while ((await names()).length < 2 * BATCH) await delay(20);
+        else await until(names, ({ length }) => length >= 2 * BATCH);
         if (isSent) gone.abort();
         isSent = true;
       },
@@ -787,7 +789,7 @@ describe("a client that goes away", () => {
     const request = fetch(`${stack.appUrl}/api/${items}/import`, init);
     await expect(request).rejects.toThrow();
     const line = `"table":"${items}","imported":1000,"dryRun":false,"next":1002`;
-    while (!stack.dataService.log().includes(line)) await delay(20);
+    await untilLogged(stack.dataService, new RegExp(line));
     expect((await names()).length).toBe(2 * BATCH);
   });
 });

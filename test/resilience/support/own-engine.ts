@@ -4,7 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type EngineProcess, startEngine, stopEngine } from "../../support/engine-of-run.js";
-import { threadStates, until } from "../../support/process-facts.js";
+import { threadStates } from "../../support/process-facts.js";
+import { until } from "../../support/wait.js";
 import { startToxicProxy, type ToxicProxy } from "./toxic-proxy.js";
 
 const STOPPED_WITHIN_MS = 10_000;
