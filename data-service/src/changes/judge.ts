@@ -10,7 +10,7 @@ import { idText } from "../mongo/record-store.js";
 import type { ReadView } from "../permission/read-view.js";
 import type { Principal } from "../principal.js";
 import type { AuthorizedNode } from "../query/ast.js";
-import { authorizeRead } from "../query/authorize-read.js";
+import { authorizeRead, withParts } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
 import { matchStages } from "../query/lower/condition.js";
 import { type Document, Names } from "../query/lower/document.js";
@@ -59,7 +59,7 @@ export async function openWish(
     return known.of(view, [table.name, parameters, deps.limits], () => {
       const { root, rules } = authorizeRead(bindQuery(parameters, table, view, deps.limits), view);
       // The filter is asked of records as the journal has them, which are without the numbers that are kept of children.
-      return { table, view, node: { ...useCountersIn(root, rules), filter: root.filter } };
+      return { table, view, node: withParts(useCountersIn(root, rules), { filter: root.filter }) };
     });
   });
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { ObjectId } from "bson";
 import type { Numbered } from "../mongo/journal-store.js";
-import { authorizeRead } from "../query/authorize-read.js";
+import { authorizeRead, withParts } from "../query/authorize-read.js";
 import { bindQuery } from "../query/bind-query.js";
 import { rootView, table } from "../query/library-fixture.js";
 import type { Wish } from "./judge.js";
@@ -14,7 +14,7 @@ function wishFor(filter: object, fields = "*"): Wish {
   return {
     table: table("books"),
     view: rootView,
-    node: { ...authorizeRead(query, rootView).root, children: [] },
+    node: withParts(authorizeRead(query, rootView).root, { children: [] }),
   };
 }
 

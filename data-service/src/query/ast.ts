@@ -71,8 +71,18 @@ export interface Candidates {
   readonly prefixes: readonly string[];
 }
 
+/**
+ * The caller's row rules are in it: only query/authorize-read makes what has this brand. It is there for the type checker
+ * alone. No literal has a protected member, and a spread loses it.
+ */
+declare class Authorized {
+  protected readonly authorized: true;
+}
+
+export type { Authorized };
+
 /** The row rule of the table at the other end: a record outside it is an absent record. */
-interface Visible {
+interface Visible extends Authorized {
   readonly visible: AuthorizedPredicate;
 }
 
@@ -88,7 +98,7 @@ export type Predicate =
   | Related<Predicate>
   | Exists;
 
-/** A filter with row rules in place; only authorizeRead makes it from a client's filter. */
+/** A filter or rule with a row rule at each of its relations; the rest of it speaks of the record alone. */
 export type AuthorizedPredicate =
   | Constant
   | Combined<AuthorizedPredicate>
@@ -141,12 +151,11 @@ export type CountNode =
   /** The number that the record keeps of them: what the planner makes of a count in which every one of them counts. */
   | { readonly kind: "stored"; readonly step: Step; readonly column: Column };
 
-/** Records of one table, shaped: the root of a list and every loaded relation. R carries the row rule. */
-export interface ReadNode<P, R> {
+/** Records of one table, shaped: the root of a list and every loaded relation. C is the kind of its children. */
+interface ReadNode<P, C> {
   readonly table: Table;
-  readonly rule: R;
   readonly columns: readonly Column[];
-  readonly children: readonly ChildNode<P, R>[];
+  readonly children: readonly C[];
   /** Numbers of related records; see `rules` for whose they are. */
   readonly counts: readonly CountNode[];
   readonly filter: P;
@@ -154,14 +163,28 @@ export interface ReadNode<P, R> {
   /** 0 = all. */
   readonly limit: number;
   readonly skip: number;
-  /** Members that not every row shows; put in with the row rules. */
-  readonly masks?: readonly Mask[];
 }
 
-export interface ChildNode<P, R> {
+/** The node of a child stands under its relation. */
+interface Child<N> {
   readonly relation: Relation;
-  readonly node: ReadNode<P, R>;
+  readonly node: N;
 }
+
+/** What is asked for: names resolved, rights not yet applied. */
+export interface BoundNode extends ReadNode<Predicate, BoundChild> {}
+export interface BoundChild extends Child<BoundNode> {}
+
+/** The same with the caller's rights in place, as every one of its children has them. */
+export interface AuthorizedNode extends ReadNode<AuthorizedPredicate, AuthorizedChild>, Authorized {
+  readonly rule: AuthorizedPredicate;
+  /** Members that not every row shows. */
+  readonly masks: readonly Mask[];
+}
+export interface AuthorizedChild extends Child<AuthorizedNode> {}
+
+/** The caller's row rules, of the tables that sort keys, counts and aggregates pass through. */
+export type RowRules = Authorized & ((table: Table) => AuthorizedPredicate);
 
 export type MetaKey = "totalCount" | "filterCount";
 export type AggregateOp = "count" | "sum" | "avg" | "min" | "max";
@@ -170,23 +193,19 @@ export type AggregateKey =
   | { readonly kind: "column"; readonly column: Column; readonly ops: readonly AggregateOp[] }
   | { readonly kind: "relation"; readonly step: Step };
 
+interface ListQuery<N> {
+  readonly root: N;
+  readonly meta: readonly MetaKey[];
+  readonly aggregate: readonly AggregateKey[];
+}
+
 /** A whole list request, bound. */
-export interface Query {
-  readonly root: ReadNode<Predicate, null>;
-  readonly meta: readonly MetaKey[];
-  readonly aggregate: readonly AggregateKey[];
+export interface Query extends ListQuery<BoundNode> {}
+
+/**
+ * A query that carries the caller's row rules everywhere. Lowering takes no other; and of what it takes by itself, nodes,
+ * row rules and relations in predicates have the brand as well.
+ */
+export interface AuthorizedQuery extends ListQuery<AuthorizedNode>, Authorized {
+  readonly rules: RowRules;
 }
-
-declare const authorized: unique symbol;
-
-/** A query that carries the caller's row rules everywhere. Lowering takes nothing else. */
-export interface AuthorizedQuery {
-  readonly root: ReadNode<AuthorizedPredicate, AuthorizedPredicate>;
-  readonly meta: readonly MetaKey[];
-  readonly aggregate: readonly AggregateKey[];
-  /** Row rules of tables that sort keys, counts and aggregates pass through, by table name. */
-  readonly rules: (table: Table) => AuthorizedPredicate;
-  readonly [authorized]: true;
-}
-
-export type AuthorizedNode = AuthorizedQuery["root"];

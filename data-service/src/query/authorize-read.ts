@@ -1,19 +1,23 @@
-// Query -> AuthorizedQuery: puts the caller's row rules into every slot where records come from.
+// Query -> AuthorizedQuery: puts the caller's row rules into every slot where records come from. Alone in that: the
+// functions at the end ask otherwise for what was authorized, without touching the rules.
 // A rule is never ANDed to the client's predicate inside a relation: a hidden row is an absent row, and a `_not`
 // around it must not tell the two apart.
 import type { ReadView } from "../permission/read-view.js";
 import type {
+  Authorized,
   AuthorizedNode,
   AuthorizedPredicate,
   AuthorizedQuery,
+  AuthorizedRelated,
+  BoundNode,
   Predicate,
   Query,
-  ReadNode,
+  RowRules,
 } from "./ast.js";
 import type { State } from "./living.js";
 
 /**
- * Everything lowering needs to know of rights. The only maker of the brand.
+ * Everything lowering needs to know of rights.
  * @param rule of the records that are asked for, where it is another than that of the living
  * @param linked see `authorizeNode`
  */
@@ -23,13 +27,12 @@ export function authorizeRead(
   rule?: AuthorizedPredicate,
   linked?: State,
 ): AuthorizedQuery {
-  const parts = {
+  return brand({
     root: authorizeNode(query.root, view, rule, linked),
     meta: query.meta,
     aggregate: query.aggregate,
-    rules: view.rows.bind(view),
-  };
-  return brand(parts);
+    rules: rowRules(view),
+  });
 }
 
 /**
@@ -38,12 +41,12 @@ export function authorizeRead(
  * ones: beside the one of a one-to-one relation, any number of deleted ones may link to the same record.
  */
 export function authorizeNode(
-  node: ReadNode<Predicate, null>,
+  node: BoundNode,
   view: ReadView,
   rule: AuthorizedPredicate = view.rows(node.table),
   linked: State = "living",
 ): AuthorizedNode {
-  return {
+  return brand({
     ...node,
     rule,
     filter: authorizePredicate(node.filter, view),
@@ -56,7 +59,7 @@ export function authorizeNode(
       ...node.columns,
       ...[...node.children, ...node.counts.map(({ step }) => step)].map(({ relation }) => relation),
     ]),
-  };
+  });
 }
 
 /** The same for a predicate. */
@@ -68,19 +71,52 @@ export function authorizePredicate(predicate: Predicate, view: ReadView): Author
     case "not":
       return { kind: "not", of: authorizePredicate(predicate.of, view) };
     case "related":
-      return {
+      return brand({
         ...predicate,
         where: authorizePredicate(predicate.where, view),
         visible: view.rows(predicate.target),
-      };
+      });
     case "exists":
-      return { ...predicate, visible: view.rows(predicate.target) };
+      return brand({ ...predicate, visible: view.rows(predicate.target) });
     default:
       return predicate;
   }
 }
 
-function brand(query: Omit<AuthorizedQuery, symbol>): AuthorizedQuery {
-  // The brand exists only for the type checker; this is the one place that may grant it.
-  return query as AuthorizedQuery;
+/** Whose records count, wherever a query goes through a table without showing it. */
+export function rowRules(view: ReadView): RowRules {
+  return brand((table) => view.rows(table));
+}
+
+/** What may be replaced: which records there are for the caller, and what is masked of them, stays. */
+type Parts = Pick<AuthorizedNode, "filter" | "sort" | "children" | "counts" | "limit">;
+
+/** The same records, some of them or shown in another way. */
+export function withParts(node: AuthorizedNode, parts: Partial<Parts>): AuthorizedNode {
+  return brand({ ...node, ...parts });
+}
+
+/** The same query, of other records. */
+export function withRoot(query: AuthorizedQuery, root: AuthorizedNode): AuthorizedQuery {
+  return brand({ ...query, root });
+}
+
+/** The same query, with a filter that means the same or says it in another way. */
+export function withFilter(query: AuthorizedQuery, filter: AuthorizedPredicate): AuthorizedQuery {
+  return withRoot(query, withParts(query.root, { filter }));
+}
+
+/** The same records, of which nothing is shown but which they are. */
+export function onlyIds(query: AuthorizedQuery): AuthorizedQuery {
+  return withRoot(query, brand({ ...query.root, columns: [], children: [], counts: [], masks: [] }));
+}
+
+/** The same relation, whose records are to satisfy another predicate. */
+export function withWhere(related: AuthorizedRelated, where: AuthorizedPredicate): AuthorizedRelated {
+  return brand({ ...related, where });
+}
+
+/** The brand exists only for the type checker; this is the one place that may grant it. */
+function brand<T extends object>(authorized: T): T & Authorized {
+  return authorized as T & Authorized;
 }

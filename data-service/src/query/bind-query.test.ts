@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Json, JsonObject } from "@portico/shared/json";
-import type { Predicate, Query, ReadNode, SortKey } from "./ast.js";
+import type { BoundNode, Query, SortKey } from "./ast.js";
 import { bindQuery, bindRecordShape } from "./bind-query.js";
 import { readerView, refusalOf, rootView, table } from "./library-fixture.js";
 import type { Parameters } from "./parameters.js";
@@ -15,7 +15,7 @@ function bind(
 }
 
 /** The members of a node as short text: columns, then relations with theirs, then what is counted. */
-function members({ columns, children, counts }: ReadNode<Predicate, null>): string {
+function members({ columns, children, counts }: BoundNode): string {
   const relations = children.map(({ relation, node }) => `${relation.name}{${members(node)}}`);
   const counted = counts.map(({ step }) => `#${step.relation.name}`);
   return [...columns.map(({ name }) => name), ...relations, ...counted].join(" ");

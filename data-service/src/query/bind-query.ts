@@ -6,11 +6,10 @@ import { COLUMN_TYPES } from "../catalog/column-types.js";
 import type { Purpose, ReadView } from "../permission/read-view.js";
 import {
   ALWAYS,
-  type ChildNode,
+  type BoundChild,
+  type BoundNode,
   type CountNode,
-  type Predicate,
   type Query,
-  type ReadNode,
   type SortKey,
   type Step,
 } from "./ast.js";
@@ -40,8 +39,6 @@ interface Scope {
   readonly whole: boolean;
 }
 
-type Node = ReadNode<Predicate, null>;
-
 /**
  * Binds the parameters of a list request.
  * @throws AppError 400 naming parameter and path
@@ -69,12 +66,12 @@ export function bindRecordShape(
   table: Table,
   view: ReadView,
   limits: QueryLimits,
-): Node {
+): BoundNode {
   const scope: Scope = { view, limits, table, depth: 0, whole: false };
   return { ...bindShape(parameters, scope), filter: ALWAYS, sort: [], limit: 1, skip: 0 };
 }
 
-type Shape = Pick<Node, "table" | "rule" | "columns" | "children" | "counts">;
+type Shape = Pick<BoundNode, "table" | "columns" | "children" | "counts">;
 
 function bindShape(parameters: Pick<Parameters, "fields" | "deep">, scope: Scope): Shape {
   const fields = parameters.fields === undefined ? undefined : fieldsOf(parameters.fields, "fields", scope);
@@ -102,7 +99,7 @@ function bindSelection(
   const children = selectRelations(fields, settings, scope, at).map((selected) =>
     bindChild(selected, settings.get(selected.relation.name), scope, at),
   );
-  return { table, rule: null, columns, children, counts: selectCounts(fields, scope, at.fields) };
+  return { table, columns, children, counts: selectCounts(fields, scope, at.fields) };
 }
 
 /** True for `*`, for nothing said, and for "all but". */
@@ -246,7 +243,7 @@ function bindChild(
   given: DeepSetting | undefined,
   scope: Scope,
   at: Places,
-): ChildNode<Predicate, null> {
+): BoundChild {
   const places = { fields: at.fields, deep: `${at.deep}.${relation.name}.deep` };
   const here = `${at.deep}.${relation.name}`;
   const below: Scope = { ...scope, table: target, depth: scope.depth + 1 };

@@ -7,7 +7,7 @@ import { checkDefinition } from "../catalog/check-definition.js";
 import { COLUMN_TYPE_NAMES } from "../catalog/column-types.js";
 import type { TableDefinition } from "../catalog/definition.js";
 import { ReadView } from "../permission/read-view.js";
-import { ALWAYS } from "./ast.js";
+import { ALWAYS, type AuthorizedPredicate } from "./ast.js";
 
 const COLORS = { values: ["red", "green"] };
 
@@ -108,11 +108,13 @@ export function step(path: string): { relation: Relation; target: Table } {
   return { relation, target: table(relation.target) };
 }
 
+/** Sees all that these rows of each table hold. */
+export function viewOf(rows: AuthorizedPredicate, of: Catalog = catalog): ReadView {
+  return new ReadView(of, () => ({ rows, grants: [{ rows, members: () => true }] }));
+}
+
 /** Sees everything. */
-export const rootView = new ReadView(catalog, () => ({
-  rows: ALWAYS,
-  grants: [{ rows: ALWAYS, members: () => true }],
-}));
+export const rootView = viewOf(ALWAYS);
 
 /** Sees everything but hidden columns, and no reviews at all. */
 export const readerView = new ReadView(catalog, (of) =>

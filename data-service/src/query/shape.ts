@@ -6,7 +6,7 @@ import type { Binary } from "bson";
 import type { Column, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, isBinary } from "../catalog/column-types.js";
 import { getOrMake } from "../get-or-make.js";
-import type { AuthorizedNode, CountNode, Mask } from "./ast.js";
+import type { AuthorizedChild, AuthorizedNode, CountNode, Mask } from "./ast.js";
 import { childField, countField, isKeyOnly, maskField } from "./lower/read.js";
 
 /** Opens values of encrypted columns. */
@@ -28,7 +28,7 @@ export function shaper(node: AuthorizedNode, unseal: Unseal): Shape {
 
 function makeShape(node: AuthorizedNode, unseal: Unseal): Shape {
   const members = membersOf(node, unseal);
-  const { masks = [] } = node;
+  const { masks } = node;
   return masks.length > 0 ? maskedShaper(members, masks) : plainShaper(members);
 }
 
@@ -121,10 +121,7 @@ function opened(
   }
 }
 
-function childReader(
-  child: AuthorizedNode["children"][number],
-  unseal: Unseal,
-): (document: StoredRecord) => Json {
+function childReader(child: AuthorizedChild, unseal: Unseal): (document: StoredRecord) => Json {
   const { relation, node } = child;
   if (isKeyOnly(child)) {
     const readId = columnReader(node.table, { ...node.table.idColumn, field: relation.link.field }, unseal);

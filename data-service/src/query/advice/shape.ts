@@ -1,7 +1,7 @@
 // A read of one table -> its shape: which fields it tests and how, and what it sorts by. No operands: a shape contains
 // nothing that users searched for, so it can be kept and counted. Pure.
 import { type Relation, relationIn, type Table } from "../../catalog/catalog.js";
-import type { AuthorizedNode, AuthorizedPredicate, SortKey, Step, Test } from "../ast.js";
+import type { AuthorizedChild, AuthorizedPredicate, SortKey, Step, Test } from "../ast.js";
 import { isAboutKey } from "../lower/condition.js";
 
 /**
@@ -47,7 +47,7 @@ export function shapeOf({ table, predicates, sort, linkField }: TableRead): Quer
 }
 
 /** The read that fetches the records of a relation under their parents. */
-export function childRead({ relation, node }: AuthorizedNode["children"][number]): TableRead {
+export function childRead({ relation, node }: AuthorizedChild): TableRead {
   const { table, rule, filter, sort } = node;
   return { table, predicates: [rule, filter], sort, linkField: foundBy(relation, table) };
 }

@@ -2,10 +2,10 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Json } from "@portico/shared/json";
 import { BSONRegExp } from "bson";
-import type { AuthorizedPredicate } from "../ast.js";
-import { authorizeRead } from "../authorize-read.js";
+import type { AuthorizedPredicate, Predicate } from "../ast.js";
+import { authorizePredicate, authorizeRead } from "../authorize-read.js";
 import { bindQuery } from "../bind-query.js";
-import { column, rootView, step, table } from "../library-fixture.js";
+import { column, rootView, step, table, viewOf } from "../library-fixture.js";
 import { matchStages } from "./condition.js";
 import { type Document, MATCH_NONE, Names, type Stage } from "./document.js";
 
@@ -209,17 +209,18 @@ describe("a join fetches the one record that decides", () => {
       column: column("authors.born"),
       test: { op: "gt", value: 0 },
     };
-    const where: AuthorizedPredicate = {
+    const where: Predicate = {
       kind: "test",
       column: column("authors.name"),
       test: { op: "eq", value: "Ann" },
     };
-    const related: AuthorizedPredicate = { kind: "related", ...step("books.author"), where, visible };
+    const view = viewOf(visible);
+    const related = authorizePredicate({ kind: "related", ...step("books.author"), where }, view);
     expect(matchStages([{ kind: "not", of: related }], new Names())).toEqual([
       toAuthor({ $and: [{ born: { $gt: 0 } }, { name: { $nin: ["Ann", null] } }] }),
       { $match: { __1: { $ne: [] } } },
     ]);
-    const exists: AuthorizedPredicate = { kind: "exists", ...step("books.author"), visible };
+    const exists = authorizePredicate({ kind: "exists", ...step("books.author") }, view);
     expect(matchStages([exists], new Names())).toEqual([
       toAuthor({ born: { $gt: 0 } }),
       { $match: { __1: { $ne: [] } } },

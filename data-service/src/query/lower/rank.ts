@@ -1,11 +1,10 @@
 // Sorting by _count, _max and _min over many parents: children are grouped once and merged with the parents, instead of
 // being looked up for each parent. Grouping reads a child in microseconds; a look-up costs a hundred times that.
 import type { Stored } from "../../catalog/column-types.js";
-import type { AuthorizedNode, AuthorizedQuery, SortKey } from "../ast.js";
+import type { AuthorizedNode, RowRules, SortKey } from "../ast.js";
 import { matchStages } from "./condition.js";
 import type { Document, Names, Stage } from "./document.js";
 
-type Rules = AuthorizedQuery["rules"];
 type AggregateKey = Exclude<SortKey, { kind: "column" }>;
 
 /** True when every key is a column of the parent or aggregates children that hold the parent's id. */
@@ -25,7 +24,7 @@ function isRankable(key: SortKey): boolean {
  */
 export function rankStages(
   node: AuthorizedNode,
-  rules: Rules,
+  rules: RowRules,
   names: Names,
   parents?: readonly Stored[],
 ): Stage[] {
@@ -57,7 +56,7 @@ function isId(key: SortKey, node: AuthorizedNode): boolean {
 function union(
   key: AggregateKey,
   field: string,
-  rules: Rules,
+  rules: RowRules,
   names: Names,
   parents: readonly Stored[] | undefined,
 ): Stage {

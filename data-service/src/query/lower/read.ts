@@ -3,11 +3,12 @@
 import type { Relation } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import type {
+  AuthorizedChild,
   AuthorizedNode,
   AuthorizedPredicate,
   AuthorizedQuery,
-  ChildNode,
   CountNode,
+  RowRules,
   Step,
 } from "../ast.js";
 import { MOST_LINKS } from "../plan/key-text.js";
@@ -16,9 +17,6 @@ import { type Document, Names, type Stage, type Value } from "./document.js";
 import { joinStage } from "./join.js";
 import { rankStages } from "./rank.js";
 import { countJoin, lowerSort } from "./sort.js";
-
-type Child = ChildNode<AuthorizedPredicate, AuthorizedPredicate>;
-type Rules = AuthorizedQuery["rules"];
 
 /**
  * The pipeline of a list, on the root table's collection. What `isTogether` says of a relation goes for its output.
@@ -86,7 +84,7 @@ export function lowerProbe(query: AuthorizedQuery, few: number): Stage[] {
 export function lowerRecord(
   node: AuthorizedNode,
   which: Document,
-  rules: Rules,
+  rules: RowRules,
   alongside: readonly string[] = [],
 ): Stage[] {
   const names = new Names();
@@ -110,7 +108,11 @@ export interface Together {
  * The pipeline that reads the records of a relation for many parents (see plan/together), on the collection of the
  * related records. Each names its parents.
  */
-export function lowerTogether({ relation, node }: Child, { keys, most }: Together, rules: Rules): Stage[] {
+export function lowerTogether(
+  { relation, node }: AuthorizedChild,
+  { keys, most }: Together,
+  rules: RowRules,
+): Stage[] {
   const names = new Names();
   const field = linkedField(relation);
   return [
@@ -122,7 +124,7 @@ export function lowerTogether({ relation, node }: Child, { keys, most }: Togethe
 }
 
 /** The pipeline that joins the records of a relation to some parents, on the collection of the parents. */
-export function lowerApart(child: Child, parents: readonly Stored[], rules: Rules): Stage[] {
+export function lowerApart(child: AuthorizedChild, parents: readonly Stored[], rules: RowRules): Stage[] {
   const field = childField(child);
   const pipeline = childPipeline(child, rules, new Names());
   return [
@@ -140,7 +142,7 @@ export const GROUP_SIZE = "n";
  * related records: a group for each of the keys that has some. Of a many-to-many relation whose links the parents hold,
  * the keys are those of the related records, and each that is there is a group of one.
  */
-export function lowerCounts({ relation, target }: Step, keys: readonly Stored[], rules: Rules): Stage[] {
+export function lowerCounts({ relation, target }: Step, keys: readonly Stored[], rules: RowRules): Stage[] {
   const field = linkedField(relation);
   const isList = relation.link.on === "target" && relation.link.list;
   return [
@@ -161,7 +163,7 @@ function onlyLinks(field: string, keys: readonly Stored[]): Stage[] {
 }
 
 /** The pipeline that joins the number of a relation's records to some parents, on the collection of the parents. */
-export function lowerCountsApart(count: CountNode, parents: readonly Stored[], rules: Rules): Stage[] {
+export function lowerCountsApart(count: CountNode, parents: readonly Stored[], rules: RowRules): Stage[] {
   return [
     { $match: { _id: { $in: [...parents] } } },
     ...joinedCount(count, rules, new Names()),
@@ -169,7 +171,7 @@ export function lowerCountsApart(count: CountNode, parents: readonly Stored[], r
   ];
 }
 
-function joinedCount(count: CountNode, rules: Rules, names: Names): Stage[] {
+function joinedCount(count: CountNode, rules: RowRules, names: Names): Stage[] {
   return countJoin(count.step, rules, names, countField(count), countField(count));
 }
 
@@ -182,7 +184,7 @@ function linkedField({ link }: Relation): string {
  * Matches and sorts. A sort that needs no join comes before the joins of the filter: along an index it then stops as
  * soon as the page is full, and only what it passes is joined.
  */
-function sortedMatches(node: AuthorizedNode, rules: Rules, names: Names): Stage[] {
+function sortedMatches(node: AuthorizedNode, rules: RowRules, names: Names): Stage[] {
   const { plain, joined } = splitMatch([node.rule, node.filter], names);
   const { joins, sort } = lowerSort(node.sort, rules, names);
   const sorting = Object.keys(sort).length === 0 ? [] : [{ $sort: sort }];
@@ -205,7 +207,7 @@ interface OutputOptions {
 }
 
 /** Loads the children and keeps only what the answer shows. */
-function output(node: AuthorizedNode, rules: Rules, names: Names, options: OutputOptions = {}): Stage[] {
+function output(node: AuthorizedNode, rules: RowRules, names: Names, options: OutputOptions = {}): Stage[] {
   const joined = node.children.filter((child) => isJoined(child, options.together));
   const joins = joined.map((child) =>
     joinStage(child.relation, child.node.table, childPipeline(child, rules, names), childField(child)),
@@ -216,7 +218,7 @@ function output(node: AuthorizedNode, rules: Rules, names: Names, options: Outpu
 }
 
 /** @param together whether relations are read for many parents together, where they can be */
-export function isJoined(child: Child, together = false): boolean {
+export function isJoined(child: AuthorizedChild, together = false): boolean {
   return !isKeyOnly(child) && !(together && isTogether(child));
 }
 
@@ -256,13 +258,13 @@ const MOST_SHOWN = 100;
  * parents. Of others more may come than are shown, so that they must cost nothing but reading them. Lists of links that
  * lie in the related records may be long, and say mostly who else links to them.
  */
-export function isTogether(child: Child): boolean {
+export function isTogether(child: AuthorizedChild): boolean {
   const { relation, node } = child;
   const { on, list } = relation.link;
   if (isKeyOnly(child)) return false;
   if (!list && on === "self") return true;
   if (node.limit === 0 || node.skip + node.limit > MOST_SHOWN || (list && on === "target")) return false;
-  const isPlain = ![node.rule, node.filter].some(isRelational) && (node.masks ?? []).length === 0;
+  const isPlain = ![node.rule, node.filter].some(isRelational) && node.masks.length === 0;
   const ownSort = node.sort.every((key) => key.kind === "column" && key.path.length === 0);
   return isPlain && ownSort && node.children.every((each) => isKeyOnly(each) || isTogether(each));
 }
@@ -273,7 +275,7 @@ export function isTogether(child: Child): boolean {
  */
 function maskStages(node: AuthorizedNode, names: Names): Stage[] {
   const self = { from: node.table.collection, localField: "_id", foreignField: "_id" };
-  return (node.masks ?? []).map(({ rows }, at) => ({
+  return node.masks.map(({ rows }, at) => ({
     $lookup: {
       ...self,
       pipeline: [...matchStages([rows], names), { $project: { _id: 1 } }],
@@ -287,7 +289,7 @@ export function maskField(at: number): string {
   return `__m${at}`;
 }
 
-function childPipeline({ node }: Child, rules: Rules, names: Names): Stage[] {
+function childPipeline({ node }: AuthorizedChild, rules: RowRules, names: Names): Stage[] {
   return [...sortedMatches(node, rules, names), ...cut(node), ...output(node, rules, names)];
 }
 
@@ -303,7 +305,7 @@ function projection(node: AuthorizedNode, { alongside = [], together }: OutputOp
     if (count.kind === "stored" || isCountJoined(count, together)) return [countField(count), 1];
     return link.on === "self" ? [link.field, firstLinks(link.field)] : ["_id", 1];
   });
-  const masks = (node.masks ?? []).map((_, at) => maskField(at));
+  const masks = node.masks.map((_, at) => maskField(at));
   return {
     _id: 1,
     ...Object.fromEntries([...fields, ...masks, ...alongside].map((field) => [field, 1])),
@@ -323,7 +325,7 @@ export function countField(count: CountNode): string {
 }
 
 /** Where a child's records lie in the parent's document. */
-export function childField({ relation }: Child): string {
+export function childField({ relation }: AuthorizedChild): string {
   return `__r_${relation.name}`;
 }
 
@@ -332,7 +334,7 @@ export function childField({ relation }: Child): string {
  * @returns undefined when that, or whether it is shown at all, does not stand in the record's own document
  */
 export function ownFields(node: AuthorizedNode, options: OutputOptions = {}): Document | undefined {
-  const { rule, filter, children, counts, masks = [] } = node;
+  const { rule, filter, children, counts, masks } = node;
   const isWhole = rule.kind === "always" && filter.kind === "always" && masks.length === 0;
   const isOwn =
     children.every((child) => !isJoined(child, options.together)) &&
@@ -344,7 +346,7 @@ export function ownFields(node: AuthorizedNode, options: OutputOptions = {}): Do
  * True when the answer shows only `{"id":…}` and the id stands in the document itself, so that no join is needed:
  * no rule or filter could turn it into null.
  */
-export function isKeyOnly({ relation, node }: Child): boolean {
+export function isKeyOnly({ relation, node }: AuthorizedChild): boolean {
   const { on, list } = relation.link;
   const onlyId =
     node.children.length === 0 &&

@@ -1,10 +1,8 @@
 // Sort keys -> the joins that fetch what they compare, and the $sort document.
-import type { AuthorizedQuery, SortKey, Step } from "../ast.js";
+import type { RowRules, SortKey, Step } from "../ast.js";
 import { matchStages } from "./condition.js";
 import type { Document, Names, Stage } from "./document.js";
 import { joinStage } from "./join.js";
-
-type Rules = AuthorizedQuery["rules"];
 
 export interface LoweredSort {
   readonly joins: readonly Stage[];
@@ -18,7 +16,7 @@ interface Part {
 }
 
 /** Lowers all keys of one list. @param rules row rules of the tables that keys go through */
-export function lowerSort(keys: readonly SortKey[], rules: Rules, names: Names): LoweredSort {
+export function lowerSort(keys: readonly SortKey[], rules: RowRules, names: Names): LoweredSort {
   const parts = keys.map((key, at) => lowerKey(key, rules, names, at === 0));
   return {
     joins: parts.flatMap((part) => part.joins),
@@ -26,7 +24,7 @@ export function lowerSort(keys: readonly SortKey[], rules: Rules, names: Names):
   };
 }
 
-function lowerKey(key: SortKey, rules: Rules, names: Names, isFirst: boolean): Part {
+function lowerKey(key: SortKey, rules: RowRules, names: Names, isFirst: boolean): Part {
   const direction = key.descending ? -1 : 1;
   if (key.kind === "column" && key.path.length === 0 && !isFirst && NUMBER.test(key.column.field))
     return lowerNumberKey(key.column.field, direction, names);
@@ -47,7 +45,7 @@ function lowerNumberKey(field: string, direction: 1 | -1, names: Names): Part {
 function lowerColumnKey(
   key: Extract<SortKey, { kind: "column" }>,
   direction: 1 | -1,
-  rules: Rules,
+  rules: RowRules,
   names: Names,
 ): Part {
   const [first, ...rest] = key.path;
@@ -66,7 +64,7 @@ function chainPipeline(
   step: Step,
   rest: readonly Step[],
   field: string,
-  rules: Rules,
+  rules: RowRules,
   names: Names,
 ): Stage[] {
   const visible = matchStages([rules(step.target)], names);
@@ -81,7 +79,7 @@ function chainPipeline(
   ];
 }
 
-function lowerCountKey(step: Step, direction: 1 | -1, rules: Rules, names: Names): Part {
+function lowerCountKey(step: Step, direction: 1 | -1, rules: RowRules, names: Names): Part {
   const value = names.next();
   return { joins: countJoin(step, rules, names, value), keys: [[value, direction]] };
 }
@@ -92,7 +90,7 @@ function lowerCountKey(step: Step, direction: 1 | -1, rules: Rules, names: Names
  */
 export function countJoin(
   step: Step,
-  rules: Rules,
+  rules: RowRules,
   names: Names,
   value: string,
   joined = names.next(),
@@ -108,7 +106,7 @@ export function countJoin(
 function lowerExtremeKey(
   key: Extract<SortKey, { kind: "max" | "min" }>,
   direction: 1 | -1,
-  rules: Rules,
+  rules: RowRules,
   names: Names,
 ): Part {
   const [joined, value, missing] = [names.next(), names.next(), names.next()];

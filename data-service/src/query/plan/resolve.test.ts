@@ -8,6 +8,8 @@ import { checkDefinition } from "../../catalog/check-definition.js";
 import type { TableDefinition } from "../../catalog/definition.js";
 import { findForm } from "../../mongo/find-form.js";
 import { ALWAYS, type AuthorizedRelated } from "../ast.js";
+import { authorizePredicate } from "../authorize-read.js";
+import { viewOf } from "../library-fixture.js";
 import { matchStages } from "../lower/condition.js";
 import { Names } from "../lower/document.js";
 import { answered, keyQuestion } from "./resolve.js";
@@ -22,7 +24,7 @@ define({
     { name: "readers", type: "many-to-many", table: "authors", inverse: "read" },
   ],
 });
-const { tables } = buildCatalog(1, definitions, []);
+const catalog = buildCatalog(1, definitions, []);
 
 function define(body: JsonObject): void {
   const catalog = buildCatalog(0, definitions, []);
@@ -32,7 +34,7 @@ function define(body: JsonObject): void {
 }
 
 function table(name: string): Table {
-  const found = tables.get(name);
+  const found = catalog.tables.get(name);
   if (found === undefined) throw new Error(name);
   return found;
 }
@@ -44,7 +46,10 @@ function related(owner: string, name: string): AuthorizedRelated {
   if (relation === undefined || column === undefined) throw new Error(name);
   const where =
     owner === "posts" ? { kind: "test" as const, column, test: { op: "eq" as const, value: "Ann" } } : ALWAYS;
-  return { kind: "related", relation, target: table(relation.target), where, visible: ALWAYS };
+  const bound = { kind: "related" as const, relation, target: table(relation.target), where };
+  const authorized = authorizePredicate(bound, viewOf(ALWAYS, catalog));
+  if (authorized.kind !== "related") throw new Error(name);
+  return authorized;
 }
 
 describe("the question for a relation's keys", () => {

@@ -2,21 +2,22 @@
 import { describe, expect, it } from "@jest/globals";
 import { Decimal128, Long, ObjectId, UUID } from "bson";
 import type { Relation } from "../../catalog/catalog.js";
-import { ALWAYS, type AuthorizedNode } from "../ast.js";
+import { ALWAYS, type AuthorizedChild } from "../ast.js";
+import { authorizeNode } from "../authorize-read.js";
 import { rootView, table } from "../library-fixture.js";
 import type { StoredRecord } from "../shape.js";
 import { keyText } from "./key-text.js";
 import { askedKeys, handOut, handOutCounts, togetherQuestion } from "./together.js";
 
-type Child = AuthorizedNode["children"][number];
-
 /** A relation of the library as it is shown. */
-function shown(of: string, name: string, paging: { limit?: number; skip?: number } = {}): Child {
+function shown(of: string, name: string, paging: { limit?: number; skip?: number } = {}): AuthorizedChild {
   const found = rootView.relation(table(of), name, "show");
   if (found === undefined) throw new Error(`${of}.${name}`);
   const { relation, target } = found;
-  const node = { table: target, rule: ALWAYS, filter: ALWAYS, columns: [], children: [], counts: [] };
-  return { relation, node: { ...node, sort: [], limit: paging.limit ?? 10, skip: paging.skip ?? 0 } };
+  const { limit = 10, skip = 0 } = paging;
+  const nothing = { columns: [], children: [], counts: [], sort: [] };
+  const node = { table: target, filter: ALWAYS, ...nothing, limit, skip };
+  return { relation, node: authorizeNode(node, rootView) };
 }
 
 const books = (paging?: { limit?: number; skip?: number }) => shown("authors", "books", paging);
@@ -24,7 +25,7 @@ const author = () => shown("books", "author");
 const linkOf = ({ relation }: { relation: Relation }): string => relation.link.field;
 
 /** Books 0, 1, 2 … each of the author with that number. */
-const booksOf = (child: Child, ...authors: readonly unknown[]): StoredRecord[] =>
+const booksOf = (child: AuthorizedChild, ...authors: readonly unknown[]): StoredRecord[] =>
   authors.map((id, at) => ({ _id: `book ${at}`, [linkOf(child)]: id }));
 const authors = (...ids: readonly unknown[]): StoredRecord[] => ids.map((_id) => ({ _id }));
 const titles = (lists: readonly (readonly StoredRecord[] | undefined)[]) =>

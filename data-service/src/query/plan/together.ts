@@ -3,12 +3,10 @@
 import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
 import { asStored } from "../as-read.js";
-import type { AuthorizedNode, Step } from "../ast.js";
+import type { AuthorizedChild, Step } from "../ast.js";
 import { GROUP_SIZE, type Together } from "../lower/read.js";
 import type { StoredRecord } from "../shape.js";
 import { keyText, linkedKeys } from "./key-text.js";
-
-type Child = AuthorizedNode["children"][number];
 
 /** Records of one relation that are asked for at once, and keys that are asked by; beyond them each parent has its own join. */
 const MOST = 1_000;
@@ -16,7 +14,10 @@ const MOST = 1_000;
 const ROOM = 2;
 
 /** @returns undefined where the question would be too large */
-export function togetherQuestion(child: Child, parents: readonly StoredRecord[]): Together | undefined {
+export function togetherQuestion(
+  child: AuthorizedChild,
+  parents: readonly StoredRecord[],
+): Together | undefined {
   const { on } = child.relation.link;
   const keys = askedKeys(child, parents);
   if (keys === undefined) return undefined;
@@ -37,7 +38,7 @@ export function askedKeys(step: Linked, parents: readonly StoredRecord[]): reado
 }
 
 /** Records of a parent, from its first one on, that say all that the answer shows of them. */
-function wanted({ node: { skip, limit } }: Child): number {
+function wanted({ node: { skip, limit } }: AuthorizedChild): number {
   return skip + limit;
 }
 
@@ -50,7 +51,7 @@ export type HandedOut = readonly (readonly StoredRecord[] | undefined)[];
  * @param most how many were asked for
  */
 export function handOut(
-  child: Child,
+  child: AuthorizedChild,
   parents: readonly StoredRecord[],
   found: readonly StoredRecord[],
   most: number | undefined,

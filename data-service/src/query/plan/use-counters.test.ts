@@ -6,7 +6,9 @@ import { buildCatalog } from "../../catalog/build-catalog.js";
 import type { Relation, Table } from "../../catalog/catalog.js";
 import { checkDefinition } from "../../catalog/check-definition.js";
 import type { TableDefinition } from "../../catalog/definition.js";
-import { ALWAYS, type AuthorizedNode, type AuthorizedPredicate, NEVER } from "../ast.js";
+import { ALWAYS, type BoundNode, NEVER, type Predicate } from "../ast.js";
+import { authorizePredicate, authorizeRead, rowRules } from "../authorize-read.js";
+import { viewOf } from "../library-fixture.js";
 import { counterFor, useCounters } from "./use-counters.js";
 
 const definitions: TableDefinition[] = [];
@@ -33,24 +35,22 @@ const relation = (name: string, from: readonly TableDefinition[] = definitions):
   return found;
 };
 const comments = relation("comments");
-const exists = (of: Relation): AuthorizedPredicate => ({
-  kind: "exists",
-  relation: of,
-  target: table(of.target),
-  visible: ALWAYS,
-});
 const step = (of: Relation) => ({ relation: of, target: table(of.target) });
+const exists = (of: Relation): Predicate => ({ kind: "exists", ...step(of) });
+const view = viewOf(ALWAYS, buildCatalog(1, definitions, []));
+const everything = rowRules(view);
+const nothing = rowRules(viewOf(NEVER, buildCatalog(1, definitions, [])));
 
 describe("the number a counted relation keeps", () => {
   test("is there on the parent's side of a counted relation", () => {
-    expect(counterFor(comments, table("comments"), () => ALWAYS)).toBe(comments.counter);
-    expect(counterFor(relation("notes"), table("notes"), () => ALWAYS)).toBeUndefined();
+    expect(counterFor(comments, table("comments"), everything)).toBe(comments.counter);
+    expect(counterFor(relation("notes"), table("notes"), everything)).toBeUndefined();
     const post = table("comments").relations.get("post");
-    expect(post && counterFor(post, table("posts"), () => ALWAYS)).toBeUndefined();
+    expect(post && counterFor(post, table("posts"), everything)).toBeUndefined();
   });
 
   test("does not tell what a caller under a row rule sees", () => {
-    expect(counterFor(comments, table("comments"), () => NEVER)).toBeUndefined();
+    expect(counterFor(comments, table("comments"), nothing)).toBeUndefined();
   });
 
   test("is not asked while it is still being counted", () => {
@@ -60,13 +60,12 @@ describe("the number a counted relation keeps", () => {
     }));
     const unfinished = relation("comments", building);
     expect(unfinished.counter).toBeDefined();
-    expect(counterFor(unfinished, table("comments", building), () => ALWAYS)).toBeUndefined();
+    expect(counterFor(unfinished, table("comments", building), everything)).toBeUndefined();
   });
 
   test("stands in for counting in sorts and fields, and for looking in filters, at every depth", () => {
-    const node: AuthorizedNode = {
+    const asked: BoundNode = {
       table: table("posts"),
-      rule: ALWAYS,
       columns: [],
       children: [],
       counts: [
@@ -81,13 +80,16 @@ describe("the number a counted relation keeps", () => {
         { kind: "count", step: step(relation("notes")), descending: false },
       ],
     };
-    const query = { root: node, meta: [], aggregate: [], rules: () => ALWAYS };
-    const { root } = useCounters(query as unknown as Parameters<typeof useCounters>[0]);
+    const query = authorizeRead({ root: asked, meta: [], aggregate: [] }, view);
+    const { root } = useCounters(query);
     const column = comments.counter?.column;
     expect(root.sort[0]).toEqual({ kind: "column", path: [], column, descending: true });
-    expect(root.sort[1]).toEqual(node.sort[1]);
-    expect(root.counts).toEqual([{ kind: "stored", step: step(comments), column }, node.counts[1]]);
+    expect(root.sort[1]).toEqual(asked.sort[1]);
+    expect(root.counts).toEqual([{ kind: "stored", step: step(comments), column }, asked.counts[1]]);
     const has = { kind: "not", of: { kind: "test", column, test: { op: "isNull" } } };
-    expect(root.filter).toEqual({ kind: "and", of: [{ kind: "not", of: has }, exists(relation("notes"))] });
+    expect(root.filter).toEqual({
+      kind: "and",
+      of: [{ kind: "not", of: has }, authorizePredicate(exists(relation("notes")), view)],
+    });
   });
 });

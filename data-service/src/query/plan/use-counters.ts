@@ -1,42 +1,47 @@
 // Uses the numbers of children that a counted relation keeps, instead of counting. Pure.
 import type { Counter, Relation, Table } from "../../catalog/catalog.js";
-import type { AuthorizedNode, AuthorizedPredicate, AuthorizedQuery, CountNode, SortKey } from "../ast.js";
-
-type Rules = AuthorizedQuery["rules"];
+import type {
+  AuthorizedNode,
+  AuthorizedPredicate,
+  AuthorizedQuery,
+  CountNode,
+  RowRules,
+  SortKey,
+} from "../ast.js";
+import { withParts, withRoot, withWhere } from "../authorize-read.js";
 
 /**
  * The counter that tells how many related records the caller may see. The numbers know nothing of row rules, so under
  * a rule there is none.
  */
-export function counterFor(relation: Relation, target: Table, rules: Rules): Counter | undefined {
+export function counterFor(relation: Relation, target: Table, rules: RowRules): Counter | undefined {
   const { counter, link } = relation;
   const usable = link.on === "target" && counter?.ready === true && rules(target).kind === "always";
   return usable ? counter : undefined;
 }
 
-/** The same query, asking counters wherever it shows or sorts by a number of children or asks whether there are any. */
+/** The same query, withParts counters wherever it shows or sorts by a number of children or asks whether there are any. */
 export function useCounters(query: AuthorizedQuery): AuthorizedQuery {
-  return { ...query, root: useCountersIn(query.root, query.rules) };
+  return withRoot(query, useCountersIn(query.root, query.rules));
 }
 
 /** The same for the shape of one record. */
-export function useCountersIn(node: AuthorizedNode, rules: Rules): AuthorizedNode {
-  return {
-    ...node,
+export function useCountersIn(node: AuthorizedNode, rules: RowRules): AuthorizedNode {
+  return withParts(node, {
     filter: inPredicate(node.filter, rules),
     sort: node.sort.map((key) => inSortKey(key, rules)),
     children: node.children.map((child) => ({ ...child, node: useCountersIn(child.node, rules) })),
     counts: node.counts.map((count) => inCount(count, rules)),
-  };
+  });
 }
 
-function inCount(count: CountNode, rules: Rules): CountNode {
+function inCount(count: CountNode, rules: RowRules): CountNode {
   const { step } = count;
   const counter = counterFor(step.relation, step.target, rules);
   return counter === undefined ? count : { kind: "stored", step, column: counter.column };
 }
 
-function inSortKey(key: SortKey, rules: Rules): SortKey {
+function inSortKey(key: SortKey, rules: RowRules): SortKey {
   if (key.kind !== "count") return key;
   const counter = counterFor(key.step.relation, key.step.target, rules);
   if (counter === undefined) return key;
@@ -44,7 +49,7 @@ function inSortKey(key: SortKey, rules: Rules): SortKey {
   return { kind: "column", path: [], column: counter.column, descending: key.descending };
 }
 
-function inPredicate(predicate: AuthorizedPredicate, rules: Rules): AuthorizedPredicate {
+function inPredicate(predicate: AuthorizedPredicate, rules: RowRules): AuthorizedPredicate {
   switch (predicate.kind) {
     case "and":
     case "or":
@@ -52,7 +57,7 @@ function inPredicate(predicate: AuthorizedPredicate, rules: Rules): AuthorizedPr
     case "not":
       return { kind: "not", of: inPredicate(predicate.of, rules) };
     case "related":
-      return { ...predicate, where: inPredicate(predicate.where, rules) };
+      return withWhere(predicate, inPredicate(predicate.where, rules));
     case "exists": {
       const counter = counterFor(predicate.relation, predicate.target, rules);
       if (counter === undefined) return predicate;

@@ -4,8 +4,16 @@ import { describe, expect, test } from "@jest/globals";
 import { Decimal128, ObjectId } from "bson";
 import { buildCatalog } from "../../catalog/build-catalog.js";
 import { checkDefinition } from "../../catalog/check-definition.js";
-import { ALWAYS, type AuthorizedNode, NEVER, type SortKey } from "../ast.js";
-import { table as libraryTable, rootView } from "../library-fixture.js";
+import {
+  ALWAYS,
+  type AuthorizedNode,
+  type AuthorizedPredicate,
+  type BoundNode,
+  NEVER,
+  type SortKey,
+} from "../ast.js";
+import { authorizeNode } from "../authorize-read.js";
+import { table as libraryTable, rootView, viewOf } from "../library-fixture.js";
 import { type ExtremeKey, enoughParents, firstParents } from "./window.js";
 
 const empty = buildCatalog(0, [], []);
@@ -19,9 +27,8 @@ if (table === undefined || title === undefined) throw new Error("posts");
 const byId: SortKey = { kind: "column", path: [], column: table.idColumn, descending: false };
 /** Stands for the key that the window is about. */
 const first: SortKey = { kind: "column", path: [], column: title, descending: true };
-const node: AuthorizedNode = {
+const asked: BoundNode = {
   table,
-  rule: ALWAYS,
   filter: ALWAYS,
   columns: [],
   children: [],
@@ -31,18 +38,21 @@ const node: AuthorizedNode = {
   sort: [first, byId],
 };
 
+const authorized = (node: BoundNode, rule: AuthorizedPredicate): AuthorizedNode =>
+  authorizeNode(node, viewOf(rule));
+
 describe("the parents that are enough for a page", () => {
   test("are those before it, its own and some in reserve", () => {
-    expect(enoughParents(node)).toBe(30 + 10 + 10);
+    expect(enoughParents(authorized(asked, ALWAYS))).toBe(30 + 10 + 10);
   });
 
-  test.each<[string, Partial<AuthorizedNode>]>([
-    ["a filter leaves some out", { filter: NEVER }],
-    ["a rule leaves some out", { rule: NEVER }],
-    ["another column orders those that are alike", { sort: [first, { ...first }, byId] }],
-    ["they are ordered by id downwards", { sort: [first, { ...byId, descending: true }] }],
-  ])("are unknown when %s", (_why, change) => {
-    expect(enoughParents({ ...node, ...change })).toBeUndefined();
+  test.each<[string, Partial<BoundNode>, AuthorizedPredicate]>([
+    ["a filter leaves some out", { filter: NEVER }, ALWAYS],
+    ["a rule leaves some out", {}, NEVER],
+    ["another column orders those that are alike", { sort: [first, { ...first }, byId] }, ALWAYS],
+    ["they are ordered by id downwards", { sort: [first, { ...byId, descending: true }] }, ALWAYS],
+  ])("are unknown when %s", (_why, change, rule) => {
+    expect(enoughParents(authorized({ ...asked, ...change }, rule))).toBeUndefined();
   });
 });
 

@@ -4,7 +4,7 @@ import { bsonTypeOf, uuidText } from "../../catalog/bson-json.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
 import { asStored } from "../as-read.js";
-import type { AuthorizedNode, AuthorizedQuery, SortKey } from "../ast.js";
+import type { AuthorizedNode, RowRules, SortKey } from "../ast.js";
 import { matchStages } from "../lower/condition.js";
 import { type Document, Names, type Stage } from "../lower/document.js";
 import type { StoredRecord } from "../shape.js";
@@ -35,12 +35,7 @@ export function windowKey(node: AuthorizedNode, size: number): ExtremeKey | unde
  * not named has an extreme no better than any named one's.
  * @param enough names no more than this many, the first ones
  */
-export function windowQuestion(
-  key: ExtremeKey,
-  size: number,
-  rules: AuthorizedQuery["rules"],
-  enough?: number,
-): Stage[] {
+export function windowQuestion(key: ExtremeKey, size: number, rules: RowRules, enough?: number): Stage[] {
   const [link, field] = fieldsOf(key);
   const direction = directionOf(key);
   const whole: Document = { documents: ["unbounded", "unbounded"] };
@@ -67,13 +62,13 @@ export function windowQuestion(
  * The pipeline that reads the first children themselves, for `firstParents`. For a few of them that costs half of what
  * grouping in the database does.
  */
-export function glanceQuestion(key: ExtremeKey, size: number, rules: AuthorizedQuery["rules"]): Stage[] {
+export function glanceQuestion(key: ExtremeKey, size: number, rules: RowRules): Stage[] {
   const [link, field] = fieldsOf(key);
   return [...firstChildren(key, size, rules), { $project: { _id: 1, [link]: 1, [field]: 1 } }];
 }
 
 /** The children from the wanted end on. */
-function firstChildren(key: ExtremeKey, size: number, rules: AuthorizedQuery["rules"]): Stage[] {
+function firstChildren(key: ExtremeKey, size: number, rules: RowRules): Stage[] {
   const [link, field] = fieldsOf(key);
   const direction = directionOf(key);
   return [

@@ -6,7 +6,7 @@ import { getOrMake } from "../../get-or-make.js";
 import type { RecordStore } from "../../mongo/record-store.js";
 import { countRead, type TableRead } from "../../query/advice/shape.js";
 import { asStored } from "../../query/as-read.js";
-import type { AuthorizedQuery, CountNode } from "../../query/ast.js";
+import type { CountNode, RowRules } from "../../query/ast.js";
 import type { Stage } from "../../query/lower/document.js";
 import { countField, GROUP_SIZE, lowerCounts, lowerCountsApart } from "../../query/lower/read.js";
 import { askedKeys, handOutCounts } from "../../query/plan/together.js";
@@ -21,7 +21,7 @@ interface CountDeps {
 }
 
 interface CountContext {
-  readonly rules: AuthorizedQuery["rules"];
+  readonly rules: RowRules;
   /** Told of what was asked. */
   readonly note?: (question: Question) => void;
   readonly effort: Effort;
@@ -80,7 +80,7 @@ const reads = new WeakMap<CountNode, TableRead>();
 
 function askedFor(
   count: CountNode,
-  rules: CountContext["rules"],
+  rules: RowRules,
   pipeline: Stage[],
   answers: Documents,
   sizeField: string,

@@ -10,7 +10,7 @@ import type { Rights } from "../../permission/rights.js";
 import { type Principal, requireRoot } from "../../principal.js";
 import { asStored } from "../../query/as-read.js";
 import type { AuthorizedNode, AuthorizedQuery } from "../../query/ast.js";
-import { authorizeRead } from "../../query/authorize-read.js";
+import { authorizeRead, onlyIds } from "../../query/authorize-read.js";
 import { bindQuery } from "../../query/bind-query.js";
 import { lowerAggregate, shapeAggregate } from "../../query/lower/aggregate.js";
 import type { Document, Stage } from "../../query/lower/document.js";
@@ -235,8 +235,7 @@ async function streamedRanking(
   effort: Effort,
 ): Promise<Ranking> {
   if (!namesParents(ranking)) return ranking;
-  const ids = { ...query, root: { ...query.root, columns: [], children: [], counts: [], masks: [] } };
-  const page = (await readRanked(deps, ids, ranking, effort)) ?? [];
+  const page = (await readRanked(deps, onlyIds(query), ranking, effort)) ?? [];
   const isFull = page.length === query.root.limit;
   // Of ids that only the database can compare, only it can restore the order.
   if (!isFull || page.some(({ _id }) => keyText(_id) === undefined)) return { kind: "all" };

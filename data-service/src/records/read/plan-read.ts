@@ -9,7 +9,9 @@ import type {
   AuthorizedPredicate,
   AuthorizedQuery,
   AuthorizedRelated,
+  RowRules,
 } from "../../query/ast.js";
+import { withFilter, withWhere } from "../../query/authorize-read.js";
 import { isAboutKey } from "../../query/lower/condition.js";
 import type { Stage } from "../../query/lower/document.js";
 import { canRank } from "../../query/lower/rank.js";
@@ -109,7 +111,7 @@ async function makePlan(deps: PlanDeps, asked: AuthorizedQuery, effort: Effort):
     questions.push({ table, pipeline, answers: documents.length });
     return documents;
   };
-  const planned = { ...query, root: { ...root, filter: withCandidates(resolved, rarest) } };
+  const planned = withFilter(query, withCandidates(resolved, rarest));
   return {
     query: planned,
     ranking: await planRanking({ ask, whichAreThere }, planned, deps.thresholds),
@@ -148,7 +150,7 @@ async function planRanking(asking: Asking, query: AuthorizedQuery, thresholds: T
 }
 
 /** What an index would have to help with. */
-function windowRead({ step, column, descending }: ExtremeKey, rules: AuthorizedQuery["rules"]): TableRead {
+function windowRead({ step, column, descending }: ExtremeKey, rules: RowRules): TableRead {
   const sort = [{ kind: "column" as const, path: [], column, descending }];
   return { table: step.target, predicates: [rules(step.target)], sort };
 }
@@ -257,7 +259,7 @@ async function resolveRelated(
 ): Promise<AuthorizedPredicate> {
   const { ask, maxKeys, room } = resolver;
   const where = await resolve(resolver, predicate.where, askedTruth(predicate, wanted));
-  const inner = { ...predicate, where };
+  const inner = withWhere(predicate, where);
   const { target, visible } = predicate;
   const read = { table: target, predicates: [visible, where], sort: [] };
   const stand = (keys: readonly Stored[]): AuthorizedPredicate =>

@@ -8,7 +8,7 @@ import { idsFilter, idText, VERSION_FIELD } from "../../mongo/record-store.js";
 import { type ReadPolicies, ReadView } from "../../permission/read-view.js";
 import type { Rights } from "../../permission/rights.js";
 import type { AuthorizedNode, AuthorizedPredicate } from "../../query/ast.js";
-import { authorizeNode } from "../../query/authorize-read.js";
+import { authorizeNode, rowRules, withParts } from "../../query/authorize-read.js";
 import { bindRecordShape } from "../../query/bind-query.js";
 import type { Document } from "../../query/lower/document.js";
 import { lowerRecord, ownFields, readsTogether } from "../../query/lower/read.js";
@@ -95,7 +95,7 @@ export function recordShape(
 ): RecordShape {
   const bind = (): RecordShape => {
     const node = authorizeNode(bindRecordShape(parameters, table, view, limits), view, rows);
-    return { node: useCountersIn(node, view.rows.bind(view)), view };
+    return { node: useCountersIn(node, rowRules(view)), view };
   };
   return rows === undefined ? known.of(view, [table.name, parameters, limits], bind) : bind();
 }
@@ -131,8 +131,8 @@ async function documentsOf(
   ids: readonly Stored[],
 ): Promise<readonly StoredRecord[]> {
   const { view } = shape;
-  const node = { ...shape.node, limit: ids.length };
-  const rules = view.rows.bind(view);
+  const node = withParts(shape.node, { limit: ids.length });
+  const rules = rowRules(view);
   const alongside = [VERSION_FIELD];
   const fields = ownFields(node, { alongside, together: readsTogether(node) });
   const documents =

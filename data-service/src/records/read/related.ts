@@ -9,7 +9,7 @@ import { tookTooLong } from "../../mongo/driver-errors.js";
 import type { ReadLimits, RecordStore } from "../../mongo/record-store.js";
 import { childRead, type TableRead } from "../../query/advice/shape.js";
 import { asStored } from "../../query/as-read.js";
-import type { AuthorizedNode, AuthorizedQuery } from "../../query/ast.js";
+import type { AuthorizedChild, AuthorizedNode, RowRules } from "../../query/ast.js";
 import type { Stage } from "../../query/lower/document.js";
 import {
   asksTogether,
@@ -29,7 +29,6 @@ import { Effort } from "./effort.js";
 import type { Question } from "./plan-read.js";
 import { NoRoom, Room } from "./room.js";
 
-type Child = AuthorizedNode["children"][number];
 type Documents = readonly StoredRecord[];
 
 /** Records whose related ones are read together; of more, the children that are asked for would be too many. */
@@ -41,7 +40,7 @@ export interface RelatedDeps {
 
 /** What a page is read with. */
 export interface RelatedContext {
-  readonly rules: AuthorizedQuery["rules"];
+  readonly rules: RowRules;
   /** Told of what was asked. */
   readonly note?: (question: Question) => void;
   /** What the page itself was read with; without it, its related records have as long as a query of their own. */
@@ -102,7 +101,7 @@ async function withEach(
 async function relatedOf(
   deps: RelatedDeps,
   { table }: AuthorizedNode,
-  child: Child,
+  child: AuthorizedChild,
   documents: Documents,
   context: Reading,
 ): Promise<readonly Documents[]> {
@@ -138,7 +137,7 @@ interface RelatedRead {
  */
 async function readInRoom(
   { store }: RelatedDeps,
-  { node }: Child,
+  { node }: AuthorizedChild,
   { table, pipeline, small, relatedIn }: RelatedRead,
   { room, effort }: Reading,
 ): Promise<Documents | undefined> {
@@ -180,7 +179,7 @@ async function readInRoom(
 async function joinedTo(
   deps: RelatedDeps,
   table: Table,
-  child: Child,
+  child: AuthorizedChild,
   parents: Documents,
   context: Reading,
 ): Promise<ReadonlyMap<Json, Documents>> {
@@ -208,16 +207,16 @@ function listOf(value: unknown): Documents {
 }
 
 /** By a relation that is shown: a query that is asked again brings the same one along. */
-const reads = new WeakMap<Child, TableRead>();
+const reads = new WeakMap<AuthorizedChild, TableRead>();
 
-function readOf(child: Child): TableRead {
+function readOf(child: AuthorizedChild): TableRead {
   return getOrMake(reads, child, () => childRead(child));
 }
 
 /** Asks for the records of a relation under all parents, and hands them out; more of them may be asked for than are shown. */
 async function listsOf(
   deps: RelatedDeps,
-  child: Child,
+  child: AuthorizedChild,
   parents: Documents,
   question: Together,
   context: Reading,

@@ -12,7 +12,7 @@ import { getOrMake } from "../../get-or-make.js";
 import type { Examined, ExecutionReport } from "../../mongo/execution-report.js";
 import type { RecordStore } from "../../mongo/record-store.js";
 import { childRead, type QueryShape, shapeOf, type TableRead } from "../../query/advice/shape.js";
-import type { AuthorizedNode } from "../../query/ast.js";
+import type { AuthorizedChild, AuthorizedNode } from "../../query/ast.js";
 import type { Stage } from "../../query/lower/document.js";
 import { childField, countField, isCountJoined, isJoined, readsTogether } from "../../query/lower/read.js";
 import type { StoredRecord } from "../../query/shape.js";
@@ -247,10 +247,7 @@ function isDue({ entry, table }: Sample, milliseconds: number, now: number): boo
 }
 
 /** Children that are fetched by a join. */
-function joinedChildren(
-  node: AuthorizedNode,
-  together = readsTogether(node),
-): readonly AuthorizedNode["children"][number][] {
+function joinedChildren(node: AuthorizedNode, together = readsTogether(node)): readonly AuthorizedChild[] {
   return node.children.filter((child) => isJoined(child, together));
 }
 
