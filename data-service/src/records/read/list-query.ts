@@ -1,0 +1,84 @@
+// What a list is to read: parse → bind → authorize.
+import type { Table } from "../../catalog/catalog.js";
+import type { Rights } from "../../permission/rights.js";
+import { type Principal, requireRoot } from "../../principal.js";
+import type { AuthorizedQuery } from "../../query/ast.js";
+import { authorizeRead } from "../../query/authorize-read.js";
+import { bindQuery } from "../../query/bind-query.js";
+import type { Parameters } from "../../query/parameters.js";
+import { type ExportFormat, parametersOfExport, parseFormat } from "../../query/syntax/format.js";
+import { parseExplain } from "../../query/syntax/paging.js";
+import { findTable } from "../find-table.js";
+import type { RecordDeps } from "../record-deps.js";
+import type { Standing } from "../request.js";
+import { askedRows } from "./asked-rows.js";
+import { Remembered } from "./remembered.js";
+
+/** What a client asks a list for. */
+interface Asked {
+  readonly parameters: Parameters;
+  /** When a file is asked for. */
+  readonly format: ExportFormat | undefined;
+  /** Is only asked how it would be read. */
+  readonly explained: boolean;
+}
+
+/** @throws AppError 400 */
+export function parseList(given: Parameters): Asked {
+  const format = parseFormat(given.format);
+  const parameters = format === undefined ? given : parametersOfExport(format, given);
+  return { parameters, format, explained: parseExplain(parameters.explain) };
+}
+
+const known = new Remembered<AuthorizedQuery>();
+
+/** What a list reads, by the rights of its caller. @throws AppError 400, 401, 403, 404 */
+export async function listQuery(
+  deps: Pick<RecordDeps, "rights" | "catalogs" | "limits">,
+  principal: Principal,
+  tableName: string,
+  parameters: Parameters,
+): Promise<AuthorizedQuery> {
+  return queryBy(deps, await deps.rights(principal), principal, tableName, parameters);
+}
+
+/** The same, by rights that are known already. @throws AppError 400, 401, 403, 404 */
+export function queryBy(
+  deps: Pick<RecordDeps, "catalogs" | "limits">,
+  rights: Rights,
+  principal: Principal,
+  tableName: string,
+  parameters: Parameters,
+): Promise<AuthorizedQuery> {
+  return deps.catalogs.decide((catalog) => {
+    const table = readableTable({ rights, catalog }, tableName);
+    // A plan tells of tables and rules that others may not know.
+    if (parseExplain(parameters.explain)) requireRoot(principal, "explain is for root admins.");
+    return queryIn(deps, { rights, catalog }, table, parameters);
+  });
+}
+
+/** @throws AppError 401, 403, 404 */
+export function readableTable({ rights, catalog }: Standing, name: string): Table {
+  const table = findTable(catalog, name, rights);
+  rights.require(catalog, table, "read");
+  return table;
+}
+
+/** @returns what a list of a table reads that the caller may read @throws AppError 400 */
+export function queryIn(
+  { limits }: Pick<RecordDeps, "limits">,
+  { rights, catalog }: Standing,
+  table: Table,
+  parameters: Parameters,
+): AuthorizedQuery {
+  const view = rights.view(catalog);
+  const rows = askedRows(parameters.deleted, rights, catalog, table);
+  // A file that root asks for holds what an import by root takes back: links to deleted records, too.
+  const isFile = parseFormat(parameters.format) !== undefined;
+  const linked = isFile && rights.isRoot && parameters.deleted !== undefined ? "all" : "living";
+  const bind = () => authorizeRead(bindQuery(parameters, table, view, limits), view, rows(view), linked);
+  // Deleted records are for those who may delete: that is more than the view says.
+  if (parameters.deleted !== undefined) return bind();
+  return known.of(view, [table.name, parameters, limits], bind);
+}

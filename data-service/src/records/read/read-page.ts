@@ -1,0 +1,63 @@
+// Reads a page that is held as a whole, however its records are ranked.
+import { getOrMake } from "../../get-or-make.js";
+import { idsPipeline } from "../../mongo/record-store.js";
+import type { AuthorizedQuery } from "../../query/ast.js";
+import type { Document, Stage } from "../../query/lower/document.js";
+import { lowerList, ownFields, type Ranking, readsTogether } from "../../query/lower/read.js";
+import { keyText } from "../../query/plan/key-text.js";
+import type { StoredRecord } from "../../query/shape.js";
+import type { RecordDeps } from "../record-deps.js";
+import type { Effort } from "./effort.js";
+import { type Plan, rankAfterAll } from "./plan-read.js";
+
+/** Parents of a page that are read at once, with all that is joined to them. */
+export const PARENTS_AT_ONCE = 10;
+
+/** Documents of a page; undefined where they are too large to be held all at once. */
+export type Page = readonly StoredRecord[] | undefined;
+
+/** The page, however it is ranked: what happens meanwhile may leave out some of the parents that were named for it. */
+export async function readPage(deps: RecordDeps, plan: Plan, effort: Effort): Promise<Page> {
+  const { query, ranking } = plan;
+  const isShort = (run: Ranking, page: Page) =>
+    page !== undefined && namesParents(run) && page.length < query.root.limit;
+  const first = await readRanked(deps, query, ranking, effort);
+  if (!isShort(ranking, first)) return first;
+  const next = await rankAfterAll(deps, plan, effort);
+  const second = await readRanked(deps, query, next, effort);
+  return isShort(next, second) ? readRanked(deps, query, { kind: "all" }, effort) : second;
+}
+
+export async function readRanked(
+  { store }: RecordDeps,
+  query: AuthorizedQuery,
+  ranking: Ranking,
+  effort: Effort,
+): Promise<Page> {
+  const { root } = query;
+  const read = (pipeline: Stage[]) =>
+    effort.ask((limits) => store.readSmall(root.table, pipeline, root.limit, limits));
+  if (ranking.kind !== "page") return read(pipelineOf(query, ranking));
+  const { parents } = ranking;
+  const fields = ownFields(root, { together: readsTogether(root) });
+  const isFew = parents.length <= PARENTS_AT_ONCE;
+  const readParents = (fields: Document) =>
+    isFew ? effort.ask(() => store.byIds(root.table, parents, fields)) : read(idsPipeline(parents, fields));
+  const found = await (fields === undefined ? read(pipelineOf(query, ranking)) : readParents(fields));
+  if (found === undefined) return undefined;
+  const byId = new Map(found.map((document) => [keyText(document._id), document]));
+  return parents.map((id) => byId.get(keyText(id))).filter((document) => document !== undefined);
+}
+
+/** Some of them may be gone by the time that they are read. */
+export function namesParents({ kind }: Ranking): boolean {
+  return kind === "among" || kind === "page";
+}
+
+const pipelines = new WeakMap<AuthorizedQuery, Stage[]>();
+
+/** A query that is asked again brings its pipeline along, unless that depends on what is in the database. */
+export function pipelineOf(query: AuthorizedQuery, ranking: Ranking): Stage[] {
+  if (ranking.kind !== "none") return lowerList(query, ranking);
+  return getOrMake(pipelines, query, () => lowerList(query));
+}

@@ -1,0 +1,87 @@
+// Reads and shapes a list that nobody holds as a whole: some of its records at a time.
+
+import type { Json } from "@portico/shared/json";
+import type { Stored } from "../../catalog/column-types.js";
+import { asStored } from "../../query/as-read.js";
+import type { AuthorizedNode, AuthorizedQuery } from "../../query/ast.js";
+import { onlyIds } from "../../query/authorize-read.js";
+import { isTogether, mostRecords, type PageOfParents, type Ranking } from "../../query/lower/read.js";
+import { keyText } from "../../query/plan/key-text.js";
+import type { StoredRecord } from "../../query/shape.js";
+import type { RecordDeps } from "../record-deps.js";
+import { Effort } from "./effort.js";
+import { namesParents, PARENTS_AT_ONCE, pipelineOf, readRanked } from "./read-page.js";
+import { inRoom, NoRoom } from "./room.js";
+
+/**
+ * How to rank a list that is streamed. Whether parents that were named fill its page has to be known before the first of
+ * them is on the way.
+ */
+export async function streamedRanking(
+  deps: RecordDeps,
+  query: AuthorizedQuery,
+  ranking: Ranking,
+  effort: Effort,
+): Promise<Ranking> {
+  if (!namesParents(ranking)) return ranking;
+  const page = (await readRanked(deps, onlyIds(query), ranking, effort)) ?? [];
+  const isFull = page.length === query.root.limit;
+  // Of ids that only the database can compare, only it can restore the order.
+  if (!isFull || page.some(({ _id }) => keyText(_id) === undefined)) return { kind: "all" };
+  return { kind: "page", parents: page.map(({ _id }) => asStored(_id)) };
+}
+
+export function streamOf(
+  deps: RecordDeps,
+  query: AuthorizedQuery,
+  ranking: Ranking,
+): AsyncGenerator<readonly StoredRecord[]> {
+  if (ranking.kind === "page") return inParts(deps, query, ranking);
+  return deps.store.stream(query.root.table, pipelineOf(query, ranking));
+}
+
+/** The page, some parents at a time; fewer where these are too large to be held at once. @throws AppError 400 */
+async function* inParts(
+  deps: RecordDeps,
+  query: AuthorizedQuery,
+  page: PageOfParents,
+): AsyncGenerator<readonly StoredRecord[]> {
+  const readParents = async (parents: readonly Stored[]) => {
+    const found = await readRanked(deps, query, { ...page, parents }, new Effort(deps.store.timeoutMs));
+    if (found === undefined) throw new NoRoom();
+    return found;
+  };
+  for (let at = 0; at < page.parents.length; at += PARENTS_AT_ONCE)
+    yield* inRoom(page.parents.slice(at, at + PARENTS_AT_ONCE), readParents);
+}
+
+/** Related records of a stream that are held at once, where so few are enough for several of its records. */
+const RELATED_AT_ONCE = 20_000;
+
+/**
+ * @param whole completes some documents
+ * @param unfolded makes records of them
+ * @param tell is told how many there were, if they are read to the end
+ */
+export async function* shaped(
+  source: AsyncIterable<readonly StoredRecord[]>,
+  root: AuthorizedNode,
+  whole: (documents: readonly StoredRecord[]) => Promise<readonly StoredRecord[]>,
+  unfolded: (documents: readonly StoredRecord[]) => AsyncIterable<readonly Json[]>,
+  tell: (count: number) => void,
+): AsyncGenerator<readonly Json[]> {
+  // Most records show far fewer than they may: some are read at once all the same, and in parts where that has no room.
+  const atOnce = Math.max(PARENTS_AT_ONCE, Math.floor(RELATED_AT_ONCE / mostRead(root)));
+  let count = 0;
+  for await (const documents of source) {
+    count += documents.length;
+    for (let at = 0; at < documents.length; at += atOnce)
+      for await (const some of inRoom(documents.slice(at, at + atOnce), whole)) yield* unfolded(some);
+  }
+  tell(count);
+}
+
+/** How many related records one record of a list may show that are read apart from it. */
+function mostRead({ children }: AuthorizedNode): number {
+  return mostRecords({ limit: 1, children: children.filter(isTogether) });
+}
