@@ -3,24 +3,19 @@ import type { Request } from "express";
 import { fieldNamed, requireField, type Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";
 import { principalOf } from "../http/authenticate.js";
-import { respond } from "../http/respond.js";
+import { body, searchOf } from "../http/request-parts.js";
+import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
+import type { OwnHandlers } from "../http/table-handlers.js";
 import { idsOf, idText } from "../mongo/record-store.js";
 import { stillHas } from "../query/as-read.js";
-import { readParameters } from "../query/parameters.js";
+import { readParameters, SHAPE_PARAMETERS } from "../query/parameters.js";
 import type { StoredRecord } from "../query/shape.js";
 import type { OwnFields } from "../records/body/write-plan.js";
 import { remove } from "../records/delete/remove.js";
 import { findTable, parseId } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
-import {
-  body,
-  createAsked,
-  type OwnHandlers,
-  respondCreated,
-  respondWithRecord,
-  searchOf,
-} from "../records/routes.js";
 import { expectedVersions } from "../records/version.js";
+import { createAsked } from "../records/write/create-asked.js";
 import { type UpdateRequest, update } from "../records/write/update.js";
 import type { AuditEvent, AuditLog } from "./audit.js";
 import { auditFacts } from "./client-facts.js";
@@ -54,7 +49,7 @@ export function userHandlers(
       [table]: {
         PATCH: async (request, response) => {
           const principal = principalOf(request);
-          const parameters = readParameters(searchOf(request), ["fields", "deep"]);
+          const parameters = readParameters(searchOf(request), SHAPE_PARAMETERS);
           const id = String(request.params.id);
           const expected = expectedVersions(request.get("If-Match"));
           let former: StoredRecord = {};

@@ -5,10 +5,10 @@ import { networkOf } from "@portico/shared/network-of";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
+import { searchOf } from "../http/request-parts.js";
 import { respondWithList } from "../http/respond.js";
 import type { Principal } from "../principal.js";
 import { readCall, readParameters } from "../query/parameters.js";
-import { searchOf } from "../records/routes.js";
 import { type FollowDeps, follow } from "./follow.js";
 import { type HistoryDeps, history } from "./history.js";
 

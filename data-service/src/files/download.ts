@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { AppError } from "@portico/shared/app-error";
 import type { Request, Response } from "express";
 import { principalOf } from "../http/authenticate.js";
-import { searchOf } from "../records/routes.js";
+import { searchOf } from "../http/request-parts.js";
 import { type ByteRange, chooseRange, isOutdated } from "./byte-range.js";
 import { contentHeaders } from "./content-policy.js";
 import type { FileDeps } from "./deps.js";

@@ -4,13 +4,13 @@ import { isObject, type JsonObject } from "@portico/shared/json";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
-import { respond } from "../http/respond.js";
-import { readCall, readParameters } from "../query/parameters.js";
+import { searchOf } from "../http/request-parts.js";
+import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
+import { readCall, readParameters, SHAPE_PARAMETERS } from "../query/parameters.js";
 import type { Follow } from "../records/delete/delete-effects.js";
 import { remove } from "../records/delete/remove.js";
 import { list } from "../records/read/list.js";
 import { withoutMaxLimit } from "../records/record-deps.js";
-import { respondCreated, respondWithRecord, searchOf } from "../records/routes.js";
 import { expectedVersions } from "../records/version.js";
 import { refuseOnceKey } from "../records/write/once.js";
 import type { FileDeps } from "./deps.js";
@@ -74,7 +74,7 @@ function isMultipart(request: Request): boolean {
 }
 
 function exchangeOf(request: Request, response: Response): Exchange {
-  const parameters = readParameters(searchOf(request), ["fields", "deep"]);
+  const parameters = readParameters(searchOf(request), SHAPE_PARAMETERS);
   return { request, response, parameters };
 }
 

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { success } from "@portico/shared/envelope";
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Response } from "express";
+import { etagOf, type Versioned } from "../records/version.js";
 
 /** Text is sent in pieces of about this many characters. */
 const PIECE = 64 * 1024;
@@ -10,6 +11,29 @@ const PIECE = 64 * 1024;
 /** Answers with records that are all there. */
 export function respond(response: Response, status: number, records?: readonly Json[]): void {
   response.status(status).json(success(status, records));
+}
+
+/** Answers with one record and its ETag; a GET that has it already is answered 304. */
+export function respondWithRecord(response: Response, status: number, record: Versioned): void {
+  response.set("ETag", etagOf(record));
+  respond(response, status, [record.json]);
+}
+
+/** 201, with the address of the record when there is one of it. */
+export function respondCreated(
+  response: Response,
+  table: string,
+  { records, ids }: { readonly records: readonly Versioned[]; readonly ids: readonly string[] },
+): void {
+  const [record] = records;
+  if (ids.length === 1) response.location(`/api/${table}/${encodeURIComponent(String(ids[0]))}`);
+  if (ids.length === 1 && record !== undefined) respondWithRecord(response, 201, record);
+  else
+    respond(
+      response,
+      201,
+      records.map(({ json }) => json),
+    );
 }
 
 /** Answers with records as they arrive, in the envelope. */

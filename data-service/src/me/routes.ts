@@ -6,12 +6,12 @@ import { auditFacts } from "../auth/client-facts.js";
 import type { Catalog } from "../catalog/catalog.js";
 import { sessionUserOf, signedInUserOf } from "../http/authenticate.js";
 import { jsonBody } from "../http/json-body.js";
-import { respond } from "../http/respond.js";
+import { body, searchOf } from "../http/request-parts.js";
+import { respond, respondWithRecord } from "../http/respond.js";
 import type { SignedIn } from "../principal.js";
-import { readParameters } from "../query/parameters.js";
+import { readParameters, SHAPE_PARAMETERS } from "../query/parameters.js";
 import { readOneAs } from "../records/read/read-one.js";
 import type { RecordDeps } from "../records/record-deps.js";
-import { body, respondWithRecord, searchOf } from "../records/routes.js";
 import { expectedVersions, type Versioned } from "../records/version.js";
 import { endSession, listSessions, type MySessionsDeps } from "./sessions.js";
 import { type UpdateMeDeps, updateMe } from "./update-me.js";
@@ -27,7 +27,7 @@ export function meRoutes(deps: MeRoutesDeps, users: string, bodyMaxBytes: number
   const router = Router({ caseSensitive: true });
 
   const readMe = async (request: Request, principal: SignedIn): Promise<Versioned> => {
-    const parameters = readParameters(searchOf(request), ["fields", "deep"]);
+    const parameters = readParameters(searchOf(request), SHAPE_PARAMETERS);
     const rights = await deps.rights(principal);
     const allow = (catalog: Catalog) => rights.own(catalog, principal);
     return readOneAs(deps, allow, { table: users, id: principal.userId, parameters });

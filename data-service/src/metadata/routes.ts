@@ -2,13 +2,13 @@
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
+import { searchOf } from "../http/request-parts.js";
 import { respond } from "../http/respond.js";
 import { readableTables, visibleTables } from "../permission/visible-tables.js";
 import { mayOnlyRead } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
 import { noTable } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
-import { searchOf } from "../records/routes.js";
 import { metadataOf } from "./metadata.js";
 import { type Described, openApiOf } from "./openapi.js";
 import { typesOf } from "./types.js";

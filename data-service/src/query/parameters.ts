@@ -16,6 +16,9 @@ import { parseBrackets } from "./syntax/bracket.js";
 
 export { type OwnName, PARAMETERS };
 
+/** Parameters that shape a single record. */
+export const SHAPE_PARAMETERS = ["fields", "deep"] as const;
+
 /** What the address of a call says. */
 export interface Call<Own extends OwnName> {
   readonly parameters: Parameters;

@@ -3,13 +3,13 @@ import { onlyMethods } from "@portico/shared/only-methods";
 import { Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { jsonBody } from "../http/json-body.js";
+import { body, searchOf } from "../http/request-parts.js";
 import { respond } from "../http/respond.js";
 import { overviewOf } from "../permission/overview.js";
 import { requireRoot } from "../principal.js";
 import { readParameters } from "../query/parameters.js";
 import { type ExplainPermissionDeps, explainPermission } from "./explain-permission.js";
 import type { RecordDeps } from "./record-deps.js";
-import { body, searchOf } from "./routes.js";
 import { refuseOnceKey } from "./write/once.js";
 
 export function permissionRoutes(

@@ -2,11 +2,11 @@
 import { onlyMethods } from "@portico/shared/only-methods";
 import { Router } from "express";
 import { principalOf } from "../http/authenticate.js";
+import { searchOf } from "../http/request-parts.js";
 import { respond } from "../http/respond.js";
 import { readParameters } from "../query/parameters.js";
 import { adviseTable } from "../records/read/advice.js";
 import type { RecordDeps } from "../records/record-deps.js";
-import { searchOf } from "../records/routes.js";
 
 /** @param tables name of the table of tables */
 export function adviceRoute(deps: RecordDeps, tables: string): Router {

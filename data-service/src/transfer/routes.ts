@@ -6,11 +6,11 @@ import { withoutBodyDeadline } from "@portico/shared/server";
 import { utf8Type } from "@portico/shared/utf8-type";
 import { type Request, type Response, Router } from "express";
 import { callerOf } from "../http/authenticate.js";
+import { searchOf } from "../http/request-parts.js";
 import { respond } from "../http/respond.js";
 import { readCall } from "../query/parameters.js";
 import { refuse } from "../query/refuse.js";
 import type { RecordDeps } from "../records/record-deps.js";
-import { searchOf } from "../records/routes.js";
 import { refuseOnceKey } from "../records/write/once.js";
 import { type ImportRequest, importRecords } from "./import-records.js";
 
