@@ -5,9 +5,9 @@ import type { Catalog, Relation, Table } from "../catalog/catalog.js";
 import type { ColumnType } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
 import type { AuthorizedPredicate } from "../query/ast.js";
+import { isBeyondRules, type ProtectedTables } from "./beyond-rules.js";
 import { compileRule, type RuleContext } from "./compile-rules.js";
 import { type StoredRule, textOf } from "./follow-names.js";
-import type { ProtectedTables } from "./rights.js";
 import { ACTIONS, type Action, type Rule } from "./rule.js";
 import { type Variables, variablesOf } from "./variables.js";
 
@@ -51,7 +51,8 @@ export function ruleProblems(rule: JsonObject, context: CheckContext): string[] 
   if (table === undefined)
     return [`table: there is no table "${rule.table}"${suggestion(rule.table, catalog.tables.keys())}`];
   const full: RuleContext = { catalog, maxDepth: context.maxDepth, variables: sampleVariables(users) };
-  if (grantsNothing(table, action, context.protected))
+  // A rule that can never help anybody is a mistake of whoever wrote it.
+  if (isBeyondRules(table, action, context.protected))
     return [`table: "${table.name}" is for root admins; no rule can let anybody else ${action} it`];
   return [
     ...shapeProblems(rule, action),
@@ -59,15 +60,6 @@ export function ruleProblems(rule: JsonObject, context: CheckContext): string[] 
     ...rootAdminProblem(rule.presets, table, context.protected),
     ...checkedElsewhere(rule, table, full),
   ];
-}
-
-/** A rule that can never help anybody is a mistake of whoever wrote it. */
-function grantsNothing(
-  table: Table,
-  action: Action,
-  { roles, permissions, tables }: ProtectedTables,
-): boolean {
-  return table.journal === true || (action !== "read" && [roles, permissions, tables].includes(table.name));
 }
 
 /** Links in other tables' records are written after the record is judged, so a check can't use them. */

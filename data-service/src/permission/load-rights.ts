@@ -4,7 +4,8 @@ import type { Clock } from "@portico/shared/clock";
 import type { JsonObject } from "@portico/shared/json";
 import { getOrMake } from "../get-or-make.js";
 import { ANONYMOUS, type Principal } from "../principal.js";
-import { type ProtectedTables, Rights, type Views } from "./rights.js";
+import type { ProtectedTables } from "./beyond-rules.js";
+import { Rights, type Views } from "./rights.js";
 import type { Rule, RuleSet } from "./rule.js";
 import { variablesIn } from "./variables.js";
 

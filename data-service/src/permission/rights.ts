@@ -10,18 +10,11 @@ import { getOrMake } from "../get-or-make.js";
 import type { Principal, SignedIn } from "../principal.js";
 import { ALWAYS, type AuthorizedPredicate, NEVER } from "../query/ast.js";
 import { both, inState, type State } from "../query/living.js";
+import { isBeyondRules, isNobodys, type ProtectedTables } from "./beyond-rules.js";
 import { type Compiled, compileStored, readPolicy, type WriteGrant } from "./compile-rules.js";
 import { type ReadGrant, type ReadPolicies, type ReadPolicy, ReadView } from "./read-view.js";
 import type { Action, Rule, WriteAction } from "./rule.js";
 import { type Caller, variablesIn, variablesOf } from "./variables.js";
-
-/** Names of the system tables that have rules of their own. */
-export interface ProtectedTables {
-  readonly users: string;
-  readonly roles: string;
-  readonly permissions: string;
-  readonly tables: string;
-}
 
 export interface RightsContext {
   readonly principal: Principal;
@@ -101,7 +94,7 @@ export class Rights {
    * @param state of the records that are to be written
    */
   write(catalog: Catalog, table: Table, action: WriteAction, state: State = "living"): readonly WriteGrant[] {
-    if (table.journal) return [];
+    if (isNobodys(table, action)) return [];
     const grants = this.isRoot ? [EVERYTHING] : this.#grants(catalog, table, action);
     const seen = this.seenRows(catalog, table, action);
     if (table.deletedAt === undefined && seen === undefined) return grants;
@@ -131,10 +124,10 @@ export class Rights {
     const isAllowed =
       action === "read" ? this.view(catalog).mayRead(table) : this.write(catalog, table, action).length > 0;
     if (isAllowed) return;
-    const isNobodys = table.journal && action !== "read";
-    if (this.#context.principal.kind === "anonymous" && !isNobodys)
+    const nobodys = isNobodys(table, action);
+    if (this.#context.principal.kind === "anonymous" && !nobodys)
       throw signInNeeded(`Sign in to ${action} "${table.name}".`);
-    const who = isNobodys ? "Nobody may" : "You may not";
+    const who = nobodys ? "Nobody may" : "You may not";
     throw new AppError("FORBIDDEN", `${who} ${action} "${table.name}".`);
   }
 
@@ -155,7 +148,7 @@ export class Rights {
     this.#requireNamesOf(catalog);
     const mine = rules.filter((rule) => rule.table === table.name && rule.action === action);
     const users = catalog.tables.get(tables.users);
-    if (users === undefined || table.journal || (action !== "read" && isRootOnly(table, tables))) return [];
+    if (users === undefined || isBeyondRules(table, action, tables)) return [];
     const caller: Caller = { user: callerRecord(principal, user), roleId, now };
     const context = { catalog, variables: variablesOf(caller, users), maxDepth };
     const guarded = action !== "read" && table.name === tables.users;
@@ -182,11 +175,6 @@ function readBy({ principal, roleId, rules, user }: RightsContext) {
 
 function isRoot(principal: Principal): boolean {
   return principal.kind === "user" && principal.isRootAdmin;
-}
-
-/** Whoever could write these could give themselves any right. */
-function isRootOnly({ name }: Table, { roles, permissions, tables }: ProtectedTables): boolean {
-  return name === roles || name === permissions || name === tables;
 }
 
 /**

@@ -3,8 +3,8 @@ import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import type { Catalog, Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import type { ProtectedTables } from "../permission/beyond-rules.js";
 import { ruleProblems } from "../permission/check-rule.js";
-import type { ProtectedTables } from "../permission/rights.js";
 
 export interface RuleHooksDeps {
   readonly tables: ProtectedTables;
