@@ -5,7 +5,7 @@ import { type Logger, makeLogger } from "@portico/shared/logger";
 import type { RequestHandler } from "express";
 import type { Config } from "./config.js";
 import type { FileDeps } from "./files/deps.js";
-import { type FreeSpaceDeps, roomCheck } from "./http/free-space.js";
+import { type FreeSpaceDeps, spaceCheck } from "./http/free-space.js";
 import { loadSecrets } from "./local-secrets.js";
 import { type Metrics, makeMetrics } from "./metrics.js";
 import { connectStore, type Store } from "./mongo/connect.js";
@@ -55,8 +55,8 @@ export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): 
   const auth = await makeAuth(config, secrets, store, metrics, logger);
   const files = makeFileParts(config, store, logger);
   const freeSpace = freeSpaceOf(config);
-  const requireRoom = freeSpace && roomCheck(freeSpace);
-  const records = makeRecords({ config, secrets, store, auth, files, metrics, logger, requireRoom });
+  const requireSpace = freeSpace && spaceCheck(freeSpace);
+  const records = makeRecords({ config, secrets, store, auth, files, metrics, logger, requireSpace });
   const users: AuthParts["users"] = auth.users;
   return {
     config,

@@ -8,7 +8,7 @@ import { repairJournal } from "./journal/repair.js";
 import { ensureContentIndexes } from "./mongo/content-ledger.js";
 import { ensureGridFsIndexes } from "./mongo/gridfs-content.js";
 import { ensureIdentityIndexes } from "./mongo/identity-store.js";
-import { LEASE_MS } from "./mongo/instance-store.js";
+import { INSTANCE_LEASE_MS } from "./mongo/instance-store.js";
 import { ensureOnceIndexes } from "./mongo/once-store.js";
 import { ensureAuthIndexes } from "./mongo/session-store.js";
 import { sweepRegularly } from "./mongo/sweep.js";
@@ -89,7 +89,7 @@ async function shardTables({ catalogs, data, logger }: Deps["records"]): Promise
 }
 
 /** Interrupted changes are ended at the start; one that another living instance is making continues. */
-const RECOVERY_MS = LEASE_MS + 1_000;
+const RECOVERY_MS = INSTANCE_LEASE_MS + 1_000;
 
 async function joinInstances(records: Deps["records"], alone: boolean): Promise<void> {
   // No other process can have an embedded engine open.

@@ -60,7 +60,7 @@ export async function variantOf(deps: FileDeps, source: Source, wish: Transform)
 
 async function make(deps: FileDeps, source: Source, wish: Transform): Promise<Variant> {
   const { contents } = deps;
-  await deps.requireRoom?.();
+  await deps.requireSpace?.();
   const load = () => contentBytes(contents.store, source.key, source.size);
   const { bytes, mimetype } = await transform(load, source.mimetype, wish);
   const key = await contents.write(Readable.from([bytes]));

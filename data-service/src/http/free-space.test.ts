@@ -4,7 +4,7 @@ import { errorHandler, requestContext } from "@portico/shared/http-context";
 import { makeLogger } from "@portico/shared/logger";
 import express from "express";
 import supertest from "supertest";
-import { requireFreeSpace, roomCheck } from "./free-space.js";
+import { requireFreeSpace, spaceCheck } from "./free-space.js";
 
 describe("the look at the disk", () => {
   it("counts what a body announces as gone, and lets writes through again as soon as there is room", async () => {
@@ -34,9 +34,9 @@ describe("the look at the disk", () => {
 
   it("lets work that goes on without a request take its next batch only while there is as much as is to be kept", async () => {
     const disk = { free: 900 };
-    const requireRoom = roomCheck({ free: async () => disk.free, reserveBytes: 900 });
-    await expect(requireRoom()).resolves.toBeUndefined();
+    const requireSpace = spaceCheck({ free: async () => disk.free, reserveBytes: 900 });
+    await expect(requireSpace()).resolves.toBeUndefined();
     disk.free = 899;
-    await expect(requireRoom()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+    await expect(requireSpace()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
   });
 });

@@ -14,9 +14,12 @@ export interface FreeSpaceDeps {
 }
 
 /** Passes while there is space for a batch of background work. @throws AppError SERVICE_UNAVAILABLE */
-export type RequireRoom = () => Promise<void>;
+export type RequireSpace = () => Promise<void>;
 
-export function roomCheck({ free, reserveBytes }: Pick<FreeSpaceDeps, "free" | "reserveBytes">): RequireRoom {
+export function spaceCheck({
+  free,
+  reserveBytes,
+}: Pick<FreeSpaceDeps, "free" | "reserveBytes">): RequireSpace {
   return async () => {
     if ((await free()) < reserveBytes) throw nearlyFull();
   };

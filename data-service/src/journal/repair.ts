@@ -7,7 +7,7 @@ import type { CurrentCatalog } from "../schema/current-catalog.js";
 import { isDead } from "../schema/dead-instances.js";
 import type { Journal } from "./journal.js";
 
-export interface RepairDeps {
+export interface JournalRepairDeps {
   readonly journal: Pick<Journal, "repair">;
   readonly catalogs: Pick<CurrentCatalog, "refresh">;
   readonly instances: Pick<InstanceStore, "lives">;
@@ -17,7 +17,7 @@ export interface RepairDeps {
 }
 
 /** @param alone as of `Onlooker` */
-export async function repairJournal(deps: RepairDeps, alone: boolean): Promise<void> {
+export async function repairJournal(deps: JournalRepairDeps, alone: boolean): Promise<void> {
   const { journal, catalogs, instances, presence, clock, logger } = deps;
   const onlooker = { clock, instances, own: presence.id, alone };
   const { tables } = await catalogs.refresh();

@@ -2,7 +2,7 @@
 import type { Db } from "mongodb";
 
 /** An instance that has not been heard of for so long is gone, and does nothing any more without asking first. */
-export const LEASE_MS = 5_000;
+export const INSTANCE_LEASE_MS = 5_000;
 
 interface InstanceDocument {
   _id: string;
@@ -27,7 +27,7 @@ export interface InstanceStore {
 export function makeInstanceStore(db: Db): InstanceStore {
   // A crash of the database may forget these: then no instance is waited for, and every instance asks again.
   const instances = db.collection<InstanceDocument>("_instances", { writeConcern: { w: 1, journal: false } });
-  const alive = { $expr: { $gt: ["$at", { $subtract: ["$$NOW", LEASE_MS] }] } };
+  const alive = { $expr: { $gt: ["$at", { $subtract: ["$$NOW", INSTANCE_LEASE_MS] }] } };
   return {
     async announce(instance, version) {
       const now = { $set: { version }, $currentDate: { at: true } } as const;

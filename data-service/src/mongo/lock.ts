@@ -12,8 +12,8 @@ import { until } from "../until.js";
 import { isDuplicate } from "./driver-errors.js";
 
 /** A process that died is waited for no longer; one that works renews it. */
-const LEASE_MS = 10_000;
-const RENEW_MS = LEASE_MS / 4;
+const LOCK_LEASE_MS = 10_000;
+const RENEW_MS = LOCK_LEASE_MS / 4;
 const PATIENCE_MS = 15_000;
 const LOOK_MS = 20;
 
@@ -37,7 +37,7 @@ export function makeLock(db: Db, clock: Clock, name: string, refusal: string): L
   const locks = db.collection<LockDocument>("_tree_lock");
   const take = async (holder: string): Promise<boolean> => {
     const now = clock.now();
-    const until = new Date(now.getTime() + LEASE_MS);
+    const until = new Date(now.getTime() + LOCK_LEASE_MS);
     try {
       await locks.updateOne(
         { _id: name, until: { $lte: now } },
@@ -52,7 +52,7 @@ export function makeLock(db: Db, clock: Clock, name: string, refusal: string): L
     }
   };
   const renew = (holder: string): void => {
-    const until = new Date(clock.now().getTime() + LEASE_MS);
+    const until = new Date(clock.now().getTime() + LOCK_LEASE_MS);
     locks.updateOne({ _id: name, holder }, { $set: { until } }).catch(() => undefined);
   };
   const tooLate = () => {

@@ -1,16 +1,16 @@
 // The records of a table as a change of the table sees them: asked and written by storage field.
 import type { Db } from "mongodb";
-import { makeRoom } from "./room.js";
+import { makeDiskSpace } from "./disk-space.js";
 import { makeTableQuestions, type TableQuestions } from "./table-questions.js";
 import { makeTableWrites, type TableWrites } from "./table-writes.js";
 
 export type TableData = TableQuestions & TableWrites;
 
 /**
- * @param requireRoom where the disk under the database is ours to look after: asked before each batch of what makes records
+ * @param requireSpace where the disk under the database is ours to look after: asked before each batch of what makes records
  * larger; throws when it is nearly full
  */
-export function makeTableData(db: Db, requireRoom?: () => Promise<void>): TableData {
-  const room = requireRoom && makeRoom(db, requireRoom);
-  return { ...makeTableQuestions(db), ...makeTableWrites(db, room) };
+export function makeTableData(db: Db, requireSpace?: () => Promise<void>): TableData {
+  const space = requireSpace && makeDiskSpace(db, requireSpace);
+  return { ...makeTableQuestions(db), ...makeTableWrites(db, space) };
 }

@@ -12,10 +12,10 @@ import { gramField } from "../catalog/grams.js";
 import type { IndexSpec } from "../catalog/indexes.js";
 import type { Restorer } from "../catalog/restore-value.js";
 import { asStored, stillHas } from "../query/as-read.js";
+import type { DiskSpace } from "./disk-space.js";
 import { asRefusal, isDuplicate } from "./driver-errors.js";
 import { type Building, ensureIndexes, makeCollection, ownIndexNames } from "./provision.js";
 import { listWithout } from "./record-store.js";
-import type { Room } from "./room.js";
 import { forgetSequence } from "./sequences.js";
 import { shardById } from "./sharding.js";
 import { empty, filled, lostLinks, projectionOf, restoredIn } from "./table-questions.js";
@@ -87,8 +87,8 @@ export interface TableWrites {
 const INDEX_NOT_FOUND = 27;
 const NAMESPACE_NOT_FOUND = 26;
 
-/** @param room where the disk under the database is ours to look after: asked before each batch that makes records larger */
-export function makeTableWrites(db: Db, room: Room | undefined): TableWrites {
+/** @param space where the disk under the database is ours to look after: asked before each batch that makes records larger */
+export function makeTableWrites(db: Db, space: DiskSpace | undefined): TableWrites {
   const of = (table: Table) => db.collection<BsonDocument>(table.collection);
   const walk = (
     collection: string,
@@ -96,10 +96,10 @@ export function makeTableWrites(db: Db, room: Room | undefined): TableWrites {
     projection: BsonDocument,
     each: (batch: BsonDocument[]) => Promise<void>,
   ): Promise<void> =>
-    walkRecords(db.collection<BsonDocument>(collection), { filter, projection, room }, each);
+    walkRecords(db.collection<BsonDocument>(collection), { filter, projection, space }, each);
   const write = async (table: Table, writes: readonly AnyBulkWriteOperation[]): Promise<void> => {
     if (writes.length === 0) return;
-    await room?.require();
+    await space?.require();
     await of(table)
       .bulkWrite(writes, { ordered: false })
       .catch((error: unknown) => {

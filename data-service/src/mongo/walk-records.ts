@@ -1,7 +1,7 @@
 // Goes through the records of a collection in batches, in the order of their ids.
 import type { Document as BsonDocument, Collection, FindOptions } from "mongodb";
 import { freeField } from "../catalog/fields.js";
-import type { Room } from "./room.js";
+import type { DiskSpace } from "./disk-space.js";
 
 /** Records written at once: small enough to leave others room, large enough not to wait for every round trip. */
 export const BATCH = 1_000;
@@ -14,13 +14,13 @@ export interface Walk {
   /** What to read of each. */
   readonly projection: BsonDocument;
   /** Told what each batch comes to. */
-  readonly room: Room | undefined;
+  readonly space: DiskSpace | undefined;
 }
 
 /** @param each is awaited before the next batch is read */
 export async function walkRecords(
   records: Collection<BsonDocument>,
-  { filter, projection, room }: Walk,
+  { filter, projection, space }: Walk,
   each: (batch: BsonDocument[]) => Promise<void>,
 ): Promise<void> {
   let after: unknown;
@@ -33,7 +33,7 @@ export async function walkRecords(
     if (batch.length === 0) return;
     after = batch.at(-1)?._id;
     await each(batch);
-    await room?.written(bytes);
+    await space?.written(bytes);
   }
 }
 

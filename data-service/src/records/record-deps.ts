@@ -2,7 +2,7 @@
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import type { FileHooks } from "../files/file-hooks.js";
-import type { RequireRoom } from "../http/free-space.js";
+import type { RequireSpace } from "../http/free-space.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { UnfinishedStore } from "../mongo/unfinished-store.js";
 import type { LoadRights } from "../permission/load-rights.js";
@@ -44,7 +44,7 @@ export interface RecordDeps extends Writes {
   /** What a caller may do. */
   readonly rights: LoadRights;
   /** For writes that nobody has announced; undefined where the database looks after its disk itself. */
-  readonly requireRoom: RequireRoom | undefined;
+  readonly requireSpace: RequireSpace | undefined;
 }
 
 /** Deletes under notes (see noted-delete). */

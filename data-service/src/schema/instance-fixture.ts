@@ -15,10 +15,10 @@ import { CurrentCatalog } from "./current-catalog.js";
 import { Presence } from "./presence.js";
 import { WriteGate } from "./write-gate.js";
 
-/** One of several on the same database. @param requireRoom as of `makeTableData` */
+/** One of several on the same database. @param requireSpace as of `makeTableData` */
 export function makeInstance(
   { db }: Pick<TestDatabase, "db">,
-  requireRoom?: () => Promise<void>,
+  requireSpace?: () => Promise<void>,
 ): ChangeDeps & SchemaDeps {
   const [catalogStore, instances] = [makeCatalogStore(db, "svc_"), makeInstanceStore(db)];
   const catalogs = new CurrentCatalog(catalogStore, [], systemClock);
@@ -34,7 +34,7 @@ export function makeInstance(
     changes: makeChangeStore(db),
     rules: { follow: async () => {}, enabled: async () => [] },
     maxDepth: 7,
-    data: makeTableData(db, requireRoom),
+    data: makeTableData(db, requireSpace),
     backfillDerived: async () => {},
     sealer: makeSealer(Buffer.alloc(32)),
     provision: (table) => provisionTable(db, table),

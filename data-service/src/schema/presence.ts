@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { AppError } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import { getOrMake } from "../get-or-make.js";
-import { type InstanceStore, LEASE_MS } from "../mongo/instance-store.js";
+import { INSTANCE_LEASE_MS, type InstanceStore } from "../mongo/instance-store.js";
 import { until } from "../until.js";
 import { within } from "../within.js";
 import type { CurrentCatalog } from "./current-catalog.js";
@@ -13,7 +13,7 @@ import type { WriteGate } from "./write-gate.js";
 /** How often an idle instance looks for changes: what a change of a table waits for at most. */
 const BEAT_MS = 200;
 /** How often it says that it lives, when nothing has changed. */
-const ANNOUNCE_MS = LEASE_MS / 5;
+const ANNOUNCE_MS = INSTANCE_LEASE_MS / 5;
 const LOOK_MS = 20;
 
 /** What an instance does now and then besides what it is asked for. */

@@ -59,7 +59,7 @@ export async function importRecords(deps: RecordDeps, request: ImportRequest): P
   try {
     for await (const batch of batchesOf(rowsOf(deps, request), request.from)) {
       progress.next = batch[0]?.line ?? progress.next;
-      if (!request.dryRun) await deps.requireRoom?.();
+      if (!request.dryRun) await deps.requireSpace?.();
       const { target, into: now } = await importTarget(deps, request);
       requireSameTable(now, into);
       await takeBatch(deps, request, target, batch, progress);

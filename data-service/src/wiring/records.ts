@@ -12,7 +12,7 @@ import { makePositions } from "../changes/position.js";
 import { Streams } from "../changes/streams.js";
 import { type Config, isEmbedded } from "../config.js";
 import { makeFileHooks } from "../files/file-hooks.js";
-import type { RequireRoom } from "../http/free-space.js";
+import type { RequireSpace } from "../http/free-space.js";
 import type { Actor } from "../journal/entry.js";
 import { Feed } from "../journal/feed.js";
 import { Journal } from "../journal/journal.js";
@@ -25,13 +25,13 @@ import { makeChangeLock } from "../mongo/change-lock.js";
 import { makeChangeStore } from "../mongo/change-store.js";
 import type { Store } from "../mongo/connect.js";
 import { CountStore } from "../mongo/count-store.js";
+import { makeDiskSpace } from "../mongo/disk-space.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
 import { JournalStore } from "../mongo/journal-store.js";
 import { makeLock, TURN_FIELD } from "../mongo/lock.js";
 import { makeOnceStore } from "../mongo/once-store.js";
 import { ensureIndexes, provisionNew, provisionNumber, provisionTable } from "../mongo/provision.js";
 import { RecordStore } from "../mongo/record-store.js";
-import { makeRoom } from "../mongo/room.js";
 import { makeRuleStore } from "../mongo/rule-store.js";
 import { makeTableData } from "../mongo/table-data.js";
 import { UnfinishedStore } from "../mongo/unfinished-store.js";
@@ -66,7 +66,7 @@ export type RecordParts = RecordDeps &
   SchemaDeps &
   ChangeDeps &
   JournalParts &
-  Pick<FillDeps, "indexGrams" | "fillRoom"> & { readonly changeWaitMs: number; readonly counts: CountStore };
+  Pick<FillDeps, "indexGrams" | "diskSpace"> & { readonly changeWaitMs: number; readonly counts: CountStore };
 
 /** The journal of changes, and those who follow it. */
 interface JournalParts extends FollowDeps, HistoryDeps {
@@ -84,7 +84,7 @@ export interface RecordSources {
   readonly metrics: Metrics;
   readonly logger: Logger;
   /** Undefined where the database looks after its disk itself. */
-  readonly requireRoom: RequireRoom | undefined;
+  readonly requireSpace: RequireSpace | undefined;
 }
 
 const clock = systemClock;
@@ -121,8 +121,8 @@ export function makeRecords(from: RecordSources): RecordParts {
     deletes: { notes, instance, underWay: new UnderWay() },
     once: { store: once, clock, digest: makeKeyedDigest(secrets.encryptionKey, "portico idempotency key") },
     indexGrams: (table) => ensureIndexes(db, table, gramIndexesOf(table)),
-    requireRoom: from.requireRoom,
-    fillRoom: from.requireRoom && makeRoom(db, from.requireRoom),
+    requireSpace: from.requireSpace,
+    diskSpace: from.requireSpace && makeDiskSpace(db, from.requireSpace),
     backfillDerived: makeBackfill({ catalogs, catalogStore, counts }),
     positions: makePositions(secrets.encryptionKey),
     sealer: makeSealer(secrets.encryptionKey),
@@ -157,7 +157,7 @@ type TableParts = SchemaDeps &
   Pick<RecordDeps, "gate">;
 
 /** Tables as they are defined, and who else works with them. */
-function tableParts({ config, store: { db }, metrics, logger, requireRoom }: RecordSources): TableParts {
+function tableParts({ config, store: { db }, metrics, logger, requireSpace }: RecordSources): TableParts {
   const { systemTablePrefix } = config;
   const known = systemTables(systemTablePrefix);
   const catalogStore = makeCatalogStore(db, systemTablePrefix);
@@ -179,7 +179,7 @@ function tableParts({ config, store: { db }, metrics, logger, requireRoom }: Rec
     provisionNumber: (parents, index) => provisionNumber(db, parents, index),
     provisionNew: (table, isOurs) => provisionNew(db, table, isOurs),
     changes: makeChangeStore(db),
-    data: makeTableData(db, requireRoom),
+    data: makeTableData(db, requireSpace),
   };
 }
 

@@ -1,8 +1,8 @@
 // Stores grams for records that were written before their column became searchable, batch by batch.
 import { type Column, type Table, tableById } from "../../catalog/catalog.js";
 import { gramField, storedGrams } from "../../catalog/grams.js";
+import type { DiskSpace } from "../../mongo/disk-space.js";
 import type { RecordStore } from "../../mongo/record-store.js";
-import type { Room } from "../../mongo/room.js";
 import { asStored, stillHas } from "../../query/as-read.js";
 import type { Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
@@ -16,7 +16,7 @@ export interface FillDeps {
   /** Makes the indexes of grams that are missing, and no others: a change may be dropping those. */
   readonly indexGrams: (table: Table) => Promise<void>;
   /** Undefined where the database looks after its disk itself. */
-  readonly fillRoom?: Room | undefined;
+  readonly diskSpace?: DiskSpace | undefined;
 }
 
 /** Few enough that other requests find their turn in between. */
@@ -56,7 +56,7 @@ export async function fillSearch(
  * @returns 0 when nothing was left to do; or when others did it first, who then also do the rest
  */
 async function fillBatch(deps: FillDeps, tableId: string, columnId: string): Promise<number> {
-  const { catalogs, store, fillRoom } = deps;
+  const { catalogs, store, diskSpace } = deps;
   const table = tableById(await catalogs.get(), tableId);
   const column = table && searchableColumns(table).find(({ id }) => id === columnId);
   if (table === undefined || column === undefined) return 0;
@@ -65,12 +65,12 @@ async function fillBatch(deps: FillDeps, tableId: string, columnId: string): Pro
   const found = await store.read(table, [{ $match: missing }, { $limit: BATCH }, project]);
   if (found.length === 0) return 0;
   const grams = found.map((document) => storedGrams(document[column.field]));
-  await fillRoom?.require();
+  await diskSpace?.require();
   const made = await store.updateEach(
     table,
     found.map((document, at) => fillOne(document, column, grams[at] ?? [])),
   );
-  await fillRoom?.written(grams.flat().length * GRAM_BYTES);
+  await diskSpace?.written(grams.flat().length * GRAM_BYTES);
   return made;
 }
 

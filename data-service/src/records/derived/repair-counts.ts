@@ -7,7 +7,7 @@ import type { InstanceStore } from "../../mongo/instance-store.js";
 import type { CurrentCatalog } from "../../schema/current-catalog.js";
 import { isDead } from "../../schema/dead-instances.js";
 
-export interface RepairDeps {
+export interface CountRepairDeps {
   readonly counts: Pick<CountStore, "repair">;
   readonly catalogs: Pick<CurrentCatalog, "refresh">;
   readonly instances: Pick<InstanceStore, "lives">;
@@ -17,7 +17,7 @@ export interface RepairDeps {
 }
 
 /** @param alone as of `Onlooker` */
-export async function repairCounts(deps: RepairDeps, alone: boolean): Promise<void> {
+export async function repairCounts(deps: CountRepairDeps, alone: boolean): Promise<void> {
   const { counts, catalogs, instances, presence, clock, logger } = deps;
   const onlooker = { clock, instances, own: presence.id, alone };
   const { tables } = await catalogs.refresh();

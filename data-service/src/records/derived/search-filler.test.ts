@@ -81,7 +81,7 @@ describe("the search filler", () => {
         read: async () => (written.length === 0 ? [{ _id: 1, a: "text" }] : []),
         updateEach: async (_table, changes) => written.push(changes),
       },
-      fillRoom: {
+      diskSpace: {
         require: async () => {
           asked += 1;
           if (isFull) throw new Error("full");

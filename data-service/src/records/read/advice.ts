@@ -20,7 +20,7 @@ export async function adviseTable(
   deps: RecordDeps,
   principal: Principal,
   tables: string,
-  idText: string,
+  givenId: string,
 ): Promise<JsonObject[]> {
   const rights = await deps.rights(principal);
   const { table, catalog } = await deps.catalogs.decide((current) => {
@@ -28,7 +28,7 @@ export async function adviseTable(
     rights.require(current, ofTables, "read");
     // Shapes tell of tables and rules that others may not know.
     requireRoot(principal, "Advice is for root admins.");
-    const id = String(parseId(ofTables, idText));
+    const id = String(parseId(ofTables, givenId));
     const found = [...current.tables.values()].find((each) => !each.system && each.id === id);
     if (found === undefined) throw recordNotFound(ofTables);
     return { table: found, catalog: current };

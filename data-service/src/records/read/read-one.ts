@@ -67,14 +67,14 @@ export async function readOneAs(
 async function readAllowed(
   deps: RecordDeps,
   allow: (catalog: Catalog, table: Table) => Allowed,
-  { table: tableName, id: idText, parameters }: Wanted,
+  { table: tableName, id: givenId, parameters }: Wanted,
   rights?: Rights,
 ): Promise<Versioned> {
   const { shape, id, table } = await deps.catalogs.decide((catalog) => {
     const found = findTable(catalog, tableName, rights);
     const { view, rows } = allow(catalog, found);
     const shape = recordShape(deps, view, found, parameters, rows?.(view));
-    return { table: found, id: parseId(found, idText), shape };
+    return { table: found, id: parseId(found, givenId), shape };
   });
   const [record] = await readEach(deps, shape, [id]);
   if (record === undefined) throw recordNotFound(table);
@@ -166,7 +166,7 @@ export function shownAsWritten(
 export type Written = (fields: readonly string[]) => readonly StoredRecord[];
 
 /** Fields of a document as the database would give them back: a Double is a number again. */
-export function asRead(document: StoredRecord, fields: readonly string[]): StoredRecord {
+export function asGivenBack(document: StoredRecord, fields: readonly string[]): StoredRecord {
   const shown = fields.filter((field) => document[field] !== undefined);
   return deserialize(serialize(Object.fromEntries(shown.map((field) => [field, document[field]]))));
 }

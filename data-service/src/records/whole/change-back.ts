@@ -12,14 +12,14 @@ import { type FieldChange, linksIn, movedField } from "../derived/counted-writes
 import type { RecordDeps } from "../record-deps.js";
 import { atVersion, versionOf } from "../version.js";
 import { all } from "../write/write-guard.js";
-import { asReadFor, formerFields } from "./former-fields.js";
-import type { Changed, Linked } from "./undo.js";
+import { formerFields, undoProjectionOf } from "./former-fields.js";
+import type { ChangedStep, LinkedStep } from "./undo.js";
 
 /** A record that others never leave alone is looked at this often. */
 const ATTEMPTS = 100;
 
 /** Records that a record can't be without. */
-type Needed = readonly Linked["to"][];
+type Needed = readonly LinkedStep["to"][];
 
 /**
  * Doing it again changes nothing.
@@ -30,7 +30,7 @@ export async function changeBack(
   deps: RecordDeps,
   catalog: Catalog,
   table: Table,
-  step: Changed,
+  step: ChangedStep,
 ): Promise<Needed> {
   const { id, set } = step;
   const back = () => changeBackAsItIs(deps, catalog, table, step);
@@ -48,7 +48,7 @@ export async function neededBy(
   { store }: Pick<RecordDeps, "store">,
   catalog: Catalog,
   table: Table,
-  step: Changed,
+  step: ChangedStep,
 ): Promise<Needed> {
   const relations = boundLinksSet(table, step);
   const fields = Object.fromEntries(relations.map(({ link: { field } }) => [field, 1]));
@@ -61,10 +61,10 @@ async function changeBackAsItIs(
   deps: RecordDeps,
   catalog: Catalog,
   table: Table,
-  step: Changed,
+  step: ChangedStep,
 ): Promise<Needed | false> {
   const { id } = step;
-  const which = [{ $match: { _id: id } }, { $project: asReadFor(step) }];
+  const which = [{ $match: { _id: id } }, { $project: undoProjectionOf(step) }];
   const [now] = await deps.store.read(table, which);
   const former = now && formerFields(table, step, now);
   if (now === undefined) return [];
@@ -140,7 +140,7 @@ function lettingGo({ set, unset, ...rest }: FieldChange, links: readonly Relatio
   return { ...rest, set: Object.fromEntries(left), unset: [...unset, ...gone] };
 }
 
-function linkedBy(catalog: Catalog, now: StoredRecord, relations: readonly Relation[]): Linked["to"][] {
+function linkedBy(catalog: Catalog, now: StoredRecord, relations: readonly Relation[]): LinkedStep["to"][] {
   return relations.flatMap((relation) => {
     const { id: table } = targetOf(catalog, relation);
     return linksIn(now[relation.link.field]).map((id) => ({ table, id }));
@@ -148,7 +148,7 @@ function linkedBy(catalog: Catalog, now: StoredRecord, relations: readonly Relat
 }
 
 /** Links that the change has set, and that the record can't be without or goes with. */
-function boundLinksSet(table: Table, { set, unset }: Changed): Relation[] {
+function boundLinksSet(table: Table, { set, unset }: ChangedStep): Relation[] {
   return singleLinks(table).filter(
     (relation) => isBound(relation) && (relation.link.field in set || unset.includes(relation.link.field)),
   );

@@ -13,9 +13,9 @@ import { RecordStore } from "../../mongo/record-store.js";
 import { markDeleted } from "../delete/kept.js";
 import { CountedWrites, type FieldChange } from "../derived/counted-writes.js";
 import { atVersion, versionOf } from "../version.js";
-import { asReadFor, changesOf, formerFields } from "./former-fields.js";
+import { changesOf, formerFields, undoProjectionOf } from "./former-fields.js";
 import { named, noteFields } from "./note-fields.js";
-import type { Changed } from "./undo.js";
+import type { ChangedStep } from "./undo.js";
 
 const catalog = buildCatalog(
   1,
@@ -94,12 +94,12 @@ describe("a change that is taken back", () => {
   });
 
   /** Changes a record so that it can be taken back. */
-  async function change(id: number, name: string, links: Links): Promise<Changed> {
+  async function change(id: number, name: string, links: Links): Promise<ChangedStep> {
     const { set, unset } = fieldsOf(links);
     return noted(id, { set: { ...set, name, updatedAt: new Date() }, unset });
   }
 
-  async function noted(id: number, change: FieldChange): Promise<Changed> {
+  async function noted(id: number, change: FieldChange): Promise<ChangedStep> {
     const wanted = named(cats, change);
     const log = { note: async () => {}, drop: () => {} };
     const note = await noteFields({ store }, cats, id, wanted, log);
@@ -108,8 +108,11 @@ describe("a change that is taken back", () => {
     return note.step;
   }
 
-  async function takeBack(step: Changed): Promise<void> {
-    const [now] = await store.read(cats, [{ $match: { _id: step.id } }, { $project: asReadFor(step) }]);
+  async function takeBack(step: ChangedStep): Promise<void> {
+    const [now] = await store.read(cats, [
+      { $match: { _id: step.id } },
+      { $project: undoProjectionOf(step) },
+    ]);
     const back = now && formerFields(cats, step, now);
     if (now === undefined || back === undefined) return;
     await writes.update(cats, step.id, back, { condition: atVersion([versionOf(now)]) });

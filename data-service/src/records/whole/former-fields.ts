@@ -8,21 +8,21 @@ import type { Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { type FieldChange, linksChanged, linksIn, movedField } from "../derived/counted-writes.js";
 import { versionOf } from "../version.js";
-import type { Changed } from "./undo.js";
+import type { ChangedStep } from "./undo.js";
 
 /** Names the last change of a record that was noted. No member's field begins with an underscore. */
 export const NOTED_FIELD = "_record_noted";
 
 /** What is to be read of a record, as a projection. @param fields those of the change */
-export function asRead(fields: readonly string[]): Document {
+export function undoProjection(fields: readonly string[]): Document {
   return Object.fromEntries(
     [VERSION_FIELD, MOVES_FIELD, DELETED_FIELD, ...fields].map((field) => [field, 1]),
   );
 }
 
 /** The same to take a change back. */
-export function asReadFor({ set, unset, links = {} }: Changed): Document {
-  return asRead([...Object.keys(set), ...unset, ...Object.keys(links)]);
+export function undoProjectionOf({ set, unset, links = {} }: ChangedStep): Document {
+  return undoProjection([...Object.keys(set), ...unset, ...Object.keys(links)]);
 }
 
 /** How often requests have changed the record itself. */
@@ -40,10 +40,10 @@ export function movesOf(document: StoredRecord): number {
  * What a record is to be again. Its fields are as long as no request has changed it since: what moved its links, let go of
  * them or deleted it was none. A single link is as long as nobody else has moved it. Into a list goes what was taken out, and
  * out what was put in.
- * @param now the record, as far as `asRead` says
+ * @param now the record, as far as `undoProjection` says
  * @returns undefined where nothing of it goes back
  */
-export function formerFields(table: Table, step: Changed, now: StoredRecord): FieldChange | undefined {
+export function formerFields(table: Table, step: ChangedStep, now: StoredRecord): FieldChange | undefined {
   const { isOurs, isLast } = ownership(step, now);
   const singles = linksChanged(table, step).filter(({ list }) => !list);
   const moved = new Map(
@@ -74,7 +74,7 @@ interface Ownership {
   readonly isLast: boolean;
 }
 
-function ownership(step: Changed, now: StoredRecord): Ownership {
+function ownership(step: ChangedStep, now: StoredRecord): Ownership {
   const { by, changes, set } = step;
   const isOurs = (field: string): boolean => String(now[field]) === String(by);
   // Whoever has linked a record that was restored since is not to find it deleted again.
@@ -83,7 +83,7 @@ function ownership(step: Changed, now: StoredRecord): Ownership {
 }
 
 /** Does it link to more than it did? What has let go of its links has not: a delete, or the restoration itself. */
-function isLinkedSince({ links, moves }: Changed, now: StoredRecord): boolean {
+function isLinkedSince({ links, moves }: ChangedStep, now: StoredRecord): boolean {
   if (links === undefined) return movesOf(now) !== moves;
   return Object.entries(links).some(([field, former]) => {
     const had = among(former);
@@ -92,7 +92,7 @@ function isLinkedSince({ links, moves }: Changed, now: StoredRecord): boolean {
 }
 
 /** When a record was deleted since, and by what, stays; as does a time of its change that is another one by now. */
-function stayingFields({ updatedAt }: Table, { at }: Changed, now: StoredRecord): ReadonlySet<string> {
+function stayingFields({ updatedAt }: Table, { at }: ChangedStep, now: StoredRecord): ReadonlySet<string> {
   const isDeleted = (now[DELETED_FIELD] ?? null) !== null;
   const time = now[updatedAt.field];
   const isSame = time instanceof Date && time.getTime() === at.getTime();
@@ -103,7 +103,7 @@ function stayingFields({ updatedAt }: Table, { at }: Changed, now: StoredRecord)
 }
 
 /** @returns undefined = nothing */
-function formerValue({ set, lists }: Changed, field: string, now: StoredRecord): Stored | undefined {
+function formerValue({ set, lists }: ChangedStep, field: string, now: StoredRecord): Stored | undefined {
   const former = set[field];
   const value = former === undefined ? undefined : asStored(former);
   const written = lists[field];

@@ -7,8 +7,8 @@ import { asStored } from "../../query/as-read.js";
 import { type FieldChange, linksChanged, linksIn, movedField } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
 import { versionOf } from "../version.js";
-import { asRead, changesOf, movesOf, NOTED_FIELD } from "./former-fields.js";
-import type { Changed, UndoLog } from "./undo.js";
+import { changesOf, movesOf, NOTED_FIELD, undoProjection } from "./former-fields.js";
+import type { ChangedStep, UndoLog } from "./undo.js";
 
 /** A change as it is to be written, so that the record says whose it is. */
 export interface NotedChange {
@@ -27,7 +27,7 @@ export function named(table: Table, { set, unset }: FieldChange): NotedChange {
 
 /** The note of a change, and the version of the record that it is of. */
 interface Note {
-  readonly step: Changed;
+  readonly step: ChangedStep;
   readonly version: number;
 }
 
@@ -48,12 +48,12 @@ export async function noteFields(
   if (!(at instanceof Date)) throw new Error(`a change of "${table.name}" does not say when it is made`);
   const fields = [...Object.keys(set), ...unset];
   const links = fields.includes(DELETED_FIELD) ? ownLinkFields(table) : [];
-  const read = asRead([...fields, ...links]);
+  const read = undoProjection([...fields, ...links]);
   const [before] = await store.read(table, [{ $match: { _id: id } }, { $project: read }]);
   if (before === undefined) return undefined;
   const had = fields.filter((field) => before[field] !== undefined);
   const lists = linksChanged(table, change).filter(({ list }) => list);
-  const step: Changed = {
+  const step: ChangedStep = {
     kind: "changed",
     table: table.id,
     id,

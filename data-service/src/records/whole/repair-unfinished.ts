@@ -19,7 +19,7 @@ import type { RecordDeps } from "../record-deps.js";
 import { all } from "../write/write-guard.js";
 import { tablesTakenBackIn } from "./take-back.js";
 
-export type RepairDeps = RecordDeps & {
+export type UnfinishedRepairDeps = RecordDeps & {
   readonly instances: Pick<InstanceStore, "lives">;
   readonly changes: Pick<ChangeStore, "keepsTable">;
   readonly logger: Logger;
@@ -33,7 +33,7 @@ const LATE_MS = 60_000;
  * it is not to wait for a change that can't be ended.
  * @param alone as of `Onlooker`
  */
-export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promise<void> {
+export async function repairUnfinished(deps: UnfinishedRepairDeps, alone: boolean): Promise<void> {
   const { unfinished, deletes, instances, clock, logger } = deps;
   const isLeft = (noted: Noted) => isDead({ clock, instances, own: deletes.instance, alone }, noted);
   const isLate = ({ done, at }: Delete): boolean => done && clock.now().getTime() - at.getTime() > LATE_MS;
@@ -63,7 +63,7 @@ export async function repairUnfinished(deps: RepairDeps, alone: boolean): Promis
 
 /** Are all of these tables deleted, and may come back? What is left in their records is a matter for then. */
 async function areKept(
-  { changes }: Pick<RepairDeps, "changes">,
+  { changes }: Pick<UnfinishedRepairDeps, "changes">,
   catalog: Catalog,
   tables: ReadonlySet<string>,
 ): Promise<boolean> {
@@ -86,7 +86,7 @@ export function freeTables({ changing }: Catalog): (tables: Iterable<Table>) => 
   };
 }
 
-async function endDelete(deps: RepairDeps, left: Delete): Promise<void> {
+async function endDelete(deps: UnfinishedRepairDeps, left: Delete): Promise<void> {
   const catalog = await deps.catalogs.refresh();
   const table = tableById(catalog, left.table);
   if (table !== undefined && !freeTables(catalog)(tablesDeletedFrom(catalog, table))) return;
@@ -108,7 +108,12 @@ async function endDelete(deps: RepairDeps, left: Delete): Promise<void> {
 }
 
 /** Whatever forbids the delete by now saves the records that are still there. */
-async function removeRest(deps: RepairDeps, catalog: Catalog, table: Table, left: Delete): Promise<void> {
+async function removeRest(
+  deps: UnfinishedRepairDeps,
+  catalog: Catalog,
+  table: Table,
+  left: Delete,
+): Promise<void> {
   const guard = stillWanted(table, left);
   const wanted = await deps.store.existing(table, left.ids, [{ $match: guard }]);
   const reach = { ...OWN_REACH, permanent: left.permanent, ...permanentIn(left), ...following(deps, left) };
@@ -126,7 +131,10 @@ async function removeRest(deps: RepairDeps, catalog: Catalog, table: Table, left
  * What a delete follows was judged when it began, by the rights of its caller: of what has come, or was changed, since then
  * nobody knows whether they may delete it.
  */
-function following({ store }: RepairDeps, { follows }: Delete): Pick<Reach, "follows" | "mayTake" | "since"> {
+function following(
+  { store }: UnfinishedRepairDeps,
+  { follows }: Delete,
+): Pick<Reach, "follows" | "mayTake" | "since"> {
   if (follows === undefined) return {};
   const { relations, since } = follows;
   const mayTake = async ({ table, ids }: DeleteStep): Promise<void> => {

@@ -32,7 +32,7 @@ import { linksIn, movedField } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
 import { changeBack, neededBy } from "./change-back.js";
 import { groupedByBefore } from "./moved.js";
-import type { Linked, Made, Moved, UndoStep } from "./undo.js";
+import type { LinkedStep, MadeStep, Moved, UndoStep } from "./undo.js";
 
 type Deps = RecordDeps & { readonly logger: Logger };
 
@@ -43,7 +43,7 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
   const catalog = await deps.catalogs.refresh();
   const byId = new Map([...catalog.tables.values()].map((table) => [table.id, table]));
   /** Made by the request, and linked to by what can't go back, nor be without its link. */
-  const needed: Linked["to"][] = [];
+  const needed: LinkedStep["to"][] = [];
   for (const step of steps.toReversed()) {
     const table = byId.get(step.table);
     // With its table all of it has gone.
@@ -66,8 +66,8 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
 async function withNeeds(
   { store }: Deps,
   catalog: Catalog,
-  needed: readonly Linked["to"][],
-): Promise<readonly Linked["to"][]> {
+  needed: readonly LinkedStep["to"][],
+): Promise<readonly LinkedStep["to"][]> {
   const all = [...needed];
   // It grows while it is walked.
   for (const { table: tableId, id } of all) {
@@ -85,11 +85,11 @@ async function withNeeds(
   return all;
 }
 
-function isSame(one: Linked["to"], other: Linked["to"]): boolean {
+function isSame(one: LinkedStep["to"], other: LinkedStep["to"]): boolean {
   return one.table === other.table && String(one.id) === String(other.id);
 }
 
-function without(needed: readonly Linked["to"][], table: Table, step: Made): Made {
+function without(needed: readonly LinkedStep["to"][], table: Table, step: MadeStep): MadeStep {
   const staying = needed.filter((to) => to.table === table.id).map(({ id }) => idText(table, id));
   return { ...step, ids: step.ids.filter((id) => !staying.includes(idText(table, id))) };
 }
@@ -112,7 +112,7 @@ function requireTaken({ logger }: Deps, { name }: Table, { kind }: UndoStep, err
 }
 
 /** Somebody may have linked to it meanwhile: it goes as any record does, or stays where that is not allowed. */
-async function unmake(deps: Deps, catalog: Catalog, table: Table, step: Made): Promise<void> {
+async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep): Promise<void> {
   const ours = step.at === undefined ? [] : [{ $match: { [table.createdAt.field]: step.at } }];
   const there = await deps.store.existing(table, step.ids, ours);
   const left = step.ids.filter((id) => there.has(idText(table, id)));
@@ -179,7 +179,7 @@ async function keepOthers(
   }
 }
 
-async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step: Linked): Promise<void> {
+async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step: LinkedStep): Promise<void> {
   const { writes } = deps;
   const relation = relationIn(table, step.field);
   // With its relation, or the table that it leads to, all of it has gone.
@@ -215,7 +215,7 @@ interface Place {
 async function giveBack(
   deps: Deps,
   { table, relation, owner }: Place,
-  step: Linked,
+  step: LinkedStep,
   moved: readonly Moved[],
   link: Stored | null,
 ): Promise<unknown[]> {

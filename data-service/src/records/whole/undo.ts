@@ -5,7 +5,7 @@ import type { Stored } from "../../catalog/column-types.js";
 import type { Document } from "../../query/lower/document.js";
 
 /** Records are going to be there. Their ids are nobody else's. */
-export interface Made {
+export interface MadeStep {
   readonly kind: "made";
   /** The table's id, as in all of these. */
   readonly table: string;
@@ -15,7 +15,7 @@ export interface Made {
 }
 
 /** Fields of a record are going to change: what they were. */
-export interface Changed {
+export interface ChangedStep {
   readonly kind: "changed";
   readonly table: string;
   readonly id: Stored;
@@ -35,7 +35,7 @@ export interface Changed {
 }
 
 /** Some records will link to another one, and others no longer will. */
-export interface Linked {
+export interface LinkedStep {
   readonly kind: "linked";
   /** The table of the records whose links change, and where those lie. */
   readonly table: string;
@@ -60,7 +60,7 @@ export interface Moved {
   readonly by: ObjectId | null;
 }
 
-export type UndoStep = Made | Changed | Linked;
+export type UndoStep = MadeStep | ChangedStep | LinkedStep;
 
 /** Where a request notes what it is about to do. To be awaited before it is done. */
 export interface UndoLog {

@@ -7,7 +7,7 @@ import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
 import type { Unfinished as Note, UnfinishedStore } from "../../mongo/unfinished-store.js";
-import { LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
+import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
 import { throwUnanswered, uncertain } from "./uncertain.js";
 import { UnderWay } from "./under-way.js";
 import type { UndoLog, UndoStep } from "./undo.js";
@@ -200,7 +200,7 @@ export class Unfinished {
   /** From the moment on that this says no, the request can't become whole any more. */
   async #isWhole({ key, owner }: NonNullable<Note["once"]>): Promise<boolean> {
     const { once, instance, clock } = this.#deps;
-    const leaseUntil = new Date(clock.now().getTime() + LEASE_MS);
+    const leaseUntil = new Date(clock.now().getTime() + ONCE_LEASE_MS);
     if (await once.takeOver(key, owner, { owner: instance, leaseUntil })) return false;
     const entry = await once.find(key);
     return entry?.owner === owner && entry.done === true;

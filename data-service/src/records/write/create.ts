@@ -9,7 +9,7 @@ import { type BoundCreates, bindCreates, judgeCreates } from "../body/judge-crea
 import { pathIn } from "../body/violations.js";
 import type { Stamp } from "../body/write-plan.js";
 import { parseId } from "../find-table.js";
-import { asRead, type Written } from "../read/read-one.js";
+import { asGivenBack, type Written } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { TableRequest } from "../request.js";
 import type { Versioned } from "../version.js";
@@ -59,7 +59,7 @@ async function createFlat(deps: RecordDeps, rights: Rights, request: CreateReque
   const { ids, documents, isRepeat } = made;
   deps.ruleHooks.afterChange(table);
   const written: Written | undefined =
-    documents && ((fields) => documents.map((document) => asRead(document, fields)));
+    documents && ((fields) => documents.map((document) => asGivenBack(document, fields)));
   const records = await answerOf(deps, shape, ids, { written });
   return { records, ids: ids.map((id) => idText(table, id)), isRepeat };
 }

@@ -18,14 +18,14 @@ import { FREE, LEAVING_FIELD } from "../delete/leaving.js";
 import { movedField } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
 import { groupedByBefore } from "../whole/moved.js";
-import type { Linked, Moved, UndoLog } from "../whole/undo.js";
+import type { LinkedStep, Moved, UndoLog } from "../whole/undo.js";
 import { all } from "./write-guard.js";
 
 type Deps = Pick<RecordDeps, "store" | "writes">;
 
 /** Links of one set, to one record. */
 interface Linking {
-  readonly to: Linked["to"];
+  readonly to: LinkedStep["to"];
   readonly set: LinkSet;
   readonly log: UndoLog;
 }

@@ -20,7 +20,7 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
  */
 const GOES_AFTER_MS = 7 * KEPT_MS;
 /** If a request has not ended after this long, its process counts as dead. */
-export const LEASE_MS = 30_000;
+export const ONCE_LEASE_MS = 30_000;
 /** How long a repeat waits for the first request to end. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
@@ -164,7 +164,7 @@ async function begin(deps: OnceDeps, key: OnceKey, owner: string): Promise<Begun
 async function tryToBegin(deps: OnceDeps, key: OnceKey, owner: string): Promise<Begun | false> {
   const { store, clock } = deps;
   const now = clock.now();
-  const leaseUntil = new Date(now.getTime() + LEASE_MS);
+  const leaseUntil = new Date(now.getTime() + ONCE_LEASE_MS);
   const until = new Date(now.getTime() + KEPT_MS);
   const entry = { ...key, owner, leaseUntil, until, expiresAt: new Date(now.getTime() + GOES_AFTER_MS) };
   if (await store.insert(entry)) return { entry };

@@ -14,7 +14,7 @@ import { broughtId, type WritePlan } from "../body/write-plan.js";
 import { actOfMoved } from "../delete/kept.js";
 import { newIds } from "../ids.js";
 import type { RecordDeps } from "../record-deps.js";
-import type { Made as MadeStep, UndoLog } from "../whole/undo.js";
+import type { MadeStep, UndoLog } from "../whole/undo.js";
 import { areStillThere, linkForeign, type Taken, unlessTakenAlong } from "./link-foreign.js";
 import { storedFields } from "./stored-fields.js";
 

@@ -15,7 +15,7 @@ import { recordNotFound } from "../find-table.js";
 import type { RecordDeps } from "../record-deps.js";
 import { atVersion } from "../version.js";
 import { named, noteFields } from "../whole/note-fields.js";
-import type { Changed as ChangedStep, UndoLog } from "../whole/undo.js";
+import type { ChangedStep, UndoLog } from "../whole/undo.js";
 import { areStillThere, linkForeign, requireLettable, unlessTakenAlong } from "./link-foreign.js";
 import { storedFields } from "./stored-fields.js";
 import { all } from "./write-guard.js";

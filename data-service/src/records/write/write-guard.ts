@@ -86,7 +86,7 @@ export async function requireChangeable(
  */
 export async function requireRecord(
   deps: RecordDeps,
-  { principal, table: tableName, id: idText }: RecordCall,
+  { principal, table: tableName, id: givenId }: RecordCall,
   action: "update" | "delete",
   member: string,
 ): Promise<Stored> {
@@ -94,7 +94,7 @@ export async function requireRecord(
   const catalog = await deps.catalogs.get();
   const table = findTable(catalog, tableName, rights);
   rights.require(catalog, table, action);
-  const id = parseId(table, idText);
+  const id = parseId(table, givenId);
   const fitting = lettingWrite(rights.write(catalog, table, action), table, member);
   if ((await judgeRows(deps, table, id, anyRow(fitting))) === undefined) {
     const shape = recordShape(deps, rights.view(catalog), table, PLAIN);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import type { CommandStartedEvent } from "mongodb";
 import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
-import { makeRoom } from "./room.js";
+import { makeDiskSpace } from "./disk-space.js";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -20,7 +20,7 @@ it("has a checkpoint made whenever 64 mebibytes were written, so that the disk s
     if (commandName === "fsync") checkpoints += 1;
   };
   database.db.client.on("commandStarted", note);
-  const { written } = makeRoom(database.db, async () => {});
+  const { written } = makeDiskSpace(database.db, async () => {});
   const after: number[] = [];
   for (const mebibytes of [40, 23, 1, 40, 40]) {
     await written(mebibytes * MEBIBYTE);

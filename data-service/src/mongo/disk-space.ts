@@ -8,7 +8,7 @@ import type { Db } from "mongodb";
  */
 const FLUSH_BYTES = 64 * 1024 * 1024;
 
-export interface Room {
+export interface DiskSpace {
   /** To be asked before each write. @throws when the disk is nearly full */
   readonly require: () => Promise<void>;
   /** To be told of what was written, so that the next answer is true. */
@@ -16,7 +16,7 @@ export interface Room {
 }
 
 /** @param require looks at the disk; throws when it is nearly full */
-export function makeRoom(db: Db, require: () => Promise<void>): Room {
+export function makeDiskSpace(db: Db, require: () => Promise<void>): DiskSpace {
   let unflushed = 0;
   return {
     require,
