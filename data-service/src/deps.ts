@@ -1,4 +1,4 @@
-// Wires the data service. This file and the three in wiring/ are the only ones that know every adapter.
+// Wires the data service. All adapters that its requests use are made here and in wiring/.
 
 import { systemClock } from "@portico/shared/clock";
 import { type Logger, makeLogger } from "@portico/shared/logger";

@@ -1,4 +1,4 @@
-// Starts the data service from the environment. The only file here that acts when it is imported.
+// Starts the data service from the environment. As every entry point does, it acts when it is imported.
 import { runService } from "@portico/shared/run-service";
 import { readConfig } from "./config.js";
 import { openAddress } from "./mongo/open-address.js";
