@@ -42,13 +42,7 @@ async function run(words: readonly string[]): Promise<number> {
 
 /** As a root admin does it: the password is hashed, and the sessions of the former one end on every instance. */
 async function setPassword({ records, config }: Deps, { id }: RootAdmin, password: string): Promise<void> {
-  const principal = {
-    kind: "user",
-    userId: id,
-    sessionId: undefined,
-    roleId: null,
-    isRootAdmin: true,
-  } as const;
+  const principal = { kind: "user", userId: id, roleId: null, isRootAdmin: true } as const;
   const body = { password, isActive: true };
   await update(records, { principal, table: `${config.systemTablePrefix}user`, id, parameters: PLAIN, body });
 }

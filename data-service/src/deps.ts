@@ -74,7 +74,7 @@ export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): 
         const found = /^[0-9a-f]{24}$/.test(userId) ? await users.findActive(userId) : undefined;
         if (found === undefined) return undefined;
         const { roleId, isRootAdmin } = found;
-        return { kind: "user", userId, sessionId: "", roleId, isRootAdmin };
+        return { kind: "user", userId, roleId, isRootAdmin };
       },
     },
     metrics,

@@ -2,41 +2,68 @@
 import { AppError } from "@portico/shared/app-error";
 import { signInNeeded } from "@portico/shared/bearer-token";
 
-/** A user with a live session or an API token. */
-export interface SignedIn {
+interface Anonymous {
+  readonly kind: "anonymous";
+}
+
+/** A user, as far as rights go: whoever asks for them, or whom others ask about. */
+export interface User {
   readonly kind: "user";
   /** 24-hex id of the `svc_user` record. */
   readonly userId: string;
-  /** Undefined with an API token. */
-  readonly sessionId: string | undefined;
-  /** The web origin the session was made for; null when no browser made it. */
-  readonly origin?: string | null;
-  /** The API token that was presented instead of a session's token. */
-  readonly apiToken?: { readonly id: string; readonly readOnly: boolean };
   readonly roleId: string | null;
   readonly isRootAdmin: boolean;
 }
 
+/** For whom something is done or judged, however that became known. */
+export type Principal = Anonymous | User;
+
+export interface BySession {
+  readonly kind: "session";
+  readonly id: string;
+  /** The web origin the session was made for; null when no browser made it. */
+  readonly origin: string | null;
+}
+
+export interface ByApiToken {
+  readonly kind: "apiToken";
+  readonly id: string;
+  readonly readOnly: boolean;
+}
+
+/** A user who has proved it: by a live session or an API token. */
+export interface SignedIn extends User {
+  readonly by: BySession | ByApiToken;
+}
+
 /** A user with a live session. */
-export type SessionUser = SignedIn & { readonly sessionId: string };
+export interface SessionUser extends SignedIn {
+  readonly by: BySession;
+}
 
-export type Principal = { readonly kind: "anonymous" } | SignedIn;
+/** Whoever sent a request. */
+export type Requester = Anonymous | SignedIn;
 
-export const ANONYMOUS: Principal = { kind: "anonymous" };
+export const ANONYMOUS: Anonymous = { kind: "anonymous" };
+
+/** @returns undefined for anonymous callers and API tokens */
+export function sessionOf(requester: Requester): BySession | undefined {
+  return requester.kind === "user" && requester.by.kind === "session" ? requester.by : undefined;
+}
 
 /** Whoever presents a read-only API token, whatever its user may do. */
-export function mayOnlyRead(principal: Principal): boolean {
-  return principal.kind === "user" && principal.apiToken?.readOnly === true;
+export function mayOnlyRead(requester: Requester): boolean {
+  return requester.kind === "user" && requester.by.kind === "apiToken" && requester.by.readOnly;
 }
 
 /** @throws AppError 401 for anonymous callers */
-export function requireSignedIn(principal: Principal): SignedIn {
+export function requireSignedIn<Somebody extends User>(principal: Anonymous | Somebody): Somebody {
   if (principal.kind === "anonymous") throw signInNeeded();
   return principal;
 }
 
 /** @throws AppError 401 for anonymous callers, 403 with the sentence for all others but root admins */
-export function requireRoot(principal: Principal, sentence: string): SignedIn {
+export function requireRoot(principal: Principal, sentence: string): User {
   const user = requireSignedIn(principal);
   if (!user.isRootAdmin) throw new AppError("FORBIDDEN", sentence);
   return user;

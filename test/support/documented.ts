@@ -40,7 +40,8 @@ function rootDocument(): Paths {
   const checked = checkDefinition(sample, { catalog: existing, systemPrefix: PREFIX, newId });
   if (!checked.ok) throw new Error(checked.problems.join("\n"));
   const catalog = buildCatalog(1, [checked.definition], systemTables(PREFIX));
-  const principal = { kind: "user", userId: "", sessionId: "", roleId: null, isRootAdmin: true } as const;
+  const by = { kind: "session", id: "", origin: null } as const;
+  const principal = { kind: "user", userId: "", roleId: null, isRootAdmin: true, by } as const;
   const [users, roles, permissions, tables] = ["user", "role", "permission", "table"].map(
     (name) => PREFIX + name,
   );

@@ -27,7 +27,9 @@ export function apiTokenRoutes(deps: ApiTokensDeps): Router {
     })
     .post(...jsonBody(BODY_MAX_BYTES), async (request, response) => {
       refuseOnceKey(request.get("Idempotency-Key"));
-      const token = await makeApiToken(deps, sessionUserOf(request), bodyOf(request), auditFacts(request));
+      const { userId, by } = sessionUserOf(request);
+      const maker = { userId, sessionId: by.id };
+      const token = await makeApiToken(deps, maker, bodyOf(request), auditFacts(request));
       response.location(`/api/auth/api-tokens/${token.id}`);
       respond(response, 201, [token]);
     })

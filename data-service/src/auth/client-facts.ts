@@ -2,6 +2,7 @@
 import { contextOf } from "@portico/shared/http-context";
 import type { Request } from "express";
 import { principalOf } from "../http/authenticate.js";
+import { sessionOf } from "../principal.js";
 import type { ClientFacts } from "./issue-session.js";
 
 /** Shown to the user among their sessions; nobody needs more of it. */
@@ -23,9 +24,7 @@ export function clientFacts(request: Request): ClientFacts {
 
 /** The same for a call of somebody signed in: the origin is that of the session. Behind `authenticate`. */
 export function auditFacts(request: Request): ClientFacts {
-  const principal = principalOf(request);
-  const origin = principal.kind === "user" ? (principal.origin ?? null) : null;
-  return { ...clientFacts(request), origin };
+  return { ...clientFacts(request), origin: sessionOf(principalOf(request))?.origin ?? null };
 }
 
 /** An http(s) origin in its canonical spelling; anything else counts as none. */

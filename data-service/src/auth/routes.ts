@@ -6,6 +6,7 @@ import type { TokenPair } from "@portico/shared/token-pair";
 import { type RequestHandler, type Response, Router } from "express";
 import { principalOf } from "../http/authenticate.js";
 import { bodyOf, jsonBody } from "../http/json-body.js";
+import { sessionOf } from "../principal.js";
 import { clientFacts } from "./client-facts.js";
 import type { KeyRing } from "./keys.js";
 import { type LogInDeps, logIn } from "./log-in.js";
@@ -52,8 +53,7 @@ export function authRoutes(deps: AuthRoutesDeps): Router {
   router
     .route("/auth/logout")
     .post(deps.identify, ...body, async (request, response) => {
-      const principal = principalOf(request);
-      const session = principal.kind === "user" ? principal.sessionId : undefined;
+      const session = sessionOf(principalOf(request))?.id;
       await logOut(deps, bodyOf(request), session, clientFacts(request));
       answer(response, {});
     })

@@ -147,10 +147,9 @@ describe("authenticate", () => {
     expect(who.body).toEqual({
       kind: "user",
       userId: ANN,
-      sessionId: expect.stringMatching(/^[\w-]{22}$/),
       roleId: ROLE,
       isRootAdmin: false,
-      origin: null,
+      by: { kind: "session", id: expect.stringMatching(/^[\w-]{22}$/), origin: null },
     });
     expect((await call("GET", "/who", { Authorization: `bearer  ${body.accessToken}` })).status).toBe(200);
   });
@@ -305,7 +304,7 @@ describe("an API token", () => {
       userId: ANN,
       roleId: ROLE,
       isRootAdmin: false,
-      apiToken: { id: "t1", readOnly: false },
+      by: { kind: "apiToken", id: "t1", readOnly: false },
     });
     expect((await who(API_TOKEN, "POST")).status).toBe(200);
   });

@@ -8,14 +8,15 @@ import type { Request, RequestHandler } from "express";
 import type { AccessTokens } from "../auth/access-token.js";
 import { looksLikeApiToken } from "../auth/api-token.js";
 import type { ApiTokenCache } from "../auth/api-token-cache.js";
-import { findAnew, type SessionCache } from "../auth/session-cache.js";
+import { type ActiveUser, findAnew, type SessionCache } from "../auth/session-cache.js";
 import {
   ANONYMOUS,
   mayOnlyRead,
-  type Principal,
+  type Requester,
   requireSignedIn,
   type SessionUser,
   type SignedIn,
+  sessionOf,
 } from "../principal.js";
 import { LastingCaller } from "./lasting-caller.js";
 
@@ -34,7 +35,7 @@ const SLOW_BODY_MS = 1_000;
 const callers = beside<Request, LastingCaller>();
 
 /** Who asks. Throws when neither `identify` nor `authenticate` has run: forgetting it must not read as "nobody". */
-export function principalOf(request: Request): Principal {
+export function principalOf(request: Request): Requester {
   return callerOf(request).principal;
 }
 
@@ -85,7 +86,7 @@ export function authenticate(deps: AuthenticateDeps): RequestHandler {
   };
 }
 
-async function recognise(deps: AuthenticateDeps, request: Request): Promise<Principal> {
+async function recognise(deps: AuthenticateDeps, request: Request): Promise<Requester> {
   // `headers` keeps only the first of several; two are a contradiction.
   const presented = request.headersDistinct.authorization;
   const principal = presented === undefined ? ANONYMOUS : await proved(deps, presented);
@@ -98,11 +99,10 @@ async function recognise(deps: AuthenticateDeps, request: Request): Promise<Prin
  * run out meanwhile does not matter, its session does.
  * @returns undefined when the session or API token has ended, or its user is no longer active
  */
-export async function presentPrincipal(deps: PresentDeps, request: Request): Promise<Principal | undefined> {
+export async function presentPrincipal(deps: PresentDeps, request: Request): Promise<Requester | undefined> {
   const principal = principalOf(request);
   if (principal.kind === "anonymous") return principal;
-  const { sessionId, userId } = principal;
-  if (sessionId === undefined) {
+  if (principal.by.kind === "apiToken") {
     const token = bearerToken(request.headers.authorization ?? "") ?? "";
     deps.apiTokenCache.forget(token);
     return provedByApiToken(deps, token).catch((error: unknown) => {
@@ -110,7 +110,7 @@ export async function presentPrincipal(deps: PresentDeps, request: Request): Pro
       throw error;
     });
   }
-  const live = await findAnew(deps.sessionCache, sessionId, userId);
+  const live = await findAnew(deps.sessionCache, principal.by.id, principal.userId);
   return live && { ...principal, roleId: live.roleId, isRootAdmin: live.isRootAdmin };
 }
 
@@ -120,9 +120,9 @@ export async function presentPrincipal(deps: PresentDeps, request: Request): Pro
  */
 export function sessionUserOf(request: Request): SessionUser {
   const user = signedInUserOf(request);
-  const { sessionId } = user;
-  if (sessionId !== undefined) return { ...user, sessionId };
-  throw notForApiTokens();
+  const by = sessionOf(user);
+  if (by === undefined) throw notForApiTokens();
+  return { ...user, by };
 }
 
 /**
@@ -138,7 +138,7 @@ export function signedInUserOf(request: Request): SignedIn {
   return requireSignedIn(principalOf(request));
 }
 
-async function proved(deps: AuthenticateDeps, presented: readonly string[]): Promise<Principal> {
+async function proved(deps: AuthenticateDeps, presented: readonly string[]): Promise<SignedIn> {
   const token = presented.length === 1 ? bearerToken(presented[0] ?? "") : undefined;
   if (token === undefined) throw badToken();
   if (looksLikeApiToken(token)) return provedByApiToken(deps, token);
@@ -148,21 +148,23 @@ async function proved(deps: AuthenticateDeps, presented: readonly string[]): Pro
     .catch(withChallenge);
   const live = await deps.sessionCache.find(sessionId, userId);
   if (live === undefined) throw badToken();
-  return { kind: "user", userId, sessionId, origin, roleId: live.roleId, isRootAdmin: live.isRootAdmin };
+  return signedIn(userId, live, { kind: "session", id: sessionId, origin });
 }
 
 /** @throws AppError 401 for a token that is none, or no good any more */
 export async function provedByApiToken(
   deps: { readonly apiTokenCache: Pick<ApiTokenCache, "find">; readonly clock: Clock },
   text: string,
-): Promise<Principal> {
+): Promise<SignedIn> {
   const live = await deps.apiTokenCache.find(text);
   if (live === undefined) throw badToken();
   const { token, user } = live;
   if (token.expiresAt !== null && token.expiresAt <= deps.clock.now()) throw badToken("TOKEN_EXPIRED");
-  const { roleId, isRootAdmin } = user;
-  const apiToken = { id: token.id, readOnly: token.readOnly };
-  return { kind: "user", userId: token.userId, sessionId: undefined, roleId, isRootAdmin, apiToken };
+  return signedIn(token.userId, user, { kind: "apiToken", id: token.id, readOnly: token.readOnly });
+}
+
+function signedIn(userId: string, { roleId, isRootAdmin }: ActiveUser, by: SignedIn["by"]): SignedIn {
+  return { kind: "user", userId, roleId, isRootAdmin, by };
 }
 
 function withChallenge(error: unknown): never {

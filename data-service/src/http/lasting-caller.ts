@@ -1,32 +1,32 @@
 // The caller of a request that lasts: sessions may end and rights may change while it runs, which takes effect within
 // seconds.
 import { badToken } from "@portico/shared/bearer-token";
-import type { Principal } from "../principal.js";
+import type { Requester } from "../principal.js";
 
 /** Role changes and ended sessions hold everywhere within 5 s (contract, section 3). */
 export const LOOK_AT_CALLER_MS = 3_500;
 
 export class LastingCaller {
-  #principal: Principal;
+  #principal: Requester;
   #lookedAt = performance.now();
-  readonly #present: () => Promise<Principal | undefined>;
+  readonly #present: () => Promise<Requester | undefined>;
 
   /**
    * @param principal as the request began
    * @param present who it is by now; undefined when the session or token has ended
    */
-  constructor(principal: Principal, present: () => Promise<Principal | undefined>) {
+  constructor(principal: Requester, present: () => Promise<Requester | undefined>) {
     this.#principal = principal;
     this.#present = present;
   }
 
   /** Who it was when it was looked at last. */
-  get principal(): Principal {
+  get principal(): Requester {
     return this.#principal;
   }
 
   /** Who it is, as of a few seconds ago at most. @throws AppError 401 when nobody any more */
-  async now(maxAgeMs = LOOK_AT_CALLER_MS): Promise<Principal> {
+  async now(maxAgeMs = LOOK_AT_CALLER_MS): Promise<Requester> {
     if (performance.now() - this.#lookedAt < maxAgeMs) return this.#principal;
     const principal = await this.#present();
     if (principal === undefined) throw badToken("INVALID_TOKEN", { message: "Your session has ended." });

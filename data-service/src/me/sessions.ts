@@ -6,7 +6,7 @@ import type { Audit } from "../auth/audit.js";
 import type { ClientFacts } from "../auth/issue-session.js";
 import { isAlive, type Session } from "../auth/session.js";
 import type { SessionCache } from "../auth/session-cache.js";
-import type { SignedIn } from "../principal.js";
+import type { SessionUser } from "../principal.js";
 
 export interface MySessionsDeps {
   readonly sessions: {
@@ -22,10 +22,7 @@ export interface MySessionsDeps {
 }
 
 /** The user's live sessions as the API shows them, the last used first. */
-export async function listSessions(
-  deps: MySessionsDeps,
-  { userId, sessionId }: SignedIn,
-): Promise<JsonObject[]> {
+export async function listSessions(deps: MySessionsDeps, { userId, by }: SessionUser): Promise<JsonObject[]> {
   const now = deps.clock.now();
   const epoch = await deps.users.epochOf(userId);
   const sessions = await deps.sessions.listOf(userId, now);
@@ -41,14 +38,14 @@ export async function listSessions(
       address: session.address,
       origin: session.origin,
       loginProvider: session.provider,
-      current: session.id === sessionId,
+      current: session.id === by.id,
     }));
 }
 
 /** Ends one of the user's own sessions. @throws AppError 404, also for sessions of others */
 export async function endSession(
   { sessions, sessionCache, audit }: MySessionsDeps,
-  { userId }: SignedIn,
+  { userId }: SessionUser,
   sessionId: string,
   client: ClientFacts,
 ): Promise<void> {

@@ -174,12 +174,12 @@ function collecting<Result>(violations: string[], check: () => Result): Result |
  */
 async function provePassword(
   deps: UpdateMeDeps,
-  { userId, sessionId, apiToken }: SignedIn,
+  { userId, by }: SignedIn,
   table: Table,
   password: string,
   client: ClientFacts,
 ): Promise<Proof> {
-  if (apiToken !== undefined || sessionId === undefined) {
+  if (by.kind === "apiToken") {
     throw new AppError("FORBIDDEN", "An API token can't change the password; sign in instead.");
   }
   const user = await deps.users.findById(userId);
@@ -200,7 +200,7 @@ async function provePassword(
   await attempt.succeeded();
   const epoch = newSessionEpoch();
   // Before the change, so that this session lives on at every moment; on its own it changes nothing.
-  await deps.sessions.addEpoch(sessionId, epoch.sessionEpoch);
+  await deps.sessions.addEpoch(by.id, epoch.sessionEpoch);
   return {
     condition: { [requireField(table, "password")]: { $eq: hash } },
     fields: epoch,

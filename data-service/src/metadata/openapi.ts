@@ -6,7 +6,7 @@ import { GATEWAY_OPERATIONS } from "@portico/shared/gateway-operations";
 import type { Audience, Operation, Part } from "@portico/shared/operation";
 import type { Catalog } from "../catalog/catalog.js";
 import type { VisibleTable } from "../permission/visible-tables.js";
-import { mayOnlyRead, type Principal } from "../principal.js";
+import { mayOnlyRead, type Requester, sessionOf } from "../principal.js";
 import { type BroughtBy, broughtIn, leftOutIn } from "./brought.js";
 import { COMMON_PARAMETERS, COMMON_SCHEMAS, refusal, refusalName } from "./common-parts.js";
 import {
@@ -31,7 +31,7 @@ import { bodySchema, broughtSchemas, recordExample, recordSchema } from "./recor
 export const API_VERSION = "0.1.0";
 
 export interface Described {
-  readonly principal: Principal;
+  readonly principal: Requester;
   readonly catalog: Catalog;
   /** The tables the principal may do anything with. */
   readonly tables: readonly VisibleTable[];
@@ -123,12 +123,11 @@ function hasDeepIn(tables: readonly VisibleTable[]): (name: string) => boolean {
   return (name) => deep.has(name);
 }
 
-function isRootAdmin(principal: Principal): boolean {
+function isRootAdmin(principal: Requester): boolean {
   return principal.kind === "user" && principal.isRootAdmin;
 }
 
-function mayUse(operation: Operation, principal: Principal): boolean {
-  const isUser = principal.kind === "user";
+function mayUse(operation: Operation, principal: Requester): boolean {
   if (
     mayOnlyRead(principal) &&
     operation.method !== "get" &&
@@ -138,9 +137,9 @@ function mayUse(operation: Operation, principal: Principal): boolean {
     return false;
   const audiences: Readonly<Record<Audience, boolean>> = {
     anyone: true,
-    user: isUser,
+    user: principal.kind === "user",
     root: isRootAdmin(principal),
-    session: isUser && principal.apiToken === undefined,
+    session: sessionOf(principal) !== undefined,
   };
   return audiences[operation.for];
 }
@@ -178,7 +177,7 @@ function pathsOf(operations: readonly Operation[], about: Context): Part {
   return Object.fromEntries(paths);
 }
 
-function operationPart(operation: Operation, principal: Principal): Part {
+function operationPart(operation: Operation, principal: Requester): Part {
   const { id, tag, summary, description, parameters = [], body, isBodyOptional = false } = operation;
   const { bodyTypes = ["application/json"] } = operation;
   return {
@@ -206,7 +205,7 @@ function refusalsOf({ refusals }: Operation): Part {
   );
 }
 
-function securityOf({ ignoresCredentials }: Operation, principal: Principal): readonly Part[] {
+function securityOf({ ignoresCredentials }: Operation, principal: Requester): readonly Part[] {
   if (ignoresCredentials || principal.kind === "anonymous") return [];
   return [{ cookie: [] }, { bearer: [] }];
 }

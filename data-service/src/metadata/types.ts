@@ -7,7 +7,7 @@ import {
   type VisibleRelation,
   type VisibleTable,
 } from "../permission/visible-tables.js";
-import { mayOnlyRead, type Principal } from "../principal.js";
+import { mayOnlyRead, type Requester } from "../principal.js";
 import { ON_RELATIONS } from "../query/bind-filter.js";
 import { operandOf, operatorsOf } from "../query/operators.js";
 import { COUNTS } from "../query/shape.js";
@@ -17,7 +17,7 @@ import { type Brought, type BroughtBy, broughtIn } from "./brought.js";
  * The text of the module. The same tables give the same caller the same text.
  * @param tables what the caller may see and do
  */
-export function typesOf(tables: readonly VisibleTable[], caller: Principal): string {
+export function typesOf(tables: readonly VisibleTable[], caller: Requester): string {
   const sorted = tables.toSorted((a, b) => (a.table.name < b.table.name ? -1 : 1));
   const broughtBy = broughtIn(tables);
   const map = ["export interface Tables {", ...sorted.flatMap((each) => tableLines(each, broughtBy)), "}"];
@@ -25,13 +25,13 @@ export function typesOf(tables: readonly VisibleTable[], caller: Principal): str
 }
 
 /** Whose rights these are comes first, as `npm run types` tells it to whoever runs it; `never` puzzles otherwise. */
-function headFor(caller: Principal): string {
+function headFor(caller: Requester): string {
   return `// ${rightsOf(caller)}
 // Made by GET /api/types.ts; make it again after a change of the tables (npm run types). A required column is never null,
 // but in records older than that rule. Files are uploaded, so that their \`create\` is \`never\`.`;
 }
 
-function rightsOf(caller: Principal): string {
+function rightsOf(caller: Requester): string {
   if (mayOnlyRead(caller))
     return "The tables of this Portico as a read-only API token may use them: `create` and `update` are `never`.";
   if (caller.kind === "anonymous")

@@ -21,7 +21,6 @@ const BOOKS: Rule = {
 const user = (userId: string, roleId: string | null, isRootAdmin = false): Principal => ({
   kind: "user",
   userId,
-  sessionId: "s",
   roleId,
   isRootAdmin,
 });

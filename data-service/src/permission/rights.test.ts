@@ -4,7 +4,7 @@ import type { SystemTableDefinition } from "../catalog/build-catalog.js";
 import { buildCatalog } from "../catalog/build-catalog.js";
 import { type Catalog, type Table, targetOf } from "../catalog/catalog.js";
 import { systemTables } from "../catalog/system-tables.js";
-import { ANONYMOUS, type Principal } from "../principal.js";
+import { ANONYMOUS, type Principal, type SignedIn } from "../principal.js";
 import { ALWAYS, NEVER, UNKNOWN } from "../query/ast.js";
 import { catalog, readerView, rootView, table } from "../query/library-fixture.js";
 import { ruleProblems } from "./check-rule.js";
@@ -14,10 +14,10 @@ import type { Rule } from "./rule.js";
 
 const USER_ID = "65a000000000000000000001";
 const ROLE_ID = "65a000000000000000000002";
-const user = (isRootAdmin: boolean): Principal & { kind: "user" } => ({
+const user = (isRootAdmin: boolean): SignedIn => ({
   kind: "user",
   userId: USER_ID,
-  sessionId: "s",
+  by: { kind: "session", id: "s", origin: null },
   roleId: ROLE_ID,
   isRootAdmin,
 });
