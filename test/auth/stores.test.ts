@@ -251,6 +251,11 @@ describe("the user store", () => {
     expect((await users.findByEmail("ann@example.com"))?.passwordHash).toBe("fresh");
   });
 
+  it("says the address of a user, and none of nobody", async () => {
+    expect(await users.emailOf(ANN.toHexString())).toBe("ann@example.com");
+    expect(await users.emailOf(new ObjectId().toHexString())).toBeUndefined();
+  });
+
   it("finds active users with their role", async () => {
     const roleId = new ObjectId();
     await userCollection(db, PREFIX).updateOne({ _id: ANN }, { $set: { roleId, isRootAdmin: true } });

@@ -4,6 +4,7 @@ import type { FirstAdminDeps } from "../auth/first-admin.js";
 import type { LogInDeps, LogInUser } from "../auth/log-in.js";
 import { FIRST_EPOCH } from "../auth/session.js";
 import type { SessionCacheDeps } from "../auth/session-cache.js";
+import type { UserHooksDeps } from "../records/user-hooks.js";
 import { isDuplicate } from "./driver-errors.js";
 
 /** A user as stored. The catalog's `svc_user` describes the same collection, so null is never stored. */
@@ -32,14 +33,15 @@ interface MarkerDocument {
   userId: ObjectId;
 }
 
-/** Everything the use cases of auth/ ask of users. */
+/** Everything the use cases of auth/ ask of users, and what a change of a user compares. */
 export type UserStore = LogInDeps["users"] & {
   /** What the password of this user is checked against. */
   findById(userId: string): Promise<(LogInUser & { readonly email: string }) | undefined>;
   /** All of them, by address. */
   listRootAdmins(): Promise<RootAdmin[]>;
 } & SessionCacheDeps["users"] &
-  FirstAdminDeps["users"];
+  FirstAdminDeps["users"] &
+  Pick<UserHooksDeps, "emailOf">;
 
 export interface RootAdmin {
   readonly id: string;
@@ -77,6 +79,10 @@ export function makeUserStore(db: Db, systemTablePrefix: string): UserStore {
         { projection: { ...CREDENTIALS, email: 1 } },
       );
       return user === null ? undefined : { ...credentialsOf(user), email: user.email };
+    },
+    async emailOf(userId) {
+      const which = { _id: ObjectId.createFromHexString(userId) };
+      return (await users.findOne(which, { projection: { email: 1 } }))?.email;
     },
     async epochOf(userId) {
       const user = await users.findOne(

@@ -20,6 +20,7 @@ import { JournaledStore } from "../journal/journaled-store.js";
 import { makeKeyedDigest } from "../keyed-digest.js";
 import type { Secrets } from "../local-secrets.js";
 import type { Metrics } from "../metrics.js";
+import { makeAdminStore } from "../mongo/admin-store.js";
 import { makeCatalogStore } from "../mongo/catalog-store.js";
 import { makeChangeLock } from "../mongo/change-lock.js";
 import { makeChangeStore } from "../mongo/change-store.js";
@@ -28,18 +29,16 @@ import { CountStore } from "../mongo/count-store.js";
 import { makeDiskSpace } from "../mongo/disk-space.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
 import { JournalStore } from "../mongo/journal-store.js";
-import { makeLock, TURN_FIELD } from "../mongo/lock.js";
+import { makeLock } from "../mongo/lock.js";
 import { makeOnceStore } from "../mongo/once-store.js";
 import { ensureIndexes, provisionNew, provisionNumber, provisionTable } from "../mongo/provision.js";
 import { RecordStore } from "../mongo/record-store.js";
 import { makeRuleStore } from "../mongo/rule-store.js";
 import { makeTableData } from "../mongo/table-data.js";
 import { UnfinishedStore } from "../mongo/unfinished-store.js";
-import { userCollection } from "../mongo/user-store.js";
 import type { ProtectedTables } from "../permission/beyond-rules.js";
 import { loadRights } from "../permission/load-rights.js";
 import { NOBODY, type WritesOf } from "../records/acting-for.js";
-import { FREE } from "../records/delete/leaving.js";
 import { CountedWrites } from "../records/derived/counted-writes.js";
 import type { FillDeps } from "../records/derived/fill-search.js";
 import { SeenQueries } from "../records/read/seen-queries.js";
@@ -275,8 +274,8 @@ function fileHooks({ store: { db }, files }: RecordSources, store: RecordStore):
 
 function userHooks({ config, store: { db }, auth }: RecordSources): RecordDeps["userHooks"] {
   const { systemTablePrefix } = config;
-  const users = userCollection(db, systemTablePrefix);
   return makeUserHooks({
+    ...makeAdminStore(db, systemTablePrefix),
     table: `${systemTablePrefix}user`,
     hash: auth.hasher.hash,
     adminLock: makeLock(db, clock, "root admins", "Other root admins are being changed; try again shortly."),
@@ -285,17 +284,7 @@ function userHooks({ config, store: { db }, auth }: RecordSources): RecordDeps["
       auth.apiTokenCache.forgetAll();
     },
     clearAway: (userId) => clearAway(auth, userId),
-    async emailOf(id) {
-      const which = { _id: ObjectId.createFromHexString(id) };
-      return (await users.findOne(which, { projection: { email: 1 } }))?.email;
-    },
-    async takeTurn(id, turn) {
-      const _id = ObjectId.createFromHexString(id);
-      await users.updateMany({ $or: [{ _id }, { isRootAdmin: true }] }, { $set: { [TURN_FIELD]: turn } });
-      // One that a delete has marked stays only if the delete is refused.
-      const others = { _id: { $ne: _id }, isRootAdmin: true, isActive: true };
-      return users.countDocuments({ ...others, ...FREE }, { limit: 1 });
-    },
+    emailOf: auth.users.emailOf,
   });
 }
 

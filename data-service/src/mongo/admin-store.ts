@@ -1,0 +1,21 @@
+// Who is left when a root admin goes: asked in a turn that every record has which the answer rests on (see lock).
+import { type Db, ObjectId } from "mongodb";
+import { FREE } from "../records/delete/leaving.js";
+import type { UserHooksDeps } from "../records/user-hooks.js";
+import { TURN_FIELD } from "./lock.js";
+import { userCollection } from "./user-store.js";
+
+export type AdminStore = Pick<UserHooksDeps, "takeTurn">;
+
+export function makeAdminStore(db: Db, systemTablePrefix: string): AdminStore {
+  const users = userCollection(db, systemTablePrefix);
+  return {
+    async takeTurn(userId, turn) {
+      const _id = ObjectId.createFromHexString(userId);
+      await users.updateMany({ $or: [{ _id }, { isRootAdmin: true }] }, { $set: { [TURN_FIELD]: turn } });
+      // One that a delete has marked stays only if the delete is refused.
+      const others = { _id: { $ne: _id }, isRootAdmin: true, isActive: true };
+      return users.countDocuments({ ...others, ...FREE }, { limit: 1 });
+    },
+  };
+}
