@@ -1,10 +1,12 @@
 // PATCH of records: check everything, write, answer with the record as it is now.
 
 import { isObject, type Json } from "@portico/shared/json";
-import type { Table } from "../../catalog/catalog.js";
+import { requireField, type Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
 import type { Rights } from "../../permission/rights.js";
+import { stillHas } from "../../query/as-read.js";
 import type { Document } from "../../query/lower/document.js";
+import type { StoredRecord } from "../../query/shape.js";
 import { judgeForeign } from "../body/authorize-foreign.js";
 import { chooseUpdate, notAllowed } from "../body/authorize-write.js";
 import { alternativesFor, type OwnLinks, openWrite, PLAIN } from "../body/bind-body.js";
@@ -34,17 +36,31 @@ export interface UpdateRequest extends RecordRequest {
   readonly guard?: (id: Stored, standing: Standing) => Promise<Document>;
   /** If-Match. */
   readonly expected?: Expected;
-  /** Is told what was written, presets included. */
-  readonly onWritten?: (table: Table, own: OwnFields) => void;
+  /** Members whose values before the change are asked for: it happens only while they are as they were read. */
+  readonly compared?: readonly string[];
+}
+
+/** A change of a record that was made. */
+export interface MadeChange {
+  readonly table: Table;
+  /** The members that were compared, by storage field. */
+  readonly before: StoredRecord;
+  /** What was written, presets included. */
+  readonly written: OwnFields;
+}
+
+/** A record as it is after a change. */
+export interface UpdatedRecord extends Versioned {
+  readonly change: MadeChange;
 }
 
 /** Changes the named members of one record. @returns it in the asked shape */
-export async function update(given: RecordDeps, request: UpdateRequest): Promise<Versioned> {
+export async function update(given: RecordDeps, request: UpdateRequest): Promise<UpdatedRecord> {
   return writing(given, request.principal, (deps, rights) => updateWhole(deps, rights, request));
 }
 
 /** Changes a record with all that its body brings along. */
-async function updateWhole(deps: RecordDeps, rights: Rights, request: UpdateRequest): Promise<Versioned> {
+async function updateWhole(deps: RecordDeps, rights: Rights, request: UpdateRequest): Promise<UpdatedRecord> {
   const { body, parameters, expected } = request;
   const tree = await treeOf(deps, rights, request);
   if (tree === undefined || !isObject(body)) return updateOne(deps, rights, request);
@@ -68,8 +84,8 @@ async function updateOne(
   rights: Rights,
   request: UpdateRequest,
   brought?: { readonly log: UndoLog; readonly ownLinks: OwnLinks },
-): Promise<Versioned> {
-  const { body, parameters, stamp, needs, guard, expected, onWritten } = request;
+): Promise<UpdatedRecord> {
+  const { body, parameters, stamp, needs, guard, expected, compared = [] } = request;
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
     const found = findTable(now, request.table, rights);
     const wanted = { rights, catalog: now, table: found, mode: "update" as const, parameters };
@@ -79,26 +95,39 @@ async function updateOne(
   });
   await deps.ruleHooks.beforeUpdate(table, catalog, id, body);
   const fields = shownFields(shape);
-  const written = await whileOthersChange(deps, table, id, async () => {
+  const { document, before, written } = await whileOthersChange(deps, table, id, async () => {
     const judged = await chooseUpdate(deps, table, id, alternatives, rights.now);
     if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
     const [plan = judged.plan] = await judgeForeign(deps, rights, catalog, table, [judged.plan], id);
     await requireVersion(deps, shape, id, expected);
     // Before a folder's way up is looked at, which would tell that an unseen one lies in it.
     await requireLinked(deps, [{ mustExist: judged.unasked }]);
-    const unmoved = [judged.guard, atVersion(expected), (await guard?.(id, { rights, catalog })) ?? {}];
+    const wanted = (await guard?.(id, { rights, catalog })) ?? {};
+    const { before, unmoved } = await lookAt(deps, table, id, compared);
     const done = await deps.fileHooks.updating(table, id, plan, (besides) => {
-      const held = { condition: all([...unmoved, besides]), held: heldBy(catalog, table) };
+      const conditions = [judged.guard, atVersion(expected), wanted, unmoved, besides];
+      const held = { condition: all(conditions), held: heldBy(catalog, table) };
       return runUpdate(deps, { table, id, plan, guard: held, fields }, brought?.log);
     });
-    if (done !== false) onWritten?.(table, plan.own);
-    return done;
+    return done && { ...done, before, written: plan.own };
   });
   deps.ruleHooks.afterChange(table);
-  const { document } = written;
   const [record] = await answerOf(deps, shape, [id], { written: document && (() => [document]) });
   if (record === undefined) throw new Error("an answer without its record");
-  return record;
+  return { ...record, change: { table, before, written } };
+}
+
+/** What some members of a record are, and the condition that they still are. */
+async function lookAt(
+  { store }: RecordDeps,
+  table: Table,
+  id: Stored,
+  members: readonly string[],
+): Promise<{ readonly before: StoredRecord; readonly unmoved: Document }> {
+  if (members.length === 0) return { before: {}, unmoved: {} };
+  const fields = members.map((name) => requireField(table, name));
+  const [before] = await store.byIds(table, [id], Object.fromEntries(fields.map((field) => [field, 1])));
+  return before === undefined ? { before: {}, unmoved: {} } : { before, unmoved: stillHas(before, fields) };
 }
 
 /**

@@ -1,0 +1,36 @@
+// A change of a user that was made -> what the audit log says of it. Pure.
+import { fieldNamed } from "../catalog/catalog.js";
+import type { MadeChange } from "../records/write/update.js";
+import type { AuditEvent } from "./audit.js";
+
+/** Members whose values before the change are asked for. A password is a new one, whatever it is. */
+export const COMPARED = ["email", "role", "isRootAdmin", "isActive"];
+
+/** An event of the user who was changed. */
+export type AccountEvent = Pick<AuditEvent, "event" | "details">;
+
+/** Whether its values came from the body or from a rule: forms send along what stays as it is. */
+export function accountEvents(change: MadeChange): AccountEvent[] {
+  const [role, isRootAdmin, isActive] = ["role", "isRootAdmin", "isActive"].map((name) =>
+    newText(change, name),
+  );
+  const power = {
+    ...(role === undefined ? {} : { role }),
+    ...(isRootAdmin === undefined ? {} : { isRootAdmin }),
+  };
+  const told: readonly (AccountEvent | false)[] = [
+    newText(change, "password") !== undefined && { event: "password.changed" },
+    newText(change, "email") !== undefined && { event: "email.changed" },
+    Object.keys(power).length > 0 && { event: "role.changed", details: power },
+    isActive === "true" && { event: "user.activated" },
+    isActive === "false" && { event: "user.deactivated" },
+  ];
+  return told.filter((event) => event !== false);
+}
+
+/** The value that a member has got, as a text; undefined when it is what it was. */
+function newText({ table, before, written: { set, unset } }: MadeChange, name: string): string | undefined {
+  const field = fieldNamed(table, name) ?? name;
+  const now = set.has(field) ? String(set.get(field)) : unset.includes(field) ? "null" : undefined;
+  return now === String(before[field] ?? null) ? undefined : now;
+}
