@@ -91,6 +91,38 @@ describe("the journal", () => {
       { table: 1, record: 1, at: -1, revision: -1, _id: -1 },
     ]);
   });
+
+  it("lets values be taken out of all that it knows of the records of a table", async () => {
+    const values = { before: { a: "old", b: "kept" }, after: { a: "new", b: "kept" } };
+    const [ours, others] = [entry(values), entry({ ...values, table: "u" })];
+    await store.announce([ours, others].map((each) => ({ ...each, instance: "i" })));
+    await store.append([ours, others]);
+    await store.keep([ours, others]);
+    await store.forgetValues("t", ["a"]);
+    const without = { before: { b: "kept" }, after: { b: "kept" } };
+    const left = { t: without, u: values };
+    for (const name of ["_journal_pending", "_journal"]) expect(await valuesIn(name)).toEqual(left);
+    // The history keeps only what has changed.
+    expect(await valuesIn("_history")).toEqual({
+      t: { before: {}, after: {} },
+      u: { before: { a: "old" }, after: { a: "new" } },
+    });
+  });
+
+  it("forgets the history of a table that is gone, and of no other", async () => {
+    const entries = [entry(), entry({ table: "u" })];
+    await store.append(entries);
+    await store.keep(entries);
+    await store.forgetTable("t");
+    expect(Object.keys(await valuesIn("_history"))).toEqual(["u"]);
+    expect(Object.keys(await valuesIn("_journal"))).toEqual(["t", "u"]);
+  });
+
+  /** What a collection holds of the records, by table. */
+  async function valuesIn(name: string): Promise<Record<string, unknown>> {
+    const found = await db.collection(name).find().sort({ table: 1 }).toArray();
+    return Object.fromEntries(found.map(({ table, before, after }) => [table, { before, after }]));
+  }
 });
 
 describe("the number that the next entry of a cluster gets", () => {

@@ -48,10 +48,16 @@ const BY_REVISION = "table_1_record_1_revision_-1";
 const NEWEST_FIRST = { at: -1, revision: -1, _id: -1 } as const;
 const INDEX_NOT_FOUND = 27;
 
+const PENDING = "_journal_pending";
+const JOURNAL = "_journal";
+const HISTORY = "_history";
+
 export class JournalStore {
   readonly #pending: Collection<PendingDocument>;
   readonly #journal: Collection<JournalDocument>;
   readonly #history: Collection<HistoryDocument>;
+  /** All of them, for what must not be there any more, after no crash: the others may be written without waiting. */
+  readonly #lasting: Readonly<Record<"pending" | "journal" | "history", Collection>>;
   readonly #isAlone: boolean;
   readonly #now: () => Date;
   /** The last number, as far as this instance knows, and when it learned that. */
@@ -70,12 +76,17 @@ export class JournalStore {
     this.#now = now;
     // In one journal of the database a change is never kept without what was written before it: nobody has to wait.
     const light = isCluster ? {} : { writeConcern: { w: 1, journal: false } as const };
-    this.#pending = db.collection<PendingDocument>("_journal_pending", light);
+    this.#pending = db.collection<PendingDocument>(PENDING, light);
     // What a member of a cluster may still lose must not be told to anybody.
     const safe = isCluster ? { readConcern: { level: "majority" } as const } : {};
-    this.#journal = db.collection<JournalDocument>("_journal", safe);
+    this.#journal = db.collection<JournalDocument>(JOURNAL, safe);
     // Written before the announcement is withdrawn: what a crash takes of it is found again by that.
-    this.#history = db.collection<HistoryDocument>("_history", light);
+    this.#history = db.collection<HistoryDocument>(HISTORY, light);
+    this.#lasting = {
+      pending: db.collection(PENDING),
+      journal: db.collection(JOURNAL),
+      history: db.collection(HISTORY),
+    };
   }
 
   /** To be called before anything else. */
@@ -215,6 +226,21 @@ export class JournalStore {
       .toArray();
     const first = Math.max(young?._id ?? number, number - most);
     await this.#journal.deleteMany({ _id: { $lt: Math.min(first - 1, number) } });
+  }
+
+  /** Takes the values of these storage fields out of all that is known of earlier changes of a table's records. */
+  async forgetValues(table: string, fields: readonly string[]): Promise<void> {
+    const paths = fields.flatMap((field) => [`before.${field}`, `after.${field}`]);
+    if (paths.length === 0) return;
+    const having = { table, $or: paths.map((path) => ({ [path]: { $exists: true } })) };
+    const change = { $unset: Object.fromEntries(paths.map((path) => [path, ""])) };
+    const { pending, journal, history } = this.#lasting;
+    for (const each of [pending, journal, history]) await each.updateMany(having, change);
+  }
+
+  /** Forgets the history of a table that is gone for good. */
+  async forgetTable(table: string): Promise<void> {
+    await this.#lasting.history.deleteMany({ table });
   }
 
   /** What is kept of one record, newest first, as it is asked for: entries may be large. */

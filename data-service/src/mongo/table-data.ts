@@ -1,10 +1,11 @@
-// The records of a table as a change of the table sees them: asked and written by storage field.
+// The records of a table, and their collection, as a change of the table sees them: asked and written by storage field.
 import type { Db } from "mongodb";
 import { makeDiskSpace } from "./disk-space.js";
+import { makeTableCollections, type TableCollections } from "./table-collections.js";
 import { makeTableQuestions, type TableQuestions } from "./table-questions.js";
 import { makeTableWrites, type TableWrites } from "./table-writes.js";
 
-export type TableData = TableQuestions & TableWrites;
+export type TableData = TableQuestions & TableWrites & TableCollections;
 
 /**
  * @param requireSpace where the disk under the database is ours to look after: asked before each batch of what makes records
@@ -12,5 +13,5 @@ export type TableData = TableQuestions & TableWrites;
  */
 export function makeTableData(db: Db, requireSpace?: () => Promise<void>): TableData {
   const space = requireSpace && makeDiskSpace(db, requireSpace);
-  return { ...makeTableQuestions(db), ...makeTableWrites(db, space) };
+  return { ...makeTableQuestions(db), ...makeTableWrites(db, space), ...makeTableCollections(db) };
 }

@@ -1,23 +1,14 @@
-// What a change of a table writes into its records and their collection, by storage field, in batches.
-import {
-  type AnyBulkWriteOperation,
-  type Document as BsonDocument,
-  type Db,
-  MongoServerError,
-} from "mongodb";
+// What a change of a table writes into its records, by storage field, in batches.
+import type { AnyBulkWriteOperation, Document as BsonDocument, Db } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { Copy, FieldPair, Note } from "../catalog/fills.js";
 import { gramField } from "../catalog/grams.js";
-import type { IndexSpec } from "../catalog/indexes.js";
 import type { Restorer } from "../catalog/restore-value.js";
 import { asStored, stillHas } from "../query/as-read.js";
 import type { DiskSpace } from "./disk-space.js";
-import { asRefusal, isDuplicate } from "./driver-errors.js";
-import { type Building, ensureIndexes, makeCollection, ownIndexNames } from "./provision.js";
+import { asRefusal } from "./driver-errors.js";
 import { listWithout } from "./record-store.js";
-import { forgetSequence } from "./sequences.js";
-import { shardById } from "./sharding.js";
 import { empty, filled, lostLinks, projectionOf, restoredIn } from "./table-questions.js";
 import { BATCH, walkRecords } from "./walk-records.js";
 
@@ -61,31 +52,7 @@ export interface TableWrites {
   ): Promise<void>;
   /** Takes fields away, in batches. */
   unset(collection: string, fields: readonly string[], ask?: Ask): Promise<void>;
-  /** Builds indexes for a change. @throws AppError 409 where MongoDB allows no more; a duplicate is told by `false` */
-  build(table: Table, indexes: readonly IndexSpec[], building: Building): Promise<boolean>;
-  /** Spreads the records over the shards, where there are any. */
-  shard(table: Table): Promise<void>;
-  /**
-   * Drops indexes that are there. None that are built after `ask` has allowed it, however late the drop arrives: see
-   * `Building`.
-   * @param isMeant of an index by its name; without it all are
-   */
-  dropIndexes(
-    table: Table,
-    indexes: readonly IndexSpec[],
-    ask: Ask,
-    isMeant?: (name: string) => boolean,
-  ): Promise<void>;
-  /** Drops a collection with all records. */
-  dropCollection(collection: string): Promise<void>;
-  /** Takes the values of these fields out of what is kept of earlier changes of the records. */
-  forgetValues(table: string, fields: readonly string[]): Promise<void>;
-  /** Forgets the sequence and the history of a table that is gone for good. */
-  forget(table: string): Promise<void>;
 }
-
-const INDEX_NOT_FOUND = 27;
-const NAMESPACE_NOT_FOUND = 26;
 
 /** @param space where the disk under the database is ours to look after: asked before each batch that makes records larger */
 export function makeTableWrites(db: Db, space: DiskSpace | undefined): TableWrites {
@@ -172,42 +139,6 @@ export function makeTableWrites(db: Db, space: DiskSpace | undefined): TableWrit
         await db.collection<BsonDocument>(collection).updateMany(which, change);
       });
     },
-    async build(table, indexes, building) {
-      try {
-        await makeCollection(db, table.collection);
-        await ensureIndexes(db, table, indexes, building);
-        return true;
-      } catch (error) {
-        if (isDuplicate(error)) return false;
-        throw error;
-      }
-    },
-    shard: (table) => shardById(db, table.collection),
-    async dropIndexes(table, indexes, ask, isMeant = () => true) {
-      if (indexes.length === 0) return;
-      // First the names, then the question: what is built once somebody else goes on has another name.
-      const names = await ownIndexNames(db, table, indexes).catch(unlessMissing);
-      for (const name of names ?? []) {
-        if (!isMeant(name)) continue;
-        await ask();
-        await of(table).dropIndex(name).catch(unlessMissing);
-      }
-    },
-    async dropCollection(collection) {
-      await db.dropCollection(collection).catch(unlessMissing);
-    },
-    async forgetValues(table, fields) {
-      const paths = fields.flatMap((field) => [`before.${field}`, `after.${field}`]);
-      if (paths.length === 0) return;
-      const having = { table, $or: paths.map((path) => ({ [path]: { $exists: true } })) };
-      const change = { $unset: Object.fromEntries(paths.map((path) => [path, ""])) };
-      for (const name of ["_journal_pending", "_journal", "_history"])
-        await db.collection(name).updateMany(having, change);
-    },
-    async forget(table) {
-      await forgetSequence(db, table);
-      await db.collection("_history").deleteMany({ table });
-    },
   };
 }
 
@@ -249,10 +180,4 @@ function fillOne({ _id, ...document }: BsonDocument, gap: BsonDocument, { field,
   // What was stored for searching says that there is nothing.
   const update = { $set: { [field]: value, ...note }, $unset: { [gramField({ field })]: "" } };
   return { updateOne: { filter: { $and: [{ _id }, gap] }, update } };
-}
-
-function unlessMissing(error: unknown): void {
-  const missing =
-    error instanceof MongoServerError && [INDEX_NOT_FOUND, NAMESPACE_NOT_FOUND].includes(Number(error.code));
-  if (!missing) throw error;
 }

@@ -6,6 +6,7 @@ import type { CatalogStore } from "../mongo/catalog-store.js";
 import type { ChangeLock } from "../mongo/change-lock.js";
 import type { ChangeStore } from "../mongo/change-store.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
+import type { JournalStore } from "../mongo/journal-store.js";
 import type { RuleStore } from "../mongo/rule-store.js";
 import type { TableData } from "../mongo/table-data.js";
 import type { Sealer } from "../records/write/seal.js";
@@ -24,6 +25,7 @@ export interface ChangeDeps {
   readonly instances: InstanceStore;
   readonly presence: Presence;
   readonly data: TableData;
+  readonly journalStore: Pick<JournalStore, "forgetValues" | "forgetTable">;
   /** What `searchable` and `counted` need for records that are there already. */
   readonly backfillDerived: BackfillDerived;
   readonly sealer: Sealer;

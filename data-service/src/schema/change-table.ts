@@ -137,7 +137,8 @@ async function sweep(deps: ChangeDeps, { before, after, removed }: Change): Prom
     );
     if (removed.includes(id)) {
       if (current !== undefined) continue;
-      await deps.data.forget(id);
+      await deps.data.forgetSequence(id);
+      await deps.journalStore.forgetTable(id);
       if (!isOthers) await deps.data.dropCollection(storage.collection);
       continue;
     }
@@ -150,7 +151,7 @@ async function sweep(deps: ChangeDeps, { before, after, removed }: Change): Prom
     for (const field of gramsIn(current)) grams.delete(field);
     await deps.data.unset(storage.collection, [...taken, ...grams]);
     // Nothing knows these fields from here on: what is made a secret later looks for its former values in the others.
-    await deps.data.forgetValues(id, taken);
+    await deps.journalStore.forgetValues(id, taken);
   }
 }
 

@@ -57,7 +57,11 @@ function ownTransition(change: Change): Transition | undefined {
 }
 
 /** What a change has noted of its fills, and what is a secret from now on, go from the records. */
-async function tidyValues({ data, changes }: ChangeDeps, own: Transition, ask: Ask): Promise<void> {
+async function tidyValues(
+  { data, changes, journalStore }: ChangeDeps,
+  own: Transition,
+  ask: Ask,
+): Promise<void> {
   const { id, storage } = own.after;
   const marks = markedFills(own).map(({ mark }) => mark);
   // What a field held is of no use once it is read again.
@@ -68,7 +72,7 @@ async function tidyValues({ data, changes }: ChangeDeps, own: Transition, ask: A
   const plain = lists.flat().filter((field) => !used.has(field));
   // In adopted documents the plain text is the value of the others.
   if (storage.adopted !== true) await data.unset(storage.collection, plain, ask);
-  await data.forgetValues(id, plain);
+  await journalStore.forgetValues(id, plain);
 }
 
 /** Links that came back may lead to records that were deleted meanwhile. In adopted documents they stay as they are. */

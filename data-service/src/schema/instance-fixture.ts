@@ -6,6 +6,7 @@ import { makeChangeLock } from "../mongo/change-lock.js";
 import { makeChangeStore } from "../mongo/change-store.js";
 import type { TestDatabase } from "../mongo/database-fixture.js";
 import { makeInstanceStore } from "../mongo/instance-store.js";
+import { JournalStore } from "../mongo/journal-store.js";
 import { provisionNew, provisionNumber, provisionTable } from "../mongo/provision.js";
 import { makeTableData } from "../mongo/table-data.js";
 import { makeSealer } from "../records/write/seal.js";
@@ -35,6 +36,7 @@ export function makeInstance(
     rules: { follow: async () => {}, enabled: async () => [] },
     maxDepth: 7,
     data: makeTableData(db, requireSpace),
+    journalStore: new JournalStore(db, false, false, systemClock.now),
     backfillDerived: async () => {},
     sealer: makeSealer(Buffer.alloc(32)),
     provision: (table) => provisionTable(db, table),

@@ -1,0 +1,70 @@
+// What a change of a table does to its collection as a whole: indexes, shards, and its end.
+import { type Db, MongoServerError } from "mongodb";
+import type { Table } from "../catalog/catalog.js";
+import type { IndexSpec } from "../catalog/indexes.js";
+import { isDuplicate } from "./driver-errors.js";
+import { type Building, ensureIndexes, makeCollection, ownIndexNames } from "./provision.js";
+import { forgetSequence } from "./sequences.js";
+import { shardById } from "./sharding.js";
+import type { Ask } from "./table-writes.js";
+
+export interface TableCollections {
+  /** Builds indexes for a change. @throws AppError 409 where MongoDB allows no more; a duplicate is told by `false` */
+  build(table: Table, indexes: readonly IndexSpec[], building: Building): Promise<boolean>;
+  /** Spreads the records over the shards, where there are any. */
+  shard(table: Table): Promise<void>;
+  /**
+   * Drops indexes that are there. None that are built after `ask` has allowed it, however late the drop arrives: see
+   * `Building`.
+   * @param isMeant of an index by its name; without it all are
+   */
+  dropIndexes(
+    table: Table,
+    indexes: readonly IndexSpec[],
+    ask: Ask,
+    isMeant?: (name: string) => boolean,
+  ): Promise<void>;
+  /** Drops a collection with all records. */
+  dropCollection(collection: string): Promise<void>;
+  /** For a table that is gone for good. @param table its id */
+  forgetSequence(table: string): Promise<void>;
+}
+
+const INDEX_NOT_FOUND = 27;
+const NAMESPACE_NOT_FOUND = 26;
+
+export function makeTableCollections(db: Db): TableCollections {
+  return {
+    async build(table, indexes, building) {
+      try {
+        await makeCollection(db, table.collection);
+        await ensureIndexes(db, table, indexes, building);
+        return true;
+      } catch (error) {
+        if (isDuplicate(error)) return false;
+        throw error;
+      }
+    },
+    shard: (table) => shardById(db, table.collection),
+    async dropIndexes(table, indexes, ask, isMeant = () => true) {
+      if (indexes.length === 0) return;
+      // First the names, then the question: what is built once somebody else goes on has another name.
+      const names = await ownIndexNames(db, table, indexes).catch(unlessMissing);
+      for (const name of names ?? []) {
+        if (!isMeant(name)) continue;
+        await ask();
+        await db.collection(table.collection).dropIndex(name).catch(unlessMissing);
+      }
+    },
+    async dropCollection(collection) {
+      await db.dropCollection(collection).catch(unlessMissing);
+    },
+    forgetSequence: (table) => forgetSequence(db, table),
+  };
+}
+
+function unlessMissing(error: unknown): void {
+  const missing =
+    error instanceof MongoServerError && [INDEX_NOT_FOUND, NAMESPACE_NOT_FOUND].includes(Number(error.code));
+  if (!missing) throw error;
+}
