@@ -10,6 +10,7 @@ import type { JournalStore } from "../mongo/journal-store.js";
 import type { RuleStore } from "../mongo/rule-store.js";
 import type { TableData } from "../mongo/table-data.js";
 import type { Sealer } from "../records/write/seal.js";
+import type { UnderWay } from "../under-way.js";
 import type { CurrentCatalog } from "./current-catalog.js";
 import type { BackfillDerived } from "./newly-derived.js";
 import type { Presence } from "./presence.js";
@@ -19,6 +20,8 @@ export interface ChangeDeps {
   readonly catalogStore: CatalogStore;
   readonly changeLock: ChangeLock;
   readonly changes: ChangeStore;
+  /** Those that this instance is making or ending; a lock of ours on another one was left behind by a failure. */
+  readonly changesUnderWay: UnderWay;
   readonly rules: Pick<RuleStore, "follow" | "enabled">;
   /** QUERY_MAX_DEPTH, which rules keep as well. */
   readonly maxDepth: number;

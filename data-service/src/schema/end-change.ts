@@ -11,9 +11,6 @@ import type { ChangeDeps } from "./change-deps.js";
 import { formerGrams, newlyDerived } from "./newly-derived.js";
 import { builtTables, indexChanges, numbersKept, numbersLeft, type Plan } from "./plan-change.js";
 
-/** Changes that this process is making; a lock of ours that is not among them was left behind by a failure. */
-export const running = new Set<string>();
-
 /** The changed table before and after, with all others. */
 type Built = Pick<Plan, "before" | "after" | "catalogs">;
 
@@ -219,19 +216,16 @@ async function recoverChanges(deps: ChangeDeps): Promise<boolean> {
   if (lock === undefined) return true;
   const { change, instance } = lock;
   const isOurs = instance === deps.presence.id;
-  if (isOurs ? running.has(change) : await deps.instances.lives(instance)) return false;
+  if (isOurs ? deps.changesUnderWay.has(change) : await deps.instances.lives(instance)) return false;
   if (!isOurs && !(await deps.changeLock.takeOver({ change, instance }, deps.presence.id))) return false;
   deps.logger.warn({ change, instance }, "ending an interrupted change of a table");
-  running.add(change);
-  try {
+  await deps.changesUnderWay.while(change, async () => {
     const holder = { change, instance: deps.presence.id };
     const ended = await endHeld(deps, holder);
     // While nobody else can change the table: nothing of a later change is to be overwritten.
     if (ended?.change !== undefined && !ended.done) await reportEnd(deps, ended.change, false);
     if (ended !== undefined) await deps.changeLock.release(holder);
-  } finally {
-    running.delete(change);
-  }
+  });
   return true;
 }
 

@@ -10,6 +10,7 @@ import { JournalStore } from "../mongo/journal-store.js";
 import { provisionNew, provisionNumber, provisionTable } from "../mongo/provision.js";
 import { makeTableData } from "../mongo/table-data.js";
 import { makeSealer } from "../records/write/seal.js";
+import { UnderWay } from "../under-way.js";
 import type { ChangeDeps } from "./change-deps.js";
 import type { SchemaDeps } from "./create-table.js";
 import { CurrentCatalog } from "./current-catalog.js";
@@ -33,6 +34,7 @@ export function makeInstance(
     clock: systemClock,
     presence: new Presence(instances, catalogs, new WriteGate(catalogs), logger),
     changes: makeChangeStore(db),
+    changesUnderWay: new UnderWay(),
     rules: { follow: async () => {}, enabled: async () => [] },
     maxDepth: 7,
     data: makeTableData(db, requireSpace),

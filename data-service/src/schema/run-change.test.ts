@@ -7,7 +7,7 @@ import { bareColumn, bareTable } from "../catalog/definition-fixture.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { changeTable, undoChange } from "./change-table.js";
-import { endInterrupted } from "./end-change.js";
+import { endInterrupted, makeRecovery } from "./end-change.js";
 import { makeInstance } from "./instance-fixture.js";
 
 let database: TestDatabase;
@@ -234,5 +234,18 @@ describe("a change whose records are asked for long", () => {
     go();
     await expect(done).rejects.toMatchObject({ code: "CONFLICT" });
     expect(await db.collection("orphan").findOne()).not.toHaveProperty("a_2");
+  });
+});
+
+describe("the recovery of an instance", () => {
+  it("ends what it has left behind itself, and nothing that it still works on", async () => {
+    const instance = makeInstance(database);
+    const holder = { change: new ObjectId().toHexString(), instance: instance.presence.id };
+    await instance.changeLock.take(holder);
+    const recover = makeRecovery(instance);
+    await instance.changesUnderWay.while(holder.change, async () => {
+      expect([await recover(), await instance.changeLock.isHeld(holder)]).toEqual([false, true]);
+    });
+    expect([await recover(), await instance.changeLock.holder()]).toEqual([true, undefined]);
   });
 });

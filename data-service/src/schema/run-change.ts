@@ -17,7 +17,7 @@ import { type Cost, destructive, fill, leavesGaps, requireAllowed } from "./ask-
 import { costsOf } from "./ask-rules.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { type Progress, progressOf, refusalOf } from "./change-progress.js";
-import { emptyFields, endInterrupted, finish, running } from "./end-change.js";
+import { emptyFields, endInterrupted, finish } from "./end-change.js";
 import { newlyDerived } from "./newly-derived.js";
 import { indexChanges, numbersKept, type Plan } from "./plan-change.js";
 
@@ -80,13 +80,10 @@ async function runChange(deps: ChangeDeps, planner: Planner, order: Order): Prom
   // Before anybody is held up: most refusals come from here.
   await within(LONG_ASKING_MS, allowed);
   const holder = { change: new ObjectId().toHexString(), instance: deps.presence.id };
-  running.add(holder.change);
-  try {
+  await deps.changesUnderWay.while(holder.change, async () => {
     await takeLock(deps, holder, order.patienceMs);
     await whileLocked(deps, holder, planner, { ...order, began, allowed });
-  } finally {
-    running.delete(holder.change);
-  }
+  });
 }
 
 async function takeLock({ changeLock }: ChangeDeps, holder: Holder, patienceMs: number): Promise<void> {

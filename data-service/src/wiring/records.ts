@@ -47,7 +47,6 @@ import { recordReader } from "../records/record-reader.js";
 import { makeRuleHooks } from "../records/rule-hooks.js";
 import { makeUserHooks } from "../records/user-hooks.js";
 import { takeBack } from "../records/whole/take-back.js";
-import { UnderWay } from "../records/whole/under-way.js";
 import { Unfinished } from "../records/whole/unfinished.js";
 import { makeSealer } from "../records/write/seal.js";
 import { makeBackfill } from "../schema/backfill.js";
@@ -57,6 +56,7 @@ import { CurrentCatalog } from "../schema/current-catalog.js";
 import { Presence } from "../schema/presence.js";
 import { ruleChangeOf } from "../schema/rule-change.js";
 import { WriteGate } from "../schema/write-gate.js";
+import { UnderWay } from "../under-way.js";
 import { type AuthParts, noted } from "./auth.js";
 import type { FileParts } from "./files.js";
 
@@ -152,7 +152,7 @@ function settings(config: Config): Settings {
 }
 
 type TableParts = SchemaDeps &
-  Pick<ChangeDeps, "changes" | "changeLock" | "data" | "instances" | "presence"> &
+  Pick<ChangeDeps, "changes" | "changesUnderWay" | "changeLock" | "data" | "instances" | "presence"> &
   Pick<RecordDeps, "gate">;
 
 /** Tables as they are defined, and who else works with them. */
@@ -178,6 +178,7 @@ function tableParts({ config, store: { db }, metrics, logger, requireSpace }: Re
     provisionNumber: (parents, index) => provisionNumber(db, parents, index),
     provisionNew: (table, isOurs) => provisionNew(db, table, isOurs),
     changes: makeChangeStore(db),
+    changesUnderWay: new UnderWay(),
     data: makeTableData(db, requireSpace),
   };
 }

@@ -7,9 +7,9 @@ import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "bson";
 import type { Unfinished as Note, UnfinishedStore } from "../../mongo/unfinished-store.js";
+import { UnderWay } from "../../under-way.js";
 import { ONCE_LEASE_MS, type OnceStore, type Turn } from "../write/once.js";
 import { throwUnanswered, uncertain } from "./uncertain.js";
-import { UnderWay } from "./under-way.js";
 import type { UndoLog, UndoStep } from "./undo.js";
 
 export interface UnfinishedDeps {
