@@ -1,5 +1,6 @@
 // The catalog: every table of this moment, frozen. All names a request can use are looked up here.
 import type { Json } from "@portico/shared/json";
+import { getOrMake } from "../get-or-make.js";
 import type { ColumnType, Stored } from "./column-types.js";
 
 export const ID_TYPES = ["objectId", "uuid", "int", "string", "mixed"] as const;
@@ -151,9 +152,20 @@ export interface LatestChange {
   readonly isFollowed: boolean;
 }
 
-/** The table with an id, whatever it is called by now; undefined when it is gone. */
-export function tableById({ tables }: Catalog, id: string): Table | undefined {
-  return [...tables.values()].find((table) => table.id === id);
+const byId = new WeakMap<Catalog, ReadonlyMap<string, Table>>();
+
+/** The tables by their ids, which stay the same whatever they are called. */
+export function tablesById(catalog: Catalog): ReadonlyMap<string, Table> {
+  return getOrMake(
+    byId,
+    catalog,
+    () => new Map([...catalog.tables.values()].map((table) => [table.id, table])),
+  );
+}
+
+/** The table with an id; undefined when it is gone. */
+export function tableById(catalog: Catalog, id: string): Table | undefined {
+  return tablesById(catalog).get(id);
 }
 
 /** The relation that stores the links of one, seen from the table at its other end. */

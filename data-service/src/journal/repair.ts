@@ -1,7 +1,9 @@
 // Publishes changes that dead processes made but did not publish. Every process does this at its start, and for others
 // while it runs.
+
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
+import { tablesById } from "../catalog/catalog.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
 import { isDead } from "../schema/dead-instances.js";
@@ -20,8 +22,7 @@ export interface JournalRepairDeps {
 export async function repairJournal(deps: JournalRepairDeps, alone: boolean): Promise<void> {
   const { journal, catalogs, instances, presence, clock, logger } = deps;
   const onlooker = { clock, instances, own: presence.id, alone };
-  const { tables } = await catalogs.refresh();
-  const byId = new Map([...tables.values()].map((table) => [table.id, table]));
-  const told = await journal.repair(byId, (pending) => isDead(onlooker, pending));
+  const tables = tablesById(await catalogs.refresh());
+  const told = await journal.repair(tables, (pending) => isDead(onlooker, pending));
   if (told > 0) logger.info({ told }, "told of changes that interrupted writes had left");
 }

@@ -8,6 +8,7 @@ import {
   memberNamed,
   type Relation,
   type Table,
+  tableById,
   targetOf,
 } from "../catalog/catalog.js";
 import type { Rule, Withheld } from "./rule.js";
@@ -85,19 +86,18 @@ export function textOf({ filter, fields, presets, check, table }: RuleText): Rul
 }
 
 function namesBetween(after: Catalog): Names {
-  const byId = new Map([...after.tables.values()].map((table) => [table.id, table]));
   const laterOf = (table: Table, id: string): Column | Relation | undefined => {
-    const later = byId.get(table.id);
+    const later = tableById(after, table.id);
     return later && membersOf(later).find((each) => each.id === id);
   };
   return {
-    table: ({ id }) => byId.get(id)?.name,
+    table: ({ id }) => tableById(after, id)?.name,
     member(table, name) {
       const id = memberId(table, name);
       return id === undefined ? name : laterOf(table, id)?.name;
     },
     isTaken(table, name) {
-      const later = byId.get(table.id);
+      const later = tableById(after, table.id);
       const taker = later && memberNamed(later, name);
       return taker !== undefined && membersOf(table).every(({ id }) => id !== taker.id);
     },

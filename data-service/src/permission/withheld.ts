@@ -1,7 +1,7 @@
 // What a permission rule withholds, a column by `-name` or its value by a preset, stays withheld when the member goes and
 // comes back, whatever has become of the rule meanwhile. Pure.
 import type { Json, JsonObject } from "@portico/shared/json";
-import type { Catalog, Table } from "../catalog/catalog.js";
+import { type Catalog, type Table, tableById } from "../catalog/catalog.js";
 import { memberId, type RuleText, type StoredRule, tokensOf } from "./follow-names.js";
 import type { Withheld } from "./rule.js";
 
@@ -64,7 +64,7 @@ export function withheldAgain(text: RuleText, rule: StoredRule, before: Catalog,
 
 function tableBetween({ table }: StoredRule, before: Catalog, after: Catalog): Between | undefined {
   const then = before.tables.get(table);
-  const now = [...after.tables.values()].find(({ id }) => id === then?.id);
+  const now = then && tableById(after, then.id);
   return then === undefined || now === undefined ? undefined : { then, now };
 }
 

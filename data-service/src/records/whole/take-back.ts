@@ -41,18 +41,17 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
   if (steps.length === 0) return;
   // What links to the records must be known in full.
   const catalog = await deps.catalogs.refresh();
-  const byId = new Map([...catalog.tables.values()].map((table) => [table.id, table]));
   /** Made by the request, and linked to by what can't go back, nor be without its link. */
   const needed: LinkedStep["to"][] = [];
   for (const step of steps.toReversed()) {
-    const table = byId.get(step.table);
+    const table = tableById(catalog, step.table);
     // With its table all of it has gone.
     if (table === undefined) continue;
     const back = async (): Promise<void> => {
       if (step.kind === "made")
         await unmake(deps, catalog, table, without(await withNeeds(deps, catalog, needed), table, step));
       else if (step.kind === "changed") needed.push(...(await changeBack(deps, catalog, table, step)));
-      else await linkBack(deps, table, byId.get(step.to.table), step);
+      else await linkBack(deps, table, tableById(catalog, step.to.table), step);
     };
     await back().catch(async (error: unknown) => {
       requireTaken(deps, table, step, error);
@@ -96,9 +95,8 @@ function without(needed: readonly LinkedStep["to"][], table: Table, step: MadeSt
 
 /** The tables whose documents that may change. */
 export function tablesTakenBackIn(catalog: Catalog, steps: readonly UndoStep[]): ReadonlySet<Table> {
-  const byId = new Map([...catalog.tables.values()].map((table) => [table.id, table]));
   const tables = steps.flatMap(({ kind, table: id }) => {
-    const table = byId.get(id);
+    const table = tableById(catalog, id);
     if (table === undefined) return [];
     return kind === "made" ? [...tablesDeletedFrom(catalog, table)] : tablesWritten(catalog, table);
   });
