@@ -2,6 +2,7 @@
 
 import { normalizeEmail } from "./auth/email.js";
 import { generatePassword } from "./auth/first-admin.js";
+import { systemTableNames } from "./catalog/system-tables.js";
 import { readConfig } from "./config.js";
 import { explainFailure, withDatabase } from "./database-command.js";
 import type { Deps } from "./deps.js";
@@ -43,8 +44,9 @@ async function run(words: readonly string[]): Promise<number> {
 /** As a root admin does it: the password is hashed, and the sessions of the former one end on every instance. */
 async function setPassword({ records, config }: Deps, { id }: RootAdmin, password: string): Promise<void> {
   const principal = { kind: "user", userId: id, roleId: null, isRootAdmin: true } as const;
+  const { users: table } = systemTableNames(config.systemTablePrefix);
   const body = { password, isActive: true };
-  await update(records, { principal, table: `${config.systemTablePrefix}user`, id, parameters: PLAIN, body });
+  await update(records, { principal, table, id, parameters: PLAIN, body });
 }
 
 function explain(admins: readonly RootAdmin[], where: string): number {

@@ -19,6 +19,7 @@ import { keyRoutes } from "./auth/key-routes.js";
 import { authRoutes } from "./auth/routes.js";
 import { userHandlers } from "./auth/user-handlers.js";
 import { tableNameProblem } from "./catalog/names.js";
+import { systemTableNames } from "./catalog/system-tables.js";
 import { changesRoutes } from "./changes/routes.js";
 import type { Deps } from "./deps.js";
 import { fileRoutes } from "./files/routes.js";
@@ -71,23 +72,23 @@ export function makeApp(deps: Deps, health: { stopping: boolean }): Express {
   app.use(deps.authenticate);
   app.use(refuseIdleKey);
   if (deps.freeSpace !== undefined) app.use(requireFreeSpace(deps.freeSpace));
-  const users = `${prefix}user`;
+  const names = systemTableNames(prefix);
   const present = (request: Request) => presentPrincipal(auth, request);
   const imports = importRoutes(records, config);
   app.use(
     unlessUsersTable(prefix, [
       ...[apiTokenRoutes(auth), keyRoutes(auth), Router(EXACT).use("/auth", noSuchProvider)],
-      meRoutes({ ...records, ...auth }, users, config.bodyMaxBytes),
+      meRoutes({ ...records, ...auth }, names.users, config.bodyMaxBytes),
       metadataRoutes(records, config.appUrl),
-      ...[schemaRoutes(records), adviceRoute(records, `${prefix}table`)],
+      ...[schemaRoutes(records), adviceRoute(records, names.tables)],
       oauthAccountRoutes(deps.identity),
-      permissionRoutes(deps.permissions, config.bodyMaxBytes, `${prefix}permission`),
+      permissionRoutes(deps.permissions, config.bodyMaxBytes, names.permissions),
       ...[imports, fileRoutes(deps.files)],
     ]),
   );
   app.use(imports);
   app.use(changesRoutes({ ...records, present }));
-  const ofUsers = userHandlers({ ...records, audit: auth.audit }, users, `${prefix}role`);
+  const ofUsers = userHandlers({ ...records, audit: auth.audit }, names.users, names.roles);
   const own = [schemaHandlers(records), ofUsers];
   app.use(recordRoutes(records, config.bodyMaxBytes, together(own)));
   app.use(nothingThere(prefix));

@@ -3,6 +3,7 @@
 import { systemClock } from "@portico/shared/clock";
 import { type Logger, makeLogger } from "@portico/shared/logger";
 import type { RequestHandler } from "express";
+import { systemTableNames } from "./catalog/system-tables.js";
 import type { Config } from "./config.js";
 import type { FileDeps } from "./files/deps.js";
 import { type FreeSpaceDeps, spaceCheck } from "./http/free-space.js";
@@ -69,7 +70,7 @@ export async function makeDeps(config: Config, opening?: Promise<OpenAddress>): 
     identity: makeIdentity(config, secrets, store, auth),
     permissions: {
       ...records,
-      roles: `${config.systemTablePrefix}role`,
+      roles: systemTableNames(config.systemTablePrefix).roles,
       principalOf: async (userId) => {
         const found = /^[0-9a-f]{24}$/.test(userId) ? await users.findActive(userId) : undefined;
         if (found === undefined) return undefined;

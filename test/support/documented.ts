@@ -3,7 +3,7 @@
 import { appendFileSync } from "node:fs";
 import { buildCatalog } from "@portico/data-service/catalog/build-catalog";
 import { checkDefinition } from "@portico/data-service/catalog/check-definition";
-import { systemTables } from "@portico/data-service/catalog/system-tables";
+import { systemTableNames, systemTables } from "@portico/data-service/catalog/system-tables";
 import { openApiOf } from "@portico/data-service/metadata/openapi";
 import { Rights } from "@portico/data-service/permission/rights";
 import { visibleTables } from "@portico/data-service/permission/visible-tables";
@@ -42,9 +42,6 @@ function rootDocument(): Paths {
   const catalog = buildCatalog(1, [checked.definition], systemTables(PREFIX));
   const by = { kind: "session", id: "", origin: null } as const;
   const principal = { kind: "user", userId: "", roleId: null, isRootAdmin: true, by } as const;
-  const [users, roles, permissions, tables] = ["user", "role", "permission", "table"].map(
-    (name) => PREFIX + name,
-  );
   const rights = new Rights({
     principal,
     roleId: null,
@@ -52,7 +49,7 @@ function rootDocument(): Paths {
     user: null,
     now: new Date(0),
     maxDepth: 7,
-    tables: { users: users ?? "", roles: roles ?? "", permissions: permissions ?? "", tables: tables ?? "" },
+    tables: systemTableNames(PREFIX),
   });
   const visible = visibleTables(rights, catalog);
   const about = {

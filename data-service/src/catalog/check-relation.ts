@@ -1,10 +1,12 @@
 // A client's relation -> a complete one; problems go to the reader.
+
 import type { OnDelete } from "./catalog.js";
 import { checkMemberName, memberId, memberKeys } from "./check-member.js";
 import { RELATION_TYPES, type RelationDefinition, type RelationType } from "./definition.js";
 import type { DefinitionContext } from "./definition-context.js";
 import type { DefinitionReader } from "./definition-reader.js";
 import { memberNameProblem, suggestion } from "./names.js";
+import { systemTableNames } from "./system-tables.js";
 
 const RELATION_KEYS = ["name", "type", "table", "inverse", "required", "onDelete", "counted", "description"];
 
@@ -87,7 +89,8 @@ function checkTarget(
 ): string {
   const table = reader.text("table") ?? "";
   // A record of the table of tables is a definition, which nothing but the making and changing of a table may write.
-  const isClosed = table === `${systemPrefix}table` || catalog.tables.get(table)?.journal === true;
+  const isClosed =
+    table === systemTableNames(systemPrefix).tables || catalog.tables.get(table)?.journal === true;
   if (isClosed) reader.problem("table", `nothing can link to "${table}"`);
   if (table === "") reader.problem("table", "is required: the name of the table that it leads to");
   else if (table !== ownName && !catalog.tables.has(table)) {

@@ -82,10 +82,38 @@ function systemTable(
   };
 }
 
+/** What the system tables are called. */
+export interface SystemTableNames {
+  /** The table of tables. */
+  readonly tables: string;
+  readonly roles: string;
+  readonly users: string;
+  readonly permissions: string;
+  readonly audit: string;
+  readonly routeHandlers: string;
+  readonly folders: string;
+  readonly files: string;
+}
+
+/** @param prefix `svc_` unless configured otherwise */
+export function systemTableNames(prefix: string): SystemTableNames {
+  return {
+    tables: `${prefix}table`,
+    roles: `${prefix}role`,
+    users: `${prefix}user`,
+    permissions: `${prefix}permission`,
+    audit: `${prefix}audit`,
+    routeHandlers: `${prefix}route_handler`,
+    folders: `${prefix}folder`,
+    files: `${prefix}file`,
+  };
+}
+
 /** The definitions of the system tables. @param prefix `svc_` unless configured otherwise */
 export function systemTables(prefix: string): SystemTableDefinition[] {
+  const names = systemTableNames(prefix);
   return [
-    systemTable(`${prefix}table`, {
+    systemTable(names.tables, {
       columns: [
         column("name", "string", { required: true, unique: true }),
         column("description", "text"),
@@ -103,10 +131,10 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
       ],
       ownCreate: "json",
     }),
-    systemTable(`${prefix}role`, {
+    systemTable(names.roles, {
       columns: [column("name", "string", { required: true, unique: true }), column("description", "text")],
     }),
-    systemTable(`${prefix}user`, {
+    systemTable(names.users, {
       columns: [
         column("email", "string", {
           required: true,
@@ -118,11 +146,11 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
         column("isActive", "boolean", { required: true, default: true }),
         column("isRootAdmin", "boolean", { required: true, default: false }),
       ],
-      relations: [toOne("role", `${prefix}role`)],
+      relations: [toOne("role", names.roles)],
       fields: { password: "passwordHash" },
       secrets: ["password"],
     }),
-    systemTable(`${prefix}permission`, {
+    systemTable(names.permissions, {
       columns: [
         column("table", "string", { required: true }),
         column("action", "enum", { required: true, options: { values: [...ACTIONS] } }),
@@ -134,9 +162,9 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
         column("description", "text"),
       ],
       // A rule without a role applies to everyone: the rules of a role must be deleted with it, never become that.
-      relations: [toOne("role", `${prefix}role`, "CASCADE")],
+      relations: [toOne("role", names.roles, "CASCADE")],
     }),
-    systemTable(`${prefix}audit`, {
+    systemTable(names.audit, {
       columns: [
         column("event", "string"),
         // No relation: the log must say who it was after the user has gone.
@@ -153,16 +181,16 @@ export function systemTables(prefix: string): SystemTableDefinition[] {
       ],
       journal: true,
     }),
-    routeHandlerTable(prefix),
-    ...fileTables(prefix),
+    routeHandlerTable(names),
+    ...fileTables(names),
   ];
 }
 
 const HTTP_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"];
 
 /** Kept for programs that run handlers of their own; nothing in this service ever does. */
-function routeHandlerTable(prefix: string): SystemTableDefinition {
-  return systemTable(`${prefix}route_handler`, {
+function routeHandlerTable(names: SystemTableNames): SystemTableDefinition {
+  return systemTable(names.routeHandlers, {
     description:
       "Source and compiled code of handlers, by route and method: stored and served, never executed.",
     columns: [
@@ -178,11 +206,11 @@ function routeHandlerTable(prefix: string): SystemTableDefinition {
 }
 
 /** Files and folders. The bytes of a file are stored elsewhere (files/contents), under a key that its record names. */
-function fileTables(prefix: string): SystemTableDefinition[] {
+function fileTables(names: SystemTableNames): SystemTableDefinition[] {
   const readOnly = { readOnly: true };
-  const folder = toOne("folder", `${prefix}folder`, "RESTRICT");
+  const folder = toOne("folder", names.folders, "RESTRICT");
   return [
-    systemTable(`${prefix}folder`, {
+    systemTable(names.folders, {
       columns: [
         column("name", "string", { required: true, rules: { minLength: 1, maxLength: 255 } }),
         column("slug", "string", {
@@ -191,14 +219,14 @@ function fileTables(prefix: string): SystemTableDefinition[] {
         }),
         column("order", "int", { required: true, default: 0 }),
       ],
-      relations: [toOne("parent", `${prefix}folder`, "RESTRICT")],
+      relations: [toOne("parent", names.folders, "RESTRICT")],
       filled: ["slug"],
       uniquesWithNull: [
         ["parent", "name"],
         ["parent", "slug"],
       ],
     }),
-    systemTable(`${prefix}file`, {
+    systemTable(names.files, {
       columns: [
         column("filename", "string", { required: true, rules: { minLength: 1, maxLength: 255 } }),
         column("title", "string", { rules: { maxLength: 1_000 } }),
@@ -209,7 +237,7 @@ function fileTables(prefix: string): SystemTableDefinition[] {
         column("height", "int", readOnly),
         column("isPublic", "boolean", { required: true, default: false }),
       ],
-      relations: [{ ...folder, inverse: "files" }, toOne("uploadedBy", `${prefix}user`)],
+      relations: [{ ...folder, inverse: "files" }, toOne("uploadedBy", names.users)],
       readOnlyRelations: ["uploadedBy"],
       ownCreate: "upload",
     }),

@@ -1,10 +1,12 @@
 // Fills an empty database with the demo content; an interrupted filling is completed at the next start.
+
 import { createHash } from "node:crypto";
 import type { Json } from "@portico/shared/json";
 import { ObjectId } from "bson";
 import type { Db } from "mongodb";
 import { type Catalog, ownCounters, type Table } from "../catalog/catalog.js";
 import { emptyGrams } from "../catalog/grams.js";
+import { systemTableNames } from "../catalog/system-tables.js";
 import { getOrMake } from "../get-or-make.js";
 import type { CountStore } from "../mongo/count-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
@@ -72,16 +74,17 @@ function demoDocuments(catalog: Catalog): Map<Table, Document[]> {
 }
 
 async function insertRules({ store, systemTablePrefix, clock }: SeedDeps, catalog: Catalog): Promise<void> {
+  const names = systemTableNames(systemTablePrefix);
   const now = clock.now();
   const times = { createdAt: now, updatedAt: now };
   const roles = DEMO_ROLES.map((role): Document => ({ _id: idFrom(`role ${role.name}`), ...role, ...times }));
-  await store.insertMissing(findTable(catalog, `${systemTablePrefix}role`), roles);
+  await store.insertMissing(findTable(catalog, names.roles), roles);
   const rules = demoRules.map(({ role, ...rule }): Document => {
     const holder = role === null ? {} : { roleId: idFrom(`role ${role}`) };
     const id = idFrom(`rule ${role} ${rule.table} ${rule.action}`);
     return { _id: id, ...rule, ...holder, isEnabled: true, ...times };
   });
-  await store.insertMissing(findTable(catalog, `${systemTablePrefix}permission`), rules);
+  await store.insertMissing(findTable(catalog, names.permissions), rules);
 }
 
 function idFrom(text: string): ObjectId {

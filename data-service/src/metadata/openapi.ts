@@ -2,9 +2,11 @@
 //
 // A family of routes is described in one file of operations/ (the gateway's own in shared/gateway-operations), and
 // joined here, in `operationsFor`. See CONTRIBUTING.md.
+
 import { GATEWAY_OPERATIONS } from "@portico/shared/gateway-operations";
 import type { Audience, Operation, Part } from "@portico/shared/operation";
 import type { Catalog } from "../catalog/catalog.js";
+import { systemTableNames } from "../catalog/system-tables.js";
 import type { VisibleTable } from "../permission/visible-tables.js";
 import { mayOnlyRead, type Requester, sessionOf } from "../principal.js";
 import { type BroughtBy, broughtIn, leftOutIn } from "./brought.js";
@@ -85,15 +87,16 @@ The method QUERY (RFC 10008) lists a table with the query in the body. OpenAPI 3
 
 /** Everything the caller may use. */
 function operationsFor(about: Context): readonly Operation[] {
-  const { catalog, principal, systemTablePrefix: prefix } = about;
-  const users = catalog.tables.get(`${prefix}user`);
+  const { catalog, principal } = about;
+  const names = systemTableNames(about.systemTablePrefix);
+  const users = catalog.tables.get(names.users);
   const fixed = [
     ...GATEWAY_OPERATIONS,
     ...AUTH_OPERATIONS,
     ...(users === undefined ? [] : meOperations(users)),
     ...METADATA_OPERATIONS,
     ASSET_OPERATION,
-    ...permissionOperations(`${prefix}permission`),
+    ...permissionOperations(names.permissions),
   ];
   const ofTables = about.tables.flatMap((table) => operationsOf(table, about));
   return [...fixed, ...ofTables].filter((operation) => mayUse(operation, principal));
@@ -102,18 +105,18 @@ function operationsFor(about: Context): readonly Operation[] {
 function operationsOf(visible: VisibleTable, about: Context): readonly Operation[] {
   if (isTableOfTables(visible, about)) return tableOperations(visible, isRootAdmin(about.principal));
   const operations = recordOperations(visible, syntaxOf(visible, about));
-  const { systemTablePrefix: prefix } = about;
-  if (visible.table.name === `${prefix}file`) return fileOperations(visible, operations);
-  return visible.table.name === `${prefix}folder` ? folderOperations(visible, operations) : operations;
+  const { files, folders } = systemTableNames(about.systemTablePrefix);
+  if (visible.table.name === files) return fileOperations(visible, operations);
+  return visible.table.name === folders ? folderOperations(visible, operations) : operations;
 }
 
 function syntaxOf({ table: { name } }: VisibleTable, about: Context): TableSyntax {
-  const isUsers = name === `${about.systemTablePrefix}user`;
+  const isUsers = name === systemTableNames(about.systemTablePrefix).users;
   return { hasDeep: about.hasDeep(name), forRoot: isRootAdmin(about.principal), hasMany: !isUsers };
 }
 
 function isTableOfTables({ table }: VisibleTable, { systemTablePrefix }: Described): boolean {
-  return table.name === `${systemTablePrefix}table`;
+  return table.name === systemTableNames(systemTablePrefix).tables;
 }
 
 function hasDeepIn(tables: readonly VisibleTable[]): (name: string) => boolean {

@@ -1,6 +1,8 @@
 // Audit entries in `{SYSTEM_TABLE_PREFIX}audit`: appended here, read through the query language.
+
 import { type Db, type Document, ObjectId } from "mongodb";
 import type { AuditDeps, AuditEntry } from "../auth/audit.js";
+import { systemTableNames } from "../catalog/system-tables.js";
 
 const RETENTION_MS = 90 * 24 * 60 * 60 * 1000;
 
@@ -10,7 +12,7 @@ export type AuditStore = AuditDeps["entries"] & {
 };
 
 export function makeAuditStore(db: Db, systemTablePrefix: string): AuditStore {
-  const entries = db.collection(`${systemTablePrefix}audit`);
+  const entries = db.collection(systemTableNames(systemTablePrefix).audit);
   return {
     async append(all) {
       if (all.length > 0) await entries.insertMany(all.map(toDocument));

@@ -1,7 +1,9 @@
 // Where the definitions of tables are stored: in use in `svc_table`, being made in `_making`, as changes bring them in
 // `_changes`. A number counts all changes, in one document with the lock that lets one change at a time be made.
+
 import type { Collection, Db, ObjectId } from "mongodb";
 import type { TableDefinition } from "../catalog/definition.js";
+import { systemTableNames } from "../catalog/system-tables.js";
 import type { ChangeDocument } from "./change-store.js";
 import { VERSION_FIELD } from "./record-store.js";
 
@@ -77,7 +79,7 @@ export interface CatalogCollections {
 
 export function catalogCollections(db: Db, systemTablePrefix: string): CatalogCollections {
   return {
-    tables: db.collection<TableDocument>(`${systemTablePrefix}table`),
+    tables: db.collection<TableDocument>(systemTableNames(systemTablePrefix).tables),
     making: db.collection<MakingDocument>("_making"),
     versions: db.collection<VersionDocument>("_versions"),
     changes: db.collection<ChangeDocument>("_changes"),

@@ -1,6 +1,8 @@
 // One change of tables at a time, whoever makes it: who does, and when it is in use.
+
 import { AppError } from "@portico/shared/app-error";
 import { type Collection, type Db, ObjectId, type UpdateFilter } from "mongodb";
+import { systemTableNames } from "../catalog/system-tables.js";
 import { catalogCollections, type VersionDocument } from "./catalog-documents.js";
 import { settle } from "./settle-catalog.js";
 
@@ -39,7 +41,7 @@ export interface ChangeLock {
 export function makeChangeLock(db: Db, systemTablePrefix: string): ChangeLock {
   const collections = catalogCollections(db, systemTablePrefix);
   const { versions } = collections;
-  const rules = `${systemTablePrefix}permission`;
+  const rules = systemTableNames(systemTablePrefix).permissions;
   const isHeld = async (holder: Holder): Promise<boolean> =>
     (await versions.findOne(heldBy(holder), { projection: { _id: 1 } })) !== null;
   return {

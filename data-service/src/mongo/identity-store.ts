@@ -1,7 +1,9 @@
 // Flows, bridge codes and provider accounts, and the users behind them. Collections of our own: no route reaches them.
+
 import type { Identity, Provider } from "@portico/shared/oauth";
 import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
 import { FIRST_EPOCH } from "../auth/session.js";
+import { systemTableNames } from "../catalog/system-tables.js";
 import type { IdentityUser, IdentityUsers, LinkedAccount, LinkedAccounts } from "../identity/accounts.js";
 import type { FlowDeps, StoredFlow } from "../identity/flows.js";
 import type { RedeemDeps } from "../identity/redeem.js";
@@ -194,7 +196,7 @@ function toAccount({ _id, provider, userId, email, createdAt, pending }: Account
 function makeUsers(db: Db, systemTablePrefix: string): IdentityUsers {
   const users = userCollection(db, systemTablePrefix);
   const projection = { passwordHash: 1, isActive: 1, emailUnproven: 1, isRootAdmin: 1, sessionEpoch: 1 };
-  const roles = db.collection<{ _id: ObjectId; name: string }>(`${systemTablePrefix}role`);
+  const roles = db.collection<{ _id: ObjectId; name: string }>(systemTableNames(systemTablePrefix).roles);
   const findOne = async (filter: Filter<UserDocument>): Promise<IdentityUser | undefined> => {
     const user = await users.findOne(filter, { projection });
     return user === null ? undefined : toUser(user);

@@ -1,7 +1,9 @@
 // A database that other programs made -> profiles of its collections. Only reads; the database does the counting.
+
 import type { Db, Document } from "mongodb";
 import type { LinkAnswer, LinkQuestion } from "../catalog/infer/infer-links.js";
 import type { CollectionProfile, FieldProfile, Seen } from "../catalog/infer/profile.js";
+import { systemTableNames } from "../catalog/system-tables.js";
 import { comparesPlainly } from "./provision.js";
 
 /** Up to this many documents all are looked at, beyond it a sample of as many. */
@@ -33,7 +35,9 @@ export interface DatabaseReader {
 
 /** @param systemPrefix SYSTEM_TABLE_PREFIX */
 export function makeDatabaseReader(db: Db, systemPrefix: string): DatabaseReader {
-  const tables = db.collection<{ name: string; storage: { collection: string } }>(`${systemPrefix}table`);
+  const tables = db.collection<{ name: string; storage: { collection: string } }>(
+    systemTableNames(systemPrefix).tables,
+  );
   return {
     async list() {
       const used = new Set((await tables.find().toArray()).map(({ storage }) => storage.collection));

@@ -1,11 +1,13 @@
 // Permission rules in `svc_permission`, kept for a moment: a change holds at once here, and everywhere soon after. They
 // are given with the names that they speak of, so that none is applied to a name that it was not written for.
+
 import { unavailable } from "@portico/shared/app-error";
 import { type Clock, steadyTime } from "@portico/shared/clock";
 import { isObject, type Json } from "@portico/shared/json";
 import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
 import { same } from "../catalog/canonical.js";
 import type { Catalog, LatestChange } from "../catalog/catalog.js";
+import { systemTableNames } from "../catalog/system-tables.js";
 import { type RuleText, type StoredRule, textOf } from "../permission/follow-names.js";
 import type { FormerRule, RuleState } from "../permission/follow-rule.js";
 import { ACTIONS, type Action, type Rule, type RuleSet, type Withheld } from "../permission/rule.js";
@@ -86,7 +88,9 @@ interface Kept {
 
 export function makeRuleStore(db: Db, systemTablePrefix: string, deps: RuleStoreDeps): RuleStore {
   const { clock, catalogs, changeOf, noteLoad = () => {} } = deps;
-  const rules: Collection<RuleDocument> = db.collection<RuleDocument>(`${systemTablePrefix}permission`);
+  const rules: Collection<RuleDocument> = db.collection<RuleDocument>(
+    systemTableNames(systemTablePrefix).permissions,
+  );
   const time = steadyTime(clock);
   const cache = new Map<string | null, Kept>();
   const enabled = (filter: Filter<RuleDocument>): Promise<RuleDocument[]> =>

@@ -1,9 +1,11 @@
 // Users as auth/ needs them: reads and writes of `{SYSTEM_TABLE_PREFIX}user`.
+
 import { type Collection, type Db, ObjectId } from "mongodb";
 import type { FirstAdminDeps } from "../auth/first-admin.js";
 import type { LogInDeps, LogInUser } from "../auth/log-in.js";
 import { FIRST_EPOCH } from "../auth/session.js";
 import type { SessionCacheDeps } from "../auth/session-cache.js";
+import { systemTableNames } from "../catalog/system-tables.js";
 import type { UserHooksDeps } from "../records/user-hooks.js";
 import { isDuplicate } from "./driver-errors.js";
 
@@ -51,7 +53,7 @@ export interface RootAdmin {
 const FIRST_ADMIN = "first-admin";
 
 export function userCollection(db: Db, systemTablePrefix: string): Collection<UserDocument> {
-  return db.collection<UserDocument>(`${systemTablePrefix}user`);
+  return db.collection<UserDocument>(systemTableNames(systemTablePrefix).users);
 }
 
 const CREDENTIALS = { passwordHash: 1, isActive: 1, sessionEpoch: 1 } as const;

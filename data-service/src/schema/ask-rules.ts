@@ -1,4 +1,5 @@
 // Asks the records and the permission rules what a planned change would cost them.
+import { systemTableNames } from "../catalog/system-tables.js";
 import type { RuleStore } from "../mongo/rule-store.js";
 import type { FitContext } from "../permission/check-rule.js";
 import { followRule } from "../permission/follow-rule.js";
@@ -20,7 +21,7 @@ export async function costsOf(deps: CostDeps, plan: Plan): Promise<Cost[]> {
 
 /** By what the rules of a catalog are judged. */
 function fitContextOf({ systemTablePrefix, maxDepth }: Omit<CostDeps, keyof DataDeps>): FitContext {
-  return { users: `${systemTablePrefix}user`, maxDepth };
+  return { users: systemTableNames(systemTablePrefix).users, maxDepth };
 }
 
 /** The rules as they are after a change, without those that it switches off. */
@@ -46,7 +47,7 @@ async function ruleCosts(deps: CostDeps, { catalogs, definitions, steps, undoes 
     return [
       {
         what: "rule.off",
-        where: `${deps.systemTablePrefix}permission/${rule.id}`,
+        where: `${systemTableNames(deps.systemTablePrefix).permissions}/${rule.id}`,
         rows: 0,
         examples: [],
         why: `the rule to ${rule.action} "${rule.table}" would be switched off, because ${because}`,

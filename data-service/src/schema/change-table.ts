@@ -1,9 +1,11 @@
 // PATCH and DELETE of a table, undo, and the removal of what is no longer kept.
+
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
 import type { TableDefinition } from "../catalog/definition.js";
 import { notesOf } from "../catalog/fills.js";
 import { gramField, gramFieldsOf } from "../catalog/grams.js";
+import { systemTableNames } from "../catalog/system-tables.js";
 import type { Change } from "../mongo/change-store.js";
 import { type Expected, movedOn } from "../records/version.js";
 import type { ChangeDeps } from "./change-deps.js";
@@ -57,7 +59,7 @@ function atVersion(
   return async (definitions) => {
     const version = await catalogStore.versionOf(id);
     if (version !== undefined && !expected.includes(version))
-      throw movedOn({ name: `${systemTablePrefix}table` });
+      throw movedOn({ name: systemTableNames(systemTablePrefix).tables });
     return plan(definitions);
   };
 }

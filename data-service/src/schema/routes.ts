@@ -1,9 +1,11 @@
 // What differs for `svc_table`: a record of it is a table, so making, changing and deleting one does so with the table.
+
 import { AppError } from "@portico/shared/app-error";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type Response, Router } from "express";
 import pLimit from "p-limit";
 import type { Catalog, Table } from "../catalog/catalog.js";
+import { systemTableNames } from "../catalog/system-tables.js";
 import { principalOf } from "../http/authenticate.js";
 import { body, searchOf } from "../http/request-parts.js";
 import { respond, respondCreated, respondWithRecord } from "../http/respond.js";
@@ -32,7 +34,7 @@ type Deps = SchemaDeps &
 
 /** The handlers of the table of tables. */
 export function schemaHandlers(deps: Deps): OwnHandlers {
-  const name = `${deps.systemTablePrefix}table`;
+  const { tables: name } = systemTableNames(deps.systemTablePrefix);
   // Each change builds on the one before; many at once would only get in each other's way.
   const queue = pLimit(1);
   return {
@@ -76,7 +78,7 @@ export function schemaHandlers(deps: Deps): OwnHandlers {
 export function schemaRoutes(deps: Deps): Router {
   const router = Router({ caseSensitive: true });
   router
-    .route(`/${deps.systemTablePrefix}table/:id/undo`)
+    .route(`/${systemTableNames(deps.systemTablePrefix).tables}/:id/undo`)
     .post(async (request, response) => {
       refuseOnceKey(request.get("Idempotency-Key"));
       await answerChange(deps, request, response, [], (id) => undoChange(deps, id));
@@ -131,7 +133,7 @@ async function wish(deps: Deps, request: Request, action: Action, own: readonly 
   const allowed = action === "delete" ? [] : (["fields"] as const);
   const { parameters, textOf } = readCall(searchOf(request), allowed, own);
   return deps.catalogs.decide((catalog) => {
-    const table = findTable(catalog, `${deps.systemTablePrefix}table`);
+    const table = findTable(catalog, systemTableNames(deps.systemTablePrefix).tables);
     rights.require(catalog, table, action);
     const shape = recordShape(deps, rights.view(catalog), table, parameters);
     return { table, tables: { all: catalog.tables, own: table }, shape, confirmed: textOf("confirm") };

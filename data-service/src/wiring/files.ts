@@ -2,6 +2,7 @@
 
 import { systemClock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
+import { systemTableNames } from "../catalog/system-tables.js";
 import type { Config } from "../config.js";
 import { Contents } from "../files/contents.js";
 import type { FileDeps } from "../files/deps.js";
@@ -18,7 +19,8 @@ export function makeFileParts(
   store: Store,
   logger: Logger,
 ): FileParts {
-  const fileTables = { files: `${systemTablePrefix}file`, folders: `${systemTablePrefix}folder` };
+  const { files, folders } = systemTableNames(systemTablePrefix);
+  const fileTables = { files, folders };
   const ledger = makeContentLedger(store.db, fileTables.files);
   const content = withRecent(
     s3 === undefined ? makeGridFsContent(store.db, store.cluster) : makeS3Content(s3),

@@ -4,7 +4,7 @@ import { systemClock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "mongodb";
 import { gramIndexesOf } from "../catalog/indexes.js";
-import { systemTables } from "../catalog/system-tables.js";
+import { systemTableNames, systemTables } from "../catalog/system-tables.js";
 import type { FollowDeps } from "../changes/follow.js";
 import type { HistoryDeps } from "../changes/history.js";
 import { Judging } from "../changes/judging.js";
@@ -231,7 +231,7 @@ function rightParts(
 ): RightParts {
   const { queryMaxDepth: maxDepth, systemTablePrefix } = config;
   const ofRules = metrics.cache("rules");
-  const tables = protectedTablesOf(systemTablePrefix);
+  const tables = systemTableNames(systemTablePrefix);
   const context = { users: tables.users, maxDepth };
   const rules = makeRuleStore(db, systemTablePrefix, {
     clock,
@@ -258,15 +258,6 @@ function rightParts(
   };
 }
 
-function protectedTablesOf(prefix: string): ProtectedTables {
-  return {
-    users: `${prefix}user`,
-    roles: `${prefix}role`,
-    permissions: `${prefix}permission`,
-    tables: `${prefix}table`,
-  };
-}
-
 function fileHooks({ store: { db }, files }: RecordSources, store: RecordStore): RecordDeps["fileHooks"] {
   const { contents, ledger, fileTables } = files;
   const treeLock = makeLock(db, clock, "folders", "Other folders are being moved; try again shortly.");
@@ -277,7 +268,7 @@ function userHooks({ config, store: { db }, auth }: RecordSources): RecordDeps["
   const { systemTablePrefix } = config;
   return makeUserHooks({
     ...makeAdminStore(db, systemTablePrefix),
-    table: `${systemTablePrefix}user`,
+    table: systemTableNames(systemTablePrefix).users,
     hash: auth.hasher.hash,
     adminLock: makeLock(db, clock, "root admins", "Other root admins are being changed; try again shortly."),
     forgetUser(userId) {
