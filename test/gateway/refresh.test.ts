@@ -208,6 +208,19 @@ describe("a fresh-looking access cookie that the data service believes no more",
     },
   );
 
+  it("is cleared in the spelling that it came in as well", async () => {
+    rig.upstream.on("POST /auth/refresh-token", refuseRefresh);
+    const jar = { "__Host-accessToken": STALE, "__Host-refreshToken": "svc_rt_1" };
+    const set = (await send("GET", "/posts", { Cookie: cookies(jar) })).headers.getSetCookie();
+    expect(set.map((line) => line.split("=")[0])).toEqual([
+      "accessToken",
+      "refreshToken",
+      "expTime",
+      "__Host-accessToken",
+      "__Host-refreshToken",
+    ]);
+  });
+
   it("is replaced where the refresh token is good, on that same answer, which no cache may keep", async () => {
     rig.upstream.on("POST /auth/refresh-token", grants(FRESH, "svc_rt_2"));
     const response = await send("GET", "/posts");

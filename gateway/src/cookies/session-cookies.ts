@@ -1,7 +1,7 @@
 // Names, writes, reads and clears the session cookies; no other file does (contract, section 3.3).
 import { AppError } from "@portico/shared/app-error";
 import type { TokenPair } from "@portico/shared/token-pair";
-import type { CookieOptions, Request, Response } from "express";
+import type { CookieOptions, Response } from "express";
 import { cookiePairs } from "./cookie-header.js";
 
 /** `__Host-` names for browsers on https, plain ones for those on http. */
@@ -98,9 +98,12 @@ function fits(name: string, value: string): boolean {
   return name.length + value.length <= MAX_BYTES;
 }
 
-/** Clears the cookies in the spelling of this origin, and in the other one if the request carried it. */
-export function clearSessionCookies(request: Request, response: Response, origin: string): void {
-  const carried = new Set(cookiePairs(request.headers.cookie).map(({ name }) => name));
+/**
+ * Clears the cookies in the spelling of this origin, and in the other one if the request carried it.
+ * @param header Cookie of the request
+ */
+export function clearSessionCookies(header: string | undefined, response: Response, origin: string): void {
+  const carried = new Set(cookiePairs(header).map(({ name }) => name));
   for (const prefix of ["", SECURE_PREFIX]) {
     for (const name of NAMES.map((each) => prefix + each)) {
       if (prefix !== cookiePrefix(origin) && !carried.has(name)) continue;

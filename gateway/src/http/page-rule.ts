@@ -1,16 +1,18 @@
 // Acts on the CSRF rule: a request from the wrong page ends here with 403, an unaccepted body with 415.
+import type { IncomingMessage } from "node:http";
 import { AppError } from "@portico/shared/app-error";
-import type { Request } from "express";
 import { isAcceptedBody, type RouteKind } from "./media-type.js";
 import { judgePage } from "./same-origin.js";
+
+type Headed = Pick<IncomingMessage, "headers">;
 
 /**
  * @param origins the origins the request may come from
  * @param reason why it may come from these alone
  * @throws AppError FORBIDDEN
  */
-export function requirePage(request: Request, origins: readonly string[], reason?: string): void {
-  const { origin, "sec-fetch-site": site } = request.headers;
+export function requirePage({ headers }: Headed, origins: readonly string[], reason?: string): void {
+  const { origin, "sec-fetch-site": site } = headers;
   const secFetchSite = Array.isArray(site) ? site.join(", ") : site;
   const verdict = judgePage({ secFetchSite, origin }, origins, reason);
   if (verdict.kind === "refused") throw new AppError("FORBIDDEN", verdict.message);
@@ -21,13 +23,13 @@ export function requirePage(request: Request, origins: readonly string[], reason
  * @param origin the one that the session was made for
  * @throws AppError FORBIDDEN that names it: on one host, apps on several ports overwrite each other's cookies
  */
-export function requireSessionPage(request: Request, origin: string): void {
+export function requireSessionPage(request: Headed, origin: string): void {
   requirePage(request, [origin], `this session was begun on ${origin}`);
 }
 
 /** @throws AppError UNSUPPORTED_MEDIA_TYPE unless the body, if any, is JSON or what the route takes beside it */
-export function requireBodyType(request: Request, route: RouteKind): void {
-  if (isAcceptedBody(request.headers, route)) return;
+export function requireBodyType({ headers }: Headed, route: RouteKind): void {
+  if (isAcceptedBody(headers, route)) return;
   throw new AppError("UNSUPPORTED_MEDIA_TYPE", `Send the body as ${ACCEPTED[route]}.`);
 }
 

@@ -26,7 +26,7 @@ export function logoutRoute(deps: LogoutDeps): RequestHandler {
     const page = isBearer ? undefined : request.headers.origin;
     if (session !== undefined) await deps.authClient.logOut(session, page, callerOf(request));
     // With a Bearer header cookies are ignored, and so they stay.
-    if (!isBearer) clearSessionCookies(request, response, deps.appUrl);
+    if (!isBearer) clearSessionCookies(request.headers.cookie, response, deps.appUrl);
     response.json(success(200));
   };
 }

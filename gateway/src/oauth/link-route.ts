@@ -6,6 +6,7 @@ import { bodyOf, jsonBody } from "@portico/shared/json-body";
 import type { Provider } from "@portico/shared/oauth";
 import type { Request, RequestHandler, Response } from "express";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
+import { receivedFrom } from "../session/caller.js";
 import { credentialsOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
 import { type BeginDeps, begin, requireReturnTarget } from "./begin.js";
@@ -33,13 +34,14 @@ export function linkRoute(deps: LinkDeps, provider: Provider): readonly RequestH
 
 async function link(deps: LinkDeps, provider: Provider, request: Request, response: Response): Promise<void> {
   const target = requireReturnTarget(readBody(bodyOf(request)), deps);
-  const session = await loadSession(deps, credentialsOf(request), "refresh", request, response);
+  const received = receivedFrom(request);
+  const session = await loadSession(deps, credentialsOf(request), "refresh", received, response);
   const beginAs = (who: Session): Promise<string> =>
     begin(deps, provider, target, accessTokenOf(who, request), request, response);
   const url = await beginAs(session).catch(async (error: unknown) => {
     // As where requests are passed on: a token that looks fresh and is believed no more is renewed or cleared, once.
     if (session.kind !== "cookie" || session.renewable === undefined || !isAboutToken(error)) throw error;
-    return beginAs(await renewSession(deps, session.renewable, request, response));
+    return beginAs(await renewSession(deps, session.renewable, received, response));
   });
   response.json({ ...success(200), url });
 }

@@ -25,7 +25,10 @@ export interface UpstreamRequest {
   readonly answerTimeoutMs?: number;
   /** Where the body has no deadline. */
   readonly bodyStallMs?: number;
-  /** Asked once if the data service no longer accepts the token: the headers to ask with instead. */
+  /**
+   * Asked once if the data service no longer accepts the token: the headers to ask with instead. By then those of the
+   * request are not the client's.
+   */
   readonly renew?: () => Promise<IncomingHttpHeaders>;
   /** Where a whole file is asked for. */
   readonly file: FileRequest | undefined;
@@ -87,12 +90,12 @@ class Forwarder {
     if (response.destroyed) return;
     // So many parts of this service, of the library and of Node want to know when it ends.
     response.setMaxListeners(MOST_LISTENERS);
-    // The library copies `url` and `headers` of the request it is given; adding and removing headers later,
-    // in its `proxyReq` event, would come too late for some of them.
-    request.url = upstream.pathAndQuery;
     const call = this.#watch("forward", request.method);
     const { renew } = upstream;
-    const clientHeaders = request.headers;
+    // The library copies `url` and `headers` of the request it is given; adding and removing headers later,
+    // in its `proxyReq` event, would come too late for some of them. So from here on the request has the next one's:
+    // whoever needs the client's has taken them before.
+    request.url = upstream.pathAndQuery;
     request.headers = { ...upstream.headers, ...call.headers };
     const limits = {
       ...this.#limits,
@@ -107,7 +110,6 @@ class Forwarder {
       renew:
         renew &&
         (async () => {
-          request.headers = clientHeaders;
           request.headers = { ...(await renew()), ...call.headers };
         }),
     });

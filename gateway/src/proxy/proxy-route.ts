@@ -2,12 +2,12 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "@portico/shared/app-error";
 import { announcesTooMuch } from "@portico/shared/has-body";
-import { contextOf, notFound } from "@portico/shared/http-context";
+import { notFound } from "@portico/shared/http-context";
 import { withoutBodyDeadline } from "@portico/shared/server";
 import type { Request, RequestHandler, Response } from "express";
 import { isSpecialBody, type RouteKind } from "../http/media-type.js";
 import { requireBodyType, requirePage, requireSessionPage } from "../http/page-rule.js";
-import { clientAddress } from "../session/caller.js";
+import { type Received, receivedFrom } from "../session/caller.js";
 import { credentialsOf, headerOf, reliesOnCookies } from "../session/credentials.js";
 import { type LoadSessionDeps, loadSession, renewSession, type Session } from "../session/load-session.js";
 import { renewalFor } from "../session/renewal.js";
@@ -41,9 +41,10 @@ export function proxyRoute(deps: ProxyDeps): RequestHandler {
     if (isClosed(call)) return notFound(request, response, next);
     const body = bodyKind(deps, call, request);
     const limit = checkBodySize(deps, body, request, response);
-    const { session, renew } = await actingFor(deps, call, body, request, response);
-    const file = deps.findFile(call, target.query, request.headers);
-    const headersFor = (who: Session) => upstreamHeaders(addresses, who, file?.known, request);
+    const received = receivedFrom(request);
+    const { session, renew } = await actingFor(deps, call, body, { request, received, response });
+    const file = deps.findFile(call, target.query, received.headers);
+    const headersFor = (who: Session) => upstreamHeaders(addresses, who, file?.known, call.method, received);
     deps.forward(
       {
         pathAndQuery: target.path + target.query,
@@ -92,31 +93,37 @@ interface Acting {
   readonly renew?: () => Promise<Session>;
 }
 
+/** A request that has come, and where its answer goes. */
+interface Arrived {
+  readonly request: Request;
+  readonly received: Received;
+  readonly response: Response;
+}
+
 /** The page is judged twice: before a refresh, that a foreign page may cause nothing; then by the session. */
 async function actingFor(
   deps: ProxyDeps,
   call: ApiCall,
   body: RouteKind,
-  request: Request,
-  response: Response,
+  { request, received, response }: Arrived,
 ): Promise<Acting> {
   if (ignoresSession(call)) return { session: { kind: "anonymous" } };
   const credentials = ignoresCookies(call) ? headerOf(request) : credentialsOf(request);
   const isJudged = isUnsafe(call) && reliesOnCookies(credentials);
   if (isJudged) {
-    requirePage(request, deps.pageOrigins);
-    requireBodyType(request, routeKind(call, deps.systemTablePrefix));
+    requirePage(received, deps.pageOrigins);
+    requireBodyType(received, routeKind(call, deps.systemTablePrefix));
   }
   const judged = (session: Session): Session => {
-    if (isJudged && session.kind === "cookie") requireSessionPage(request, session.origin);
+    if (isJudged && session.kind === "cookie") requireSessionPage(received, session.origin);
     return session;
   };
-  const renewal = renewalFor(body, request.headers);
-  const session = judged(await loadSession(deps, credentials, renewal, request, response));
+  const renewal = renewalFor(body, received.headers);
+  const session = judged(await loadSession(deps, credentials, renewal, received, response));
   // Once the data service has refused the token, new cookies leave with the answer at once: however large the JSON was.
   const renewable = session.kind === "cookie" && body === "json" ? session.renewable : undefined;
   if (renewable === undefined) return { session };
-  return { session, renew: async () => judged(await renewSession(deps, renewable, request, response)) };
+  return { session, renew: async () => judged(await renewSession(deps, renewable, received, response)) };
 }
 
 /** What every upstream request says of the two services' addresses. */
@@ -136,13 +143,14 @@ function upstreamHeaders(
   addresses: Addresses,
   session: Session,
   known: RecentFile | undefined,
-  request: Request,
+  method: string,
+  { headers: ofClient, caller }: Received,
 ): IncomingHttpHeaders {
-  const headers = upstreamRequestHeaders(request.method, request.headers, {
+  const headers = upstreamRequestHeaders(method, ofClient, {
     ...addresses,
-    correlationId: contextOf(request).correlationId,
+    correlationId: caller.correlationId,
     authorization: session.kind === "anonymous" ? undefined : session.authorization,
-    clientAddress: clientAddress(request),
+    clientAddress: caller.address,
   });
   if (known !== undefined) headers["if-none-match"] = known.etag;
   return headers;

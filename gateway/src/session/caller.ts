@@ -1,19 +1,30 @@
 // The client behind a request, as the gateway states it to the data service.
+import type { IncomingHttpHeaders } from "node:http";
 import { contextOf } from "@portico/shared/http-context";
 import { plainAddress } from "@portico/shared/plain-address";
 import type { Request } from "express";
 import type { Caller } from "../upstream/auth-client.js";
 
+/** What a client has sent, to be taken before the request is passed on: its headers become those of the next one. */
+export interface Received {
+  readonly headers: IncomingHttpHeaders;
+  readonly caller: Caller;
+}
+
+export function receivedFrom(request: Request): Received {
+  return { headers: request.headers, caller: callerOf(request) };
+}
+
 /** The address is the peer's, or what a trusted proxy says (TRUST_PROXY); never a client's own claim. */
 export function callerOf(request: Request): Caller {
   return {
     correlationId: contextOf(request).correlationId,
-    address: clientAddress(request),
+    address: clientAddress(request.ip),
     userAgent: request.headers["user-agent"],
   };
 }
 
 /** Undefined where a trusted proxy names none. */
-export function clientAddress({ ip }: Request): string | undefined {
+function clientAddress(ip: string | undefined): string | undefined {
   return ip === undefined ? undefined : plainAddress(ip);
 }

@@ -1,6 +1,6 @@
 // Finds the session of a request, refreshing it when it is about to expire (contract, section 3.3).
 import type { Clock } from "@portico/shared/clock";
-import type { Request, Response } from "express";
+import type { Response } from "express";
 import {
   clearSessionCookies,
   isSpellingOf,
@@ -8,7 +8,7 @@ import {
   writeSessionCookies,
 } from "../cookies/session-cookies.js";
 import { readAccessClaims } from "./access-claims.js";
-import { callerOf } from "./caller.js";
+import type { Received } from "./caller.js";
 import { type Credentials, severalHeaders } from "./credentials.js";
 import { decideSession, type Renewable } from "./decide-session.js";
 import type { Borrow, Refresh } from "./refresh-once.js";
@@ -44,7 +44,7 @@ export async function loadSession(
   deps: LoadSessionDeps,
   credentials: Credentials,
   renewal: Renewal,
-  request: Request,
+  received: Received,
   response: Response,
 ): Promise<Session> {
   const decision = decideSession(credentials, deps.appUrl, deps.clock.now());
@@ -56,8 +56,8 @@ export async function loadSession(
       return cookieSession(decision.accessToken, decision.origin ?? deps.appUrl, decision);
     case "refresh":
       return renewal === "borrow"
-        ? borrowSession(deps, decision, request)
-        : renewSession(deps, decision, request, response);
+        ? borrowSession(deps, decision, received)
+        : renewSession(deps, decision, received, response);
     case "reject":
       throw severalHeaders();
   }
@@ -71,12 +71,12 @@ export async function loadSession(
 export async function renewSession(
   deps: LoadSessionDeps,
   { refreshToken, spelling }: Renewable,
-  request: Request,
+  { headers, caller }: Received,
   response: Response,
 ): Promise<Session> {
-  const result = refreshToken === undefined ? undefined : await deps.refresh(refreshToken, callerOf(request));
+  const result = refreshToken === undefined ? undefined : await deps.refresh(refreshToken, caller);
   if (result?.kind !== "session") {
-    clearSessionCookies(request, response, deps.appUrl);
+    clearSessionCookies(headers.cookie, response, deps.appUrl);
     return { kind: "anonymous" };
   }
   const session = sessionOf(deps, result.tokens.accessToken, spelling);
@@ -90,9 +90,9 @@ export async function renewSession(
 async function borrowSession(
   deps: LoadSessionDeps,
   { refreshToken, spelling }: Renewable & { readonly refreshToken: string },
-  request: Request,
+  { caller }: Received,
 ): Promise<Session> {
-  const accessToken = await deps.borrow(refreshToken, callerOf(request));
+  const accessToken = await deps.borrow(refreshToken, caller);
   return accessToken === undefined ? { kind: "anonymous" } : sessionOf(deps, accessToken, spelling);
 }
 
