@@ -10,7 +10,7 @@ import { PASSWORD_MAX_CHARACTERS } from "../auth/password-problem.js";
 import type { Throttle } from "../auth/throttle.js";
 import { type Catalog, type Column, type Relation, requireField, type Table } from "../catalog/catalog.js";
 import type { SignedIn } from "../principal.js";
-import type { Document } from "../query/lower/document.js";
+import { allOf, type Document } from "../query/lower/document.js";
 import { actingFor } from "../records/acting-for.js";
 import { type CheckedBody, checkBody } from "../records/body/check-body.js";
 import { planWrite } from "../records/body/write-plan.js";
@@ -20,7 +20,7 @@ import type { RecordDeps } from "../records/record-deps.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
 import { atVersion, type Expected, movedOn } from "../records/version.js";
 import { type RecordChange, runUpdate } from "../records/write/run-update.js";
-import { all, whileOthersChange } from "../records/write/write-guard.js";
+import { whileOthersChange } from "../records/write/write-guard.js";
 
 export interface UpdateMeDeps {
   readonly users: {
@@ -64,7 +64,7 @@ export async function updateMe(
   };
   if (checked.currentPassword === undefined) return changeOwn(deps, own);
   const { condition, fields } = await provePassword(deps, principal, table, checked.currentPassword, client);
-  const guard = { ...own.guard, condition: all([condition, own.guard.condition]) };
+  const guard = { ...own.guard, condition: allOf([condition, own.guard.condition]) };
   const refusal = expected === undefined ? passwordMoved : own.refusal;
   await changeOwn(deps, { ...own, guard, refusal, extra: fields });
   const details = { by: principal.userId };

@@ -32,7 +32,7 @@ export function findForm(pipeline: readonly Stage[]): FindForm | undefined {
     else if (name === "$project" && isSelection(value)) form = { ...form, projection: value };
     else return undefined;
   }
-  return { filter: allOf(matches.filter((match) => Object.keys(match).length > 0)), ...form };
+  return { filter: allOf(matches), ...form };
 }
 
 function isOrder(value: Value | undefined): value is Record<string, 1 | -1> {

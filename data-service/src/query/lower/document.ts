@@ -11,15 +11,15 @@ export interface Document {
 /** One stage of an aggregation pipeline. */
 export type Stage = Document;
 
-/** A $match document; the two constants are kept apart so that they fold away. */
+/** A $match document that says nothing; the two constants are kept apart so that they fold away. */
 export const MATCH_ALL: Document = {};
 /** No document has an id out of an empty list; the planner knows and reads nothing. */
 export const MATCH_NONE: Document = { _id: { $in: [] } };
 
-/** ANDs conditions, without the ones that are always true. */
+/** ANDs conditions, without the ones that say nothing. */
 export function allOf(conditions: readonly Document[]): Document {
   if (conditions.includes(MATCH_NONE)) return MATCH_NONE;
-  const needed = conditions.filter((condition) => condition !== MATCH_ALL);
+  const needed = conditions.filter((condition) => Object.keys(condition).length > 0);
   const [only] = needed;
   if (only === undefined) return MATCH_ALL;
   return needed.length === 1 ? only : { $and: needed };

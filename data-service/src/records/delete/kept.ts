@@ -4,7 +4,7 @@ import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
 import type { State } from "../../query/living.js";
-import type { Document } from "../../query/lower/document.js";
+import { allOf, type Document } from "../../query/lower/document.js";
 import type { RecordDeps } from "../record-deps.js";
 
 /** What one request deletes, and when. */
@@ -27,9 +27,8 @@ export function markDeleted(
   { id, at }: DeletionAct,
   guard: Document = {},
 ): Promise<number> {
-  const living = [{ _id: { $in: [...ids] } }, stateCondition(table, "living")];
   const set = { [DELETED_FIELD]: at, [DELETION_FIELD]: id, [table.updatedAt.field]: at };
-  const which = { $and: [...living, ...(Object.keys(guard).length === 0 ? [] : [guard])] };
+  const which = allOf([{ _id: { $in: [...ids] } }, stateCondition(table, "living"), guard]);
   return writes.updateMany(table, which, { set, unset: [], moves: 1 });
 }
 
@@ -47,8 +46,7 @@ export async function beginAct(
   guard: Document,
   fresh: DeletionAct,
 ): Promise<DeletionAct | undefined> {
-  const conditions = [{ _id: id }, stateCondition(table, "living"), guard];
-  const which = { $and: conditions.filter((each) => Object.keys(each).length > 0) };
+  const which = allOf([{ _id: id }, stateCondition(table, "living"), guard]);
   const begun = { $ifNull: [`$${DELETION_FIELD}`, fresh.id] };
   const record = await store.updateAndGet(table, which, [{ $set: { [DELETION_FIELD]: begun } }]);
   return record && { id: actOf(record) ?? fresh.id, at: fresh.at };

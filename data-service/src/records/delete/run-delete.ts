@@ -5,12 +5,11 @@ import { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table, tableById } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../mongo/record-store.js";
-import type { Document } from "../../query/lower/document.js";
+import { allOf, type Document } from "../../query/lower/document.js";
 import { until } from "../../until.js";
 import { recordNotFound } from "../find-table.js";
 import type { RecordDeps } from "../record-deps.js";
 import { throwUnanswered } from "../whole/uncertain.js";
-import { all } from "../write/write-guard.js";
 import {
   type DeleteEffect,
   type DeleteStep,
@@ -53,7 +52,7 @@ export class Deleter {
     if ((await store.existing(table, [id])).size === 0) throw recordNotFound(table);
     const done = await userHooks.changing(table, id, null, async (besides) => {
       const first = { table, ids: [id] };
-      const both = all([guard, besides]);
+      const both = allOf([guard, besides]);
       if (incomingLinks(this.#catalog, table).length > 0) return this.takeAway(first, { guard: both });
       return this.#deleteAlone(first, both).catch(throwUnanswered);
     });
@@ -72,7 +71,7 @@ export class Deleter {
     { act, guard = {} }: { readonly act?: DeletionAct; readonly guard?: Document } = {},
   ): Promise<boolean> {
     const go = async (steps: readonly HeldStep[], group: ObjectId): Promise<boolean> => {
-      const begun = act ?? (await this.#begin(first, all([guard, steps[0]?.marked ?? {}]), group));
+      const begun = act ?? (await this.#begin(first, allOf([guard, steps[0]?.marked ?? {}]), group));
       return begun !== undefined && this.#deleteSteps(steps, begun, guard);
     };
     const collect = () => this.#going.find(first);
@@ -137,7 +136,7 @@ export class Deleter {
     let isDone = true;
     for (const [at, step] of [...steps.entries()].toReversed()) {
       const { table, ids, marked, linked = {} } = step;
-      const went = await this.#deleteStep(step, act, all([judged, marked, linked]));
+      const went = await this.#deleteStep(step, act, allOf([judged, marked, linked]));
       const left = went === ids.length ? step : await this.#gone(step);
       // Now, and not after all the others have gone: a large delete takes a while, and its notes are for crashes.
       if (at > 0 && left.ids.length > 0 && !isKept(table, this.#reach)) await this.#unlink(left);
@@ -168,10 +167,9 @@ export class Deleter {
   #deleteStep({ table, ids }: DeleteStep, act: DeletionAct, guard: Document): Promise<number> {
     const { fileHooks, writes } = this.#deps;
     if (isKept(table, this.#reach)) return markDeleted(this.#deps, table, ids, act, guard);
-    return fileHooks.removing(table, ids, (condition) => {
-      const both = Object.keys(guard).length === 0 ? condition : { $and: [guard, condition] };
-      return writes.remove(table, ids, both);
-    });
+    return fileHooks.removing(table, ids, (condition) =>
+      writes.remove(table, ids, allOf([guard, condition])),
+    );
   }
 
   /**

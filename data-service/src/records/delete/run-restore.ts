@@ -6,7 +6,7 @@ import { type Catalog, incomingLinks, type Relation, type Table, targetOf } from
 import type { Stored } from "../../catalog/column-types.js";
 import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
 import { idsOf, idText } from "../../mongo/record-store.js";
-import type { Document } from "../../query/lower/document.js";
+import { allOf, type Document } from "../../query/lower/document.js";
 import { recordNotFound } from "../find-table.js";
 import type { RecordDeps } from "../record-deps.js";
 import { named, noteFields } from "../whole/note-fields.js";
@@ -31,7 +31,7 @@ export async function runRestore(
   guard: Document,
   mayKnow: MayKnow,
 ): Promise<boolean> {
-  const which = Object.keys(guard).length === 0 ? { _id: id } : { $and: [{ _id: id }, guard] };
+  const which = allOf([{ _id: id }, guard]);
   const [record] = await deps.store.read(table, [{ $match: which }]);
   if (record === undefined) {
     if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);

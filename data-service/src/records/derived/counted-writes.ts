@@ -6,7 +6,7 @@ import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
 import type { Counted, CountStore, Delta } from "../../mongo/count-store.js";
 import { MOVES_FIELD, type RecordStore, type Updated, VERSION_FIELD } from "../../mongo/record-store.js";
 import { asStored, stillHas } from "../../query/as-read.js";
-import type { Document } from "../../query/lower/document.js";
+import { allOf, type Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { keepChanging, untilStill } from "../../until-still.js";
 
@@ -73,14 +73,14 @@ export class CountedWrites {
     fields: Document = { _id: 1 },
   ): Promise<Updated | undefined> {
     const change = changeOf({ set, unset: [...unset, ...movesIn(table, { set, unset })], moves });
-    const guard = held === undefined ? condition : guarded({ [held]: { $exists: false } }, condition);
+    const guard = held === undefined ? condition : allOf([{ [held]: { $exists: false } }, condition]);
     const touched = ownCounters(table).filter(
       ({ children: { field } }) => field in set || unset.includes(field),
     );
     if (touched.length === 0 && Object.keys(condition).length === 0)
       return this.#store.updateById(table, id, change, fields, held);
     const writeIf = async (which: Document): Promise<Updated | undefined> => {
-      const document = await this.#store.updateAndGet(table, guarded(which, guard), change, fields);
+      const document = await this.#store.updateAndGet(table, allOf([which, guard]), change, fields);
       return document && { document };
     };
     if (touched.length === 0) return writeIf({ _id: id });
@@ -164,7 +164,7 @@ export class CountedWrites {
   /** Deletes records, those of them that satisfy the guard. @returns how many went */
   async remove(table: Table, ids: readonly Stored[], guard: Document = {}): Promise<number> {
     const counters = ownCounters(table);
-    if (counters.length === 0) return this.#store.remove(table, guarded({ _id: { $in: [...ids] } }, guard));
+    if (counters.length === 0) return this.#store.remove(table, allOf([{ _id: { $in: [...ids] } }, guard]));
     let removed = 0;
     return untilUnchanged(table, async () => {
       const documents = await this.#readLinks(table, counters, ids, guard);
@@ -187,7 +187,7 @@ export class CountedWrites {
     let removed = 0;
     await this.#counting(parents, async () => {
       const which = { _id: { $in: alike.map(({ _id }) => asStored(_id)) }, ...sameLinks(counters, first) };
-      removed = await this.#store.remove(table, guarded(which, guard));
+      removed = await this.#store.remove(table, allOf([which, guard]));
       return parents.map((parent) => ({ ...parent, by: -removed }));
     });
     return removed;
@@ -214,7 +214,7 @@ export class CountedWrites {
     guard: Document,
   ): Promise<StoredRecord[]> {
     const project = Object.fromEntries(counters.map(({ children }) => [children.field, 1]));
-    const which = guarded({ _id: { $in: [...ids] } }, guard);
+    const which = allOf([{ _id: { $in: [...ids] } }, guard]);
     return this.#store.read(table, [{ $match: which }, { $project: { _id: 1, ...project } }]);
   }
 
@@ -268,11 +268,6 @@ function changeOf({ set, unset, moves = 0 }: FieldChange) {
     ...(unset.length === 0 ? {} : { $unset: Object.fromEntries(unset.map((field) => [field, ""])) }),
     $inc: { [VERSION_FIELD]: 1, ...(moves === 0 ? {} : { [MOVES_FIELD]: moves }) },
   };
-}
-
-/** Both conditions; a field may stand in both. */
-function guarded(which: Document, guard: Document): Document {
-  return Object.keys(guard).length === 0 ? which : { $and: [which, guard] };
 }
 
 function ownCounter(table: Table, field: string): Counter | undefined {

@@ -1,9 +1,11 @@
 // Gives a record back what it was before a change that is taken back: as the record is now, and as far as others have not
 // taken that meanwhile.
+
 import { AppError } from "@portico/shared/app-error";
 import { type Catalog, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
 import { indexesOf } from "../../catalog/indexes.js";
 import { asStored } from "../../query/as-read.js";
+import { allOf } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { keepChanging, untilStill } from "../../until-still.js";
 import { isBound } from "../delete/delete-effects.js";
@@ -11,7 +13,6 @@ import { isLinkable, letGoOfMissing } from "../delete/missing-links.js";
 import { type FieldChange, linksIn, movedField } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
 import { atVersion, versionOf } from "../version.js";
-import { all } from "../write/write-guard.js";
 import { formerFields, undoProjectionOf } from "./former-fields.js";
 import type { ChangedStep, LinkedStep } from "./undo.js";
 
@@ -73,7 +74,7 @@ async function changeBackAsItIs(
   const write = async (change: FieldChange, staying: readonly Relation[]): Promise<Needed | false> => {
     const unchanged = atVersion([versionOf(now)]);
     const written = await deps.userHooks.changing(table, id, new Map(Object.entries(change.set)), (besides) =>
-      deps.writes.update(table, id, change, { condition: all([unchanged, besides]) }),
+      deps.writes.update(table, id, change, { condition: allOf([unchanged, besides]) }),
     );
     return written !== undefined && linkedBy(catalog, now, staying);
   };

@@ -8,7 +8,7 @@ import type { ChangeStore } from "../../mongo/change-store.js";
 import type { InstanceStore } from "../../mongo/instance-store.js";
 import { idText } from "../../mongo/record-store.js";
 import type { Delete } from "../../mongo/unfinished-store.js";
-import type { Document } from "../../query/lower/document.js";
+import { allOf, type Document } from "../../query/lower/document.js";
 import { isDead, type Noted } from "../../schema/dead-instances.js";
 import { tablesDeletedFrom } from "../body/write-plan.js";
 import { type DeleteStep, OWN_REACH, permanentIn, type Reach } from "../delete/delete-effects.js";
@@ -16,7 +16,6 @@ import { stateCondition } from "../delete/kept.js";
 import { markedFor, unmark } from "../delete/leaving.js";
 import { Deleter } from "../delete/run-delete.js";
 import type { RecordDeps } from "../record-deps.js";
-import { all } from "../write/write-guard.js";
 import { tablesTakenBackIn } from "./take-back.js";
 
 export type UnfinishedRepairDeps = RecordDeps & {
@@ -151,5 +150,5 @@ function following(
  */
 function stillWanted(table: Table, { group, act = group, permanent }: Delete): Document {
   const begun = { $or: [markedFor(group), { [DELETION_FIELD]: act }] };
-  return all([begun, stateCondition(table, permanent ? "all" : "living")]);
+  return allOf([begun, stateCondition(table, permanent ? "all" : "living")]);
 }

@@ -7,7 +7,7 @@ import { getOrMake } from "../../get-or-make.js";
 import { idText } from "../../mongo/record-store.js";
 import { piecesOf } from "../../pieces.js";
 import { asStored } from "../../query/as-read.js";
-import type { Document } from "../../query/lower/document.js";
+import { allOf, type Document } from "../../query/lower/document.js";
 import { keepChanging } from "../../until-still.js";
 import type { Judged, LinkSet } from "../body/check-body.js";
 import { formerLinks } from "../body/former-links.js";
@@ -19,7 +19,6 @@ import { movedField } from "../derived/counted-writes.js";
 import type { RecordDeps } from "../record-deps.js";
 import { groupedByBefore } from "../whole/moved.js";
 import type { LinkedStep, Moved, UndoLog } from "../whole/undo.js";
-import { all } from "./write-guard.js";
 
 type Deps = Pick<RecordDeps, "store" | "writes">;
 
@@ -118,7 +117,7 @@ async function moveNoted(
   const move = async (moved: readonly Moved[], kinds: readonly Judged[] | undefined, end: Stored | null) => {
     // What is about to go with what it links to goes as it was when it was marked.
     for (const each of asJudged(asNoted(target, field, moved, kinds)))
-      await writes.moveLink(target, field, all([each, FREE]), end, by);
+      await writes.moveLink(target, field, allOf([each, FREE]), end, by);
   };
   const gain = () => move(gained, judged?.coming, to.id);
   if (!relation.exclusive) await gain();
@@ -161,7 +160,7 @@ function asNoted(
   return [...byGuard].flatMap(([guard, some]) =>
     groupedByBefore(some).map(({ ids, before, by }) => ({
       ids,
-      guard: all([guard, { [field]: before, [movedField(field)]: by }]),
+      guard: allOf([guard, { [field]: before, [movedField(field)]: by }]),
     })),
   );
 }
@@ -192,8 +191,8 @@ function asJudged(kinds: readonly Judged[], besides: Document = {}): Document[] 
       if (last !== undefined && hasRoom(last, piece)) last.push(piece);
       else packs.push([piece]);
     }
-  const asItWas = ({ ids, guard }: Judged): Document => all([{ _id: { $in: [...ids] } }, guard]);
-  return packs.map((pack) => all([besides, { $or: pack.map(asItWas) }]));
+  const asItWas = ({ ids, guard }: Judged): Document => allOf([{ _id: { $in: [...ids] } }, guard]);
+  return packs.map((pack) => allOf([besides, { $or: pack.map(asItWas) }]));
 }
 
 function hasRoom(pack: readonly Judged[], piece: Judged): boolean {

@@ -3,7 +3,7 @@ import { isClientError } from "@portico/shared/app-error";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import type { Updated } from "../../mongo/record-store.js";
-import type { Document } from "../../query/lower/document.js";
+import { allOf, type Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
 import type { LinkSet } from "../body/check-body.js";
 import { withUnseen } from "../body/former-links.js";
@@ -18,7 +18,6 @@ import { named, noteFields } from "../whole/note-fields.js";
 import type { ChangedStep, UndoLog } from "../whole/undo.js";
 import { areStillThere, linkForeign, requireLettable, unlessTakenAlong } from "./link-foreign.js";
 import { storedFields } from "./stored-fields.js";
-import { all } from "./write-guard.js";
 
 /** A change of one record. */
 export interface RecordChange {
@@ -54,7 +53,7 @@ export async function runUpdate(
   const plan = await deps.userHooks.withoutKnown(table, id, change.plan);
   const run = (each: UndoLog): Promise<Changed | false> =>
     deps.userHooks.changing(table, id, plan.own.set, (besides) => {
-      const guard = { ...change.guard, condition: all([change.guard.condition, besides]) };
+      const guard = { ...change.guard, condition: allOf([change.guard.condition, besides]) };
       return changeRecord(deps, { ...change, plan, guard }, each);
     });
   // Around it: what is taken back is a change of its own, of the last root admin as well.
@@ -136,7 +135,7 @@ async function writeNoted(
   log: UndoLog,
 ): Promise<Updated | undefined> {
   const write = (what: FieldChange, asNoted: Document): Promise<Updated | undefined> => {
-    const condition = all([guard.condition, unmoved, asNoted]);
+    const condition = allOf([guard.condition, unmoved, asNoted]);
     return deps.writes.update(table, id, what, { ...guard, condition }, fields);
   };
   if (plan.foreign.length === 0 && ownLinks(plan).length === 0) return write(change, {});

@@ -5,7 +5,7 @@ import { requireField, type Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
 import type { Rights } from "../../permission/rights.js";
 import { stillHas } from "../../query/as-read.js";
-import type { Document } from "../../query/lower/document.js";
+import { allOf, type Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { judgeForeign } from "../body/authorize-foreign.js";
 import { chooseUpdate, notAllowed } from "../body/authorize-write.js";
@@ -22,7 +22,7 @@ import type { UndoLog } from "../whole/undo.js";
 import { answerOf } from "./answer.js";
 import { runUpdate } from "./run-update.js";
 import { treeOf } from "./tree-maker.js";
-import { all, isVisible, requireChangeable, requireVersion, whileOthersChange } from "./write-guard.js";
+import { isVisible, requireChangeable, requireVersion, whileOthersChange } from "./write-guard.js";
 import { checkTree, makeForChange } from "./write-tree.js";
 import { writing } from "./writing.js";
 
@@ -106,7 +106,7 @@ async function updateOne(
     const { before, unmoved } = await lookAt(deps, table, id, compared);
     const done = await deps.fileHooks.updating(table, id, plan, (besides) => {
       const conditions = [judged.guard, atVersion(expected), wanted, unmoved, besides];
-      const held = { condition: all(conditions), held: heldBy(catalog, table) };
+      const held = { condition: allOf(conditions), held: heldBy(catalog, table) };
       return runUpdate(deps, { table, id, plan, guard: held, fields }, brought?.log);
     });
     return done && { ...done, before, written: plan.own };

@@ -2,7 +2,6 @@
 // others change it.
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
-import type { Document } from "../../query/lower/document.js";
 import { keepChanging, untilStill } from "../../until-still.js";
 import { anyRow, judgeRows, lettingWrite, notAllowed } from "../body/authorize-write.js";
 import { type BodyContext, PLAIN } from "../body/bind-body.js";
@@ -15,12 +14,6 @@ import { atVersion, type Expected, mayKnowVersion, movedOn } from "../version.js
 
 /** How often a record that others keep changing is checked again. */
 const ATTEMPTS = 50;
-
-/** All conditions that say anything. */
-export function all(conditions: readonly Document[]): Document {
-  const saying = conditions.filter((each) => Object.keys(each).length > 0);
-  return saying.length < 2 ? (saying[0] ?? {}) : { $and: saying };
-}
 
 /**
  * Refuses early what the write itself would refuse too; there the condition is part of the write.
