@@ -31,6 +31,8 @@ const MOST_WAITING = 64;
 /** So that who is refused hears of it, and no picture is made for somebody who has been told that it took too long. */
 const MOST_WAIT_MS = 10_000;
 const RETRY_AFTER_SECONDS = 2;
+/** This machine will hardly have one by then; another instance may. */
+const NO_LIBRARY_RETRY_SECONDS = 60;
 
 type Library = typeof import("sharp").default;
 
@@ -116,7 +118,7 @@ export async function transform(
 ): Promise<MadeImage> {
   const sharp = await sharpOrNone();
   if (sharp === undefined)
-    throw new AppError("SERVICE_UNAVAILABLE", "Pictures can't be transformed on this machine.");
+    throw unavailable("Pictures can't be transformed on this machine.", NO_LIBRARY_RETRY_SECONDS);
   return inTurn(async () => {
     const source = await load();
     const format = wish.format ?? FORMAT_OF[mimetype] ?? "png";
