@@ -1,5 +1,6 @@
 // Runs the services as one program: has them act in order, passes signals on, ends with the first that ends.
 import { existsSync } from "node:fs";
+import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { banner, firstAdmin } from "./banner.mjs";
 import { ServiceProcess } from "./service-process.mjs";
@@ -15,11 +16,17 @@ export const SERVICES = [
     // Half of Node's default for young objects: 9 MiB less while nobody asks, for a tenth more processor time in lists.
     // Not where NODE_OPTIONS says something.
     nodeOptions: ["--max-semi-space-size=8"],
-    // The gateway is the one proxy before it, and hands on the client's address.
-    settings: { TRUST_PROXY: "1" },
+    // The gateway hands on the client's address. Nobody else is to be believed who comes by DATA_SERVICE_HOST.
+    settings: { TRUST_PROXY: ["loopback", ...ownAddresses()].join(",") },
   },
   { name: "gateway", script: join(ROOT, "gateway/dist/main.js") },
 ];
+
+/** From where the gateway comes when DATA_SERVICE_HOST is an address of this machine in a network. */
+function ownAddresses() {
+  const all = Object.values(networkInterfaces()).flat();
+  return all.filter(({ internal, scopeid = 0 }) => !internal && scopeid === 0).map(({ address }) => address);
+}
 
 /** The services give requests in flight 30 s; then a moment to let go of the database. */
 const STOP_TIMEOUT_MS = 35_000;

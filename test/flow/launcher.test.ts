@@ -2,10 +2,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { readConfig } from "@portico/data-service/config";
+import express from "express";
 import { projectRoot } from "../support/run-state.js";
 import { until } from "../support/wait.js";
 
@@ -227,6 +229,25 @@ describe("the launcher", () => {
     expect(await notes()).toEqual(
       expect.arrayContaining(["APP_URL http://localhost:4000", "DATA_SERVICE_URL http://127.0.0.1:4001"]),
     );
+  });
+});
+
+describe("the data service that npm start runs", () => {
+  it("believes what this machine says of its clients, and nobody else", async () => {
+    const main = await script(
+      "trusted",
+      `import { SERVICES } from ${JSON.stringify(LAUNCHER)};
+       console.log(SERVICES.find(({ name }) => name === "data service").settings.TRUST_PROXY);`,
+    );
+    const child = spawn(process.execPath, [main]);
+    const out = collect(child.stdout);
+    await once(child, "close");
+    const app = express().set("trust proxy", readConfig({ TRUST_PROXY: out().trim() }).trustProxy);
+    const trusts: (address: string, hop: number) => boolean = app.get("trust proxy fn");
+    const own = Object.values(networkInterfaces()).flatMap((each = []) => each);
+    for (const { address } of own.filter(({ scopeid = 0 }) => scopeid === 0))
+      expect([address, trusts(address, 0)]).toEqual([address, true]);
+    expect(trusts("203.0.113.7", 0)).toBe(false);
   });
 });
 
