@@ -36,7 +36,6 @@ import { RecordStore } from "../mongo/record-store.js";
 import { makeRuleStore } from "../mongo/rule-store.js";
 import { makeTableData } from "../mongo/table-data.js";
 import { UnfinishedStore } from "../mongo/unfinished-store.js";
-import type { ProtectedTables } from "../permission/beyond-rules.js";
 import { loadRights } from "../permission/load-rights.js";
 import { NOBODY, type WritesOf } from "../records/acting-for.js";
 import { CountedWrites } from "../records/derived/counted-writes.js";
