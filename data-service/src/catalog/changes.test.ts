@@ -181,7 +181,7 @@ describe("the difference of two definitions", () => {
       fields: { c1: "age_c1" },
       retired: ["age"],
     });
-    expect(revertChange(after, { before: adopted, after }).storage).toEqual({
+    expect(revertChange(after, { before: adopted, after }, () => false).storage).toEqual({
       collection: "t",
       adopted: true,
       fields: { c1: "age" },
@@ -191,13 +191,19 @@ describe("the difference of two definitions", () => {
 
   it("is taken back by revertChange, whatever it was", () => {
     check(({ before, after }) => {
-      const { storage, columns, relations, ...settings } = revertChange(after, { before, after });
+      const { storage, columns, relations, ...settings } = revertChange(
+        after,
+        { before, after },
+        () => false,
+      );
       const { storage: _storage, columns: _columns, relations: _relations, ...former } = before;
       expect(settings).toEqual(former);
       for (const each of [...before.columns, ...before.relations]) {
         expect([...columns, ...relations]).toContainEqual(each);
         expect(storage.fields[each.id]).toBe(before.storage.fields[each.id]);
       }
+      for (const list of [columns, relations])
+        expect(new Set(list.map(({ name }) => name)).size).toBe(list.length);
     });
   });
 });

@@ -93,6 +93,12 @@ export function checkMemberNames(
   }
 }
 
+/** Has one of these tables, or does one give to the table, a member of this name? @param others without the table itself */
+export function isTakenIn(others: Catalog, table: string, name: string): boolean {
+  const there = others.tables.get(table);
+  return (there !== undefined && hasMember(there, name)) || inversesFrom(others, table).includes(name);
+}
+
 /** The names that relations of other tables give to their other end in this one. */
 function inversesFrom(others: Catalog, name: string): string[] {
   return [...others.tables.values()]

@@ -3,6 +3,7 @@ import { distance } from "fastest-levenshtein";
 
 const TABLE_NAME = /^[a-z][a-z0-9_]{0,62}$/;
 const MEMBER_NAME = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
+const MEMBER_NAME_LENGTH = 63;
 
 /** First path segments that belong to the service itself. */
 const RESERVED_PATHS = new Set([
@@ -54,6 +55,15 @@ export function memberNameProblem(name: string): string | undefined {
   // constructor, toString …: names that every object has would invite confusion in clients.
   if (name in {}) return `"${name}" is reserved; choose another name`;
   return undefined;
+}
+
+/** The name followed by the first number that makes it one that nobody has. */
+export function freeMemberName(wish: string, isTaken: (name: string) => boolean): string {
+  for (let count = 2; ; count += 1) {
+    const ending = `_${count}`;
+    const name = wish.slice(0, MEMBER_NAME_LENGTH - ending.length) + ending;
+    if (!isTaken(name)) return name;
+  }
 }
 
 /**

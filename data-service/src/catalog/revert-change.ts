@@ -1,6 +1,7 @@
 // Restores what one change removed, keeping whatever was changed since.
 import { same } from "./canonical.js";
 import type { ColumnDefinition, RelationDefinition, TableDefinition } from "./definition.js";
+import { makeWay } from "./make-way.js";
 import { renamedKeys } from "./renamed-keys.js";
 import type { Setting } from "./risks.js";
 
@@ -19,15 +20,25 @@ export function isKeptSetting(where: string): where is Setting {
 
 /**
  * The present definition without one earlier change. What was changed again since stays as it is now; members that the
- * change added stay too, because records may have values in them, but they require none any more.
+ * change added stay too, because records may have values in them, but they require none any more, and leave their names
+ * to those that come back.
  * @param change the definition before and after the change
+ * @param isTaken has another table a member of this name, or gives one to this table?
  */
 export function revertChange(
   now: TableDefinition,
   { before, after }: { readonly before: TableDefinition; readonly after: TableDefinition },
+  isTaken: (table: string, name: string) => boolean,
 ): TableDefinition {
-  const columns = revertMembers(now.columns, before.columns, after.columns);
-  const relations = revertMembers(now.relations, before.relations, after.relations);
+  const back = {
+    columns: revertMembers(now.columns, before.columns, after.columns),
+    relations: revertMembers(now.relations, before.relations, after.relations),
+  };
+  const added = {
+    columns: addedTo(before.columns, after.columns),
+    relations: addedTo(before.relations, after.relations),
+  };
+  const { columns, relations } = makeWay(now.name, back, added, isTaken);
   const pick = <Value>(then: Value, later: Value, current: Value): Value =>
     same(later, current) ? then : current;
   // By the names that their members have in the end: a member that was renamed since leaves them as they are.
@@ -91,6 +102,11 @@ function revertMembers<Kind extends Member>(
   });
   const removed = before.filter(({ id }) => find(after, id) === undefined && find(now, id) === undefined);
   return [...kept, ...removed];
+}
+
+function addedTo<Kind extends Member>(before: readonly Kind[], after: readonly Kind[]): Kind[] {
+  const former = new Set(before.map(({ id }) => id));
+  return after.filter(({ id }) => !former.has(id));
 }
 
 /** Records from before it was added may lack a value. With a default none of them does. */

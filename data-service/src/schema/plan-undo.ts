@@ -5,7 +5,7 @@ import { buildCatalog } from "../catalog/build-catalog.js";
 import { same } from "../catalog/canonical.js";
 import type { Catalog } from "../catalog/catalog.js";
 import { diff, restoration, type Step } from "../catalog/changes.js";
-import { memberElsewhere } from "../catalog/check-member.js";
+import { isTakenIn, memberElsewhere } from "../catalog/check-member.js";
 import type { RelationDefinition, TableDefinition } from "../catalog/definition.js";
 import { type Note, noted, type Restore } from "../catalog/fills.js";
 import { definitionJson } from "../catalog/merge-definition.js";
@@ -20,12 +20,12 @@ import { checkChanged, completePlan, type Plan, type PlanDeps, requireOwnCollect
  */
 export function planUndo(deps: PlanDeps, definitions: readonly TableDefinition[], change: Change): Plan {
   const existing = definitions.find((each) => each.id === change.table);
-  const wanted = beforeChange(definitions, existing, change);
   const others = definitions.filter((each) => each.id !== change.table);
+  const catalog = buildCatalog(0, others, deps.systemTables);
+  const wanted = beforeChange(definitions, catalog, existing, change);
   const after = fittingNow(() =>
     checkChanged(deps, others, wanted, definitionJson(wanted), { ownIds: false }),
   );
-  const catalog = buildCatalog(0, others, deps.systemTables);
   requireOwnCollection(catalog, after);
   requireOwnMembers(catalog, existing, after);
   const { steps, fills } =
@@ -78,9 +78,14 @@ function fittingNow(check: () => TableDefinition): TableDefinition {
   }
 }
 
-/** The table without the change. @throws AppError 409 when a relation would come back whose target is gone */
+/**
+ * The table without the change.
+ * @param others the other tables
+ * @throws AppError 409 when a relation would come back whose target is gone
+ */
 function beforeChange(
   definitions: readonly TableDefinition[],
+  others: Catalog,
   existing: TableDefinition | undefined,
   change: Change,
 ): TableDefinition {
@@ -95,7 +100,9 @@ function beforeChange(
   const reverted =
     existing === undefined || later === undefined
       ? then
-      : revertChange(existing, { before: then, after: byNamesOfNow(later, change, names) });
+      : revertChange(existing, { before: then, after: byNamesOfNow(later, change, names) }, (table, name) =>
+          isTakenIn(others, table, name),
+        );
   const wanted = { ...reverted, relations: leadToItself(reverted, nameNow) };
   const gone = before.relations.flatMap((each) => {
     const target = targetId(before, change, each);

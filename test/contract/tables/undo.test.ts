@@ -565,6 +565,58 @@ describe("undo", () => {
     expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
   });
 
+  it("of a column that a new one took the place and the name of keeps that one by a free name", async () => {
+    const made = await table({ ...TEXT, uniques: [["a", "createdAt"]] }, [{ a: "x" }]);
+    const columns = [
+      { name: "a", type: "int" },
+      { name: "a_2", type: "int" },
+    ];
+    await patchConfirmed(admin, made.id, { columns, uniques: [["a", "createdAt"]] });
+    await make(admin, made.name, { a: 1 });
+    const back = await undone(made.id);
+    expect(back.uniques).toEqual([["a", "createdAt"]]);
+    expect(back.columns.map(({ name, type }: Row) => [name, type])).toEqual([
+      ["a_3", "int"],
+      ["a_2", "int"],
+      ["a", "string"],
+    ]);
+    const { data } = (await admin.get(`/${made.name}`, { fields: "a,a_3", sort: "id" })).body;
+    expect(data).toEqual([
+      { a: "x", a_3: null },
+      { a: null, a_3: 1 },
+    ]);
+  });
+
+  it("of a member that was renamed, and a new one given its name, leads back to its name", async () => {
+    const made = await table({ columns: [...TEXT.columns, { name: "b", type: "string" }] }, [
+      { a: "x", b: "y" },
+    ]);
+    const columns = [
+      { id: made.columns[0].id, name: "c" },
+      { name: "a", type: "int" },
+    ];
+    await patchConfirmed(admin, made.id, { columns });
+    const back = await undone(made.id);
+    expect(back.columns.map(({ name }: Row) => name)).toEqual(["a", "a_2", "b"]);
+    expect(await valuesOf(admin, made.name, "a")).toEqual(["x"]);
+  });
+
+  it("of a relation in whose place a new one was made, by its name at both ends, keeps both", async () => {
+    const others = await table({ columns: [{ name: "links_2", type: "string" }] });
+    const link = { name: "link", type: "many-to-one", table: others.name, inverse: "links" };
+    const made = await table({ ...TEXT, relations: [link] });
+    const { id } = await make(admin, others.name, {});
+    await make(admin, made.name, { a: "x", link: id });
+    await patchConfirmed(admin, made.id, { relations: [{ ...link, type: "many-to-many" }] });
+    const back = await undone(made.id);
+    expect(back.relations.map(({ name, type, inverse }: Row) => [name, type, inverse])).toEqual([
+      ["link_2", "many-to-many", "links_3"],
+      ["link", "many-to-one", "links"],
+    ]);
+    const read = await admin.get(`/${others.name}`, { fields: "links.a,links_3.a" });
+    expect(read.body.data).toEqual([{ links: [expect.objectContaining({ a: "x" })], links_3: [] }]);
+  });
+
   it("is refused where values have become equal since: 409 with some of them, nothing changed", async () => {
     const made = await table({ columns: [{ name: "a", type: "string", unique: true }] }, [
       { a: "1" },
