@@ -61,6 +61,15 @@ describe("a list of links", () => {
     await lists.deleteOne({ _id: ROWS });
     expect(left?.tags).toEqual(["a", "b"]);
   });
+
+  it("is gone with its last link, as it is when a request empties it", async () => {
+    const lists = database.db.collection<{ _id: number; tags: string[] }>("items");
+    await lists.insertOne({ _id: ROWS, tags: ["a"] });
+    await storeWith(PATIENCE_MS).pull(table, { _id: ROWS }, "tags", ["a", "b"]);
+    const [left] = await lists.find({ _id: ROWS }).toArray();
+    await lists.deleteOne({ _id: ROWS });
+    expect(Object.keys(left ?? {})).not.toContain("tags");
+  });
 });
 
 describe("a stream", () => {

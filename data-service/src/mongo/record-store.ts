@@ -77,7 +77,7 @@ function oneMore(field: string): Document {
 }
 
 /** The list of links in a field; another program may have written null there, or a single one. */
-function listIn(field: string): Document {
+export function listIn(field: string): Document {
   const single = { $cond: [{ $eq: [{ $ifNull: [`$${field}`, null] }, null] }, [], [`$${field}`]] };
   return { $cond: [{ $isArray: `$${field}` }, `$${field}`, single] };
 }
@@ -88,11 +88,13 @@ export interface ListChange {
   readonly set: Document;
 }
 
-/** Takes ids out of a list. */
+/** Takes ids out of a list. No links are no value, however they went. */
 export function listWithout(field: string, ids: readonly Stored[]): ListChange {
   const isOther = { $not: { $in: ["$$this", { $literal: [...ids] }] } };
   const others = { $filter: { input: listIn(field), cond: isOther } };
-  return { having: { [field]: { $in: [...ids] } }, set: { [field]: others, ...NEXT_MOVE } };
+  const left = { $cond: [{ $eq: ["$$others", []] }, "$$REMOVE", "$$others"] };
+  const set = { [field]: { $let: { vars: { others }, in: left } }, ...NEXT_MOVE };
+  return { having: { [field]: { $in: [...ids] } }, set };
 }
 
 /** Adds an id to a list. */
