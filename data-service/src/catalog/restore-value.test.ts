@@ -39,6 +39,7 @@ const fromRequired = between(column("enum", { ...standard, values: ["open"] }), 
 const fromOpen = between(column("string", { ...standard, encrypted: true }), column("string"));
 const toFewer = between(column("enumList", { values: ["b"] }), column("enumList", { values: ["a", "b"] }));
 const [toList, toSingle] = [linkRestorer(true, [9]), linkRestorer(false, [9])];
+const toListOfKept = linkRestorer(true, [9], true);
 const STAYS = undefined;
 const NOTHING = { value: undefined };
 const is = (value: Stored) => ({ value });
@@ -68,6 +69,14 @@ const CASES: [string, Restorer, unknown, unknown, unknown][] = [
   ["list goes with the link", toList, undefined, [1, 2], NOTHING],
   ["list stays whose first link went with its record", toList, undefined, [9, 2], STAYS],
   ["list gives way to another link than one that is gone", toList, 3, [9, 2], is([3])],
+  [
+    "list stays while one of its links is there, if others may have been deleted",
+    toListOfKept,
+    2,
+    [1, 2],
+    STAYS,
+  ],
+  ["list gives way to another link than it has, also then", toListOfKept, 3, [1, 2], is([3])],
   ["link stays, to be cleared away, that went with its record", toSingle, [], 9, STAYS],
   ["link stays while it is all there is", toSingle, [1], 1, STAYS],
   ["link gives way to the first of others", toSingle, [2, 1], 1, is(2)],

@@ -77,14 +77,18 @@ function convert(json: Json, from: Column, to: Column): Stored | undefined {
  * The same for links.
  * @param isList whether the former field holds a list
  * @param lost links in the former field whose records are gone: that took them from the later field, not somebody's wish
+ * @param keepsDeleted the change passed over links to deleted records, and these may live again: any link of the list can
+ * be the one that it made
  */
-export function linkRestorer(isList: boolean, lost: readonly Stored[]): Restorer {
+export function linkRestorer(isList: boolean, lost: readonly Stored[], keepsDeleted = false): Restorer {
   const gone = new Set(lost.map((id) => linkText([id])));
   return (presentStored, formerStored) => {
     const [present, former] = [linksIn(presentStored), linksIn(formerStored)];
     const made = isList ? former.slice(0, 1) : former;
     const left = made.filter((id) => !gone.has(linkText([id])));
     if (sameLinks(present, made) || sameLinks(present, left)) return undefined;
+    const isAnyOfThem = present.length === 1 && former.some((id) => sameLinks([id], present));
+    if (isList && keepsDeleted && isAnyOfThem) return undefined;
     const back = isList ? present : present.slice(0, 1);
     if (sameLinks(former, back)) return undefined;
     return { value: isList && back.length > 0 ? back : back[0] };
@@ -100,8 +104,8 @@ function isEmpty(stored: unknown): boolean {
   return stored === undefined || stored === null;
 }
 
-/** Ids came from the same database and go back into it. */
-function linksIn(stored: unknown): Stored[] {
+/** The links in a field, a list of them or a single one. Ids came from the same database and go back into it. */
+export function linksIn(stored: unknown): Stored[] {
   const list: readonly unknown[] = Array.isArray(stored) ? stored : [stored];
   return list.filter((id): id is Stored => !isEmpty(id));
 }

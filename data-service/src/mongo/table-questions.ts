@@ -4,16 +4,22 @@ import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import type { FieldPair } from "../catalog/fills.js";
 import type { Restored, Restorer } from "../catalog/restore-value.js";
+import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import { asStored } from "../query/as-read.js";
+import { listIn } from "./record-store.js";
 import { BATCH } from "./walk-records.js";
 
-const EXAMPLES = 5;
+/** Of so many records the ids are told. */
+export const EXAMPLES = 5;
 
 export interface Found {
   readonly records: number;
   /** Some of their ids, as stored. */
   readonly examples: readonly unknown[];
 }
+
+/** How many different links. */
+export type LinkCount = "none" | "some" | "several";
 
 export interface TableQuestions {
   /** All records. */
@@ -26,8 +32,8 @@ export interface TableQuestions {
   withValue(table: Table, field: string): Promise<Found>;
   /** Records that have none. */
   withoutValue(table: Table, field: string): Promise<Found>;
-  /** Records whose list in the field has more than one member. */
-  longerThanOne(table: Table, field: string): Promise<Found>;
+  /** Records that have so many in the field, which holds lists of them. */
+  withLinks(table: Table, field: string, count: LinkCount): Promise<Found>;
   /** Records that share the values of all fields with another one. @param given values of records that have none */
   duplicates(table: Table, fields: readonly string[], given?: ReadonlyMap<string, Stored>): Promise<Found>;
   /** Records whose value in the field the test picks out. */
@@ -36,6 +42,8 @@ export interface TableQuestions {
   leavesGaps(table: Table, fields: FieldPair, restorer: Restorer): Promise<boolean>;
   /** Links that lead to no record of the target any more. */
   lostLinks(table: Table, field: string, target: string): Promise<Stored[]>;
+  /** Links that lead to deleted records, which the target keeps. */
+  deletedLinks(table: Table, field: string, target: Table): Promise<Stored[]>;
 }
 
 export function makeTableQuestions(db: Db): TableQuestions {
@@ -59,7 +67,8 @@ export function makeTableQuestions(db: Db): TableQuestions {
     },
     withValue: (table, field) => found(table, filled(field)),
     withoutValue: (table, field) => found(table, empty(field)),
-    longerThanOne: (table, field) => found(table, { [`${field}.1`]: { $exists: true } }),
+    withLinks: (table, field, count) =>
+      found(table, { $expr: HAS_LINKS[count]({ $size: differentLinks(field) }) }),
     duplicates: (table, fields, given = new Map()) => duplicates(of(table), table, fields, given),
     async matching(table, field, test) {
       const examples: unknown[] = [];
@@ -82,6 +91,8 @@ export function makeTableQuestions(db: Db): TableQuestions {
       return false;
     },
     lostLinks: (table, field, target) => lostLinks(of(table), field, target),
+    deletedLinks: (table, field, { collection }) =>
+      linksTo(of(table), field, collection, { [`found.${DELETED_FIELD}`]: { $exists: true } }),
   };
 }
 
@@ -106,6 +117,17 @@ export function filled(field: string): BsonDocument {
 
 export function empty(field: string): BsonDocument {
   return { $or: [{ [field]: { $exists: false } }, { $expr: { $eq: [`$${field}`, null] } }] };
+}
+
+const HAS_LINKS: Readonly<Record<LinkCount, (size: BsonDocument) => BsonDocument>> = {
+  none: (size) => ({ $eq: [size, 0] }),
+  some: (size) => ({ $gt: [size, 0] }),
+  several: (size) => ({ $gt: [size, 1] }),
+};
+
+/** The different links in a list: other programs may leave an empty one, or nulls in it. */
+function differentLinks(field: string): BsonDocument {
+  return { $setUnion: [{ $filter: { input: listIn(field), cond: { $ne: ["$$this", null] } } }] };
 }
 
 /** What a deleted record has, as the place of a singleton's only one, is free for others. */
@@ -140,18 +162,28 @@ async function duplicates(
 }
 
 /** Linked ids that no record of the target has. */
-export async function lostLinks(records: Records, field: string, target: string): Promise<Stored[]> {
-  const lost = records.aggregate(
+export function lostLinks(records: Records, field: string, target: string): Promise<Stored[]> {
+  return linksTo(records, field, target, { found: [] });
+}
+
+/** Linked ids, by what is `found` in the target with them. */
+async function linksTo(
+  records: Records,
+  field: string,
+  target: string,
+  match: BsonDocument,
+): Promise<Stored[]> {
+  const ids = records.aggregate(
     [
       { $match: { [field]: { $exists: true } } },
       { $unwind: `$${field}` },
       { $group: { _id: `$${field}` } },
       { $match: { _id: { $ne: null } } },
       { $lookup: { from: target, localField: "_id", foreignField: "_id", as: "found" } },
-      { $match: { found: [] } },
+      { $match: match },
       { $project: { _id: 1 } },
     ],
     { allowDiskUse: true },
   );
-  return (await lost.toArray()).map(({ _id }) => asStored(_id));
+  return (await ids.toArray()).map(({ _id }) => asStored(_id));
 }

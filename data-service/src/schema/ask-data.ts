@@ -23,6 +23,7 @@ import type { Found } from "../mongo/table-questions.js";
 import type { Report } from "../mongo/table-writes.js";
 import { asStored } from "../query/as-read.js";
 import type { Sealer } from "../records/write/seal.js";
+import { firstLink, listRelation, withLivingLinks } from "./ask-links.js";
 import { confirmHash, type Plan, schemaError } from "./plan-change.js";
 
 export interface DataDeps {
@@ -115,11 +116,9 @@ async function ask(deps: DataDeps, plan: Plan, before: Table, question: Question
       return { records: records > question.beyond ? records : 0, examples: [] };
     }
     case "present":
-      return data.withValue(before, question.field);
     case "missing":
-      return data.withoutValue(before, question.field);
     case "longer":
-      return data.longerThanOne(before, question.field);
+      return askField(deps, plan, before, question);
     case "duplicates":
       return data.duplicates(before, question.fields, filledIn(deps, plan));
     case "unfit":
@@ -135,6 +134,17 @@ async function ask(deps: DataDeps, plan: Plan, before: Table, question: Question
       return data.matching(before, from.field, breaksRules(deps, from, to));
     }
   }
+}
+
+type FieldQuestion = Extract<Question, { readonly ask: "present" | "missing" | "longer" }>;
+
+function askField({ data }: DataDeps, plan: Plan, before: Table, { ask, field }: FieldQuestion) {
+  const list = listRelation(before, field);
+  if (list === undefined)
+    return ask === "missing" ? data.withoutValue(before, field) : data.withValue(before, field);
+  // Links to deleted records are lost with the others.
+  if (ask === "present") return data.withLinks(before, field, "some");
+  return withLivingLinks(data, plan, before, list, ask === "missing" ? "none" : "several");
 }
 
 /** The defaults that records without a value are to get, by field; those of converted values are known only later. */
@@ -230,9 +240,9 @@ export async function fill(
   if (each.kind === "restore" || each.kind === "restoreLinks")
     return data.restore(table, each, await restorerOf(deps, plan, table, each), report);
   const wrap = (value: unknown): Stored => [asStored(value)];
-  const first = (value: unknown): Stored | undefined =>
-    Array.isArray(value) ? asStored(value[0]) : undefined;
-  return data.copy(table, each, each.kind === "wrap" ? wrap : first, report);
+  const { before = table } = plan;
+  const rewrite = each.kind === "wrap" ? wrap : await firstLink(data, plan, before, each.from);
+  return data.copy(table, each, rewrite, report);
 }
 
 /** Would a record be left without a value in the former field? */
@@ -242,7 +252,11 @@ export async function leavesGaps(deps: DataDeps, plan: Plan, before: Table, each
 
 async function restorerOf(deps: DataDeps, plan: Plan, table: Table, each: Restore): Promise<Restorer> {
   if (each.kind === "restoreLinks") {
-    const restore = linkRestorer(each.list, await deps.data.lostLinks(table, each.former, each.target));
+    const lost = await deps.data.lostLinks(table, each.former, each.target);
+    const target = [...plan.catalogs.after.tables.values()].find(
+      ({ collection }) => collection === each.target,
+    );
+    const restore = linkRestorer(each.list, lost, target?.deletedAt !== undefined);
     return each.note === undefined ? restore : unlessOthers(restore, sameValue);
   }
   const { from, to } = columnPair(plan, each.member);

@@ -698,6 +698,27 @@ describe("a change that loses data or may fail is refused with what it would cos
     expect(await read()).toEqual([{ id: people[0] }]);
   });
 
+  it("a list of links that is empty, or has nothing but null in it, is no value", async () => {
+    const relation = { name: "r", type: "many-to-many", table: "people", inverse: "of_emptied" };
+    const made = await table({ relations: [relation] });
+    const { id: person } = await make(admin, "people", {});
+    const emptied = await make(admin, made.name, { r: [person] });
+    await admin.patch(`/people/${person}`, { of_emptied: [] });
+    const { id: other } = await make(admin, made.name, {});
+    const records = database.db().collection(made.name);
+    const [document] = await records.find({ _id: new ObjectId(emptied.id) }).toArray();
+    expect(Object.keys(document ?? {})).not.toContain("rIds");
+    await records.updateOne({ _id: new ObjectId(emptied.id) }, { $set: { rIds: [] } });
+    await records.updateOne({ _id: new ObjectId(other) }, { $set: { rIds: [null] } });
+    const relations = [
+      { id: made.relations[0].id, type: "many-to-one", required: true, onDelete: "RESTRICT" },
+    ];
+    expectDestructive(await patch(made.id, { relations }), [
+      { where: "relations.r", rows: 2, why: expect.stringMatching(/no value where one would be required/) },
+    ]);
+    expect((await patch(made.id, { relations: [] })).status).toBe(200);
+  });
+
   it("encryption on and off keeps every value", async () => {
     const made = await table(TEXT, texts("secret"));
     await apply(made.id, { columns: columnsWith(made, "a", { encrypted: true }) });

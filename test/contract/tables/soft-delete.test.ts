@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { type Api, asAdmin } from "../../support/api.js";
 import { type Stack, startStack } from "../../support/stack.js";
 import { atOnce, make, makeTable, type Row, read, valuesOf } from "../records/make.js";
-import { expectDestructive } from "./change.js";
+import { expectDestructive, patchConfirmed } from "./change.js";
 
 let stack: Stack;
 let admin: Api;
@@ -65,6 +65,51 @@ describe("softDelete", () => {
     expect((await admin.post("/emptied", { title: "two" })).status).toBe(409);
     await admin.delete(`/emptied/${kept}`);
     expect((await admin.post(`/emptied/${kept}/restore`)).status).toBe(404);
+  });
+
+  it("keeps a link to a living record where a list becomes a single one, and asks by the living alone", async () => {
+    await makeBooks("kept", { softDelete: true });
+    const reading = { name: "reading", type: "many-to-many", table: "kept" };
+    const readers = await makeTable(admin, { name: "readers", columns: [title], relations: [reading] });
+    const [gone, one, two] = [
+      (await make(admin, "kept", { title: "gone" })).id,
+      (await make(admin, "kept", { title: "one" })).id,
+      (await make(admin, "kept", { title: "two" })).id,
+    ];
+    const lists: Readonly<Record<string, readonly string[]>> = {
+      "a living one": [gone, one],
+      none: [gone],
+      several: [gone, one, two],
+    };
+    const ids = new Map<string, string>();
+    for (const [title, reading] of Object.entries(lists))
+      ids.set(title, (await make(admin, "readers", { title, reading })).id);
+    await admin.delete(`/kept/${gone}`);
+    const wanted = (more: object) => ({
+      relations: [{ id: readers.relations[0].id, type: "many-to-one", ...more }],
+    });
+    const longer = { where: "relations.reading", rows: 1, examples: [ids.get("several")] };
+    const missing = { where: "relations.reading", rows: 1, examples: [ids.get("none")] };
+    expectDestructive(await change(readers, wanted({ required: true, onDelete: "RESTRICT" })), [
+      longer,
+      missing,
+    ]);
+    await patchConfirmed(admin, readers.id, wanted({}));
+    const shown = async (fields: string) =>
+      (await admin.get("/readers", { fields, sort: "title" })).body.data;
+    expect(await shown("title,reading.title")).toEqual([
+      { title: "a living one", reading: { id: one, title: "one" } },
+      { title: "none", reading: null },
+      { title: "several", reading: { id: one, title: "one" } },
+    ]);
+    await admin.post(`/kept/${gone}/restore`);
+    expect((await shown("title,reading.title"))[1]).toEqual({
+      title: "none",
+      reading: { id: gone, title: "gone" },
+    });
+    expect((await admin.post(`/svc_table/${readers.id}/undo`)).status).toBe(200);
+    const lengths = (await shown("reading")).map(({ reading }: Row) => reading.length);
+    expect(lengths).toEqual([2, 1, 3]);
   });
 
   it("is in the documents that describe the API", async () => {

@@ -1,0 +1,75 @@
+// Asks a table's records about a list of links that a change takes away, or makes a single link of.
+import { type Relation, relationIn, type Table, targetOf } from "../catalog/catalog.js";
+import type { Stored } from "../catalog/column-types.js";
+import { linksIn } from "../catalog/restore-value.js";
+import { idText } from "../mongo/record-store.js";
+import type { TableData } from "../mongo/table-data.js";
+import { EXAMPLES, type Found, type LinkCount } from "../mongo/table-questions.js";
+import type { Plan } from "./plan-change.js";
+
+type Data = Pick<TableData, "deletedLinks" | "matching" | "withLinks" | "withoutValue">;
+
+/** The relation whose links a field of the table holds as a list, if it does. */
+export function listRelation(table: Table, field: string): Relation | undefined {
+  const relation = relationIn(table, field);
+  return relation?.link.list === true ? relation : undefined;
+}
+
+/** Records that have so many different links. Those to deleted records, which nobody is shown, are none. */
+export async function withLivingLinks(
+  data: Data,
+  plan: Plan,
+  before: Table,
+  relation: Relation,
+  count: Exclude<LinkCount, "some">,
+): Promise<Found> {
+  const { field } = relation.link;
+  const isDeleted = await deletedLinks(data, plan, before, relation);
+  if (isDeleted === undefined) return data.withLinks(before, field, count);
+  const target = targetOf(plan.catalogs.before, relation);
+  const livingIn = (value: unknown): number =>
+    new Set(
+      linksIn(value)
+        .filter((id) => !isDeleted(id))
+        .map((id) => idText(target, id)),
+    ).size;
+  if (count === "several") return data.matching(before, field, (value) => livingIn(value) > 1);
+  const without = await data.withoutValue(before, field);
+  const left = await data.matching(before, field, (value) => livingIn(value) === 0);
+  return {
+    records: without.records + left.records,
+    examples: [...without.examples, ...left.examples].slice(0, EXAMPLES),
+  };
+}
+
+/**
+ * Picks the link that stays of a list: the first to a record that is not deleted. Where there is none, the first of the
+ * others, whose record can be restored.
+ */
+export async function firstLink(
+  data: Data,
+  plan: Plan,
+  before: Table,
+  field: string,
+): Promise<(value: unknown) => Stored | undefined> {
+  const relation = listRelation(before, field);
+  const isDeleted = relation && (await deletedLinks(data, plan, before, relation));
+  return (value) => {
+    const links = linksIn(value);
+    return links.find((id) => isDeleted?.(id) !== true) ?? links[0];
+  };
+}
+
+/** Tells links to deleted records; undefined where there are none. */
+async function deletedLinks(
+  data: Data,
+  { catalogs }: Plan,
+  before: Table,
+  relation: Relation,
+): Promise<((id: Stored) => boolean) | undefined> {
+  const target = targetOf(catalogs.before, relation);
+  if (target.deletedAt === undefined) return undefined;
+  const deleted = await data.deletedLinks(before, relation.link.field, target);
+  const texts = new Set(deleted.map((id) => idText(target, id)));
+  return texts.size === 0 ? undefined : (id) => texts.has(idText(target, id));
+}
