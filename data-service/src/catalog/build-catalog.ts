@@ -2,6 +2,7 @@
 import type { Catalog, Column, Counter, LatestChange, OwnCreate, Relation, Rules, Table } from "./catalog.js";
 import { COLUMN_TYPES, type ColumnType } from "./column-types.js";
 import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";
+import { OWN_FIELDS } from "./own-fields.js";
 import { DELETED_AT, DELETED_FIELD } from "./soft-delete.js";
 
 /** A definition that belongs to Portico itself, with what owners' tables can't have. */
@@ -186,11 +187,11 @@ function counterOf(
 ): Counter | undefined {
   const parents = all.find(({ name }) => name === relation.table)?.storage.collection;
   if (parents === undefined) return undefined;
-  const field = `_n_${relation.id}`;
+  const field = OWN_FIELDS.counter.prefix + relation.id;
   return {
     id: relation.id,
     column: { ...generatedColumn(field, field, "int"), required: false },
-    version: `_v_${relation.id}`,
+    version: OWN_FIELDS.counterVersion.prefix + relation.id,
     ready: table.storage.building?.includes(relation.id) !== true,
     parents,
     children: { collection: table.storage.collection, field: fieldOf(table, relation.id) },

@@ -1,6 +1,7 @@
 // What a change of a table has to write into fields that nobody reads yet.
 import { fieldOf, isFilled, isMoved, isRetargeted, movedMembers, type Transition } from "./changed-fields.js";
 import type { ColumnDefinition, RelationDefinition } from "./definition.js";
+import { OWN_FIELDS } from "./own-fields.js";
 
 /** Values to write before the new definition is put into use, into fields that nobody reads yet. */
 export type Fill =
@@ -75,7 +76,7 @@ export function columnFills(change: Transition, column: ColumnDefinition): Fill[
 }
 
 function markOf(member: string): string {
-  return `_filled_${member}`;
+  return OWN_FIELDS.filled.prefix + member;
 }
 
 /** Where a change notes what it brings elsewhere. */
@@ -87,7 +88,7 @@ export function noted(change: Transition, member: string): { readonly note?: Not
 
 /** The field that notes what a member had in a former field. */
 function noteOf(member: string, former: string): string {
-  return `_was_${member}_${former}`;
+  return `${OWN_FIELDS.was.prefix}${member}_${former}`;
 }
 
 /** Notes of the fields from which a change brings values elsewhere. */

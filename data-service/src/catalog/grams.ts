@@ -8,6 +8,7 @@
 
 import { foldLetter } from "./case-fold.js";
 import type { Column } from "./catalog.js";
+import { OWN_FIELDS } from "./own-fields.js";
 
 const LENGTH = 5;
 /** Shorter pieces occur in too many texts to be worth looking up. */
@@ -22,9 +23,9 @@ const MOST_LOOKED_UP = 4;
 /** Stands for every gram. */
 export const ANY_GRAM = "";
 
-/** Where the grams of a column are stored. No member's field begins with an underscore. */
+/** Where the grams of a column are stored. */
 export function gramField(column: Pick<Column, "field">): string {
-  return `_g_${column.field}`;
+  return OWN_FIELDS.grams.prefix + column.field;
 }
 
 /** Where the grams of those columns that are searchable are stored. */

@@ -1,6 +1,7 @@
 // Table -> the indexes it needs. Pure; mongo/provision makes them.
 import { type Column, type Counter, type Relation, requireField, type Table } from "./catalog.js";
 import { gramField } from "./grams.js";
+import { OWN_FIELDS } from "./own-fields.js";
 
 export interface IndexSpec {
   /** Field and direction, in order. */
@@ -16,7 +17,7 @@ export interface IndexSpec {
 export const MAX_INDEXES = 56;
 
 /** Marks the only record of a singleton table. */
-export const SINGLETON_FIELD = "_only";
+export const SINGLETON_FIELD = OWN_FIELDS.singleton.name;
 
 /**
  * The indexes contract 6 names: links, createdAt, updatedAt, dates, uniques, counters and the owner's own. Each ends in

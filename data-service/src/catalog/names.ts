@@ -1,5 +1,6 @@
 // Which names a table, a column and a relation may have, and guesses at what was meant.
 import { distance } from "fastest-levenshtein";
+import { isOwnField } from "./own-fields.js";
 
 const TABLE_NAME = /^[a-z][a-z0-9_]{0,62}$/;
 const MEMBER_NAME = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
@@ -80,10 +81,7 @@ export function collectionNameProblem(name: string, systemPrefix: string): strin
 export function fieldProblem(field: string): string | undefined {
   if (field === "" || field.startsWith("$") || field.includes(".") || field.includes("\0"))
     return "has a name that queries can't speak of";
-  // Ids, what a query joins, grams, numbers of children and the mark of singletons lie under such names.
-  const isOwn =
-    field === "_id" || field === "_only" || /^(?:__|_[gnv]_|_record_(?:version|moves|noted)$)/.test(field);
-  return isOwn ? "has a name that is kept for the service's own" : undefined;
+  return isOwnField(field) ? "has a name that is kept for the service's own" : undefined;
 }
 
 /** `; did you mean "name"?` when one of the known names is near, else nothing. */

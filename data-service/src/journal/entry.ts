@@ -2,6 +2,7 @@
 import { Binary, calculateObjectSize, ObjectId } from "bson";
 import type { Table } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
+import { OWN_FIELDS } from "../catalog/own-fields.js";
 import { asStored } from "../query/as-read.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
@@ -10,7 +11,7 @@ import type { StoredRecord } from "../query/shape.js";
 export type ChangeKind = "created" | "updated" | "deleted";
 
 /** Names the last change of a record, in the record itself: written by the same write that makes the change. */
-export const CHANGE_FIELD = "_change";
+export const CHANGE_FIELD = OWN_FIELDS.change.name;
 
 /** Who changes something, as far as a request says. */
 export interface Actor {

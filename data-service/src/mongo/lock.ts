@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto";
 import { unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Db } from "mongodb";
+import { OWN_FIELDS } from "../catalog/own-fields.js";
 import { until } from "../until.js";
 import { isDuplicate } from "./driver-errors.js";
 
@@ -21,7 +22,7 @@ const LOOK_MS = 20;
 export type Lock = <Result>(task: (turn: string) => Promise<Result>) => Promise<Result>;
 
 /** The field of a record that says whose turn it is to change it. */
-export const TURN_FIELD = "_turn";
+export const TURN_FIELD = OWN_FIELDS.turn.name;
 
 interface LockDocument {
   readonly _id: string;

@@ -13,6 +13,7 @@ import type {
 } from "mongodb";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";
+import { OWN_FIELDS } from "../catalog/own-fields.js";
 import { getOrMake } from "../get-or-make.js";
 import type { Document, Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
@@ -61,13 +62,13 @@ export function idsOf(table: Table, documents: readonly StoredRecord[]): Stored[
   return documents.map(({ _id }) => row.parse(row.toJson(_id), [])).filter((id) => id !== undefined);
 }
 
-/** How often a record was changed; not there before the first time. No member's field begins with an underscore. */
-export const VERSION_FIELD = "_record_version";
+/** How often a record was changed; not there before the first time. */
+export const VERSION_FIELD = OWN_FIELDS.version.name;
 /**
  * How many of those were no change of the record by a request for it: links that were moved from their other side or let
  * go, and its deletion where it is kept. Not there before the first.
  */
-export const MOVES_FIELD = "_record_moves";
+export const MOVES_FIELD = OWN_FIELDS.moves.name;
 /** For updates that are pipelines. */
 export const NEXT_VERSION = oneMore(VERSION_FIELD);
 const NEXT_MOVE = { ...NEXT_VERSION, ...oneMore(MOVES_FIELD) };

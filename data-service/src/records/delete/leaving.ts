@@ -2,15 +2,15 @@
 // the moment on that it looks for such links, and changes wait until it is decided.
 import type { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table } from "../../catalog/catalog.js";
+import { OWN_FIELDS } from "../../catalog/own-fields.js";
 import type { Document } from "../../query/lower/document.js";
 import type { RecordDeps } from "../record-deps.js";
 import { type DeleteStep, isHolding } from "./delete-effects.js";
 
 /**
- * An object with a member for each delete that wants the record, or not there at all; no member's field begins with an
- * underscore. Not a list, so that a change can say in its own words that there must be none (see updateById).
+ * An object with a member for each delete that wants the record, or not there at all. Not a list, so that a change can say in its own words that there must be none (see updateById).
  */
-export const LEAVING_FIELD = "_leaving_for";
+export const LEAVING_FIELD = OWN_FIELDS.leaving.name;
 
 /** Records that no delete wants. */
 export const FREE: Document = { [LEAVING_FIELD]: { $exists: false } };

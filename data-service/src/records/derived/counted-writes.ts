@@ -3,6 +3,7 @@
 import type { ObjectId } from "bson";
 import { type Counter, ownCounters, type Relation, type Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
+import { OWN_FIELDS } from "../../catalog/own-fields.js";
 import type { Counted, CountStore, Delta } from "../../mongo/count-store.js";
 import { MOVES_FIELD, type RecordStore, type Updated, VERSION_FIELD } from "../../mongo/record-store.js";
 import { asStored, stillHas } from "../../query/as-read.js";
@@ -29,10 +30,10 @@ export interface Guard {
 /**
  * Names the request that has set the link in `field`, or taken it away, where that may have to be taken back: so it knows
  * its own deed again. Whoever else writes the link takes the name off, but for those that let go of what is not there any
- * more. No member's field begins with an underscore.
+ * more.
  */
 export function movedField(field: string): string {
-  return `_moved_${field}`;
+  return OWN_FIELDS.moved.prefix + field;
 }
 
 /** A record whose links others keep changing is tried this often before the request gives up. */

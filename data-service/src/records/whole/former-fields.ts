@@ -1,6 +1,7 @@
 // What goes back of a record's change that is taken back, as far as others have left it alone. Pure; take-back does it.
 import type { Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
+import { OWN_FIELDS } from "../../catalog/own-fields.js";
 import { DELETED_FIELD, DELETION_FIELD } from "../../catalog/soft-delete.js";
 import { MOVES_FIELD, VERSION_FIELD } from "../../mongo/record-store.js";
 import { asStored } from "../../query/as-read.js";
@@ -10,8 +11,8 @@ import { type FieldChange, linksChanged, linksIn, movedField } from "../derived/
 import { versionOf } from "../version.js";
 import type { ChangedStep } from "./undo.js";
 
-/** Names the last change of a record that was noted. No member's field begins with an underscore. */
-export const NOTED_FIELD = "_record_noted";
+/** Names the last change of a record that was noted. */
+export const NOTED_FIELD = OWN_FIELDS.noted.name;
 
 /** What is to be read of a record, as a projection. @param fields those of the change */
 export function undoProjection(fields: readonly string[]): Document {
