@@ -226,6 +226,37 @@ describe("a schema file that renames tables by their ids", () => {
   });
 });
 
+describe("a schema file in which a table wants a name that another gives up", () => {
+  const x = { name: "x", type: "string" };
+  const leading = { name: "b", type: "many-to-one", table: "b", inverse: "x" };
+
+  it("is applied in the order in which that is possible", async () => {
+    const deps = makeInstance(database);
+    await applyFile(deps, fileOf({ name: "a" }, { name: "b", columns: [x] }));
+    const file = fileOf({ name: "a", relations: [leading] }, { name: "b" });
+    const possible = { problems: [], confirmable: false };
+    const expected = [
+      { name: "a", changes: ["relation.add relations.b"], ...possible },
+      { name: "b", changes: ["column.remove columns.x"], ...possible },
+    ];
+    expect(await compareFile(deps, file)).toMatchObject(expected);
+    expect(await applyFile(deps, file)).toMatchObject(expected);
+    expect(await compareFile(deps, file)).toEqual([]);
+  });
+
+  it("is refused where the other keeps it, with what is wrong beside that, and nothing is changed", async () => {
+    const deps = makeInstance(database);
+    await applyFile(deps, fileOf({ name: "a" }, { name: "b", columns: [x] }));
+    const c = { name: "c", description: "changed" };
+    const file = fileOf({ name: "a", relations: [leading] }, { name: "b", columns: [x] }, c);
+    expect(await applyFile(deps, file)).toMatchObject([
+      { name: "a", problems: ['relations[0].inverse: "b" has a "x" already'] },
+      { name: "c", problems: [] },
+    ]);
+    expect((await deps.catalogStore.load()).map(({ name }) => name)).toEqual(["a", "b"]);
+  });
+});
+
 describe("a schema file with a new table over documents that are there", () => {
   const notes = { name: "notes", columns: [{ name: "text", type: "string" }] };
   const column = (extras: object) => ({ columns: [{ name: "title", type: "string", ...extras }] });

@@ -41,6 +41,17 @@ export async function compareFile(
   deps: ChangeDeps,
   tables: readonly FileTable[],
 ): Promise<TableDifference[]> {
+  return (await comparisonOf(deps, tables)).differences;
+}
+
+interface Comparison {
+  /** In the order of the file. */
+  readonly differences: TableDifference[];
+  /** Its tables in an order in which they can be changed; those that never can be are left out. */
+  readonly order: readonly FileTable[];
+}
+
+async function comparisonOf(deps: ChangeDeps, tables: readonly FileTable[]): Promise<Comparison> {
   const stored = await deps.catalogStore.load();
   const renamed = renamesIn(tables, stored).reduce(
     (definitions, rename) => withRename(deps, definitions, rename),
@@ -55,21 +66,46 @@ export async function compareFile(
   let definitions: readonly TableDefinition[] = [...renamed, ...fresh];
   const before = buildCatalog(0, stored, deps.systemTables);
   let rules = followedRules(deps, await deps.rules.enabled(), { before, after: catalog });
-  const differences: TableDifference[] = [];
-  for (const table of tables) {
+  const found = new Map<FileTable, TableDifference>();
+  const compare = async (table: FileTable): Promise<boolean> => {
     const existing = matchTable(table, tables, definitions);
     if (existing === undefined) throw new Error(`no table "${table.name}"`);
     const isNew = fresh.some(({ id }) => id === existing.id);
     const first = isNew ? [CREATED] : isOld.has(`${existing.id} ${existing.name}`) ? [] : [RENAMED];
     const asked = withRules(deps, rules);
-    const { plan, ...found } = await differenceOf(asked, definitions, existing, table, first);
-    if (found.changes.length + found.problems.length > 0) differences.push(found);
-    if (plan === undefined || plan.steps.length === 0) continue;
+    const { plan, ...difference } = await differenceOf(asked, definitions, existing, table, first);
+    found.set(table, difference);
+    if (plan === undefined || plan.steps.length === 0) return plan !== undefined;
     // The next one is compared with what this one will be.
     definitions = replaced(definitions, plan);
     rules = followedRules(deps, rules, plan.catalogs);
+    return true;
+  };
+  const order = await untilNoneMoves(tables, compare);
+  const differs = ({ changes, problems }: TableDifference): boolean => changes.length + problems.length > 0;
+  const differences = tables.flatMap((table) => found.get(table) ?? []).filter(differs);
+  return { differences, order };
+}
+
+/**
+ * Tries each, and those that are refused once more behind the others: one may want a name that another gives up.
+ * @returns those that were possible, in that order
+ */
+async function untilNoneMoves<Each>(
+  all: readonly Each[],
+  isPossible: (each: Each) => Promise<boolean>,
+): Promise<Each[]> {
+  const possible: Each[] = [];
+  let waiting = all;
+  for (;;) {
+    const refused: Each[] = [];
+    for (const each of waiting) {
+      const list = (await isPossible(each)) ? possible : refused;
+      list.push(each);
+    }
+    if (refused.length === 0 || refused.length === waiting.length) return possible;
+    waiting = refused;
   }
-  return differences;
 }
 
 /** The rules as they will be when a table's turn comes, whatever its names are by then. */
@@ -215,14 +251,14 @@ export async function applyFile(
   tables: readonly FileTable[],
   confirmed = false,
 ): Promise<TableDifference[]> {
-  const differences = await compareFile(deps, tables);
+  const { differences, order } = await comparisonOf(deps, tables);
   const stops = differences.some(
     ({ problems, confirmable }) => problems.length > 0 && !(confirmed && confirmable),
   );
   if (stops) return differences;
   for (const each of renamesIn(tables, await deps.catalogStore.load())) await rename(deps, each);
   for (const table of tables) await ensureThere(deps, tables, table);
-  for (const table of tables)
+  for (const table of order)
     await changeToFile(deps, tables, table, { confirmed, patienceMs: CHANGE_PATIENCE_MS });
   return differences.map((each) => ({ ...each, problems: [] }));
 }
