@@ -82,6 +82,14 @@ describe("a value whose column gets another type", () => {
     expect(converted(json, from, to)).toEqual(expected);
   });
 
+  it.each(COLUMN_TYPE_NAMES)("is lost as %s where JSON has no word for it, such as NaN", (type) => {
+    expect(converted(COLUMN_TYPES.float.toJson(Number.NaN), "float", type, ["null"])).toEqual([null, "*"]);
+    expect(converted(COLUMN_TYPES.datetime.toJson(new Date(Number.NaN)), "datetime", type)).toEqual([
+      null,
+      "*",
+    ]);
+  });
+
   it("is kept by an enum that has it, and by a list of enums as far as it has it", () => {
     expect(converted("a", "string", "enum", ["a"])).toBe("a");
     expect(converted("b", "enum", "enum", ["a"])).toEqual([null, "*"]);

@@ -17,6 +17,8 @@ export interface Converted {
  * @param to the column it shall fit; its rules are not looked at
  */
 export function convertValue(json: Json, from: ColumnType, to: Pick<Column, "type" | "values">): Converted {
+  // There is a value all the same, one that JSON has no word for.
+  if (json === null) return { value: undefined, exact: false };
   const { parse, toJson } = COLUMN_TYPES[to.type];
   for (const candidate of candidates(json, from, to)) {
     const value = parse(candidate, to.values);
