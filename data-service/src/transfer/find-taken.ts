@@ -57,7 +57,7 @@ export async function findTaken(
     for (const { at, key } of candidates) {
       const earlier = seen.get(key);
       if (there.has(key)) taken.set(at, takenText(table, names));
-      else if (earlier !== undefined) taken.set(at, earlierText(names, earlier));
+      else if (earlier !== undefined) taken.set(at, earlierText(fields, names, earlier));
       else if (seen.size < MOST_SEEN) seen.set(key, lines[at] ?? 0);
     }
   }
@@ -66,15 +66,17 @@ export async function findTaken(
 
 function uniqueFields(table: Table): string[][] {
   const declared = indexesOf(table).filter(({ unique }) => unique);
-  const fields = declared.map(({ key }) => key.map(([field]) => field));
-  return [ID, ...fields.filter(([first]) => first !== SINGLETON_FIELD)];
+  return [ID, ...declared.map(({ key }) => key.map(([field]) => field))];
 }
 
 /** Null is no value and collides with nothing; of deleted records only the ids do. */
 function candidatesOf(fields: readonly string[], plans: readonly WritePlan[]): Candidate[] {
   return plans.flatMap(({ own }, at) => {
     if (fields !== ID && own.set.has(DELETED_FIELD)) return [];
-    const values = fields.map((field) => own.set.get(field)).filter((value) => value !== undefined);
+    // The mark of a singleton's only record is in no plan: every record gets it when it is written.
+    const valueIn = (field: string): Stored | undefined =>
+      field === SINGLETON_FIELD ? 1 : own.set.get(field);
+    const values = fields.map(valueIn).filter((value) => value !== undefined);
     return values.length < fields.length ? [] : [{ at, values, key: uniqueKey(fields, values) }];
   });
 }
@@ -112,7 +114,8 @@ async function storedKeys(
   );
 }
 
-function earlierText(names: readonly string[], line: number): string {
+function earlierText([first]: readonly string[], names: readonly string[], line: number): string {
+  if (first === SINGLETON_FIELD) return `line ${line} is the single record already that the table holds`;
   if (names.length === 0) return `line ${line} has a value already that this one must differ from`;
   return `${names.join(", ")}: line ${line} has this value already`;
 }

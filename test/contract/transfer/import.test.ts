@@ -452,6 +452,22 @@ describe("a dry run", () => {
     expect(await names()).toEqual(["there"]);
   });
 
+  it("of a file for a singleton knows that this holds a single record, as the import does", async () => {
+    const table = `${items}single`;
+    const columns = [{ name: "name", type: "string" }];
+    await makeTable(admin, { name: table, singleton: true, softDelete: true, columns });
+    const two = "name\na\nb\n";
+    const second = [{ line: 3, messages: ["line 2 is the single record already that the table holds"] }];
+    expect(details(await root.csv(table, two, { dryRun: true })).rejected).toEqual(second);
+    expect(details(await root.csv(table, two)).rejected).toEqual(second);
+    expect((await root.csv(table, "name\na\n", { dryRun: true })).status).toBe(200);
+    const oneDeleted = "name,deletedAt\na,2020-01-01T00:00:00.000Z\nb,\n";
+    expect((await root.csv(table, oneDeleted, { dryRun: true })).status).toBe(200);
+    await make(admin, table, { name: "there" });
+    const taken = [{ line: 2, messages: [`"${table}" holds a single record, and it exists already.`] }];
+    expect(details(await root.csv(table, "name\na\n", { dryRun: true })).rejected).toEqual(taken);
+  });
+
   it("of a good file says how many records it has", async () => {
     const { body } = await root.csv(items, "name\na\nb\n", { dryRun: true });
     expect(body.data).toEqual([{ imported: 0, checked: 2, dryRun: true }]);
