@@ -36,6 +36,24 @@ export function followedRules(
   });
 }
 
+/**
+ * The costs of a change with those of rules that were written since they were asked.
+ * @param costs as they were asked
+ * @returns undefined when there are none of such rules
+ */
+export async function costsWithLateRules(
+  deps: CostDeps,
+  plan: Plan,
+  costs: readonly Cost[],
+): Promise<Cost[] | undefined> {
+  const known = new Set(costs.map(({ where, why }) => `${where} ${why}`));
+  const rules = await ruleCosts(deps, plan);
+  if (rules.every(({ where, why }) => known.has(`${where} ${why}`))) return undefined;
+  return [...costs.filter(({ what }) => what !== RULE_OFF), ...rules];
+}
+
+const RULE_OFF = "rule.off";
+
 /** Rules that would be switched off. Those of a deleted table are not listed, nor are those that an undo concerns. */
 async function ruleCosts(deps: CostDeps, { catalogs, definitions, steps, undoes }: Plan): Promise<Cost[]> {
   if (steps.length === 0 || undoes !== undefined) return [];
@@ -46,7 +64,7 @@ async function ruleCosts(deps: CostDeps, { catalogs, definitions, steps, undoes 
     if (because === undefined) return [];
     return [
       {
-        what: "rule.off",
+        what: RULE_OFF,
         where: `${systemTableNames(deps.systemTablePrefix).permissions}/${rule.id}`,
         rows: 0,
         examples: [],

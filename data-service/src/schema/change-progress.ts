@@ -13,11 +13,13 @@ export interface Progress {
   /** So many records or indexes more are ready. @throws AppError when another instance has ended the change */
   readonly add: (count: number) => Promise<void>;
   /** Says nothing when another instance has ended the change, and so has told it. */
-  readonly end: (state: "done" | "failed", problem: string | null) => Promise<void>;
+  readonly end: (state: "done" | "failed", refusal: Refusal | null) => Promise<void>;
 }
 
 /** What the table's record says of why a change failed. */
-export function refusalOf(error: unknown): { readonly problem: string; readonly confirmHash?: string } {
+type Refusal = Pick<ChangeProgress, "confirmHash"> & { readonly problem: string };
+
+export function refusalOf(error: unknown): Refusal {
   if (!(error instanceof AppError)) return { problem: "an unforeseen error; see the log" };
   const hash = error.details?.confirmHash;
   return { problem: error.message, ...(typeof hash === "string" ? { confirmHash: hash } : {}) };
@@ -34,14 +36,15 @@ export async function progressOf(
   const records = before === undefined || plan.fills.length === 0 ? 0 : await data.count(before);
   const total = records * plan.fills.length + indexChanges(plan).build.length;
   let done = 0;
-  const report = (state: ChangeProgress["state"], problem: string | null): Promise<void> =>
+  const report = (state: ChangeProgress["state"], refusal: Refusal | null): Promise<void> =>
     catalogStore.report(plan.table, {
       id: change.id,
       state,
       done: Math.min(done, total),
       total,
       startedAt: change.at,
-      problem,
+      problem: null,
+      ...refusal,
       finishedAt: state === "running" ? null : clock.now(),
     });
   if (total > 0) await report("running", null);
@@ -53,10 +56,10 @@ export async function progressOf(
       done += count;
       await report("running", null);
     },
-    async end(state, problem) {
+    async end(state, refusal) {
       if (!(await changeLock.isHeld(holder))) return;
       if (state === "done") done = total;
-      await report(state, problem);
+      await report(state, refusal);
     },
   };
 }

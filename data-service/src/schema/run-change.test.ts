@@ -5,6 +5,7 @@ import type { Json } from "@portico/shared/json";
 import { type Db, ObjectId } from "mongodb";
 import { bareColumn, bareTable } from "../catalog/definition-fixture.js";
 import { openTestDatabase, type TestDatabase } from "../mongo/database-fixture.js";
+import type { Rule } from "../permission/rule.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { changeTable, undoChange } from "./change-table.js";
 import { endInterrupted, makeRecovery } from "./end-change.js";
@@ -132,6 +133,56 @@ describe("a change that fails when it is in use", () => {
     expect(await instance.changeLock.holder()).toBeUndefined();
     const shown = await db.collection("svc_table").findOne({ name: "tidied" });
     expect([shown?.columns[0].unique, shown?.change.state]).toEqual([true, "done"]);
+  });
+});
+
+describe("a permission rule that is written while a change is being made", () => {
+  const rule: Rule = {
+    id: "r",
+    roleId: null,
+    table: "ruled",
+    action: "read",
+    filter: { a: "x" },
+    fields: null,
+    presets: null,
+    check: null,
+  };
+
+  it("and that the change would switch off is told before, as if it had been there", async () => {
+    const instance = makeInstance(database);
+    const id = await makeTable(instance, "ruled");
+    await db.collection("ruled").insertOne({ a: "x" });
+    const stored: Rule[] = [];
+    const rules = { ...instance.rules, enabled: async () => [...stored] };
+    /** By then the costs have been asked, and nobody is held up but writers of the table. */
+    const begin: ChangeDeps["changes"]["begin"] = async (change) => {
+      await instance.changes.begin(change);
+      if (stored.length === 0) stored.push(rule);
+    };
+    const deps = { ...instance, rules, changes: { ...instance.changes, begin } };
+    const change = async (confirmed?: string) =>
+      (await changeTable(deps, id, { columns: [] }, confirmed)).done;
+    const hashOf = (confirmed?: string): Promise<string> =>
+      change(confirmed).then(
+        () => "",
+        ({ details }) => details.confirmHash,
+      );
+    const first = await hashOf();
+    await expect(change(first)).rejects.toMatchObject({
+      code: "DESTRUCTIVE_CHANGE",
+      messages: [
+        expect.stringMatching(/not the change that was shown/),
+        expect.stringMatching(/^columns\.a: /),
+        expect.stringMatching(/^svc_permission\/r: .*"a"/),
+      ],
+    });
+    const columnsNow = async () =>
+      (await instance.catalogStore.load()).find((each) => each.id === id)?.columns.map(({ name }) => name);
+    expect([await columnsNow(), await instance.changeLock.holder()]).toEqual([["a"], undefined]);
+    const shown = (await db.collection("svc_table").findOne({ name: "ruled" }))?.change;
+    expect(shown.state).toBe("failed");
+    await change(shown.confirmHash);
+    expect(await columnsNow()).toEqual([]);
   });
 });
 

@@ -14,7 +14,7 @@ import { idText } from "../mongo/record-store.js";
 import { until } from "../until.js";
 import { within } from "../within.js";
 import { type Cost, destructive, fill, leavesGaps, requireAllowed } from "./ask-data.js";
-import { costsOf } from "./ask-rules.js";
+import { costsOf, costsWithLateRules } from "./ask-rules.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { type Progress, progressOf, refusalOf } from "./change-progress.js";
 import { emptyFields, endInterrupted, finish } from "./end-change.js";
@@ -129,9 +129,10 @@ async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Asked):
   const progress = await progressOf(deps, holder, plan, change);
   try {
     await prepare(deps, change.id, plan, progress);
+    await requireNoLateRules(deps, plan, costs, order.confirmed);
   } catch (error) {
     if (!(await deps.changeLock.isHeld(holder))) throw await afterLoss(deps, change, plan);
-    await progress.end("failed", refusalOf(error).problem);
+    await progress.end("failed", refusalOf(error));
     throw error;
   }
   const version = await deps.changeLock.publish(holder);
@@ -143,6 +144,21 @@ async function make(deps: ChangeDeps, holder: Holder, plan: Plan, order: Asked):
     await endedByAnother(deps, holder, version);
   }
   await progress.end("done", null);
+}
+
+/**
+ * Rules can be written while the values are, by the former names: nobody has confirmed that those go off. Asked as late as
+ * possible, for until the change is in use they can be written.
+ * @throws AppError 409 with what confirms them too
+ */
+async function requireNoLateRules(
+  deps: ChangeDeps,
+  plan: Plan,
+  costs: readonly Cost[],
+  confirmed: string | undefined,
+): Promise<void> {
+  const now = await costsWithLateRules(deps, plan, costs);
+  if (now !== undefined) requireAllowed(plan, now, confirmed);
 }
 
 /** Until the instance that has taken over a change which is in use has tidied up, or whoever takes over from that. */
