@@ -46,9 +46,9 @@ function accumulator(column: Column, op: AggregateOp): Document {
   return { [`$${op}`]: exact };
 }
 
-/** What another program has put there and is no number adds nothing. */
+/** What another program has put there and is no number adds nothing; texts and dates would convert as well. */
 function asDecimal(input: string): Document {
-  return { $convert: { input, to: "decimal", onError: null } };
+  return { $cond: [{ $isNumber: input }, { $toDecimal: input }, null] };
 }
 
 /** The group's document (undefined when no row matched) as `meta.aggregate`. */
@@ -71,6 +71,8 @@ export function shapeAggregate(keys: readonly AggregateKey[], group: StoredRecor
 }
 
 function resultJson(column: Column, op: AggregateOp, value: unknown): Json {
+  // The average of values none of which is a number.
+  if (value === null) return null;
   const exact = column.type === "bigint" || column.type === "decimal";
   if (op === "sum" || op === "avg") return exact ? COLUMN_TYPES.decimal.toJson(value) : Number(value);
   return COLUMN_TYPES[column.type].toJson(value);

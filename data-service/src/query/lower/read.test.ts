@@ -373,11 +373,16 @@ describe("aggregates", () => {
       {
         $group: {
           _id: null,
-          a0_sum: { $sum: { $convert: { input: "$the_bigint", to: "decimal", onError: null } } },
+          a0_sum: { $sum: { $cond: [{ $isNumber: "$the_bigint" }, { $toDecimal: "$the_bigint" }, null] } },
           a0_count: { $sum: { $cond: [{ $eq: [{ $ifNull: ["$the_bigint", null] }, null] }, 0, 1] } },
         },
       },
     ]);
+  });
+
+  it("have no average of values none of which is a number", () => {
+    const { aggregate } = queryOf({ aggregate: { pages: { avg: true } } });
+    expect(shapeAggregate(aggregate, { a0_count: 2, a0_avg: null })).toEqual({ pages: { avg: null } });
   });
 
   it("over nothing are null, and count 0", () => {
