@@ -488,6 +488,48 @@ describe("a database of ten collections as other programs leave them", () => {
       expect(await data("/owners", { filter: withoutThings })).toEqual([]);
     });
 
+    it("adds up what are numbers, and takes a list with a null in it for a list", async () => {
+      await documents().deleteMany({});
+      await documents().insertMany([
+        { many: "7", few: "7", tags: ["red", null] },
+        { many: true, few: true, tags: null },
+        { many: new Date(1), few: new Date(1), tags: ["blue"] },
+      ]);
+      const columns = [
+        { name: "many", type: "bigint" },
+        { name: "few", type: "int" },
+        { name: "tags", type: "enumList", options: { values: ["red", "blue"] } },
+      ];
+      expect((await byHand({ columns })).status).toBe(201);
+      const aggregate = { many: { sum: true, avg: true }, few: { sum: true, avg: true } };
+      const { body } = await admin.get("/by_hand", { aggregate });
+      expect(body.meta.aggregate).toEqual({ many: { sum: "0", avg: null }, few: { sum: 0, avg: null } });
+      const tagsWhere = async (filter: object) =>
+        (await data("/by_hand", { fields: "tags", filter, sort: "id" })).map(({ tags }: Row) => tags);
+      expect(await tagsWhere({ tags: null })).toEqual([null]);
+      expect(await tagsWhere({ tags: { _is_null: false } })).toEqual([["red", null], ["blue"]]);
+      expect(await tagsWhere({ _not: { tags: { _contains: "blue" } } })).toEqual([["red", null]]);
+    });
+
+    it("counts a list that names a record twice, or null beside it, once", async () => {
+      const other = new ObjectId((await admin.post("/owners", {})).body.data[0].id);
+      await documents().deleteMany({});
+      await documents().insertMany([
+        { ownersIds: [ownerId, ownerId] },
+        { ownersIds: [null, ownerId] },
+        { ownersIds: ownerId },
+        { ownersIds: [null, other] },
+      ]);
+      const owners = { ...owner, name: "owners", type: "many-to-many", counted: true };
+      expect((await byHand({ relations: [owners] })).status).toBe(201);
+      const numberOf = async (id: ObjectId): Promise<number> =>
+        (await data(`/owners/${id}`, { fields: "_count(things)" }))[0]._count.things;
+      expect([await numberOf(ownerId), await numberOf(other)]).toEqual([3, 1]);
+      for (const { id } of await data("/by_hand", { sort: "id", limit: "2" }))
+        expect((await admin.delete(`/by_hand/${id}`)).status).toBe(200);
+      expect([await numberOf(ownerId), await numberOf(other)]).toEqual([1, 1]);
+    });
+
     it("has its indexes used and left, whatever the table comes to be; those that were built for it go", async () => {
       const filter = { unique: true, partialFilterExpression: { email: { $exists: true } } };
       await documents().createIndex({ email: 1 }, { ...filter, name: "their_email" });

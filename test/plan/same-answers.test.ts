@@ -1,5 +1,6 @@
 // Whatever way the planner takes, the answer is the same: one database, several data services with other thresholds.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { MongoClient } from "mongodb";
 import { type Api, signIn } from "../support/api.js";
 import { ADMIN, type RunningService, type Stack, startAnother, startStack } from "../support/stack.js";
 
@@ -62,6 +63,11 @@ const QUERIES: Record<string, Record<string, unknown>> = {
   "count over many-to-many": { sort: "-_count(tags),-_count(comments)" },
   "aggregated sort of a filtered list": { filter: { views: { _lt: 3 } }, sort: "-_count(comments)" },
   "aggregated sort mixed with a to-one chain": { sort: "author.name,-_count(comments)" },
+  "lists of another program, by count": { sort: "-_count(shelves),views" },
+  "lists of another program, by the greatest": { sort: "-_max(shelves.floor),-_count(shelves)" },
+  "lists of another program, filtered": { filter: { shelves: { floor: { _gte: 0 } } } },
+  "lists of another program, negated": { filter: { _not: { shelves: { floor: { _gt: 1 } } } } },
+  "lists of another program, counted": { fields: "id,_count(shelves)", filter: { shelves: {} } },
   "counts of every kind": { fields: "id,_count(comments),_count(tags),tags._count(posts)" },
   "counts of a ranked list": { fields: "id,_count(comments)", sort: "-_max(comments.likes)" },
 };
@@ -76,6 +82,7 @@ describe("a query answers the same whichever way it is run", () => {
     stack = await startStack();
     usual = await signIn(stack.dataUrl, ADMIN);
     await fill(usual);
+    await adoptShelves(stack, usual);
     for (const [name, env] of Object.entries(WAYS)) {
       const service = await startAnother(stack, env);
       others.push(service);
@@ -149,6 +156,27 @@ async function fill(api: Api): Promise<void> {
     writer: at % 4 ? writers[at % 7] : null,
   }));
   await create(api, "comments", 30, () => ({ likes: CROWDED, post: posts[3] }));
+}
+
+/** Lists of links as other programs leave them: with nulls and repetitions, or a single link in the place of a list. */
+async function adoptShelves({ mongodbUrl }: Stack, api: Api): Promise<void> {
+  const lists = (at: number): unknown[] => {
+    const [some, other] = [1 + (at % PARENTS), 1 + ((at * 7) % 20)];
+    return [[some, some], [null, some], [some, other, some], some, [], [null], null, [some]];
+  };
+  const client = await MongoClient.connect(mongodbUrl);
+  const shelves = Array.from({ length: 400 }, (_, at) => ({
+    floor: at % 5,
+    postsIds: lists(at)[at % 8],
+  }));
+  await client.db().collection("shelves").insertMany(shelves);
+  await client.close();
+  const made = await api.post("/svc_table", {
+    name: "shelves",
+    columns: [{ name: "floor", type: "int" }],
+    relations: [{ name: "posts", type: "many-to-many", table: "posts", inverse: "shelves" }],
+  });
+  expect(made.status).toBe(201);
 }
 
 async function create(

@@ -194,7 +194,11 @@ function counterOf(
     version: OWN_FIELDS.counterVersion.prefix + relation.id,
     ready: table.storage.building?.includes(relation.id) !== true,
     parents,
-    children: { collection: table.storage.collection, field: fieldOf(table, relation.id) },
+    children: {
+      collection: table.storage.collection,
+      isAdopted: table.storage.adopted === true,
+      field: fieldOf(table, relation.id),
+    },
   };
 }
 

@@ -87,8 +87,8 @@ export interface Counter {
   readonly ready: boolean;
   /** The collection of the parents. */
   readonly parents: string;
-  /** The collection of the children, and the field of their links. */
-  readonly children: { readonly collection: string; readonly field: string };
+  /** The collection of the children, whether it is adopted, and the field of their links. */
+  readonly children: { readonly collection: string; readonly isAdopted: boolean; readonly field: string };
 }
 
 export interface Table {

@@ -56,6 +56,16 @@ describe("numbers of children", () => {
     expect(await numbers()).toEqual([undefined, undefined]);
   });
 
+  it.each(["countAll", "countAllAlone"] as const)(
+    "of a list that another program wrote are one each, by %s, whatever else is in it",
+    async (count) => {
+      const lists = [[1, 1], [null, 1], [null, 2], [null], 1, null].map((homeId) => ({ homeId }));
+      await db.collection("cats").insertMany(lists);
+      await store[count]({ ...counter, children: { ...counter.children, isAdopted: true } });
+      expect(await numbers()).toEqual([3, 1]);
+    },
+  );
+
   it("are counted when a write fails in the middle", async () => {
     const mark = await store.mark([home(1)]);
     await addCats(1, 3);

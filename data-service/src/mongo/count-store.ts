@@ -7,6 +7,7 @@ import { type AnyBulkWriteOperation, type Collection, type Db, type Document, Ob
 import type { Counter } from "../catalog/catalog.js";
 import type { Stored } from "../catalog/column-types.js";
 import { asStored } from "../query/as-read.js";
+import { eachForeignLink } from "../query/lower/each-link.js";
 import type { Noted } from "../schema/dead-instances.js";
 import { untilStill } from "../until-still.js";
 import { isAgainstValidator } from "./driver-errors.js";
@@ -133,15 +134,7 @@ export class CountStore {
     const { collection, field } = counter.children;
     const named = this.#db
       .collection(collection)
-      .aggregate(
-        [
-          { $match: { [field]: { $ne: null } } },
-          { $project: { _id: 0, [field]: 1 } },
-          { $unwind: `$${field}` },
-          { $group: { _id: `$${field}` } },
-        ],
-        { allowDiskUse: true },
-      );
+      .aggregate([...eachParent(counter), { $group: { _id: `$${field}` } }], { allowDiskUse: true });
     for await (const { _id } of named) await this.#recountInTheEnd({ counter, id: _id });
     const numbered = { [counter.column.field]: { $gt: Number.NEGATIVE_INFINITY } };
     const parents = this.#db.collection(counter.parents).find(numbered, { projection: { _id: 1 } });
@@ -154,9 +147,7 @@ export class CountStore {
     const numbers = this.#db
       .collection(collection)
       .aggregate<{ _id: Stored; children: number }>([
-        { $match: { [field]: { $ne: null } } },
-        { $project: { _id: 0, [field]: 1 } },
-        { $unwind: `$${field}` },
+        ...eachParent(counter),
         { $group: { _id: `$${field}`, children: { $sum: 1 } } },
       ]);
     const operations = (await numbers.toArray()).map(({ _id, children }) => ({
@@ -256,6 +247,16 @@ export class CountStore {
  */
 function unlessAgainstValidator(error: unknown): undefined {
   if (!isAgainstValidator(error)) throw error;
+}
+
+/** A document for each parent that a child names. */
+function eachParent({ children: { field, isAdopted } }: Counter): Document[] {
+  if (isAdopted) return eachForeignLink(field);
+  return [
+    { $match: { [field]: { $ne: null } } },
+    { $project: { _id: 0, [field]: 1 } },
+    { $unwind: `$${field}` },
+  ];
 }
 
 function toNamed({ counter, id }: Counted): MarkDocument["parents"][number] {

@@ -70,13 +70,14 @@ describe("a test has a form for true and a form for false, and null satisfies ne
     expect(stagesOf({ _not: { _not: filter } })).toEqual(match(whenTrue));
   });
 
+  const any = {
+    $type: [
+      ...["array", "string", "number", "bool", "object", "date", "objectId", "binData", "timestamp"],
+      ...["regex", "javascript", "symbol", "dbPointer", "minKey", "maxKey"],
+    ],
+  };
+
   it("a json column is tested by type, for a list with a null in it is not null", () => {
-    const any = {
-      $type: [
-        ...["string", "number", "bool", "object", "array", "date", "objectId", "binData", "timestamp"],
-        ...["regex", "javascript", "symbol", "dbPointer", "minKey", "maxKey"],
-      ],
-    };
     expect(both({ the_json: null }, "samples")).toEqual([
       match({ the_json: { $not: any } }),
       match({ the_json: any }),
@@ -86,7 +87,14 @@ describe("a test has a form for true and a form for false, and null satisfies ne
   it("a member of a list", () => {
     expect(both({ the_enumList: { _contains: "red" } }, "samples")).toEqual([
       match({ the_enumList: { $eq: "red" } }),
-      match({ the_enumList: { $nin: ["red", null] } }),
+      match({ the_enumList: { $ne: "red", ...any } }),
+    ]);
+  });
+
+  it("a list is tested for null by type too, and by what an index can serve", () => {
+    expect(both({ the_enumList: null }, "samples")).toEqual([
+      match({ the_enumList: { $eq: null, $not: any } }),
+      match({ the_enumList: any }),
     ]);
   });
 });

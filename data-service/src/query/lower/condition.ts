@@ -13,6 +13,7 @@ import {
   MATCH_ALL,
   MATCH_NONE,
   type Names,
+  SINGLE_TYPES,
   type Stage,
   type Value,
 } from "./document.js";
@@ -113,23 +114,16 @@ function plain(condition: Document): Lowered {
   return { condition, joins: [] };
 }
 
-/**
- * Anything but null, also what only other programs store in an adopted collection. `$eq: null` would also find a list
- * that has a null in it.
- */
-const ANY_JSON: Document = {
-  $type: [
-    ...["string", "number", "bool", "object", "array", "date", "objectId", "binData", "timestamp"],
-    ...["regex", "javascript", "symbol", "dbPointer", "minKey", "maxKey"],
-  ],
-};
+/** Anything but null. `$eq: null` would also find a list that has a null in it, and `$ne: null` pass over it. */
+const ANY_JSON: Document = { $type: ["array", ...SINGLE_TYPES] };
 
 /** The condition on one field. When false is wanted, null must not slip in: unknown is not false. */
 function lowerTest(test: Test, column: Column, wanted: boolean): Value {
   switch (test.op) {
     case "eq":
-    case "member":
       return wanted ? { $eq: test.value } : { $nin: [test.value, null] };
+    case "member":
+      return wanted ? { $eq: test.value } : { $ne: test.value, ...ANY_JSON };
     case "in":
       return wanted ? { $in: [...test.values] } : { $nin: [...test.values, null] };
     case "lt":
@@ -142,6 +136,8 @@ function lowerTest(test: Test, column: Column, wanted: boolean): Value {
       return wanted ? { $gte: test.value } : { $lt: test.value };
     case "isNull":
       if (column.type === "json") return wanted ? { $not: ANY_JSON } : ANY_JSON;
+      // The first condition is what an index can serve.
+      if (column.type === "enumList") return wanted ? { $eq: null, $not: ANY_JSON } : ANY_JSON;
       return wanted ? { $eq: null } : { $ne: null };
     default: {
       const pattern = literalPattern(test.op, test.text);

@@ -6,6 +6,7 @@ import { isLivingOnly } from "../living.js";
 import { askedTruth } from "../plan/resolve.js";
 import { conjunctsOf, isRelational, matchStages, type Relational } from "./condition.js";
 import { type Document, Names, type Stage } from "./document.js";
+import { eachLink } from "./each-link.js";
 
 /** The pipeline that counts the rows of a query, as `value`: `filterCount` with the client's filter, `totalCount` without. */
 export function lowerCount(query: AuthorizedQuery, which: MetaKey): Stage[] {
@@ -88,14 +89,13 @@ function sharedKey(sides: readonly (Side | undefined)[]): string | undefined {
 /** One document for every key at which the relation has a record that decides the question. */
 function union({ predicate, wanted }: Side, at: number, names: Names): Stage {
   const { relation, target, visible } = predicate;
-  const { on, field, list } = relation.link;
+  const { on, field } = relation.link;
   const key = on === "target" ? field : "_id";
   const where: AuthorizedPredicate = predicate.kind === "exists" ? { kind: "always" } : predicate.where;
   const inner: AuthorizedPredicate = asked(predicate, wanted) ? where : { kind: "not", of: where };
   const pipeline: Stage[] = [
     ...matchStages([visible, inner], names),
-    ...(on === "target" ? [{ $match: { [key]: { $ne: null } } }] : []),
-    ...(on === "target" && list ? [{ $unwind: `$${key}` }] : []),
+    ...(on === "target" ? eachLink(target, relation.link) : []),
     { $group: { _id: `$${key}`, [`f${at}`]: { $max: { $literal: 1 } } } },
   ];
   return { $unionWith: { coll: target.collection, pipeline } };

@@ -34,6 +34,12 @@ export function anyOf(conditions: readonly Document[]): Document {
   return needed.length === 1 ? only : { $or: needed };
 }
 
+/** What a value can be that is neither null nor a list, also what only other programs store in an adopted collection. */
+export const SINGLE_TYPES: readonly string[] = [
+  ...["string", "number", "bool", "object", "date", "objectId", "binData", "timestamp"],
+  ...["regex", "javascript", "symbol", "dbPointer", "minKey", "maxKey"],
+];
+
 /** Names for joined values; no stored field begins with two underscores. */
 export class Names {
   #count = 0;

@@ -4,6 +4,7 @@ import type { Stored } from "../../catalog/column-types.js";
 import type { AuthorizedNode, RowRules, SortKey } from "../ast.js";
 import { matchStages } from "./condition.js";
 import type { Document, Names, Stage } from "./document.js";
+import { eachLink } from "./each-link.js";
 
 type AggregateKey = Exclude<SortKey, { kind: "column" }>;
 
@@ -65,9 +66,8 @@ function union(
   const value: Document = key.kind === "count" ? { $sum: 1 } : { [`$${key.kind}`]: `$${key.column.field}` };
   const pipeline: Stage[] = [
     ...matchStages([rules(target)], names),
-    { $match: { [link]: parents === undefined ? { $ne: null } : { $in: [...parents] } } },
     // Of a list, ids of other parents come out here too; without a parent document they are dropped below.
-    ...(relation.link.list ? [{ $unwind: `$${link}` }] : []),
+    ...eachLink(target, relation.link, parents),
     { $group: { _id: `$${link}`, [field]: value } },
   ];
   return { $unionWith: { coll: target.collection, pipeline } };

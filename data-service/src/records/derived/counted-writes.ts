@@ -281,10 +281,12 @@ export function linksIn(value: unknown): Stored[] {
   return Array.isArray(value) ? value.map(asStored) : [asStored(value)];
 }
 
+/** Each once: a list of another program may name one twice, or null. */
 function parentsOf(counters: readonly Counter[], document: StoredRecord): Counted[] {
-  return counters.flatMap((counter) =>
+  const parents = counters.flatMap((counter) =>
     linksIn(document[counter.children.field]).map((id) => ({ counter, id })),
   );
+  return distinct(parents.filter(({ id }) => (id ?? null) !== null));
 }
 
 /** Only the document whose links are still these. */
