@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { openSocket, sendRaw, statuses } from "./support/raw-http.js";
-import { type Rig, startRig } from "./support/rig.js";
+import { OTHER_ORIGIN, type Rig, readError, startRig } from "./support/rig.js";
 
 let rig: Rig;
 beforeAll(async () => {
@@ -194,6 +194,29 @@ describe("request lines and framing", () => {
     const bytes = request("GET /api/me HTTP/1.1", "Connection: Upgrade, close", "Upgrade: h2c");
     expect(statuses(await sendRaw(rig.url, bytes))).toEqual([200]);
     expect(rig.upstream.last().headers.upgrade).toBeUndefined();
+  });
+});
+
+describe("a page that is refused for its request line", () => {
+  const PATHS = ["/api/posts%2f1", "/api/%", "/api//me"];
+  const allowed = (answer: Response) => answer.headers.get("access-control-allow-origin");
+
+  it.each(PATHS)("of ALLOWED_ORIGINS reads why: %s", async (path) => {
+    const preflight = { Origin: OTHER_ORIGIN, "Access-Control-Request-Method": "PATCH" };
+    const leave = await rig.call(path, { method: "OPTIONS", headers: preflight });
+    expect([leave.status, allowed(leave)]).toEqual([204, OTHER_ORIGIN]);
+    const answer = await rig.call(path, { method: "PATCH", headers: { Origin: OTHER_ORIGIN } });
+    expect([answer.status, allowed(answer)]).toEqual([400, OTHER_ORIGIN]);
+    expect((await readError(answer)).error).toMatchObject({ code: "BAD_REQUEST", path });
+    expect(rig.upstream.heads).toEqual([]);
+  });
+
+  it("of another origin does not", async () => {
+    for (const method of ["OPTIONS", "PATCH"]) {
+      const preflight = { Origin: "https://evil.example", "Access-Control-Request-Method": "PATCH" };
+      const answer = await rig.call("/api/posts%2f1", { method, headers: preflight });
+      expect([allowed(answer), answer.headers.get("vary")]).toEqual([null, "Origin"]);
+    }
   });
 });
 
