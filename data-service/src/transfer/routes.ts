@@ -1,5 +1,6 @@
 // POST /{table}/import: a file as the body, read as it comes.
 import { AppError } from "@portico/shared/app-error";
+import { discardBody } from "@portico/shared/discard-body";
 import { contextOf } from "@portico/shared/http-context";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { withoutBodyDeadline } from "@portico/shared/server";
@@ -16,6 +17,9 @@ import { type ImportRequest, importRecords } from "./import-records.js";
 
 /** A client that sends nothing for this long, while it is waited for, has gone. */
 const SILENCE_MS = 60_000;
+
+/** A client whose file was refused may keep sending for this long. */
+const LINGER_MS = 10_000;
 
 const FORMATS: ReadonlyMap<string, ImportRequest["format"]> = new Map([
   ["text/csv", "csv"],
@@ -57,8 +61,8 @@ async function answerImport(
     const result = await importRecords(deps, { ...asked, maxRowBytes: limits.bodyMaxBytes });
     respond(response, 200, [{ ...result }]);
   } catch (error) {
-    // Whoever is still sending shall get to read why it is not wanted, and then be let finish.
-    response.once("finish", () => request.resume());
+    // Whoever is still sending shall get to read why it is not wanted; its body has no deadline of its own any more.
+    discardBody(request, response, LINGER_MS);
     if (!response.destroyed) throw error;
     const { correlationId } = contextOf(request);
     const details = error instanceof AppError ? error.details : undefined;

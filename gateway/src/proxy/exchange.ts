@@ -2,6 +2,7 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Writable } from "node:stream";
 import { AppError, isClientError } from "@portico/shared/app-error";
+import { discardBody } from "@portico/shared/discard-body";
 import { hasBody } from "@portico/shared/has-body";
 import type { NextFunction, Request, Response } from "express";
 import type { CallOutcome } from "../upstream/watch-call.js";
@@ -277,17 +278,4 @@ function sendHeadSoon(upstream: ClientRequest): void {
 function isForwardable(status: number): boolean {
   const isRedirect = status >= 300 && status < 400 && status !== 304;
   return status >= 200 && status < 600 && !isRedirect;
-}
-
-/**
- * Reads on and throws away, so that a client that is still sending gets to read its answer; one that
- * goes on for longer than `lingerMs` after it is cut.
- */
-export function discardBody(request: Request, response: Response, lingerMs: number): void {
-  request.resume();
-  response.once("finish", () => {
-    if (request.readableEnded) return;
-    const cut = setTimeout(() => request.socket.destroy(), lingerMs);
-    request.once("close", () => clearTimeout(cut));
-  });
 }

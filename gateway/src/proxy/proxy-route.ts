@@ -1,6 +1,7 @@
 // /api/**: how a call reaches the data service, from its session to the bytes.
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "@portico/shared/app-error";
+import { discardBody } from "@portico/shared/discard-body";
 import { announcesTooMuch } from "@portico/shared/has-body";
 import { notFound } from "@portico/shared/http-context";
 import { withoutBodyDeadline } from "@portico/shared/server";
@@ -13,7 +14,6 @@ import { type LoadSessionDeps, loadSession, renewSession, type Session } from ".
 import { renewalFor } from "../session/renewal.js";
 import { type ApiCall, ignoresCookies, ignoresSession, isClosed, isUnsafe, routeKind } from "./api-route.js";
 import { type BodyLimit, bodyLimit } from "./body-limit.js";
-import { discardBody } from "./exchange.js";
 import type { Forward } from "./forward.js";
 import type { FindFile, RecentFile } from "./recent-files.js";
 import { type OwnHeaders, upstreamRequestHeaders } from "./request-headers.js";

@@ -1,4 +1,6 @@
 // Contract 5: files of records as a body, in batches.
+import { once } from "node:events";
+import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
@@ -714,6 +716,22 @@ describe("the request", () => {
     expect(details(counted).imported).toBeGreaterThan(0);
     expect(details(counted).next).toBe(details(counted).imported + 2);
   });
+});
+
+it("an import that was refused does not go on for ever", async () => {
+  const { hostname, port } = new URL(stack.dataUrl);
+  const socket = connect(Number(port), hostname).on("error", () => {});
+  const head = [
+    "POST /nothing/import HTTP/1.1",
+    `Host: ${hostname}`,
+    `Authorization: Bearer ${root.token}`,
+    "Content-Type: text/csv",
+    "Content-Length: 1000",
+  ];
+  socket.write(`${head.join("\r\n")}\r\n\r\nname\n`);
+  const [answer] = await once(socket, "data");
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
+  await new Promise((resolve) => socket.once("close", resolve));
 });
 
 describe("an import whose caller may no more", () => {
