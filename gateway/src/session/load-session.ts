@@ -65,7 +65,7 @@ export async function loadSession(
 
 /**
  * The session that cookies stand for when their access token is none, or none any more. Sets the new cookies on this
- * response, or clears those that no session is behind.
+ * response, or clears those that no session is behind. Does neither for a client that has left.
  * @throws AppError when the data service can not be asked; the cookies stay then
  */
 export async function renewSession(
@@ -74,6 +74,8 @@ export async function renewSession(
   { headers, caller }: Received,
   response: Response,
 ): Promise<Session> {
+  // The session would move on, and its new cookies reach nobody.
+  if (response.destroyed) return { kind: "anonymous" };
   const result = refreshToken === undefined ? undefined : await deps.refresh(refreshToken, caller);
   if (result?.kind !== "session") {
     clearSessionCookies(headers.cookie, response, deps.appUrl);
