@@ -15,9 +15,10 @@ import { explainList } from "./explain.js";
 import { runMeta } from "./list-meta.js";
 import { parseList, queryBy } from "./list-query.js";
 import { planKind } from "./plan-kind.js";
-import { type Plan, planRead } from "./plan-read.js";
+import { type Plan, planRead, type Question } from "./plan-read.js";
 import { pipelineOf, readPage } from "./read-page.js";
-import { withRelated } from "./related.js";
+import { type RelatedContext, withRelated } from "./related.js";
+import type { Room } from "./room.js";
 import { shaped, streamedRanking, streamOf } from "./stream-page.js";
 import { unfold } from "./unfold.js";
 import { whileAllowed } from "./while-allowed.js";
@@ -83,12 +84,12 @@ async function runList(
   const { root } = query;
   const shape = shaper(root, deps.sealer.unseal);
   const seen = deps.seenQueries.open(plan, started);
-  const whole = async (documents: readonly StoredRecord[], within?: Effort) => {
-    const all = await withRelated(deps, root, documents, {
-      rules: query.rules,
-      note: (question) => seen.question(question),
-      ...(within === undefined ? {} : { effort: within }),
-    });
+  const note = (question: Question): void => seen.question(question);
+  const whole = async (
+    documents: readonly StoredRecord[],
+    within: Pick<RelatedContext, "effort" | "room">,
+  ) => {
+    const all = await withRelated(deps, root, documents, { rules: query.rules, note, ...within });
     seen.joined(all);
     return all;
   };
@@ -97,9 +98,10 @@ async function runList(
     const run = await streamedRanking(deps, query, ranking, effort);
     const unfolded = (documents: readonly StoredRecord[]) => unfold(root, documents, shape);
     const done = (count: number): void => seen.done(() => pipelineOf(query, run), count);
-    return shaped(lasting(streamOf(deps, query, run)), root, whole, unfolded, done);
+    const wholeIn = (documents: readonly StoredRecord[], room: Room) => whole(documents, { room });
+    return shaped(lasting(streamOf(deps, query, run)), root, wholeIn, unfolded, done);
   }
-  const rows = await whole(documents, effort);
+  const rows = await whole(documents, { effort });
   seen.done(() => pipelineOf(query, ranking), documents.length);
   return unfold(root, rows, shape);
 }

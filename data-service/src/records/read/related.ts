@@ -43,13 +43,14 @@ export interface RelatedContext {
   readonly rules: RowRules;
   /** Told of what was asked. */
   readonly note?: (question: Question) => void;
+  /** For all that is read; without it, as much as any answer may hold. */
+  readonly room?: Room;
   /** What the page itself was read with; without it, its related records have as long as a query of their own. */
   readonly effort?: Effort;
 }
 
 interface Reading extends RelatedContext {
   readonly effort: Effort;
-  /** For all that is read. */
   readonly room: Room;
 }
 
@@ -62,7 +63,8 @@ export async function withRelated(
 ): Promise<Documents> {
   if (!asksTogether(node)) return documents;
   const effort = context.effort ?? new Effort(deps.store.timeoutMs);
-  return withEach(deps, node, documents, { ...context, effort, room: new Room() });
+  const room = context.room ?? new Room();
+  return withEach(deps, node, documents, { ...context, effort, room });
 }
 
 async function withEach(
@@ -141,10 +143,11 @@ async function readInRoom(
   { table, pipeline, small, relatedIn }: RelatedRead,
   { room, effort }: Reading,
 ): Promise<Documents | undefined> {
-  let held = 0;
+  let [bytes, records] = [0, 0];
   const hold = (some: Documents): void => {
     for (const size of unfoldedSizes(node, relatedIn(some))) {
-      held += size;
+      bytes += size;
+      records += 1;
       room.take(size);
     }
   };
@@ -166,7 +169,7 @@ async function readInRoom(
       return all;
     } catch (error) {
       if (!(error instanceof NoRoom)) throw error;
-      room.giveBack(held);
+      room.giveBack(bytes, records);
       return undefined;
     }
   });

@@ -14,17 +14,30 @@ export class NoRoom extends AppError {
 }
 
 export class Room {
-  #left = MOST_BYTES;
+  #bytesLeft = MOST_BYTES;
+  #records = 0;
+  readonly #mostRecords: number;
 
-  /** @throws NoRoom when there is not so much left */
-  take(bytes: number): void {
-    this.#left -= bytes;
-    if (this.#left < 0) throw new NoRoom();
+  constructor(mostRecords = Number.POSITIVE_INFINITY) {
+    this.#mostRecords = mostRecords;
   }
 
-  /** Of what has been taken and is held no longer. */
-  giveBack(bytes: number): void {
-    this.#left += bytes;
+  /** How many are held. */
+  get records(): number {
+    return this.#records;
+  }
+
+  /** For one record. @throws NoRoom when there is not so much left */
+  take(bytes: number): void {
+    this.#bytesLeft -= bytes;
+    this.#records += 1;
+    if (this.#bytesLeft < 0 || this.#records > this.#mostRecords) throw new NoRoom();
+  }
+
+  /** Of records that have been taken and are held no longer. */
+  giveBack(bytes: number, records: number): void {
+    this.#bytesLeft += bytes;
+    this.#records -= records;
   }
 }
 

@@ -10,8 +10,9 @@ import { keyText } from "../../query/plan/key-text.js";
 import type { StoredRecord } from "../../query/shape.js";
 import type { RecordDeps } from "../record-deps.js";
 import { Effort } from "./effort.js";
+import { Pace } from "./pace.js";
 import { namesParents, PARENTS_AT_ONCE, pipelineOf, readRanked } from "./read-page.js";
-import { inRoom, NoRoom } from "./room.js";
+import { inRoom, NoRoom, type Room } from "./room.js";
 
 /**
  * How to rank a list that is streamed. Whether parents that were named fill its page has to be known before the first of
@@ -55,28 +56,30 @@ async function* inParts(
     yield* inRoom(page.parents.slice(at, at + PARENTS_AT_ONCE), readParents);
 }
 
-/** Related records of a stream that are held at once, where so few are enough for several of its records. */
-const RELATED_AT_ONCE = 20_000;
-
 /**
- * @param whole completes some documents
+ * @param whole completes some documents with related records that there is room for
  * @param unfolded makes records of them
  * @param tell is told how many there were, if they are read to the end
  */
 export async function* shaped(
   source: AsyncIterable<readonly StoredRecord[]>,
   root: AuthorizedNode,
-  whole: (documents: readonly StoredRecord[]) => Promise<readonly StoredRecord[]>,
+  whole: (documents: readonly StoredRecord[], room: Room) => Promise<readonly StoredRecord[]>,
   unfolded: (documents: readonly StoredRecord[]) => AsyncIterable<readonly Json[]>,
   tell: (count: number) => void,
 ): AsyncGenerator<readonly Json[]> {
-  // Most records show far fewer than they may: some are read at once all the same, and in parts where that has no room.
-  const atOnce = Math.max(PARENTS_AT_ONCE, Math.floor(RELATED_AT_ONCE / mostRead(root)));
+  const pace = new Pace(mostRead(root));
+  const wholeInRoom = async (some: readonly StoredRecord[]) => {
+    const room = pace.roomFor(some.length);
+    const all = await whole(some, room);
+    pace.learn(some.length, room);
+    return all;
+  };
   let count = 0;
   for await (const documents of source) {
     count += documents.length;
-    for (let at = 0; at < documents.length; at += atOnce)
-      for await (const some of inRoom(documents.slice(at, at + atOnce), whole)) yield* unfolded(some);
+    for (let at = 0, size = pace.next; at < documents.length; at += size, size = pace.next)
+      for await (const some of inRoom(documents.slice(at, at + size), wholeInRoom)) yield* unfolded(some);
   }
   tell(count);
 }
