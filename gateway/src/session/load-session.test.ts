@@ -4,6 +4,7 @@ import { systemClock } from "@portico/shared/clock";
 import { requestContext } from "@portico/shared/http-context";
 import { listen, type RunningServer } from "@portico/shared/server";
 import express from "express";
+import { receivedFrom } from "./caller.js";
 import { renewSession, type Session } from "./load-session.js";
 
 const APP_URL = "http://localhost:3000";
@@ -28,7 +29,7 @@ async function renew(before: (response: express.Response) => void): Promise<[Ses
     app.use((request, response) => {
       before(response);
       const renewable = { refreshToken: "svc_rt_1", spelling: "plain" } as const;
-      renewSession(deps, renewable, request, response)
+      renewSession(deps, renewable, receivedFrom(request), response)
         .finally(() => response.end())
         .then(resolve, reject);
     });
