@@ -14,6 +14,7 @@ import { expressMessages } from "./express-messages.js";
 import { hasBody } from "./has-body.js";
 import { lingerBeforeClosing } from "./linger.js";
 import { LinkedSet } from "./linked-set.js";
+import { closeQueuedAnswers } from "./queued-answers.js";
 import { onlyPaths, refuseMalformed } from "./refuse-malformed.js";
 
 /** Slow request heads are cut after this. */
@@ -88,6 +89,7 @@ export async function listen(
     // Else Node says so itself, to a client that asks for it or speaks HTTP/1.0.
     else if (!response.shouldKeepAlive) lingerBeforeClosing(request);
   });
+  closeQueuedAnswers(server);
   const connections = new LinkedSet<Socket>();
   server.on("connection", (socket: Socket) => {
     connections.add(socket);

@@ -1,0 +1,31 @@
+// Answers that wait for those before them on their connection (pipelining). Node forgets them when the connection closes,
+// and whoever listens for their end, to have a place in flight back for instance, would wait for ever.
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { beside } from "./beside.js";
+
+type Queue = Set<ServerResponse>;
+
+/** Closes such answers with their connection, as Node does with the one whose turn it is. Call it before other listeners. */
+export function closeQueuedAnswers(server: Server): void {
+  const queues = beside<Socket, Queue>();
+  server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    if (response.socket !== null) return;
+    const queue = queues.get(socket) ?? closingWith(socket);
+    queues.set(socket, queue);
+    queue.add(response);
+    // Its turn has come.
+    response.once("socket", () => queue.delete(response));
+  });
+}
+
+function closingWith(socket: Socket): Queue {
+  const queue: Queue = new Set();
+  socket.once("close", () => {
+    for (const response of queue) {
+      response.destroy();
+      response.emit("close");
+    }
+  });
+  return queue;
+}
