@@ -47,12 +47,10 @@ describe("folders", () => {
     ).toEqual([...["a", "b", "self"]]);
   });
 
-  it("may be many in one folder", () => {
-    const many = Array.from({ length: 50_000 }, (_, at) => folder(`f${at}`, "top"));
-    const start = performance.now();
+  it("may be many in one folder: looking at each for each would take hours", () => {
+    const many = Array.from({ length: 200_000 }, (_, at) => folder(`f${at}`, "top"));
     const [top] = folderTree([folder("top", null), ...many]);
-    expect(top?.children).toHaveLength(50_000);
-    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(top?.children).toHaveLength(200_000);
   });
 
   it("may lie one in another very deep; a hundred levels are nested, and the last one says so", () => {
