@@ -1,4 +1,4 @@
-// Settings -> everything the routes work with. The only file that knows every adapter.
+// Settings -> everything that the routes work with: all adapters are made here.
 import { join } from "node:path";
 import { makeAssertions } from "@portico/shared/assertion";
 import { type Clock, systemClock } from "@portico/shared/clock";

@@ -1,4 +1,4 @@
-// Starts the gateway from the environment. The only file here that acts when it is imported.
+// Starts the gateway from the environment. As every entry point does, it acts when it is imported.
 import { settingsToBegin } from "@portico/shared/launcher-messages";
 import { runService } from "@portico/shared/run-service";
 import { readConfig } from "./config.js";

@@ -35,6 +35,7 @@ function eventsOf(before: Members, written: Members): AccountEvent[] {
 describe("a changed account", () => {
   it.each<[string, Members, Members, AccountEvent]>([
     ["a password", {}, { password: "$argon2id$new" }, { event: "password.changed" }],
+    ["no password any more", {}, { password: null }, { event: "password.changed" }],
     ["another address", { email: "a@x.io" }, { email: "b@x.io" }, { event: "email.changed" }],
     ["a role", {}, { role: EDITORS }, { event: "role.changed", details: { role: String(EDITORS) } }],
     [

@@ -3,7 +3,7 @@ import { fieldNamed } from "../catalog/catalog.js";
 import type { MadeChange } from "../records/write/update.js";
 import type { AuditEvent } from "./audit.js";
 
-/** Members whose values before the change are asked for. A password is a new one, whatever it is. */
+/** Members whose values before the change are asked for. A password is a new one, or taken away, whatever it was. */
 export const COMPARED = ["email", "role", "isRootAdmin", "isActive"];
 
 /** An event of the user who was changed. */
@@ -19,13 +19,18 @@ export function accountEvents(change: MadeChange): AccountEvent[] {
     ...(isRootAdmin === undefined ? {} : { isRootAdmin }),
   };
   const told: readonly (AccountEvent | false)[] = [
-    newText(change, "password") !== undefined && { event: "password.changed" },
+    isWritten(change, "password") && { event: "password.changed" },
     newText(change, "email") !== undefined && { event: "email.changed" },
     Object.keys(power).length > 0 && { event: "role.changed", details: power },
     isActive === "true" && { event: "user.activated" },
     isActive === "false" && { event: "user.deactivated" },
   ];
   return told.filter((event) => event !== false);
+}
+
+function isWritten({ table, written: { set, unset } }: MadeChange, name: string): boolean {
+  const field = fieldNamed(table, name) ?? name;
+  return set.has(field) || unset.includes(field);
 }
 
 /** The value that a member has got, as a text; undefined when it is what it was. */
