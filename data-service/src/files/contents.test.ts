@@ -186,9 +186,18 @@ describe("a sweep that takes its time", () => {
     await sweeper.stop(5_000);
   });
 
-  it("ends with the content that it is at, when it is to stop", async () => {
+  it("is let end when it is to stop", async () => {
     const sweeper = await begin();
-    const stopped = sweeper.stop(5_000);
+    const stopped = sweeper.stop(30_000);
+    awaited = 0;
+    await stopped;
+    expect([stored.size, await notes()]).toEqual([0, 0]);
+  });
+
+  it("ends with the content that it is at, when that takes long", async () => {
+    const sweeper = await begin();
+    const stopped = sweeper.stop(3_000);
+    await pause(1_500);
     awaited = 0;
     await stopped;
     expect([stored.size, await notes()]).toEqual([2, 2]);

@@ -13,6 +13,9 @@ import type { ContentStore } from "./content-store.js";
 /** A folder may let go of thousands at once; each is a few questions, one after the other. */
 const DECIDED_AT_ONCE = 8;
 
+/** Of the time of a stop: within it a sweep may come to its end. */
+const SHARE_TO_END = 1 / 3;
+
 export interface ContentsDeps {
   readonly ledger: ContentLedger;
   readonly store: ContentStore;
@@ -103,11 +106,18 @@ export class Contents {
     this.#timer = setInterval(turn, this.#deps.leaseMs / 3).unref();
   }
 
-  /** @param patienceMs how long it waits for a sweep, which ends with the content that it is at */
+  /**
+   * Most sweeps are soon over, and leave nothing to the next start. A long one ends with the content that it is at, so that
+   * what stops after it has time as well.
+   * @param patienceMs how long it waits in all
+   */
   async stop(patienceMs: number): Promise<void> {
     clearInterval(this.#timer);
+    const turns = Promise.all(this.#turns);
+    const toEndMs = patienceMs * SHARE_TO_END;
+    const isOver = await within(toEndMs, turns);
     this.#isStopped = true;
-    await within(patienceMs, Promise.all(this.#turns));
+    if (!isOver) await within(patienceMs - toEndMs, turns);
   }
 
   /**
