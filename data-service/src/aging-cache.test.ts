@@ -1,3 +1,4 @@
+// A cache whose entries age: what it gives, shares and forgets, and when.
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { agingCache } from "./aging-cache.js";
 

@@ -1,3 +1,4 @@
+// Settings of the data service: defaults, and one line for each problem (contract 9).
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { describe, expect, it } from "@jest/globals";

@@ -1,3 +1,4 @@
+// Secrets of a machine of one's own: made once, kept, and read by nobody else.
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+// Work that is done so many at once.
 import { describe, expect, it } from "@jest/globals";
 import { AppError, unavailable } from "@portico/shared/app-error";
 import { makeTurns } from "./turns.js";

@@ -1,3 +1,4 @@
+// Acting beside others until nobody came in between.
 import { describe, expect, it } from "@jest/globals";
 import { untilStill } from "./until-still.js";
 

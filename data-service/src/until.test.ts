@@ -1,3 +1,4 @@
+// Asking again and again until there is an answer.
 import { describe, expect, it } from "@jest/globals";
 import { until } from "./until.js";
 

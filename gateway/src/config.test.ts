@@ -1,3 +1,4 @@
+// Settings of the gateway: defaults, and one line for each problem (contract 9).
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { ConfigError } from "@portico/shared/env";

@@ -1,3 +1,4 @@
+// Assertions: good for one call, for a minute, by whoever has the secret.
 import { describe, expect, it } from "@jest/globals";
 import { SignJWT } from "jose";
 import { makeAssertions } from "./assertion.js";

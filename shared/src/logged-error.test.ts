@@ -1,3 +1,4 @@
+// Errors as the log tells them.
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "./app-error.js";
 import { loggedError } from "./logged-error.js";

@@ -1,3 +1,4 @@
+// Folders that several make at once.
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// An address -> the network that it counts for.
 import { describe, expect, it } from "@jest/globals";
 import { networkOf } from "./network-of.js";
 

@@ -1,3 +1,4 @@
+// JSON texts: read as JSON.parse does, but for what would be silently lost.
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { JSON_MAX_LEVELS, readJson } from "./read-json.js";

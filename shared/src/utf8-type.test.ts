@@ -1,3 +1,4 @@
+// Media types of bodies: which text, in which encoding.
 import { describe, expect, it } from "@jest/globals";
 import { utf8Type } from "./utf8-type.js";
 

@@ -1,3 +1,4 @@
+// Access tokens: their claims, how long they are good, and which are not believed (contract 3.1).
 import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";

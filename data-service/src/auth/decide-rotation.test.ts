@@ -1,3 +1,4 @@
+// Which refresh tokens move a session on, are repeated, or end it (contract 3.1): cases and properties.
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { decideRotation, GRACE_MS, type Rotation } from "./decide-rotation.js";

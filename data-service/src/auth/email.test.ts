@@ -1,3 +1,4 @@
+// One spelling for each e-mail address, and what is none.
 import { describe, expect, it } from "@jest/globals";
 import { emailProblem, normalizeEmail } from "./email.js";
 

@@ -1,3 +1,4 @@
+// The first root admin: when one is made, with which password, and who hears of it.
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { ConfigError } from "@portico/shared/env";
 import { ensureFirstAdmin, type FirstAdmin, type FirstAdminDeps } from "./first-admin.js";

@@ -1,3 +1,4 @@
+// Which key signs at what time, and which are believed.
 import { generateKeyPairSync } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { believedAt, inTurn, keyAt, type RingKey, ringKey } from "./keys.js";

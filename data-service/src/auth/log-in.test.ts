@@ -1,3 +1,4 @@
+// Signing in by password: the session, the refusals that are alike, and tries that are counted.
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";

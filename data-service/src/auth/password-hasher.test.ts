@@ -1,3 +1,4 @@
+// Password hashes: parameters of the contract, old ones, and the same work where there is none.
 import { describe, expect, it } from "@jest/globals";
 import { hash } from "@node-rs/argon2";
 import { makePasswordHasher, passwordProblem } from "./password-hasher.js";

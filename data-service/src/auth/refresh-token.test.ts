@@ -1,3 +1,4 @@
+// Refresh tokens: what they say, and that nobody else can write one.
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";

@@ -1,3 +1,4 @@
+// Refreshing, lending and ending a session, races included (contract 3.1).
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";

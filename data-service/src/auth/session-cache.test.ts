@@ -1,3 +1,4 @@
+// The session cache: one read for many, a few seconds old at most.
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { FIRST_EPOCH, type Session } from "./session.js";
 import { type ActiveUser, makeSessionCache, type SessionCache } from "./session-cache.js";

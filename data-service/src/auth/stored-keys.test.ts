@@ -1,3 +1,4 @@
+// Keys that instances share: which this one knows, reads again, and is unsure of.
 import { generateKeyPairSync } from "node:crypto";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { openStoredKeys, type RotatingKeyRing, type StoredKey } from "./stored-keys.js";

@@ -1,3 +1,4 @@
+// Definitions of tables: what they leave out, and every problem of one that makes no sense (contract 6).
 import { describe, expect, it } from "@jest/globals";
 import type { JsonObject } from "@portico/shared/json";
 import { catalog } from "../query/library-fixture.js";

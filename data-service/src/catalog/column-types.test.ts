@@ -1,3 +1,4 @@
+// Every column type: JSON to what is stored and back, and what is refused.
 import { describe, expect, it } from "@jest/globals";
 import type { Json } from "@portico/shared/json";
 import { Binary, Decimal128, Double, deserialize, Long, ObjectId, serialize } from "bson";

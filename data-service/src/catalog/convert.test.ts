@@ -1,3 +1,4 @@
+// A value of one type as one of another: what is kept, and what is lost.
 import { describe, expect, it } from "@jest/globals";
 import type { Json } from "@portico/shared/json";
 import fc from "fast-check";

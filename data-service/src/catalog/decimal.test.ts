@@ -1,3 +1,4 @@
+// Exact decimals: one text for each number, and their order.
 import { describe, expect, it } from "@jest/globals";
 import { Decimal128 } from "bson";
 import fc from "fast-check";

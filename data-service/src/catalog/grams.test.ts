@@ -1,3 +1,4 @@
+// Parts of a text: what is stored for a search, and what a search asks for.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { foldLetter } from "./case-fold.js";

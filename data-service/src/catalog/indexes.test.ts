@@ -1,3 +1,4 @@
+// Which indexes a table has.
 import { describe, expect, it } from "@jest/globals";
 import type { JsonObject } from "@portico/shared/json";
 import { catalogOf } from "../query/library-fixture.js";

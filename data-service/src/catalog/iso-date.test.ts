@@ -1,3 +1,4 @@
+// Days and times as text: which are read, and as what.
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { parseDay, parseInstant } from "./iso-date.js";

@@ -1,3 +1,4 @@
+// Ids of several kinds as text, and back.
 import { describe, expect, it } from "@jest/globals";
 import { Binary, Decimal128, deserialize, Long, ObjectId, serialize, UUID } from "bson";
 import fc from "fast-check";

@@ -1,3 +1,4 @@
+// Names of tables and members: which there may be, and what a wrong one was meant to be.
 import { describe, expect, it } from "@jest/globals";
 import { memberNameProblem, suggestion, tableNameProblem } from "./names.js";
 

@@ -1,3 +1,4 @@
+// Tables as a file and back.
 import { describe, expect, it } from "@jest/globals";
 import type { JsonObject } from "@portico/shared/json";
 import { catalog } from "../query/library-fixture.js";

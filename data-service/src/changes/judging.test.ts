@@ -1,3 +1,4 @@
+// Whose turn it is to be judged, of the streams that wait for a change.
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { ObjectId } from "bson";

@@ -1,3 +1,4 @@
+// Which part of a file a request is given (RFC 9110, section 14).
 import { describe, expect, it } from "@jest/globals";
 import { chooseRange, isOutdated } from "./byte-range.js";
 

@@ -1,3 +1,4 @@
+// A client's name for a file -> the one that is kept.
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { safeFileName } from "./file-name.js";

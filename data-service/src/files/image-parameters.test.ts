@@ -1,3 +1,4 @@
+// What the address of a picture asks for.
 import { describe, expect, it } from "@jest/globals";
 import { readAssetParameters, variantName } from "./image-parameters.js";
 

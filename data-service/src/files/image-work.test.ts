@@ -1,3 +1,4 @@
+// Pictures are measured and made a few at a time; which are refused.
 import { describe, expect, it } from "@jest/globals";
 import sharp from "sharp";
 import type { Transform } from "./image-parameters.js";

@@ -1,3 +1,4 @@
+// A folder's name -> what stands for it in an address.
 import { expect, it } from "@jest/globals";
 import { slugOf } from "./slug.js";
 

@@ -1,3 +1,4 @@
+// What bytes are, whatever their name says.
 import { describe, expect, it } from "@jest/globals";
 import sharp from "sharp";
 import { sniff } from "./sniff.js";

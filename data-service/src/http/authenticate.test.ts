@@ -1,3 +1,4 @@
+// Who asks: by which header, and with which refusals (contract 3.2).
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { createServer, request as httpRequest, type OutgoingHttpHeaders, type Server } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";

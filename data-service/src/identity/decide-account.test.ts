@@ -1,3 +1,4 @@
+// Whose account a provider's profile is (contract 3.4).
 import { describe, expect, it } from "@jest/globals";
 import { type AccountDecision, type AccountFacts, decideAccount } from "./decide-account.js";
 

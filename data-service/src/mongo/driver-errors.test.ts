@@ -1,3 +1,4 @@
+// The driver's errors -> refusals, and what they name.
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import {

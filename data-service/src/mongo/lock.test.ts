@@ -1,3 +1,4 @@
+// Locks that instances share.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openTestDatabase, type TestDatabase } from "./database-fixture.js";
 import { type Lock, makeLock } from "./lock.js";

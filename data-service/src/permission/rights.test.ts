@@ -1,3 +1,4 @@
+// Rules and a caller -> what may be looked up, read and written (contract 7).
 import { describe, expect, it } from "@jest/globals";
 import type { JsonObject } from "@portico/shared/json";
 import type { SystemTableDefinition } from "../catalog/build-catalog.js";

@@ -1,3 +1,4 @@
+// Documents as they were read, as a condition for what is written.
 import { expect, it } from "@jest/globals";
 import { stillHas } from "./as-read.js";
 

@@ -1,3 +1,4 @@
+// Filters: names and operands -> a predicate, or a refusal with its path (contract 4.1).
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";

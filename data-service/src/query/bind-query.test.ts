@@ -1,3 +1,4 @@
+// fields, deep, sort and aggregate: names -> a query, or a refusal with its path (contract 4).
 import { describe, expect, it } from "@jest/globals";
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { BoundNode, Query, SortKey } from "./ast.js";

@@ -1,3 +1,4 @@
+// Every operator on every column type: what it takes, and what it means (contract 4.1).
 import { describe, expect, it } from "@jest/globals";
 import type { Json } from "@portico/shared/json";
 import type { Column } from "../catalog/catalog.js";

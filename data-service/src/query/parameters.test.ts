@@ -1,3 +1,4 @@
+// What a client wrote -> parameters; which are no parameters, twice, or too large.
 import { describe, expect, it } from "@jest/globals";
 import { AppError } from "@portico/shared/app-error";
 import fc from "fast-check";

@@ -1,3 +1,4 @@
+// Documents -> JSON, as asked for and as far as rules show it.
 import { describe, expect, it } from "@jest/globals";
 import { Binary, Decimal128, Long, ObjectId } from "bson";
 import { ReadView } from "../permission/read-view.js";

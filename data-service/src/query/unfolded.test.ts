@@ -1,3 +1,4 @@
+// How large the records of an answer come out.
 import { describe, expect, it } from "@jest/globals";
 import { Binary } from "bson";
 import { authorizeRead } from "./authorize-read.js";

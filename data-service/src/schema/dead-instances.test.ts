@@ -1,3 +1,4 @@
+// Which instances are dead, and what may be taken over from them.
 import { describe, expect, it } from "@jest/globals";
 import { isDead } from "./dead-instances.js";
 

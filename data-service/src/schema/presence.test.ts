@@ -1,3 +1,4 @@
+// How instances know of each other.
 import { describe, expect, it } from "@jest/globals";
 import { systemClock } from "@portico/shared/clock";
 import { makeLogger } from "@portico/shared/logger";

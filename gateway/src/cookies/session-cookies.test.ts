@@ -1,3 +1,4 @@
+// Session cookies: their names, both spellings, and which count as none (contract 3.3).
 import { createRequire } from "node:module";
 import { describe, expect, it } from "@jest/globals";
 import cookieParser from "cookie-parser";

@@ -1,3 +1,4 @@
+// Which bodies a route takes (contract 3.3).
 import { describe, expect, it } from "@jest/globals";
 import { isAcceptedBody } from "./media-type.js";
 

@@ -1,3 +1,4 @@
+// Methods and targets: which are passed on, and as what.
 import { describe, expect, it } from "@jest/globals";
 import { judgeRequestLine, type RequestLine } from "./request-line.js";
 

@@ -1,3 +1,4 @@
+// The CSRF rule: which pages a request may come from (contract 3.3).
 import { describe, expect, it } from "@jest/globals";
 import { judgePage } from "./same-origin.js";
 

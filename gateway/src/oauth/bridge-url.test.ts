@@ -1,3 +1,4 @@
+// The address of the cookie bridge.
 import { describe, expect, it } from "@jest/globals";
 import { bridgeUrl, withError } from "./bridge-url.js";
 

@@ -1,3 +1,4 @@
+// A provider's refusal -> one of the fixed errors (contract 3.4).
 import { describe, expect, it } from "@jest/globals";
 import { callbackError, isIssuer } from "./callback-error.js";
 

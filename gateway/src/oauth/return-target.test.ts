@@ -1,3 +1,4 @@
+// Where a sign-in may lead back to (contract 3.4).
 import { describe, expect, it } from "@jest/globals";
 import { readRedirect, readReturnTarget } from "./return-target.js";
 

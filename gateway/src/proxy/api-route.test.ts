@@ -1,3 +1,4 @@
+// Which route of the API a request is for, as far as the gateway has to know.
 import { describe, expect, it } from "@jest/globals";
 import { announcesTooMuch } from "@portico/shared/has-body";
 import { ignoresSession, isClosed, isUnsafe, isUpload, routeKind } from "./api-route.js";

@@ -1,3 +1,4 @@
+// What becomes of an answer of the data service.
 import { describe, expect, it } from "@jest/globals";
 import { type AnswerHead, decideAnswer, foreignError } from "./decide-answer.js";
 

@@ -1,3 +1,4 @@
+// Which headers of a client are passed on, and which are the gateway's own.
 import { describe, expect, it } from "@jest/globals";
 import { upstreamRequestHeaders } from "./request-headers.js";
 

@@ -1,3 +1,4 @@
+// Which headers of the data service reach a client.
 import { describe, expect, it } from "@jest/globals";
 import { clientResponseHeaders } from "./response-headers.js";
 

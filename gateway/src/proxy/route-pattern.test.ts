@@ -1,3 +1,4 @@
+// Addresses -> patterns, for metrics.
 import { describe, expect, it } from "@jest/globals";
 import { routePattern } from "./route-pattern.js";
 

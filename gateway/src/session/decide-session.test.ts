@@ -1,3 +1,4 @@
+// Credentials -> use, refresh, anonymous or refused (contract 3.3).
 import { describe, expect, it } from "@jest/globals";
 import type { Spelling } from "../cookies/session-cookies.js";
 import type { Credentials } from "./credentials.js";

@@ -1,3 +1,4 @@
+// Parallel requests share one refresh.
 import { describe, expect, it } from "@jest/globals";
 import type { RefreshResult } from "../upstream/auth-client.js";
 import { refreshOnce } from "./refresh-once.js";

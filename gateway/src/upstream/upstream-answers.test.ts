@@ -1,3 +1,4 @@
+// What is read of the data service's own answers, and what makes no sense.
 import { describe, expect, it } from "@jest/globals";
 import { readTokenPair } from "./token-pair.js";
 import { readUpstreamError } from "./upstream-error.js";

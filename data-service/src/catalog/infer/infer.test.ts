@@ -1,3 +1,4 @@
+// Profiles of collections -> tables: names, types and relations.
 import { describe, expect, it } from "@jest/globals";
 import type { JsonObject } from "@portico/shared/json";
 import { Binary, Long, UUID } from "bson";

@@ -1,3 +1,4 @@
+// The shape of a query, and the index that would help it.
 import { describe, expect, it } from "@jest/globals";
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Catalog } from "../../catalog/catalog.js";

@@ -1,3 +1,4 @@
+// The bracket form of a filter -> the JSON form.
 import { describe, expect, it } from "@jest/globals";
 import { refusalOf } from "../library-fixture.js";
 import { parseBrackets } from "./bracket.js";

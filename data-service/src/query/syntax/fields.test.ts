@@ -1,3 +1,4 @@
+// The text of `fields` -> a tree of names (contract 4.2).
 import { describe, expect, it } from "@jest/globals";
 import { refusalOf } from "../library-fixture.js";
 import { type FieldScope, parseFields } from "./fields.js";

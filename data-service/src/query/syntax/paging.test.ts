@@ -1,3 +1,4 @@
+// limit, page and meta as text (contract 4.4).
 import { describe, expect, it } from "@jest/globals";
 import type { Json } from "@portico/shared/json";
 import { refusalOf } from "../library-fixture.js";

@@ -1,3 +1,4 @@
+// The text of `sort` -> keys (contract 4.3).
 import { describe, expect, it } from "@jest/globals";
 import { refusalOf } from "../library-fixture.js";
 import { parseSort } from "./sort.js";

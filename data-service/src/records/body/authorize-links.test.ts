@@ -1,3 +1,4 @@
+// Links of a body: which a caller may set, by what they may see at the other end.
 import { describe, expect, it } from "@jest/globals";
 import { buildCatalog } from "../../catalog/build-catalog.js";
 import { type Table, targetOf } from "../../catalog/catalog.js";

@@ -1,3 +1,4 @@
+// The questions of one request: a few at once, for as long as a query may take.
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { Stop } from "../../stop.js";

@@ -1,3 +1,4 @@
+// What is remembered of queries, for whom, and for how long.
 import { describe, expect, it } from "@jest/globals";
 import { readerView, rootView } from "../../query/library-fixture.js";
 import { Remembered } from "./remembered.js";
