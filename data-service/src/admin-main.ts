@@ -1,5 +1,4 @@
 // `npm run admin -- [e-mail]`: gives a root admin a new password, for whoever has lost it and has the database.
-
 import { normalizeEmail } from "./auth/email.js";
 import { generatePassword } from "./auth/first-admin.js";
 import { systemTableNames } from "./catalog/system-tables.js";

@@ -1,5 +1,4 @@
 // Wires the data service. All adapters that its requests use are made here and in wiring/.
-
 import { systemClock } from "@portico/shared/clock";
 import { type Logger, makeLogger } from "@portico/shared/logger";
 import type { RequestHandler } from "express";

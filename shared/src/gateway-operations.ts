@@ -1,6 +1,5 @@
 // The gateway's own routes, described: sign-in with cookies, providers, the page of the API. Pure. It stands here
 // because the data service writes the document; a test compares it with the gateway's routes.
-
 import { PROVIDERS } from "./oauth.js";
 import {
   AT_GATEWAY,

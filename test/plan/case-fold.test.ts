@@ -1,5 +1,4 @@
 // No case-insensitive pattern of the database matches a letter that the grams tell apart from it.
-
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { foldLetter } from "@portico/data-service/catalog/case-fold";
 import { BSONRegExp, MongoClient } from "mongodb";

@@ -1,5 +1,4 @@
 // Any BSON value -> JSON for people: the plain spelling, not one that could be read back.
-
 import type { Json } from "@portico/shared/json";
 import type { Binary } from "bson";
 import { plainDecimal } from "./decimal.js";

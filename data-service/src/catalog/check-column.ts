@@ -1,5 +1,4 @@
 // A client's column -> a complete one; problems go to the reader.
-
 import { isArray, isObject, type Json, kindOf } from "@portico/shared/json";
 import { RE2JS } from "re2js";
 import { buildRules } from "./build-catalog.js";

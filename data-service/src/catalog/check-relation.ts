@@ -1,5 +1,4 @@
 // A client's relation -> a complete one; problems go to the reader.
-
 import type { OnDelete } from "./catalog.js";
 import { checkMemberName, memberId, memberKeys } from "./check-member.js";
 import { RELATION_TYPES, type RelationDefinition, type RelationType } from "./definition.js";

@@ -1,5 +1,4 @@
 // The column types, one row each: what JSON they take, what is stored, and what may be done with them.
-
 import { isArray, type Json, type JsonObject, nestsDeeperThan } from "@portico/shared/json";
 import { type Binary, Decimal128, Double, Long, ObjectId, UUID } from "bson";
 import { bsonTypeOf, isBinary, isStoredNumber, plainJson, uuidText } from "./bson-json.js";

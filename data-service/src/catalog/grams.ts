@@ -5,7 +5,6 @@
 //
 // A record without the field is one that nobody has indexed yet, so every search takes it for a candidate: no answer
 // depends on how far filling has come (records/derived/fill-search). That is why a null has an empty list and not nothing.
-
 import { foldLetter } from "./case-fold.js";
 import type { Column } from "./catalog.js";
 import { OWN_FIELDS } from "./own-fields.js";

@@ -7,7 +7,6 @@
 //   anything else                          a text
 //   "5", "\"quoted\""                      a text that would be one of the others, as JSON
 //   {"$date":"…"}, {"year":2024}           everything else, as Extended JSON
-
 import { type Json, nestsDeeperThan } from "@portico/shared/json";
 import { EJSON, Long, ObjectId, UUID } from "bson";
 import { bsonTypeOf, uuidText } from "./bson-json.js";

@@ -1,5 +1,4 @@
 // What a former field is to hold again when the change that moved its values is undone. Pure.
-
 import type { Json } from "@portico/shared/json";
 import { EJSON, serialize } from "bson";
 import { same } from "./canonical.js";

@@ -1,5 +1,4 @@
 // What a change of a table may cost: questions to its data, and what the answers mean.
-
 import { same } from "./canonical.js";
 import { fieldOf, isFilled, isMoved, isRetargeted, losesOptions, type Transition } from "./changed-fields.js";
 import type { ColumnDefinition, RelationDefinition, RulesDefinition, TableDefinition } from "./definition.js";

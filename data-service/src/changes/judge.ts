@@ -1,5 +1,4 @@
 // Entries of the journal -> what one caller is told about them, by the current rules and the caller's filter.
-
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../catalog/column-types.js";

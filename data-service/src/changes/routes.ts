@@ -1,6 +1,5 @@
 // /{table}/changes and /{table}/{id}/history. A record that another program gave the id `changes` can't be reached by its
 // address; none is made with it (catalog/names).
-
 import { networkOf } from "@portico/shared/network-of";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, Router } from "express";

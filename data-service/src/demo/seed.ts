@@ -1,5 +1,4 @@
 // Fills an empty database with the demo content; an interrupted filling is completed at the next start.
-
 import { createHash } from "node:crypto";
 import type { Json } from "@portico/shared/json";
 import { ObjectId } from "bson";

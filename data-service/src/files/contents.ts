@@ -1,6 +1,5 @@
 // Stores and removes the bytes of files so that a crash loses none and leaves none behind. Bytes are written before the
 // record that names them and removed after it, and a note written first tells of bytes that no record came to name.
-
 import { unavailable } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";

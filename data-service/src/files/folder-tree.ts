@@ -1,5 +1,4 @@
 // Folders as a tree, as far as the caller may see them. Pure. There may be very many, in one folder or one in another.
-
 import { isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { getOrMake } from "../get-or-make.js";
 

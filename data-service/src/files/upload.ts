@@ -1,5 +1,4 @@
 // POST /svc_file and PATCH /svc_file/{id} with a file: who may → bytes → what they are → record → former bytes.
-
 import { ObjectId } from "bson";
 import type { Request, Response } from "express";
 import { principalOf, renewPrincipal } from "../http/authenticate.js";

@@ -1,6 +1,5 @@
 // Publishes changes that dead processes made but did not publish. Every process does this at its start, and for others
 // while it runs.
-
 import type { Clock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { tablesById } from "../catalog/catalog.js";

@@ -1,5 +1,4 @@
 // A column as JSON Schema, and a value that fits it. Pure.
-
 import type { Json } from "@portico/shared/json";
 import type { Part } from "@portico/shared/operation";
 import type { Column } from "../catalog/catalog.js";

@@ -1,5 +1,4 @@
 // A visible table as GET /metadata answers it. Pure.
-
 import type { JsonObject } from "@portico/shared/json";
 import type { Column, Rules } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";

@@ -2,7 +2,6 @@
 //
 // A family of routes is described in one file of operations/ (the gateway's own in shared/gateway-operations), and
 // joined here, in `operationsFor`. See CONTRIBUTING.md.
-
 import { GATEWAY_OPERATIONS } from "@portico/shared/gateway-operations";
 import type { Audience, Operation, Part } from "@portico/shared/operation";
 import type { Catalog } from "../catalog/catalog.js";

@@ -1,5 +1,4 @@
 // The records of one table as JSON Schema: as they are answered, created and changed. Pure.
-
 import type { Json } from "@portico/shared/json";
 import type { Part } from "@portico/shared/operation";
 import { COLUMN_TYPES } from "../catalog/column-types.js";

@@ -1,5 +1,4 @@
 // Audit entries in `{SYSTEM_TABLE_PREFIX}audit`: appended here, read through the query language.
-
 import { type Db, type Document, ObjectId } from "mongodb";
 import type { AuditDeps, AuditEntry } from "../auth/audit.js";
 import { systemTableNames } from "../catalog/system-tables.js";

@@ -1,6 +1,5 @@
 // Where the definitions of tables are stored: in use in `svc_table`, being made in `_making`, as changes bring them in
 // `_changes`. A number counts all changes, in one document with the lock that lets one change at a time be made.
-
 import type { Collection, Db, ObjectId } from "mongodb";
 import type { TableDefinition } from "../catalog/definition.js";
 import { systemTableNames } from "../catalog/system-tables.js";

@@ -1,5 +1,4 @@
 // One change of tables at a time, whoever makes it: who does, and when it is in use.
-
 import { AppError } from "@portico/shared/app-error";
 import { type Collection, type Db, ObjectId, type UpdateFilter } from "mongodb";
 import { systemTableNames } from "../catalog/system-tables.js";

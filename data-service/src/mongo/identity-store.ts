@@ -1,5 +1,4 @@
 // Flows, bridge codes and provider accounts, and the users behind them. Collections of our own: no route reaches them.
-
 import type { Identity, Provider } from "@portico/shared/oauth";
 import { type Collection, type Db, type Filter, ObjectId } from "mongodb";
 import { FIRST_EPOCH } from "../auth/session.js";

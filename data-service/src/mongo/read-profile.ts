@@ -1,5 +1,4 @@
 // A database that other programs made -> profiles of its collections. Only reads; the database does the counting.
-
 import type { Db, Document } from "mongodb";
 import type { LinkAnswer, LinkQuestion } from "../catalog/infer/infer-links.js";
 import type { CollectionProfile, FieldProfile, Seen } from "../catalog/infer/profile.js";

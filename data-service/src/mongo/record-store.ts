@@ -1,5 +1,4 @@
 // Records in MongoDB: the few calls every use case is made of, with refusals instead of driver errors.
-
 import { AppError } from "@portico/shared/app-error";
 import { calculateObjectSize } from "bson";
 import type {

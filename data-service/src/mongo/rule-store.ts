@@ -1,6 +1,5 @@
 // Permission rules in `svc_permission`, kept for a moment: a change holds at once here, and everywhere soon after. They
 // are given with the names that they speak of, so that none is applied to a name that it was not written for.
-
 import { unavailable } from "@portico/shared/app-error";
 import { type Clock, steadyTime } from "@portico/shared/clock";
 import { isObject, type Json } from "@portico/shared/json";

@@ -1,5 +1,4 @@
 // Users as auth/ needs them: reads and writes of `{SYSTEM_TABLE_PREFIX}user`.
-
 import { type Collection, type Db, ObjectId } from "mongodb";
 import type { FirstAdminDeps } from "../auth/first-admin.js";
 import type { LogInDeps, LogInUser } from "../auth/log-in.js";

@@ -1,6 +1,5 @@
 // A permission rule after a change of tables: renamed members are renamed in it, and what it granted by a removed name
 // is no longer granted, so that nothing revives when another member takes the name (security row H12). Pure.
-
 import { isArray, isObject, type Json, type JsonObject } from "@portico/shared/json";
 import {
   type Catalog,

@@ -1,5 +1,4 @@
 // Principal -> Rights: fetches the rules, and the caller's record if a rule uses it.
-
 import type { Clock } from "@portico/shared/clock";
 import type { JsonObject } from "@portico/shared/json";
 import { getOrMake } from "../get-or-make.js";

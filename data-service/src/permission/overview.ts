@@ -1,5 +1,4 @@
 // What a caller may do, in words for clients: which tables, which rows, which members. Pure.
-
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Catalog } from "../catalog/catalog.js";
 import type { Rights } from "./rights.js";

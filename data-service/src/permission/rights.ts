@@ -1,5 +1,4 @@
 // Who may do what: a caller and the rules that concern them -> policies for every action. Pure.
-
 import { AppError, unavailable } from "@portico/shared/app-error";
 import { signInNeeded } from "@portico/shared/bearer-token";
 import type { JsonObject } from "@portico/shared/json";

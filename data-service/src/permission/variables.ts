@@ -1,5 +1,4 @@
 // `$user.id`, `$user.<column>`, `$role.id` and `$now` in rules: what they stand for, by the column they are compared with.
-
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Column, Table } from "../catalog/catalog.js";
 

@@ -1,5 +1,4 @@
 // `aggregate` JSON -> what to compute over the filtered rows (contract 4.4).
-
 import { isObject, type Json, kindOf } from "@portico/shared/json";
 import type { Column, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";

@@ -1,5 +1,4 @@
 // Filter JSON -> predicate: resolves every name through the caller's view, checks every operand.
-
 import { isArray, isObject, type Json, kindOf } from "@portico/shared/json";
 import type { Column, Relation, Table } from "../catalog/catalog.js";
 import { suggestion } from "../catalog/names.js";

@@ -1,5 +1,4 @@
 // Parameters -> Query: every name resolved through the caller's view, every rule of contract 4 checked.
-
 import { isObject, type Json, kindOf } from "@portico/shared/json";
 import type { Column, Relation, Table } from "../catalog/catalog.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";

@@ -1,5 +1,4 @@
 // The public operators, one row each: which columns take them, which operand, and what they mean.
-
 import { describeNumber, isArray, type Json, kindOf } from "@portico/shared/json";
 import type { Column } from "../catalog/catalog.js";
 import {

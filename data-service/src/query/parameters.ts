@@ -1,5 +1,4 @@
 // Address text -> the query's parameters, each at most once, decoded strictly, JSON parsed and measured.
-
 import { isObject, type Json } from "@portico/shared/json";
 import {
   type OwnName,

@@ -1,5 +1,4 @@
 // Documents -> the JSON of the answer. The one serializer: what the query did not select can't leave here.
-
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
 import type { Binary } from "bson";

@@ -1,5 +1,4 @@
 // The routes of every table: /{table} and /{table}/{id}.
-
 import { AppError } from "@portico/shared/app-error";
 import { success } from "@portico/shared/envelope";
 import { onlyMethods } from "@portico/shared/only-methods";

@@ -1,5 +1,4 @@
 // PATCH and DELETE of a table, undo, and the removal of what is no longer kept.
-
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
 import type { TableDefinition } from "../catalog/definition.js";

@@ -1,5 +1,4 @@
 // The catalog this process works with: reloaded when another instance has changed a table.
-
 import { AppError } from "@portico/shared/app-error";
 import { type Clock, steadyTime } from "@portico/shared/clock";
 import { buildCatalog, type SystemTableDefinition } from "../catalog/build-catalog.js";

@@ -1,7 +1,6 @@
 // POST /svc_table. If documents with the table's name already exist, it is made as a schema file makes one that adopts
 // them: bare first, then changed, so that the documents are checked, counted and completed like the records of any
 // change.
-
 import { isObject, type Json } from "@portico/shared/json";
 import { changeBody } from "../catalog/schema-file.js";
 import { changeToFile, confirming, createBare, existingOf, stubOf } from "./apply-file.js";

@@ -1,5 +1,4 @@
 // What differs for `svc_table`: a record of it is a table, so making, changing and deleting one does so with the table.
-
 import { AppError } from "@portico/shared/app-error";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { type Request, type Response, Router } from "express";

@@ -1,5 +1,4 @@
 // One value of a record <-> one cell of a CSV file. Pure, and the two directions undo each other.
-
 import type { Json } from "@portico/shared/json";
 import { type JsonRead, readJson } from "@portico/shared/read-json";
 import type { Column, Relation, Table } from "../catalog/catalog.js";

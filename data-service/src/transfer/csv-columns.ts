@@ -1,5 +1,4 @@
 // The columns of a CSV file: which a query asks for, and which an imported file brings. Pure.
-
 import { isObject, type Json } from "@portico/shared/json";
 import type { JsonRead } from "@portico/shared/read-json";
 import type { Column, Relation, Table } from "../catalog/catalog.js";

@@ -1,5 +1,4 @@
 // CSV (RFC 4180) -> rows. The first line names the columns; line breaks may be any of the three, also inside quotes.
-
 import type { Json } from "@portico/shared/json";
 import { type JsonRead, placeIn } from "@portico/shared/read-json";
 import { CsvError, type Parser, parse } from "csv-parse";

@@ -1,5 +1,4 @@
 // Records -> the text of a file: CSV (RFC 4180) or NDJSON, in pieces as the records arrive.
-
 import type { Json } from "@portico/shared/json";
 import { stringify } from "csv-stringify/sync";
 import type { AuthorizedNode } from "../query/ast.js";

@@ -1,5 +1,4 @@
 // Builds everything that signs users in and checks who is calling, from settings, keys and the database.
-
 import { makeAssertions } from "@portico/shared/assertion";
 import { systemClock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";

@@ -1,5 +1,4 @@
 // Builds what stores the bytes of files: in GridFS, or in an S3 bucket if one is configured.
-
 import { systemClock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { systemTableNames } from "../catalog/system-tables.js";

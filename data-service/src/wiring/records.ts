@@ -1,5 +1,4 @@
 // Builds everything that reads and writes tables, records and permissions, from settings and the database.
-
 import { systemClock } from "@portico/shared/clock";
 import type { Logger } from "@portico/shared/logger";
 import { ObjectId } from "mongodb";

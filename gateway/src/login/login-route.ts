@@ -1,5 +1,4 @@
 // POST /api/login: e-mail and password become the session cookies; no token reaches a script.
-
 import type { Clock } from "@portico/shared/clock";
 import { success } from "@portico/shared/envelope";
 import { bodyOf, jsonBody } from "@portico/shared/json-body";

@@ -1,5 +1,4 @@
 // Fills a database with the benchmark's records, straight through the driver, in the form the service writes.
-
 import { buildCatalog } from "@portico/data-service/catalog/build-catalog";
 import { type Catalog, ownCounters, type Table } from "@portico/data-service/catalog/catalog";
 import { makeCatalogStore } from "@portico/data-service/mongo/catalog-store";

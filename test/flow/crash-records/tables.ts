@@ -1,5 +1,4 @@
 // Tables that link to each other in every way: what the writers of the crash test write, and where its links lie.
-
 import { makeTable } from "../../contract/records/make.js";
 import type { Api } from "../../support/api.js";
 

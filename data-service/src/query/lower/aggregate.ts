@@ -1,5 +1,4 @@
 // Aggregates over the filtered rows -> one $group, and back to JSON.
-
 import type { Json } from "@portico/shared/json";
 import type { Column } from "../../catalog/catalog.js";
 import { COLUMN_TYPES } from "../../catalog/column-types.js";

@@ -3,7 +3,6 @@
 // A case-insensitive pattern has no place in an index, so MongoDB would read every key or record. Grams of what is
 // searched for, or its beginning in every case, narrow that down; the pattern stays and decides. Only where a test must
 // be true: what is false or unknown can't be found by what it has. And not inside joins, which find records by key.
-
 import { casesOf } from "../../catalog/case-fold.js";
 import type { Column } from "../../catalog/catalog.js";
 import { ANY_GRAM, gramField, lookedUpGrams, spread } from "../../catalog/grams.js";

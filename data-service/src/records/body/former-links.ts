@@ -1,6 +1,5 @@
 // Finds the links that a new, full set of links replaces. The caller's set holds only links that the caller may see, so
 // links to hidden records stay as they are.
-
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { idsOf, idText } from "../../mongo/record-store.js";

@@ -1,5 +1,4 @@
 // Bodies of new records -> what is to be written, if the rules allow it. Writes nothing.
-
 import { isArray, type Json } from "@portico/shared/json";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";

@@ -1,5 +1,4 @@
 // Records that a body brings along: objects without an id where a relation takes one, to be created and linked. Pure.
-
 import { isArray, isObject, type Json, type JsonObject } from "@portico/shared/json";
 import { type Catalog, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
 

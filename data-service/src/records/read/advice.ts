@@ -1,5 +1,4 @@
 // GET /svc_table/{id}/advice: queries that read far more than they answer, and the index that would help each.
-
 import type { JsonObject } from "@portico/shared/json";
 import type { Catalog } from "../../catalog/catalog.js";
 import { type Principal, requireRoot } from "../../principal.js";

@@ -1,5 +1,4 @@
 // GET /{table}?explain=true, for root admins: the plan of a query and what running it read.
-
 import type { Json, JsonObject } from "@portico/shared/json";
 import { EJSON } from "bson";
 import type { Table } from "../../catalog/catalog.js";

@@ -1,5 +1,4 @@
 // `meta` of a list: the counts and aggregates that it asks for.
-
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { AuthorizedQuery } from "../../query/ast.js";
 import { lowerAggregate, shapeAggregate } from "../../query/lower/aggregate.js";

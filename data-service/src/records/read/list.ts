@@ -1,5 +1,4 @@
 // GET /{table}: parse → bind → authorize → plan → lower → run → shape.
-
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { LastingCaller } from "../../http/lasting-caller.js";
 import type { Principal } from "../../principal.js";

@@ -1,6 +1,5 @@
 // Puts the related records that an answer shows, or their number, into the documents of a page: a query for each relation,
 // not a join for each record (see query/plan/together).
-
 import type { Json } from "@portico/shared/json";
 import type { Table } from "../../catalog/catalog.js";
 import { mixedIdText } from "../../catalog/mixed-id.js";

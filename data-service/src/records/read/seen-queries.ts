@@ -2,7 +2,6 @@
 //
 // Counting a shape costs a list a few microseconds. What the database examined for it is learned from `explain` now
 // and then, after the answer, one at a time; a shape holds no operands.
-
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "@portico/shared/clock";
 import { LRUCache } from "lru-cache";

@@ -1,5 +1,4 @@
 // Reads and shapes a list that nobody holds as a whole: some of its records at a time.
-
 import type { Json } from "@portico/shared/json";
 import type { Stored } from "../../catalog/column-types.js";
 import { asStored } from "../../query/as-read.js";

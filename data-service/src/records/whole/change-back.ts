@@ -1,6 +1,5 @@
 // Gives a record back what it was before a change that is taken back: as the record is now, and as far as others have not
 // taken that meanwhile.
-
 import { AppError } from "@portico/shared/app-error";
 import { type Catalog, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
 import { indexesOf } from "../../catalog/indexes.js";

@@ -1,5 +1,4 @@
 // The records of one batch of an import: written, or only tried.
-
 import type { Json } from "@portico/shared/json";
 import type { Column, Relation, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";

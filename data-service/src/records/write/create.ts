@@ -1,5 +1,4 @@
 // POST of records: check everything, write all or none, answer with the records as they are now.
-
 import type { Json, JsonObject } from "@portico/shared/json";
 import { idText } from "../../mongo/record-store.js";
 import type { Rights } from "../../permission/rights.js";

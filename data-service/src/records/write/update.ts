@@ -1,5 +1,4 @@
 // PATCH of records: check everything, write, answer with the record as it is now.
-
 import { isObject, type Json } from "@portico/shared/json";
 import { requireField, type Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";

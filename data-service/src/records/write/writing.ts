@@ -1,6 +1,5 @@
 // What stands around every request that writes records: whose writes they are, that no change of a table gets in between,
 // and what is told of a value that is taken.
-
 import type { Rights } from "../../permission/rights.js";
 import type { Principal } from "../../principal.js";
 import { actingFor } from "../acting-for.js";

@@ -1,5 +1,4 @@
 // The development provider's pages. They lend anybody any identity, so they serve only this machine's own browser.
-
 import { AppError } from "@portico/shared/app-error";
 import type { Clock } from "@portico/shared/clock";
 import { notFound } from "@portico/shared/http-context";
