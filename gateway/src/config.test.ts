@@ -89,6 +89,8 @@ describe("readConfig", () => {
     ["TRUST_PROXY", "10.0.0.0/33"],
     ["TRUST_PROXY", "0.0.0.0/0"],
     ["TRUST_PROXY", "loopback,::/0"],
+    ["TRUST_PROXY", "fe80::1%eth0"],
+    ["TRUST_PROXY", "64:ff9b::1.2.3.4"],
     ["BODY_MAX_BYTES", "1mb"],
     ["UPLOAD_MAX_BYTES", "-1"],
     ["SYSTEM_TABLE_PREFIX", "../"],

@@ -20,11 +20,12 @@ export function readTrustProxy(reader: EnvReader): TrustProxy {
   return false;
 }
 
-/** Not of length 0, which is everybody, and which express does not take. */
+/** Not of length 0, which is everybody; nor with a zone or a dotted end. Express takes none of these. */
 function isAddress(text: string): boolean {
   const [address = "", bits, ...rest] = text.split("/");
   const version = isIP(address);
   if (version === 0 || rest.length > 0) return false;
+  if (version === 6 && /[%.]/.test(address)) return false;
   if (bits === undefined) return true;
   return /^\d{1,3}$/.test(bits) && Number(bits) > 0 && Number(bits) <= (version === 4 ? 32 : 128);
 }
