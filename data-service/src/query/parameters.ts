@@ -41,7 +41,7 @@ export interface Parameters {
   readonly aggregate?: Json;
   readonly explain?: Json;
   readonly format?: Json;
-  /** See records/asked-rows. */
+  /** See records/read/asked-rows. */
   readonly deleted?: Json;
 }
 

@@ -16,7 +16,7 @@ export type StoredRecord = Readonly<Record<string, unknown>>;
 
 type Shape = (document: StoredRecord) => Json;
 
-/** A repeated query brings the node of the first time: see records/remembered. */
+/** A repeated query brings the node of the first time: see records/read/remembered. */
 const made = new WeakMap<Unseal, WeakMap<AuthorizedNode, Shape>>();
 
 /** The function that turns this query's documents into records. */
