@@ -61,7 +61,7 @@ async function updateUser(deps: Deps, table: string, request: Request, response:
   const wanted = { principal: principalOf(request), table, id, parameters, body: body(request), expected };
   const user = await update(deps, { ...wanted, compared: COMPARED });
   const by = actorOf(request);
-  const events = accountEvents(user.change).map(({ event, details }) => ({
+  const events = (user.change === undefined ? [] : accountEvents(user.change)).map(({ event, details }) => ({
     event,
     userId: id,
     details: { ...by, ...details },

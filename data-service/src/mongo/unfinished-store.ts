@@ -4,7 +4,7 @@ import type { Collection, Db, ObjectId } from "mongodb";
 import type { Stored } from "../catalog/column-types.js";
 import type { UndoStep } from "../records/whole/undo.js";
 
-/** The request of an Idempotency-Key: see records/once. */
+/** The request of an Idempotency-Key: see records/write/once. */
 export interface OnceOwner {
   readonly key: string;
   readonly owner: string;

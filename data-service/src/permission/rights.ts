@@ -42,8 +42,8 @@ const isOpen = (member: Column | Relation): boolean => !("hidden" in member && m
 export class Rights {
   readonly #context: RightsContext;
   readonly #views: Views;
-  /** The compiled rules, by table and action: a request asks several times, and a shared view for as long as it lives. */
-  readonly #compiled = new WeakMap<Table, Map<Action, readonly WriteGrant[]>>();
+  /** What the rules grant, by table and action: a request asks several times, and a shared view for as long as it lives. */
+  readonly #granted = new WeakMap<Table, Map<Action, readonly WriteGrant[]>>();
 
   constructor(context: RightsContext) {
     this.#context = context;
@@ -132,9 +132,9 @@ export class Rights {
 
   #grants(catalog: Catalog, table: Table, action: Action): readonly WriteGrant[] {
     this.#requireNamesOf(catalog);
-    const byAction = getOrMake(this.#compiled, table, () => new Map<Action, readonly WriteGrant[]>());
+    const byAction = getOrMake(this.#granted, table, () => new Map<Action, readonly WriteGrant[]>());
     return getOrMake(byAction, action, () =>
-      this.compiled(catalog, table, action).flatMap((rule) => rule.grants),
+      this.compiledRules(catalog, table, action).flatMap((rule) => rule.grants),
     );
   }
 
@@ -142,7 +142,7 @@ export class Rights {
    * The rules that concern an action on a table, each with its result for this caller.
    * @throws AppError 503 when the names of the catalog are not those that the rules speak of
    */
-  compiled(catalog: Catalog, table: Table, action: Action): ({ rule: Rule } & Compiled)[] {
+  compiledRules(catalog: Catalog, table: Table, action: Action): ({ rule: Rule } & Compiled)[] {
     const { rules, principal, roleId, user, now, maxDepth, tables } = this.#context;
     this.#requireNamesOf(catalog);
     const mine = rules.filter((rule) => rule.table === table.name && rule.action === action);

@@ -7,7 +7,7 @@ import { isVariable, type Variables, variablesIn } from "../permission/variables
 import { ALWAYS, type Predicate, UNKNOWN } from "./ast.js";
 import { canBe, isLeftOpen } from "./left-open.js";
 import { LIMITS } from "./limits.js";
-import { bindOperator, OPERATORS, operandFromText } from "./operators.js";
+import { bindOperator, bindPartly, OPERATORS, operandFromText } from "./operators.js";
 import { notComparable, type Path, refuse } from "./refuse.js";
 
 export interface FilterContext {
@@ -118,22 +118,12 @@ function bindVariable(
       throw refuse(path, `unknown variable "${each}"; there are $user.id, $user.<column>, $role.id and $now`);
     return value;
   };
-  if (isArray(operand)) return bindList(column, name, operand.map(resolve), path);
-  const value = resolve(operand);
-  return value === null ? UNKNOWN : bindOperator(column, name, value, path);
-}
-
-/** As in SQL: the members that have a value still decide where they can. */
-function bindList(column: Column, name: string, members: readonly Json[], path: Path): Predicate {
-  const known = members.filter((each) => each !== null);
-  const [bound] = known;
-  if (known.length === members.length) return bindOperator(column, name, members, path);
-  if (bound === undefined) return UNKNOWN;
-  if (name === "_between") {
-    const side = members[0] === null ? "_lte" : "_gte";
-    return { kind: "and", of: [bindOperator(column, side, bound, path), UNKNOWN] };
+  if (!isArray(operand)) {
+    const value = resolve(operand);
+    return value === null ? UNKNOWN : bindOperator(column, name, value, path);
   }
-  return { kind: name === "_in" ? "or" : "and", of: [bindOperator(column, name, known, path), UNKNOWN] };
+  const members = operand.map(resolve);
+  return (members.includes(null) ? bindPartly : bindOperator)(column, name, members, path);
 }
 
 function countComparison({ budget }: Scope, path: Path): void {

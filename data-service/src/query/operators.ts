@@ -9,7 +9,7 @@ import {
   type Stored,
 } from "../catalog/column-types.js";
 import { suggestion } from "../catalog/names.js";
-import { ALWAYS, NEVER, type Predicate, type Test, type Tested } from "./ast.js";
+import { ALWAYS, NEVER, type Predicate, type Test, type Tested, UNKNOWN } from "./ast.js";
 import { LIMITS } from "./limits.js";
 import { type Path, refuse } from "./refuse.js";
 
@@ -32,6 +32,8 @@ interface Operator {
   /** The operand is a list; the bracket form splits its text at commas. */
   readonly list?: boolean;
   readonly bind: (column: Column, operand: Json, path: Path) => Predicate;
+  /** Of a list: the same where some of its members, as null, have no value. As in SQL, the others still decide where they can. */
+  readonly bindPartly?: (column: Column, members: readonly Json[], path: Path) => Predicate;
 }
 
 function test(column: Column, test: Test): Predicate {
@@ -141,6 +143,26 @@ const between: Operator["bind"] = (column, operand, path) => {
   return { kind: "and", of: bounds };
 };
 
+const inPart: Operator["bindPartly"] = (column, members, path) => ({
+  kind: "or",
+  of: [among(column, known(members), path), UNKNOWN],
+});
+
+const notInPart: Operator["bindPartly"] = (column, members, path) => ({
+  kind: "and",
+  of: [notAmong(column, known(members), path), UNKNOWN],
+});
+
+const betweenInPart: Operator["bindPartly"] = (column, members, path) => {
+  const [bound = null] = known(members);
+  const side = order(members[0] === null ? "lte" : "gte");
+  return { kind: "and", of: [side.bind(column, bound, path), UNKNOWN] };
+};
+
+function known(members: readonly Json[]): Json[] {
+  return members.filter((each) => each !== null);
+}
+
 function nullTest(wanted: boolean): Operator {
   return {
     operand: "flag",
@@ -167,10 +189,16 @@ export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator
   ["_gte", order("gte")],
   ["_lt", order("lt")],
   ["_lte", order("lte")],
-  ["_in", { operand: "values", families: ["equality"], list: true, bind: among }],
-  ["_not_in", { operand: "values", families: ["equality"], list: true, bind: notAmong }],
-  ["_nin", { operand: "values", families: ["equality"], list: true, bind: notAmong }],
-  ["_between", { operand: "two values", families: ["order"], list: true, bind: between }],
+  ["_in", { operand: "values", families: ["equality"], list: true, bind: among, bindPartly: inPart }],
+  [
+    "_not_in",
+    { operand: "values", families: ["equality"], list: true, bind: notAmong, bindPartly: notInPart },
+  ],
+  ["_nin", { operand: "values", families: ["equality"], list: true, bind: notAmong, bindPartly: notInPart }],
+  [
+    "_between",
+    { operand: "two values", families: ["order"], list: true, bind: between, bindPartly: betweenInPart },
+  ],
   ["_contains", { operand: "text or member", families: ["text", "membership"], bind: contains }],
   ["_icontains", { operand: "text or member", families: ["text", "membership"], bind: contains }],
   ["_starts_with", text("startsWith")],
@@ -213,6 +241,20 @@ export function operandOf(
  * @throws AppError 400 for an operator the column does not take or an operand that does not fit
  */
 export function bindOperator(column: Column, name: string, operand: Json, path: Path): Predicate {
+  return requireOperator(column, name, operand, path).bind(column, operand, path);
+}
+
+/**
+ * The same for a list in which null stands for each variable that has no value.
+ * @throws AppError 400
+ */
+export function bindPartly(column: Column, name: string, members: readonly Json[], path: Path): Predicate {
+  const { bindPartly: bind } = requireOperator(column, name, members, path);
+  const isUnknown = bind === undefined || known(members).length === 0;
+  return isUnknown ? UNKNOWN : bind(column, members, path);
+}
+
+function requireOperator(column: Column, name: string, operand: Json, path: Path): Operator {
   const operator = OPERATORS.get(name);
   const allowed = operatorsOf(column);
   if (allowed.length === 0) throw refuse(path, "an encrypted column can't be filtered by");
@@ -225,7 +267,7 @@ export function bindOperator(column: Column, name: string, operand: Json, path: 
   );
   if (!comparesValues && operator.families.includes("equality") && operand !== null)
     throw refuse(path, onlyNull(column.type));
-  return operator.bind(column, operand, path);
+  return operator;
 }
 
 /** What a column without equality takes instead. */

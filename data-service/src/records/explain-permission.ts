@@ -35,7 +35,7 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
   const catalog = await deps.catalogs.refresh();
   const table = findTable(catalog, question.table);
   const rights = await rightsOf(deps, catalog, question);
-  const explained = rights.compiled(catalog, table, question.action);
+  const explained = rights.compiledRules(catalog, table, question.action);
   const id = question.id === undefined ? undefined : parseId(table, question.id);
   const matches = async (rows: AuthorizedPredicate): Promise<boolean> => {
     const pipeline = [
@@ -152,7 +152,7 @@ function effectiveFilter(rights: Rights, rules: readonly Rule[]): Json {
 
 /** Every member of the table: which rules grant it and which don't; and where it is shown, whether it can be compared. */
 function columnsJson(rights: Rights, catalog: Catalog, table: Table, action: Action): Json[] {
-  const explained = rights.compiled(catalog, table, action).filter(({ grants }) => grants.length > 0);
+  const explained = rights.compiledRules(catalog, table, action).filter(({ grants }) => grants.length > 0);
   const columns = [...table.columns.values()].filter(({ secret }) => !secret);
   return [...columns, ...table.relations.values()].map((member) => {
     const isGranted = ({ grants }: Compiled) => grants.some(({ members }) => members(member));

@@ -20,7 +20,7 @@ export function counterFor(relation: Relation, target: Table, rules: RowRules): 
   return usable ? counter : undefined;
 }
 
-/** The same query, withParts counters wherever it shows or sorts by a number of children or asks whether there are any. */
+/** The same query, asking counters wherever it shows or sorts by a number of children or asks whether there are any. */
 export function useCounters(query: AuthorizedQuery): AuthorizedQuery {
   return withRoot(query, useCountersIn(query.root, query.rules));
 }

@@ -8,7 +8,8 @@ import type { RecordDeps } from "../record-deps.js";
 import { type DeleteStep, isHolding } from "./delete-effects.js";
 
 /**
- * An object with a member for each delete that wants the record, or not there at all. Not a list, so that a change can say in its own words that there must be none (see updateById).
+ * An object with a member for each delete that wants the record, or not there at all. Not a list, so that a change can say
+ * in its own words that there must be none (see updateById).
  */
 export const LEAVING_FIELD = OWN_FIELDS.leaving.name;
 

@@ -13,9 +13,16 @@ function turns(pace: Pace, related: number, count: number): number[] {
 }
 
 describe("records that may show thousands of others", () => {
-  it("are read by themselves at first, and by the hundred once it is seen that they show few", () => {
-    expect(turns(new Pace(27_000), 3, 9)).toEqual([1, 2, 4, 8, 16, 32, 64, 100, 100]);
-    expect(turns(new Pace(27_000), 0, 9).at(-1)).toBe(100);
+  it("are read by themselves at first, and fifty at once when it is seen that they show few", () => {
+    expect(turns(new Pace(27_000), 3, 8)).toEqual([1, 2, 4, 8, 16, 32, 50, 50]);
+    expect(turns(new Pace(27_000), 0, 8).at(-1)).toBe(50);
+  });
+
+  it("are read as many as before when the last that came together were few", () => {
+    const pace = new Pace(27_000);
+    turns(pace, 3, 7);
+    pace.learn(2, { records: 6 });
+    expect(pace.next).toBe(50);
   });
 
   it("are read by themselves as long as they do show thousands", () => {

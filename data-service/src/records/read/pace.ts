@@ -5,8 +5,8 @@ import { Room } from "./room.js";
 
 /** Related records of a stream that are held at once, where so few are enough for several of its records. */
 const RELATED_AT_ONCE = 20_000;
-/** However few related records they have. */
-const MOST_AT_ONCE = 100;
+/** However few related records they have: no more come together from the database. */
+const MOST_AT_ONCE = 50;
 
 export class Pace {
   readonly #sure: number;
@@ -34,6 +34,8 @@ export class Pace {
   /** @param room what the related records of so many took */
   learn(count: number, { records }: Pick<Room, "records">): void {
     const fitting = Math.floor((count * RELATED_AT_ONCE) / records);
-    this.#next = Math.max(this.#sure, Math.min(fitting, 2 * count, this.#most));
+    // The last of those that came together may be few: what was seen before them still holds.
+    const wanted = Math.max(this.#next, 2 * count);
+    this.#next = Math.max(this.#sure, Math.min(fitting, wanted, this.#most));
   }
 }

@@ -50,7 +50,8 @@ export interface MadeChange {
 
 /** A record as it is after a change. */
 export interface UpdatedRecord extends Versioned {
-  readonly change: MadeChange;
+  /** For whoever has compared members; it holds passwords and what is encrypted as they were sent. */
+  readonly change?: MadeChange;
 }
 
 /** Changes the named members of one record. @returns it in the asked shape */
@@ -84,7 +85,7 @@ async function updateOne(
   request: UpdateRequest,
   brought?: { readonly log: UndoLog; readonly ownLinks: OwnLinks },
 ): Promise<UpdatedRecord> {
-  const { body, parameters, stamp, needs, guard, expected, compared = [] } = request;
+  const { body, parameters, stamp, needs, guard, expected, compared } = request;
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
     const found = findTable(now, request.table, rights);
     const wanted = { rights, catalog: now, table: found, mode: "update" as const, parameters };
@@ -113,7 +114,7 @@ async function updateOne(
   deps.ruleHooks.afterChange(table);
   const [record] = await answerOf(deps, shape, [id], { written: document && (() => [document]) });
   if (record === undefined) throw new Error("an answer without its record");
-  return { ...record, change: { table, before, written } };
+  return compared === undefined ? record : { ...record, change: { table, before, written } };
 }
 
 /** What some members of a record are, and the condition that they still are. */
@@ -121,7 +122,7 @@ async function lookAt(
   { store }: RecordDeps,
   table: Table,
   id: Stored,
-  members: readonly string[],
+  members: readonly string[] = [],
 ): Promise<{ readonly before: StoredRecord; readonly unmoved: Document }> {
   if (members.length === 0) return { before: {}, unmoved: {} };
   const fields = members.map((name) => requireField(table, name));
