@@ -7,7 +7,7 @@ import { onlyMethods } from "@portico/shared/only-methods";
 import { takesNoParameters } from "@portico/shared/takes-no-parameters";
 import { cutUnread } from "@portico/shared/unread-answers";
 import { watchRequests } from "@portico/shared/watch-requests";
-import express, { type ErrorRequestHandler, type Express, type RequestHandler, Router } from "express";
+import express, { type Express, type RequestHandler, Router } from "express";
 import type { Config } from "./config.js";
 import { findSessionCookies } from "./cookies/request-cookies.js";
 import type { Deps } from "./deps.js";
@@ -44,9 +44,8 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
     logRequests(deps.logger),
   );
   app.use(securityHeaders(config.appUrl));
-  app.use(checkRequestLine);
   const forPages = cors(config.allowedOrigins);
-  app.use("/api", ofRefusalsToo(forPages));
+  app.use(checkRequestLine(forPages));
 
   app.route("/healthz").get(healthz).all(onlyMethods("GET", "HEAD"));
   app.route("/readyz").get(readyz(deps.authClient, isStopping)).all(onlyMethods("GET", "HEAD"));
@@ -68,11 +67,6 @@ export function makeApp(config: Config, deps: Deps, isStopping: () => boolean): 
   app.use(notFound);
   app.use(errorHandler(deps.logger));
   return app;
-}
-
-/** What is refused before anything else passes by all handlers but these, and pages of ALLOWED_ORIGINS shall read why. */
-function ofRefusalsToo(handler: RequestHandler): ErrorRequestHandler {
-  return (refusal, request, response, next) => handler(request, response, () => next(refusal));
 }
 
 /**

@@ -12,15 +12,21 @@ export function isQueryByPost({ method, headers }: Line): boolean {
 }
 
 /**
- * Refuses every other override of an unsafe method: what would be done is not what was asked for. With a safe method nothing
- * is done, so the header says nothing.
- * @throws AppError 400
+ * The refusal of every other override of an unsafe method: what would be done is not what was asked for. With a safe method
+ * nothing is done, so the header says nothing.
  */
-export function refuseOtherOverride(request: Line): void {
+export function otherOverride(request: Line): AppError | undefined {
   const { method = "", headers } = request;
-  if (headers["x-http-method-override"] === undefined || isSafe(method) || isQueryByPost(request)) return;
-  throw new AppError(
+  if (headers["x-http-method-override"] === undefined || isSafe(method) || isQueryByPost(request))
+    return undefined;
+  return new AppError(
     "BAD_REQUEST",
     "X-HTTP-Method-Override: can only make a POST a QUERY, in capitals; send any other method by its name.",
   );
+}
+
+/** @throws AppError 400 for every other override of an unsafe method */
+export function refuseOtherOverride(request: Line): void {
+  const refusal = otherOverride(request);
+  if (refusal !== undefined) throw refusal;
 }

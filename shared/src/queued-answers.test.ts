@@ -1,6 +1,9 @@
 // A client that sends several requests at once and leaves: none of them stays in flight.
 import { once } from "node:events";
+import { mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it } from "@jest/globals";
 import express, { type Response } from "express";
 import { listen } from "./server.js";
@@ -29,6 +32,34 @@ it("answers that wait behind another are closed with their connection, each once
   expect([closed.length, new Set(closed).size]).toEqual([REQUESTS, REQUESTS]);
   await server.stop();
 });
+
+it("files of answers that wait behind another are let go of with their connection", async () => {
+  const REQUESTS = 20;
+  const folder = await mkdtemp(join(tmpdir(), "portico-queued-"));
+  const file = join(folder, "large");
+  await writeFile(file, Buffer.alloc(1024 * 1024));
+  let asked = 0;
+  const app = express().use((_request, response) => {
+    asked += 1;
+    // The first one never ends, so that no other one's turn comes.
+    if (asked > 1) response.sendFile(file);
+  });
+  const server = await listen(app, { host: "127.0.0.1", port: 0, portVariable: "PORT" });
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(REQUESTS));
+  while ((await opened(file)) < REQUESTS - 1) await new Promise(setImmediate);
+  socket.destroy();
+  while ((await opened(file)) > 0) await new Promise(setImmediate);
+  await server.stop();
+  await rm(folder, { recursive: true });
+});
+
+/** How often this process has a file open. */
+async function opened(file: string): Promise<number> {
+  const names = await readdir("/proc/self/fd");
+  const paths = await Promise.all(names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => "")));
+  return paths.filter((path) => path === file).length;
+}
 
 it("an answer whose turn comes is not touched", async () => {
   const ends: (() => void)[] = [];

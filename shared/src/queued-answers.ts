@@ -3,10 +3,11 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { beside } from "./beside.js";
+import { LinkedSet } from "./linked-set.js";
 
-type Queue = Set<ServerResponse>;
+type Queue = LinkedSet<ServerResponse>;
 
-/** Closes such answers with their connection, as Node does with the one whose turn it is. Call it before other listeners. */
+/** Closes such answers with their connection, as Node does with the one whose turn it is. */
 export function closeQueuedAnswers(server: Server): void {
   const queues = beside<Socket, Queue>();
   server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
@@ -20,11 +21,13 @@ export function closeQueuedAnswers(server: Server): void {
 }
 
 function closingWith(socket: Socket): Queue {
-  const queue: Queue = new Set();
+  const queue: Queue = new LinkedSet();
   socket.once("close", () => {
     for (const response of queue) {
       response.destroy();
       response.emit("close");
+      // What `send` listens for, which has a file open for the answer: it waits for the connection that this one never got.
+      response.emit("end");
     }
   });
   return queue;

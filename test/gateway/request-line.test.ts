@@ -211,6 +211,17 @@ describe("a page that is refused for its request line", () => {
     expect(rig.upstream.heads).toEqual([]);
   });
 
+  it("for its framing gets no other answer than anybody, which no browser sends", async () => {
+    const lines = [`Origin: ${OTHER_ORIGIN}`, "Access-Control-Request-Method: PATCH", "Connection: close"];
+    for (const [version, host] of [
+      ["1.1", ["Host: a", "Host: b"]],
+      ["1.0", ["Host: a"]],
+    ] as const) {
+      const bytes = `OPTIONS /api/posts HTTP/${version}\r\n${[...host, ...lines].join("\r\n")}\r\n\r\n`;
+      expect(statuses(await sendRaw(rig.url, bytes))).toEqual([400]);
+    }
+  });
+
   it("of another origin does not", async () => {
     for (const method of ["OPTIONS", "PATCH"]) {
       const preflight = { Origin: "https://evil.example", "Access-Control-Request-Method": "PATCH" };

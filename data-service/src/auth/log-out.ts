@@ -41,9 +41,9 @@ export async function logOut(
       : reader.optionalText("refreshToken", TOKEN_MAX_CHARACTERS);
   reader.done();
   const named = token === undefined ? undefined : deps.tokens.refresh.read(token)?.sessionId;
-  for (const sessionId of new Set([named, bearerSession])) {
-    if (sessionId === undefined) continue;
-    if (client.origin !== null) await requireOwnPage(deps, sessionId, client.origin);
+  const sessionIds = [...new Set([named, bearerSession])].filter((id) => id !== undefined);
+  if (client.origin !== null) for (const id of sessionIds) await requireOwnPage(deps, id, client.origin);
+  for (const sessionId of sessionIds) {
     const ended = await deps.sessions.remove(sessionId);
     deps.sessionCache.forgetSession(sessionId);
     if (ended === undefined) continue;

@@ -3,8 +3,8 @@ import { distance } from "fastest-levenshtein";
 import { isOwnField } from "./own-fields.js";
 
 const TABLE_NAME = /^[a-z][a-z0-9_]{0,62}$/;
-const MEMBER_NAME = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
 const MEMBER_NAME_LENGTH = 63;
+const MEMBER_NAME = new RegExp(`^[a-zA-Z][a-zA-Z0-9_]{0,${MEMBER_NAME_LENGTH - 1}}$`);
 
 /** First path segments that belong to the service itself. */
 const RESERVED_PATHS = new Set([

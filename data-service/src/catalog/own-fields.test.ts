@@ -5,10 +5,9 @@ import { fieldProblem } from "./names.js";
 import { OWN_FIELDS, type OwnField } from "./own-fields.js";
 
 /** One field of each row. */
-const FIELDS = Object.values<OwnField>(OWN_FIELDS).map((own): [field: string, own: OwnField] => [
+const FIELDS = Object.values<OwnField>(OWN_FIELDS).map((own) =>
   "name" in own ? own.name : `${own.prefix}x`,
-  own,
-]);
+);
 
 describe("a field of the service's own", () => {
   it.each(FIELDS)("%s can be no member's, and is proposed as none", (field) => {

@@ -1,49 +1,44 @@
 // The fields that the service itself writes beside the members of a record, or reads there. No member lies in one of them:
-// it could be shown and set by clients then. Others may begin with an underscore too, in documents of other programs.
+// it could be shown and set by clients then. (What is kept beside a rule lies in `svc_permission` alone, which nobody adopts.) Others
+// may begin with an underscore too, in documents of other programs.
 
 /** One field, or all that begin alike. */
-export type OwnField = ({ readonly name: string } | { readonly prefix: string }) & {
-  readonly holds: string;
-  /** The module that writes it. */
-  readonly writtenBy: string;
-};
+export type OwnField = { readonly name: string } | { readonly prefix: string };
 
 export const OWN_FIELDS = {
-  id: { name: "_id", holds: "the id", writtenBy: "records/ids" },
-  joined: { prefix: "__", holds: "what a query joins or counts while it runs", writtenBy: "query/lower" },
-  grams: { prefix: "_g_", holds: "the parts of a searchable text", writtenBy: "catalog/grams" },
-  counter: { prefix: "_n_", holds: "a number of children", writtenBy: "mongo/count-store" },
-  counterVersion: { prefix: "_v_", holds: "how often that was changed", writtenBy: "mongo/count-store" },
-  singleton: { name: "_only", holds: "the mark of the only record", writtenBy: "catalog/indexes" },
-  version: { name: "_record_version", holds: "the number for If-Match", writtenBy: "mongo/record-store" },
-  moves: {
-    name: "_record_moves",
-    holds: "how many changes were no request's for this record",
-    writtenBy: "mongo/record-store",
-  },
-  noted: {
-    name: "_record_noted",
-    holds: "the name of the last change that may be taken back",
-    writtenBy: "records/whole/former-fields",
-  },
-  moved: {
-    prefix: "_moved_",
-    holds: "the name of the request that set a link",
-    writtenBy: "records/derived/counted-writes",
-  },
-  leaving: {
-    name: "_leaving_for",
-    holds: "the deletes that are about to take the record",
-    writtenBy: "records/delete/leaving",
-  },
-  change: { name: "_change", holds: "its last change in the journal", writtenBy: "journal/entry" },
-  turn: { name: "_turn", holds: "whose turn it is to change the record", writtenBy: "mongo/lock" },
-  was: { prefix: "_was_", holds: "what a value was converted from", writtenBy: "catalog/fills" },
-  filled: { prefix: "_filled_", holds: "the default that a change is writing", writtenBy: "catalog/fills" },
-  deletedAt: { name: "_deletedAt", holds: "when it was deleted", writtenBy: "records/delete/kept" },
-  deletion: { name: "_deletion", holds: "the act that deleted it", writtenBy: "records/delete/kept" },
-  contentKey: { name: "_contentKey", holds: "the content of a file", writtenBy: "mongo/content-ledger" },
-  contentAt: { name: "_contentAt", holds: "since when it has that", writtenBy: "mongo/content-ledger" },
+  id: { name: "_id" },
+  /** What a query joins or counts while it runs. */
+  joined: { prefix: "__" },
+  /** The parts of a searchable text. */
+  grams: { prefix: "_g_" },
+  /** A number of children, and how often that was changed. */
+  counter: { prefix: "_n_" },
+  counterVersion: { prefix: "_v_" },
+  /** The mark of the only record of a singleton. */
+  singleton: { name: "_only" },
+  /** The number for If-Match. */
+  version: { name: "_record_version" },
+  /** How many changes were no request's for this record. */
+  moves: { name: "_record_moves" },
+  /** The name of the last change that may be taken back. */
+  noted: { name: "_record_noted" },
+  /** The name of the request that set a link. */
+  moved: { prefix: "_moved_" },
+  /** The deletes that are about to take the record. */
+  leaving: { name: "_leaving_for" },
+  /** Its last change in the journal. */
+  change: { name: "_change" },
+  /** Whose turn it is to change the record. */
+  turn: { name: "_turn" },
+  /** What a value was converted from, and the default that a change is writing. */
+  was: { prefix: "_was_" },
+  filled: { prefix: "_filled_" },
+  /** When it was deleted, and by which act. */
+  deletedAt: { name: "_deletedAt" },
+  deletion: { name: "_deletion" },
+  /** Of a file: its content, and since when it has that. */
+  contentKey: { name: "_contentKey" },
+  contentAt: { name: "_contentAt" },
 } as const satisfies Readonly<Record<string, OwnField>>;
 
 export function isOwnField(field: string): boolean {

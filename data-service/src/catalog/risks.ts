@@ -12,7 +12,7 @@ export type Question =
   | { readonly ask: "present"; readonly field: string }
   /** Records without one. */
   | { readonly ask: "missing"; readonly field: string }
-  /** Records whose link list is longer than one. */
+  /** Records whose list has more than one link. */
   | { readonly ask: "longer"; readonly field: string }
   /** Records whose value the new type or its values can't hold in full; `cut` where that goes without counting how. */
   | { readonly ask: "unfit" | "cut"; readonly member: string }
@@ -172,7 +172,11 @@ export function relationRisks(
   if (retargeted) risks.push(lost(before, to.id, `link to "${from.table}"`));
   else if (from?.type === "many-to-many" && to.type !== "many-to-many") {
     const question = { ask: "longer", field: fieldOf(before, to.id) } as const;
-    risks.push({ question, why: "have more than one link, and would keep the first", confirmed: "lost" });
+    risks.push({
+      question,
+      why: "have more than one link, and would keep the first whose record is not deleted",
+      confirmed: "lost",
+    });
   }
   if (to.required && (from?.required !== true || retargeted))
     risks.push(missing(from === undefined || retargeted ? field : fieldOf(before, to.id)));

@@ -11,14 +11,14 @@ import type { Told, Wish } from "./judge.js";
 const AT_ONCE = 4;
 
 /** A judgement that several streams may wait for. */
-interface UnderWay {
+interface BeingJudged {
   readonly told: Promise<Told[]>;
   /** Aborted, each, when its stream is over. */
   readonly streams: AbortSignal[];
 }
 
 export class Judging {
-  readonly #underWay = new WeakMap<Wish, Map<string, UnderWay>>();
+  readonly #beingJudged = new WeakMap<Wish, Map<string, BeingJudged>>();
   readonly #inTurn = pLimit(AT_ONCE);
 
   /**
@@ -32,7 +32,7 @@ export class Judging {
     judge: () => Promise<Told[]>,
   ): Promise<readonly Told[]> {
     if (isPlain(wish)) return judge();
-    const ofWish = getOrMake(this.#underWay, wish, () => new Map<string, UnderWay>());
+    const ofWish = getOrMake(this.#beingJudged, wish, () => new Map<string, BeingJudged>());
     const key = [entries[0], entries.at(-1)].map((each) => each?.position.entry).join(" ");
     const known = ofWish.get(key);
     if (known !== undefined) {

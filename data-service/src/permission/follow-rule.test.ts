@@ -37,6 +37,17 @@ describe("an undo", () => {
     expect(ruleAfter(rule, noted, { before, after, context })).toEqual({ ...former, withheld: NOTHING });
   });
 
+  it("keeps withholding a new member that gives a name back", () => {
+    const original = catalog(column("title"), column("pay"));
+    const replaced = catalog(column("title"), column("new", { name: "pay" }));
+    const back = catalog(column("title"), column("pay"), column("new", { name: "pay_2" }));
+    const withholding = text({ fields: "-pay", presets: { pay: "1" } });
+    const noted = { text: withholding, isEnabled: true, meaning: meaningOf(withholding, original) };
+    const given = { ...withholding, action: "update", isEnabled: true, withheld: NOTHING } as const;
+    const state = ruleAfter(given, noted, { before: replaced, after: back, context });
+    expect(state.text).toEqual(text({ fields: "-pay,-pay_2", presets: { pay: "1", pay_2: "1" } }));
+  });
+
   it("switches a rule off of which an earlier version noted no meaning", () => {
     const state = ruleAfter(rule, former, { before, after, context });
     expect(state).toEqual({ text: text({ fields: "*" }), isEnabled: false, withheld: NOTHING });

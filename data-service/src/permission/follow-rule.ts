@@ -4,7 +4,7 @@ import type { Catalog } from "../catalog/catalog.js";
 import { type FitContext, misfits } from "./check-rule.js";
 import { followNames, meaningOf, type RuleText, type StoredRule, textOf } from "./follow-names.js";
 import type { Withheld } from "./rule.js";
-import { withheldAfter, withheldAgain } from "./withheld.js";
+import { withheldAfter, withheldAgain, withholdingToo } from "./withheld.js";
 
 /** The tables before and after a change, and by what rules are judged. */
 export interface Change {
@@ -59,7 +59,10 @@ export function ruleAfter(
   const { before, after } = change;
   const withheld = withheldAfter(rule, before, after);
   if (former !== undefined && isAsItWas(former, rule, change)) {
-    const text = withheldAgain(former.text, rule, before, after);
+    const followed = followNames(rule, before, after);
+    const present = followed.kind === "renamed" ? followed.text : textOf(rule);
+    const back = followed.kind === "off" ? former.text : withholdingToo(former.text, present);
+    const text = withheldAgain(back, rule, before, after);
     return { text, isEnabled: former.isEnabled, withheld };
   }
   const { text, because } = followRule(rule, change);

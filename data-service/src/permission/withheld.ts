@@ -62,6 +62,23 @@ export function withheldAgain(text: RuleText, rule: StoredRule, before: Catalog,
   };
 }
 
+/**
+ * @param text a former one of a rule that comes back
+ * @param present what the rule says now, by the same names
+ * @returns the former text, which withholds what the present one does as well: a new member that had taken a name keeps
+ * being withheld when it gives the name back
+ */
+export function withholdingToo(text: RuleText, present: RuleText): RuleText {
+  const names = tokensOf(present.fields ?? "").flatMap((token) =>
+    token.startsWith("-") ? [token.slice(1)] : [],
+  );
+  return {
+    ...text,
+    fields: without(text.fields, names),
+    presets: withPresets(text.presets, present.presets ?? {}),
+  };
+}
+
 function tableBetween({ table }: StoredRule, before: Catalog, after: Catalog): Between | undefined {
   const then = before.tables.get(table);
   const now = then && tableById(after, then.id);

@@ -23,7 +23,7 @@ import type { Found } from "../mongo/table-questions.js";
 import type { Report } from "../mongo/table-writes.js";
 import { asStored } from "../query/as-read.js";
 import type { Sealer } from "../records/write/seal.js";
-import { firstLink, listRelation, withLivingLinks } from "./ask-links.js";
+import { firstLink, listRelation, withoutLivingLinks } from "./ask-links.js";
 import { confirmHash, type Plan, schemaError } from "./plan-change.js";
 
 export interface DataDeps {
@@ -139,12 +139,14 @@ async function ask(deps: DataDeps, plan: Plan, before: Table, question: Question
 type FieldQuestion = Extract<Question, { readonly ask: "present" | "missing" | "longer" }>;
 
 function askField({ data }: DataDeps, plan: Plan, before: Table, { ask, field }: FieldQuestion) {
-  const list = listRelation(before, field);
-  if (list === undefined)
-    return ask === "missing" ? data.withoutValue(before, field) : data.withValue(before, field);
   // Links to deleted records are lost with the others.
-  if (ask === "present") return data.withLinks(before, field, "some");
-  return withLivingLinks(data, plan, before, list, ask === "missing" ? "none" : "several");
+  if (ask === "longer") return data.withLinks(before, field, "several");
+  const list = listRelation(before, field);
+  if (list !== undefined)
+    return ask === "missing"
+      ? withoutLivingLinks(data, plan, before, list)
+      : data.withLinks(before, field, "some");
+  return ask === "missing" ? data.withoutValue(before, field) : data.withValue(before, field);
 }
 
 /** The defaults that records without a value are to get, by field; those of converted values are known only later. */

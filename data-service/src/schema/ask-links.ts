@@ -4,7 +4,7 @@ import type { Stored } from "../catalog/column-types.js";
 import { linksIn } from "../catalog/restore-value.js";
 import { idText } from "../mongo/record-store.js";
 import type { TableData } from "../mongo/table-data.js";
-import { EXAMPLES, type Found, type LinkCount } from "../mongo/table-questions.js";
+import { EXAMPLES, type Found } from "../mongo/table-questions.js";
 import type { Plan } from "./plan-change.js";
 
 type Data = Pick<TableData, "deletedLinks" | "matching" | "withLinks" | "withoutValue">;
@@ -15,27 +15,18 @@ export function listRelation(table: Table, field: string): Relation | undefined 
   return relation?.link.list === true ? relation : undefined;
 }
 
-/** Records that have so many different links. Those to deleted records, which nobody is shown, are none. */
-export async function withLivingLinks(
+/** Records without a link, or with none but to deleted records, which nobody is shown. */
+export async function withoutLivingLinks(
   data: Data,
   plan: Plan,
   before: Table,
   relation: Relation,
-  count: Exclude<LinkCount, "some">,
 ): Promise<Found> {
   const { field } = relation.link;
   const isDeleted = await deletedLinks(data, plan, before, relation);
-  if (isDeleted === undefined) return data.withLinks(before, field, count);
-  const target = targetOf(plan.catalogs.before, relation);
-  const livingIn = (value: unknown): number =>
-    new Set(
-      linksIn(value)
-        .filter((id) => !isDeleted(id))
-        .map((id) => idText(target, id)),
-    ).size;
-  if (count === "several") return data.matching(before, field, (value) => livingIn(value) > 1);
+  if (isDeleted === undefined) return data.withLinks(before, field, "none");
   const without = await data.withoutValue(before, field);
-  const left = await data.matching(before, field, (value) => livingIn(value) === 0);
+  const left = await data.matching(before, field, (value) => linksIn(value).every(isDeleted));
   return {
     records: without.records + left.records,
     examples: [...without.examples, ...left.examples].slice(0, EXAMPLES),

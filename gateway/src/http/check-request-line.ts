@@ -1,26 +1,44 @@
 // The first handler of every request: refuses what request-line refuses, gives API paths their one spelling.
 import { AppError } from "@portico/shared/app-error";
-import { refuseOtherOverride } from "@portico/shared/method-override";
+import { otherOverride } from "@portico/shared/method-override";
 import type { Request, RequestHandler } from "express";
 import { headerLines } from "./header-lines.js";
-import { judgeRequestLine, type RequestLine } from "./request-line.js";
+import { judgeRequestLine, type RequestLine, type RequestLineVerdict } from "./request-line.js";
 
 /**
  * After it `request.url` of an API call is rebuilt from checked parts, so that `/api/%6Detrics` and
  * `/api/metrics/` meet the same route as `/api/metrics`. Paths of pages stay as they are.
+ * @param forPages gives refused calls of the API what lets pages of ALLOWED_ORIGINS read why, and answers their preflights
  */
-export const checkRequestLine: RequestHandler = (request, _response, next) => {
-  const verdict = judgeRequestLine(requestLineOf(request));
-  if (verdict.kind === "refused") {
-    throw new AppError(verdict.code, { message: verdict.message, headers: verdict.headers ?? {} });
-  }
-  refuseOtherOverride(request);
-  const segments = isAsset(verdict.segments) ? ["api", ...verdict.segments] : verdict.segments;
-  if (segments[0] === "api") {
-    request.url = `/${segments.map(encodeURIComponent).join("/")}${verdict.query}`;
-  }
-  next();
-};
+export function checkRequestLine(forPages: RequestHandler): RequestHandler {
+  return (request, response, next) => {
+    const verdict = judgeRequestLine(requestLineOf(request));
+    const refusal = verdict.kind === "refused" ? refusalBy(verdict) : otherOverride(request);
+    if (verdict.kind === "fine" && refusal === undefined) {
+      request.url = spelledOut(verdict, request.url);
+      return next();
+    }
+    const isForPages = verdict.kind === "fine" || verdict.about === "target";
+    if (!isForPages || !API.test(request.originalUrl)) return next(refusal);
+    forPages(request, response, () => next(refusal));
+  };
+}
+
+/** A call of the API, whatever its path is else. */
+const API = /^\/api(?:[/?]|$)/;
+
+function refusalBy({
+  code,
+  message,
+  headers = {},
+}: Extract<RequestLineVerdict, { kind: "refused" }>): AppError {
+  return new AppError(code, { message, headers });
+}
+
+function spelledOut({ segments, query }: Extract<RequestLineVerdict, { kind: "fine" }>, url: string): string {
+  const called = isAsset(segments) ? ["api", ...segments] : segments;
+  return called[0] === "api" ? `/${called.map(encodeURIComponent).join("/")}${query}` : url;
+}
 
 /**
  * `/assets/{id}` is `/api/assets/{id}` (contract, section 9). Other names below `/assets/` belong to a single-page app:

@@ -21,6 +21,8 @@ export type RequestLineVerdict =
     }
   | {
       readonly kind: "refused";
+      /** What is wrong with the target alone, a page may have asked; what is wrong with the framing, no browser sends. */
+      readonly about: "framing" | "target";
       readonly code: ErrorCode;
       readonly message: string;
       readonly headers?: Readonly<Record<string, string>>;
@@ -47,18 +49,19 @@ export function judgeRequestLine(line: RequestLine): RequestLineVerdict {
 function judgeFraming(line: RequestLine): Refused | undefined {
   if (!METHODS.includes(line.method)) {
     const headers = { Allow: METHODS.filter((method) => method !== "PUT").join(", ") };
-    return { kind: "refused", code: "METHOD_NOT_ALLOWED", message: `${line.method} is not served.`, headers };
+    const message = `${line.method} is not served.`;
+    return { kind: "refused", about: "framing", code: "METHOD_NOT_ALLOWED", message, headers };
   }
-  if (line.httpVersion !== "1.1") return badRequest("Only HTTP/1.1 is served.");
+  if (line.httpVersion !== "1.1") return badFraming("Only HTTP/1.1 is served.");
   if (line.host.length !== 1 || !HOST.test(line.host[0] ?? "")) {
-    return badRequest("A request needs exactly one valid Host header.");
+    return badFraming("A request needs exactly one valid Host header.");
   }
   if (!isAbsentOrChunked(line.transferEncoding)) {
-    return badRequest("Transfer-Encoding must be absent or exactly chunked.");
+    return badFraming("Transfer-Encoding must be absent or exactly chunked.");
   }
   // A cleartext HTTP/2 offer may be ignored (RFC 9110, section 7.8), and some clients send it every time.
   if (line.upgrade.some((protocol) => protocol.toLowerCase() !== "h2c")) {
-    return badRequest("Protocol upgrades are not served.");
+    return badFraming("Protocol upgrades are not served.");
   }
   return undefined;
 }
@@ -71,12 +74,12 @@ function judgeTarget(target: string): RequestLineVerdict {
   const question = target.indexOf("?");
   const path = question === -1 ? target : target.slice(0, question);
   const query = question === -1 ? "" : target.slice(question);
-  if (!path.startsWith("/")) return badRequest("The request target must be a path.");
+  if (!path.startsWith("/")) return badTarget("The request target must be a path.");
   if (!VISIBLE_ASCII.test(path) || target.includes("#")) {
-    return badRequest("The path holds characters that must be percent-encoded.");
+    return badTarget("The path holds characters that must be percent-encoded.");
   }
   const segments = decodeSegments(path);
-  if (segments === undefined) return badRequest(BAD_PATH);
+  if (segments === undefined) return badTarget(BAD_PATH);
   return { kind: "fine", segments, query };
 }
 
@@ -102,6 +105,10 @@ function isPlain(segment: string): boolean {
   return segment !== "" && segment !== "." && segment !== ".." && !FORBIDDEN_IN_SEGMENT.test(segment);
 }
 
-function badRequest(message: string): Refused {
-  return { kind: "refused", code: "BAD_REQUEST", message };
+function badFraming(message: string): Refused {
+  return { kind: "refused", about: "framing", code: "BAD_REQUEST", message };
+}
+
+function badTarget(message: string): Refused {
+  return { kind: "refused", about: "target", code: "BAD_REQUEST", message };
 }

@@ -59,6 +59,19 @@ const shown = async ({ name }: Row): Promise<Row[]> => {
 /** What happens to a table without its secret, or to the rule about it, before the secret comes back. */
 type Meanwhile = (table: Row, rule: Row) => Promise<unknown>;
 
+it("a new column that took the name of one that a rule leaves out is left out under its next name, too", async () => {
+  const table = await notes();
+  const { id } = await rule(table, { fields: "-secret" });
+  const columns = [...without(table, "secret"), { name: "secret", type: "string" }];
+  await patchConfirmed(admin, table.id, { columns });
+  const [record] = (await admin.get(`/${table.name}`)).body.data;
+  await changed(`/${table.name}/${record.id}`, { secret: "NEW" });
+  expect(await shown(table)).toEqual([{ a: "A", title: "T" }]);
+  await undone(table);
+  expect(await shown(table)).toEqual([{ a: "A", title: "T" }]);
+  expect((await now({ id })).fields).toBe("-secret,-secret_2");
+});
+
 describe("a column that a rule leaves out is still left out when it comes back", () => {
   const edited =
     (body: object): Meanwhile =>
