@@ -25,7 +25,7 @@ export const SERVICES = [
 /** From where the gateway comes when DATA_SERVICE_HOST is an address of this machine in a network. */
 function ownAddresses() {
   const all = Object.values(networkInterfaces()).flat();
-  return all.filter(({ internal, scopeid = 0 }) => !internal && scopeid === 0).map(({ address }) => address);
+  return all.filter(({ scopeid = 0 }) => scopeid === 0).map(({ address }) => address);
 }
 
 /** The services give requests in flight 30 s; then a moment to let go of the database. */

@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { EnvReader } from "@portico/shared/env";
 import { SERVICE_SECRET_MIN } from "@portico/shared/kept-secret";
+import { LINGER_MS } from "@portico/shared/linger";
 import { type OverloadLimits, readOverloadLimits } from "@portico/shared/load-shedding";
 import { BODY_TIMEOUTS, type BodyTimeouts } from "@portico/shared/server";
 import { readOtlpEndpoint } from "@portico/shared/tracing";
@@ -90,7 +91,7 @@ const LIMITS: Limits = Object.freeze({
   answerTimeoutMs: 30_000,
   importTimeoutMs: 600_000,
   bodyTimeouts: BODY_TIMEOUTS,
-  lingerMs: 10_000,
+  lingerMs: LINGER_MS,
   authTimeoutMs: 15_000,
   providerTimeoutMs: 10_000,
   readyTimeoutMs: 2_000,

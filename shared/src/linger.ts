@@ -1,8 +1,8 @@
 // Closing a connection with an answer that its client gets to read, though it is still sending.
 import type { IncomingMessage } from "node:http";
 
-/** A client whose request was refused may keep sending for this long. */
-const LINGER_MS = 10_000;
+/** A client whose request was refused may keep sending for this long (see also discard-body). */
+export const LINGER_MS = 10_000;
 
 /**
  * Node closes the connection with an answer that says so. A client that is still sending, and was refused early, would then

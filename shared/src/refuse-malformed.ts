@@ -27,7 +27,7 @@ const HEADERS = {
 };
 
 /** How long a connection that Node no longer manages, or whose bytes it does not understand, may stay open once answered. */
-const LINGER_MS = 2_000;
+const ANSWERED_OPEN_MS = 2_000;
 
 /** Gives the server's own refusals the error body of contract section 2. */
 export function refuseMalformed(server: Server): void {
@@ -107,7 +107,7 @@ function answer(socket: Duplex, error: AppError, method: string): void {
   ];
   answered.add(socket);
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
-  const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  const cut = setTimeout(() => socket.destroy(), ANSWERED_OPEN_MS).unref();
   socket.once("close", () => clearTimeout(cut));
 }
 

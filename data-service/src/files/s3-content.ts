@@ -12,7 +12,10 @@ const TYPE = "application/octet-stream";
 
 /** A bucket that says nothing for as long is down. */
 const SILENCE_MS = 10_000;
-/** … times this where it puts the parts of a file together: some servers say that they are at it every 10 s. */
+/**
+ * … times this when it is sent a POST. One of them lets it put the parts of a file together: some servers say only every 10 s
+ * that they are at it.
+ */
 const PATIENCE_WITH_POST = 6;
 
 /** @param silenceMs how long it waits for an answer to begin, and for each piece of it */

@@ -2,6 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { discardBody } from "@portico/shared/discard-body";
 import { contextOf } from "@portico/shared/http-context";
+import { LINGER_MS } from "@portico/shared/linger";
 import { onlyMethods } from "@portico/shared/only-methods";
 import { withoutBodyDeadline } from "@portico/shared/server";
 import { utf8Type } from "@portico/shared/utf8-type";
@@ -17,9 +18,6 @@ import { type ImportRequest, importRecords } from "./import-records.js";
 
 /** A client that sends nothing for this long, while it is waited for, has gone. */
 const SILENCE_MS = 60_000;
-
-/** A client whose file was refused may keep sending for this long. */
-const LINGER_MS = 10_000;
 
 const FORMATS: ReadonlyMap<string, ImportRequest["format"]> = new Map([
   ["text/csv", "csv"],

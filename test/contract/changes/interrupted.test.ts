@@ -136,7 +136,7 @@ describe("a write that was made and not told", () => {
     expect(told().slice(2).toSorted()).toEqual(
       [`created ${made._id} 1`, `deleted ${deleted._id} 2`, `updated ${changed._id} 2`].toSorted(),
     );
-  }, 30_000);
+  });
 
   it("stands in the history, too, where a crash of the database took it from there and others built upon it", async () => {
     const letter = await make("a");
@@ -150,7 +150,7 @@ describe("a write that was made and not told", () => {
     await nothingAnnounced();
     const { body } = await admin.get(`/letters/${letter._id}/history`);
     expect(body.data.map(({ revision }: { revision: number }) => revision)).toEqual([3, 2, 1]);
-  }, 30_000);
+  });
 
   it("is told once, whoever finds it", async () => {
     const letter = await make("a");
@@ -178,7 +178,7 @@ describe("a write that was made and not told", () => {
         .map((each) => each.at(-1)),
     ).toEqual(["1", "2", "3"]);
     expect(await db.collection("_history").countDocuments({ record: letter._id })).toBe(3);
-  }, 30_000);
+  });
 });
 
 describe("a write that was made and can't be told", () => {
@@ -208,7 +208,7 @@ describe("a write that was announced and not made", () => {
     const last = await make("last");
     await source.first(3, ...CHANGES);
     expect(told()).toEqual([`created ${letter._id} 1`, `updated ${letter._id} 2`, `created ${last._id} 1`]);
-  }, 30_000);
+  });
 
   it("is never told of a record that somebody else has changed and deleted since", async () => {
     const letter = await make("a");
@@ -224,5 +224,5 @@ describe("a write that was announced and not made", () => {
       `deleted ${letter._id} 3`,
     ]);
     expect(told()[3]).toMatch(/^created /);
-  }, 30_000);
+  });
 });
