@@ -27,9 +27,12 @@ it("a service whose app can't be made closes what it has opened", async () => {
       isClosed = true;
     },
   };
-  const starting = startDataService({ ...config, trustProxy: ["nobody"] }, Promise.resolve(address));
-  await expect(starting).rejects.toThrow("invalid IP address");
-  expect(isClosed).toBe(true);
-  await database.close();
-  await rm(folder, { recursive: true });
+  try {
+    const starting = startDataService({ ...config, trustProxy: ["nobody"] }, Promise.resolve(address));
+    await expect(starting).rejects.toThrow("invalid IP address");
+    expect(isClosed).toBe(true);
+  } finally {
+    await database.close();
+    await rm(folder, { recursive: true });
+  }
 });

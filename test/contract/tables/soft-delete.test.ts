@@ -67,7 +67,7 @@ describe("softDelete", () => {
     expect((await admin.post(`/emptied/${kept}/restore`)).status).toBe(404);
   });
 
-  it("keeps a link to a living record where a list becomes a single one, and asks by the living alone", async () => {
+  it("keeps a link to a living record where a list becomes a single one, and asks before it loses any other", async () => {
     await makeBooks("kept", { softDelete: true });
     const reading = { name: "reading", type: "many-to-many", table: "kept" };
     const readers = await makeTable(admin, { name: "readers", columns: [title], relations: [reading] });
@@ -88,7 +88,11 @@ describe("softDelete", () => {
     const wanted = (more: object) => ({
       relations: [{ id: readers.relations[0].id, type: "many-to-one", ...more }],
     });
-    const longer = { where: "relations.reading", rows: 1, examples: [ids.get("several")] };
+    const longer = {
+      where: "relations.reading",
+      rows: 2,
+      examples: [ids.get("a living one"), ids.get("several")],
+    };
     const missing = { where: "relations.reading", rows: 1, examples: [ids.get("none")] };
     expectDestructive(await change(readers, wanted({ required: true, onDelete: "RESTRICT" })), [
       longer,
