@@ -65,7 +65,9 @@ const startAt = (base: string, provider: string, redirect: string, prefix = "/ap
 
 /** Chooses whom to be on the development provider's page. */
 async function choose(page: Page, email: string, answer: "allow" | "deny" = "allow"): Promise<void> {
-  await page.fill("input[name=email]", email);
+  await page.fill("input[name=email]", email).catch(async (error: Error) => {
+    throw new Error(`${error.message}: ${page.url()} says ${await page.textContent("body")}`);
+  });
   await page.click(`button[value=${answer}]`);
 }
 
@@ -136,11 +138,14 @@ describe("the bridge in a browser", () => {
   test("A1 does not sign me in with a stranger's code, and the stranger still can", async () => {
     const [stranger, victim] = [await open(), await open()];
     const email = newEmail();
-    isHeld = true;
-    await stranger.page.goto(startAt(chatUrl, "google", `${chatUrl}/after`, "/portal"));
-    await choose(stranger.page, email);
-    await stranger.page.waitForURL(/\/portal\/auth\/set-cookies\?code=/);
-    isHeld = false;
+    try {
+      isHeld = true;
+      await stranger.page.goto(startAt(chatUrl, "google", `${chatUrl}/after`, "/portal"));
+      await choose(stranger.page, email);
+      await stranger.page.waitForURL(/\/portal\/auth\/set-cookies\?code=/);
+    } finally {
+      isHeld = false;
+    }
     const code = stranger.page.url();
 
     const answer = await victim.page.goto(code);
