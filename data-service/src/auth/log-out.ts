@@ -1,5 +1,6 @@
 // Ends the sessions a caller can name: by refresh token, by access token, or both.
 import { AppError } from "@portico/shared/app-error";
+import { begunOn, pageRefused } from "@portico/shared/session-page";
 import type { Audit } from "./audit.js";
 import { BodyReader } from "./body-reader.js";
 import type { ClientFacts } from "./issue-session.js";
@@ -63,9 +64,5 @@ async function requireOwnPage(
   const session = await sessions.find(sessionId);
   if (session === undefined) return;
   const own = session.origin ?? appUrl;
-  if (own === page) return;
-  throw new AppError(
-    "FORBIDDEN",
-    `Requests from the origin ${page} are refused here; this session was begun on ${own}.`,
-  );
+  if (own !== page) throw new AppError("FORBIDDEN", pageRefused(page, begunOn(own)));
 }

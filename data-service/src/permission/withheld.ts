@@ -20,9 +20,7 @@ export function withheldAfter(rule: StoredRule, before: Catalog, after: Catalog)
   if (between === undefined) return withheld;
   const { then, now } = between;
   const isGone = (id: string): boolean => nameIn(now, id) === undefined;
-  const excluded = tokensOf(rule.fields ?? "").flatMap((token) =>
-    token.startsWith("-") ? (memberId(then, token.slice(1)) ?? []) : [],
-  );
+  const excluded = leftOut(rule).flatMap((name) => memberId(then, name) ?? []);
   const presets = Object.entries(rule.presets ?? {}).flatMap(([name, value]): [string, Json][] => {
     const id = memberId(then, name);
     return id === undefined ? [] : [[id, value]];
@@ -69,14 +67,16 @@ export function withheldAgain(text: RuleText, rule: StoredRule, before: Catalog,
  * being withheld when it gives the name back
  */
 export function withholdingToo(text: RuleText, present: RuleText): RuleText {
-  const names = tokensOf(present.fields ?? "").flatMap((token) =>
-    token.startsWith("-") ? [token.slice(1)] : [],
-  );
   return {
     ...text,
-    fields: without(text.fields, names),
+    fields: without(text.fields, leftOut(present)),
     presets: withPresets(text.presets, present.presets ?? {}),
   };
+}
+
+/** The names that a rule leaves out. */
+function leftOut({ fields }: Pick<RuleText, "fields">): string[] {
+  return tokensOf(fields ?? "").flatMap((token) => (token.startsWith("-") ? [token.slice(1)] : []));
 }
 
 function tableBetween({ table }: StoredRule, before: Catalog, after: Catalog): Between | undefined {

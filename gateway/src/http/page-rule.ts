@@ -1,6 +1,7 @@
 // Acts on the CSRF rule: a request from the wrong page ends here with 403, an unaccepted body with 415.
 import type { IncomingMessage } from "node:http";
 import { AppError } from "@portico/shared/app-error";
+import { begunOn } from "@portico/shared/session-page";
 import { isAcceptedBody, type RouteKind } from "./media-type.js";
 import { judgePage } from "./same-origin.js";
 
@@ -24,7 +25,7 @@ export function requirePage({ headers }: Headed, origins: readonly string[], rea
  * @throws AppError FORBIDDEN that names it: on one host, apps on several ports overwrite each other's cookies
  */
 export function requireSessionPage(request: Headed, origin: string): void {
-  requirePage(request, [origin], `this session was begun on ${origin}`);
+  requirePage(request, [origin], begunOn(origin));
 }
 
 /** @throws AppError UNSUPPORTED_MEDIA_TYPE unless the body, if any, is JSON or what the route takes beside it */

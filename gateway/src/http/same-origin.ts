@@ -1,4 +1,5 @@
 // The CSRF rule: does a request come from the right page? Pure (contract, section 3.3).
+import { pageRefused } from "@portico/shared/session-page";
 
 /** What a browser says about the page a request comes from. Two lines of one header read as one wrong value. */
 export interface PageFacts {
@@ -29,7 +30,7 @@ export function judgePage(
   if (origin !== undefined && !origins.includes(origin)) {
     return {
       kind: "refused",
-      message: `Requests from the origin ${origin} are refused here; ${reason}.`,
+      message: pageRefused(origin, reason),
     };
   }
   return ACCEPTED;
