@@ -221,7 +221,8 @@ function readJson(text) {
 }
 
 function baseUrl() {
-  return process.env.APP_URL || `http://localhost:${process.env.PORT || 3000}`;
+  // With or without a slash at its end, as Portico takes it.
+  return (process.env.APP_URL || `http://localhost:${process.env.PORT || 3000}`).replace(/\/$/, "");
 }
 
 function reason(error) {

@@ -22,7 +22,12 @@ const keys = createRemoteJWKSet(new URL("/.well-known/jwks.json", PORTICO_URL));
 async function userOf(authorization = "") {
   const token = /^Bearer (\S+)$/.exec(authorization)?.[1];
   if (token === undefined) return undefined;
-  const rules = { algorithms: ["EdDSA"], typ: "at+jwt", issuer: APP_URL, audience: "portico" };
+  const rules = {
+    algorithms: ["EdDSA"],
+    typ: "at+jwt",
+    issuer: new URL(APP_URL).origin,
+    audience: "portico",
+  };
   return jwtVerify(token, keys, rules).then(
     ({ payload }) => payload.sub,
     () => undefined,

@@ -18,7 +18,27 @@ export async function call(method, path, body) {
   });
   const answer = await response.json();
   if (response.ok) return answer;
-  throw Object.assign(new Error([answer.message].flat().join("\n")), { status: response.status });
+  const problems = [answer.message].flat();
+  throw Object.assign(new Error(problems.join("\n")), { status: response.status, problems });
+}
+
+/**
+ * Shows each problem that begins with the name of a field ("title: must have at most 80 characters") at that field, and the
+ * others above.
+ * @param {HTMLFormElement} form
+ * @param {Error & { problems?: string[] }} error
+ */
+export function showAtFields(form, { message, problems = [message] }) {
+  const others = problems.filter((problem) => {
+    const [, name = "", words = ""] = /^(\w+): (.+)$/s.exec(problem) ?? [];
+    const field = form.elements.namedItem(name);
+    if (!(field instanceof HTMLInputElement)) return true;
+    field.setCustomValidity(words);
+    field.addEventListener("input", () => field.setCustomValidity(""), { once: true });
+    return false;
+  });
+  showProblem(others.join("\n"));
+  form.reportValidity();
 }
 
 /** What the API says went wrong is meant to be shown. @param {string} text */

@@ -1,6 +1,6 @@
 // A single-page app on Portico's own origin. The session lives in cookies that no script can read: nothing to store.
 
-import { byId, call, showProblem } from "./api.js";
+import { byId, call, showAtFields, showProblem } from "./api.js";
 import { showFiles } from "./files.js";
 
 // What `npm run types -- examples/spa/tables.ts` made of the tables: the compiler knows them too (`npm run check`).
@@ -16,7 +16,7 @@ function onSubmit(id, action) {
     event.preventDefault();
     showProblem("");
     const form = /** @type {HTMLFormElement} */ (event.target);
-    await action(Object.fromEntries(new FormData(form))).catch((error) => showProblem(error.message));
+    await action(Object.fromEntries(new FormData(form))).catch((error) => showAtFields(form, error));
   });
 }
 

@@ -2,7 +2,9 @@
 import { request as ask, createServer } from "node:http";
 import { pipeline } from "node:stream";
 
-const API_URL = process.env.API_URL ?? process.env.APP_URL ?? `http://localhost:${process.env.PORT ?? 3000}`;
+const API_URL = new URL(
+  process.env.API_URL ?? process.env.APP_URL ?? `http://localhost:${process.env.PORT ?? 3000}`,
+).origin;
 const PORT = Number(process.env.SSR_PORT ?? 4000);
 /** Must stand in Portico's ALLOWED_ORIGINS, to the letter, with the prefix behind it. */
 const OWN_ORIGIN = `http://chat.localhost:${PORT}`;
@@ -32,11 +34,11 @@ const server = createServer(async (request, response) => {
  * The whole proxy: method, headers and body go on as they are, and so does the answer. Redirects are the browser's to
  * follow, and Set-Cookie is the point of it. When either side breaks off, so does the other: a stream of events whose
  * page was closed must not stay open.
- * @param {Request} request
+ * @param {Request & { originalUrl?: string }} request Express takes the prefix off `url`, and keeps it in `originalUrl`
  * @param {Response} response
  */
 function proxy(request, response) {
-  const path = `/api${(request.url ?? "").slice(PREFIX.length)}`;
+  const path = `/api${(request.originalUrl ?? request.url ?? "").slice(PREFIX.length)}`;
   const { method = "GET", headers } = request;
   const upstream = ask(new URL(path, API_URL), {
     method,
@@ -87,12 +89,14 @@ async function callApi(request, response, path, init = {}) {
   return { status: answer.status, body: await answer.json() };
 }
 
-/** @param {Request} request @param {Response} response @param {string | null} error */
-async function home(request, response, error) {
+/** @param {Request} request @param {Response} response @param {string | null} error @param {number} [status] */
+async function home(request, response, error, status = 200) {
   const me = await callApi(request, response, "/me?fields=email,name");
   const { body: providers } = await callApi(request, response, "/auth/providers");
+  // Any other status says nothing of who is there: a page must not offer to sign in somebody who is.
+  if (me.status !== 200 && me.status !== 401) throw new Error(`/me was answered ${me.status}`);
   const page = me.status === 200 ? signedIn(me.body.data[0]) : signedOut(providers.data, error);
-  response.writeHead(200, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store" });
+  response.writeHead(status, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store" });
   response.end(`<!doctype html><html lang="en"><title>Chat</title><main><h1>Chat</h1>${page}</main></html>`);
 }
 
@@ -123,8 +127,10 @@ async function logIn(request, response) {
   for await (const chunk of request) text += chunk;
   const form = new URLSearchParams(text);
   const body = JSON.stringify({ email: form.get("email") ?? "", password: form.get("password") ?? "" });
-  const { status } = await callApi(request, response, "/login", { method: "POST", body });
-  response.writeHead(303, { Location: status === 200 ? "/" : "/?error=invalid_credentials" }).end();
+  const { status, body: answer } = await callApi(request, response, "/login", { method: "POST", body });
+  if (status === 200) response.writeHead(303, { Location: "/" }).end();
+  // Not only a wrong password: too many tries, or an origin that ALLOWED_ORIGINS doesn't name. The API says what.
+  else await home(request, response, [answer.message].flat().join(" "), status);
 }
 
 /** @param {Request} request @param {Response} response */

@@ -230,6 +230,18 @@ describe("a single-page app in STATIC_DIR", () => {
   });
   const page = { headers: { Accept: "text/html,*/*" } };
 
+  it("may open windows and says where its requests come from, which pages of the API don't", async () => {
+    const policies = async (path: string) => {
+      const { headers } = await rig.call(path, page);
+      return [headers.get("cross-origin-opener-policy"), headers.get("referrer-policy")];
+    };
+    const ofTheApp = ["same-origin-allow-popups", "strict-origin-when-cross-origin"];
+    for (const path of ["/", "/orders/7", "/main-B4x9f_2a.js"])
+      expect(await policies(path)).toEqual(ofTheApp);
+    for (const path of ["/api/docs", "/assets/1"])
+      expect(await policies(path)).toEqual(["same-origin", "no-referrer"]);
+  });
+
   it("is served with its history, and never in place of the API or an asset", async () => {
     for (const path of ["/", "/orders/7", "/index.html"]) {
       const response = await rig.call(path, page);

@@ -138,9 +138,11 @@ export function signedInUserOf(request: Request): SignedIn {
   return requireSignedIn(principalOf(request));
 }
 
+const NO_BEARER = 'Send one Authorization header of the form "Bearer <token>".';
+
 async function proved(deps: AuthenticateDeps, presented: readonly string[]): Promise<SignedIn> {
   const token = presented.length === 1 ? bearerToken(presented[0] ?? "") : undefined;
-  if (token === undefined) throw badToken();
+  if (token === undefined) throw badToken("INVALID_TOKEN", { message: NO_BEARER });
   if (looksLikeApiToken(token)) return provedByApiToken(deps, token);
   // Signature first: a forged token costs no read.
   const { userId, sessionId, origin } = await deps.accessTokens

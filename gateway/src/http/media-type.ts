@@ -5,7 +5,7 @@ import { hasBody } from "@portico/shared/has-body";
 
 const JSON_BODY = /^application\/(?:[\w.-]+\+)?json\s*(;|$)/i;
 const RECORD_FILE = /^(text\/csv|application\/x-ndjson)\s*(;|$)/i;
-const MULTIPART_BODY = /^multipart\/form-data\s*;/i;
+const MULTIPART_BODY = /^multipart\/form-data\s*(;|$)/i;
 
 /** What a route takes beside JSON: nothing, a form with a file, or a file of records. */
 export type RouteKind = "json" | "upload" | "import";

@@ -30,9 +30,23 @@ describe("judgePage", () => {
     expect(judgePage({ secFetchSite, origin }, [APP]).kind).toBe(kind);
   });
 
-  it("names what would be right", () => {
+  it("names the origin that would be right", () => {
     expect(judgePage({ secFetchSite: undefined, origin: "http://127.0.0.1:3000" }, [APP])).toMatchObject({
       message: `Requests from the origin http://127.0.0.1:3000 are refused here; expected ${APP}.`,
+    });
+  });
+
+  it("says how an app that proxies the API is let in", () => {
+    const origin = "http://app.localhost:5173";
+    expect(judgePage({ secFetchSite: "same-origin", origin }, [APP])).toMatchObject({
+      message: `Requests from the origin ${origin} are refused here; expected ${APP}; if ${origin} is yours and proxies the API, add it to ALLOWED_ORIGINS.`,
+    });
+  });
+
+  it("says what a page does instead that asks another origin than its own", () => {
+    expect(judgePage({ secFetchSite: "same-site", origin: "http://localhost:5173" }, [APP])).toMatchObject({
+      message:
+        "Requests from a same-site page are refused here; let the page's own server proxy the API, or send a Bearer token.",
     });
   });
 });

@@ -21,11 +21,11 @@ const ACCEPTED: PageVerdict = { kind: "accepted" };
 export function judgePage(
   facts: PageFacts,
   origins: readonly string[],
-  reason = `expected ${origins.join(" or ")}`,
+  reason = `expected ${origins.join(" or ")}${remedyFor(facts)}`,
 ): PageVerdict {
   const { secFetchSite, origin } = facts;
   if (secFetchSite !== undefined && secFetchSite !== "same-origin" && secFetchSite !== "none") {
-    return { kind: "refused", message: `Requests from a ${secFetchSite} page are refused here.` };
+    return { kind: "refused", message: `Requests from a ${secFetchSite} page are refused here; ${DIRECT}.` };
   }
   if (origin !== undefined && !origins.includes(origin)) {
     return {
@@ -34,4 +34,13 @@ export function judgePage(
     };
   }
   return ACCEPTED;
+}
+
+/** A page that asks the gateway at another origin than its own: no setting lets it, as its cookies are not the gateway's. */
+const DIRECT = "let the page's own server proxy the API, or send a Bearer token";
+
+/** What to do about a page that its own server proxies, as the browser says by `same-origin`. */
+function remedyFor({ secFetchSite, origin }: PageFacts): string {
+  const isProxied = secFetchSite === "same-origin" && origin !== undefined && origin !== "null";
+  return isProxied ? `; if ${origin} is yours and proxies the API, add it to ALLOWED_ORIGINS` : "";
 }

@@ -53,7 +53,13 @@ function rules(appUrl: string): Helmet {
 }
 
 /**
- * For a single-page app of the user's own: what it may load is its own business, framing it is not.
- * Its own `<meta>` policy can only narrow this further.
+ * For the pages of a single-page app of the user's own: what it may load is its own business, framing it is not. Its own
+ * `<meta>` policy can only narrow this further. It may talk to the windows that it opens (payments, pickers), and says where
+ * its requests come from as browsers do by themselves: with `no-referrer` its forms would be sent with `Origin: null`, and
+ * maps or videos that are tied to a site would refuse it.
  */
-export const APP_CONTENT_SECURITY_POLICY = "base-uri 'self'; frame-ancestors 'none'; object-src 'none'";
+export const APP_PAGE_HEADERS = {
+  "Content-Security-Policy": "base-uri 'self'; frame-ancestors 'none'; object-src 'none'",
+  "Cross-Origin-Opener-Policy": "same-origin-allow-popups",
+  "Referrer-Policy": "strict-origin-when-cross-origin",
+};

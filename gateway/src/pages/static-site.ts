@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import express, { type Request, type RequestHandler, type Response, Router } from "express";
-import { APP_CONTENT_SECURITY_POLICY } from "../http/security-headers.js";
+import { APP_PAGE_HEADERS } from "../http/security-headers.js";
 
 const START_PAGE_DIR = fileURLToPath(new URL("../../public", import.meta.url));
 
@@ -29,7 +29,7 @@ function wellKnown(appDir: string): RequestHandler {
 }
 
 const appPolicy: RequestHandler = (request, response, next) => {
-  if (!RESERVED.test(request.path)) response.set("Content-Security-Policy", APP_CONTENT_SECURITY_POLICY);
+  if (!RESERVED.test(request.path)) response.set(APP_PAGE_HEADERS);
   next();
 };
 

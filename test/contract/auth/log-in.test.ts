@@ -447,7 +447,8 @@ describe("a bad Bearer", () => {
     "is also %j",
     async (authorization) => {
       const api = apiOf(`${stack.appUrl}/api`, { Authorization: authorization });
-      expect((await api.get("/me")).status).toBe(401);
+      const { status, body } = await api.get("/me");
+      expect([status, body.message]).toEqual([401, expect.stringContaining('the form "Bearer <token>"')]);
     },
   );
 

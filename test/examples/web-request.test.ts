@@ -1,0 +1,79 @@
+// docs/oauth.md: the proxy of a framework whose handlers take a web Request, run as it stands there.
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { projectRoot } from "../support/run-state.js";
+import { ADMIN, type Stack, startStack } from "../support/stack.js";
+
+type Handler = (event: {
+  readonly request: Request;
+  readonly url: URL;
+  readonly getClientAddress: () => string;
+}) => Promise<Response>;
+
+const APP = "http://chat.localhost:4000";
+
+let stack: Stack;
+let post: Handler;
+
+/** The sample as a module of its own, with the address that an app has from its settings. */
+async function sampleOf(apiUrl: string, folder: string): Promise<{ readonly POST: Handler }> {
+  const page = await readFile(join(projectRoot, "docs/oauth.md"), "utf8");
+  const sample = /```js\n(\/\/ src\/routes\/portal.*?)```/s.exec(page)?.[1];
+  if (sample === undefined) throw new Error("docs/oauth.md has no such sample");
+  const file = join(folder, "server.mjs");
+  await writeFile(file, `const API_URL = ${JSON.stringify(apiUrl)};\n${sample}`);
+  return import(pathToFileURL(file).href);
+}
+
+beforeAll(async () => {
+  stack = await startStack({ env: { ALLOWED_ORIGINS: `${APP}/portal`, TRUST_PROXY: "loopback" } });
+  post = (await sampleOf(stack.gateway.url, stack.dataDir)).POST;
+});
+afterAll(() => stack?.stop());
+
+/** What a page of the app asks its own server. */
+function ask(path: string, init: RequestInit = {}): Promise<Response> {
+  const url = new URL(`/portal${path}`, APP);
+  const headers = {
+    Origin: APP,
+    "Sec-Fetch-Site": "same-origin",
+    "X-Forwarded-For": "203.0.113.9",
+    ...init.headers,
+  };
+  return post({
+    request: new Request(url, { ...init, headers }),
+    url,
+    getClientAddress: () => "198.51.100.7",
+  });
+}
+
+function logIn(): Promise<Response> {
+  const { email, password } = ADMIN;
+  const body = JSON.stringify({ email, password });
+  return ask("/login", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+}
+
+describe("the proxy for a web Request", () => {
+  it("passes a sign-in on, and its cookies back one by one", async () => {
+    const answer = await logIn();
+    expect(answer.status).toBe(200);
+    expect(answer.headers.getSetCookie()).toHaveLength(2);
+  });
+
+  it("tells the address that the framework knows, whatever the browser claims", async () => {
+    const cookie = (await logIn()).headers.getSetCookie().map((line) => line.split(";")[0]);
+    const answer = await ask("/me/sessions", { headers: { Cookie: cookie.join("; ") } });
+    const { data } = await answer.json();
+    expect(new Set(data.map(({ address }: { address: string }) => address))).toEqual(
+      new Set(["198.51.100.7"]),
+    );
+  });
+
+  it("leaves redirects to the browser", async () => {
+    const redirect = encodeURIComponent(`${APP}/`);
+    const answer = await ask(`/auth/google?redirect=${redirect}&cookieBridgePrefix=%2Fportal`);
+    expect([answer.status, answer.headers.get("location")]).toEqual([302, expect.stringContaining("google")]);
+  });
+});
