@@ -66,15 +66,15 @@ export async function prepareTables(deps: Deps): Promise<void> {
     deps.records.journalStore.ensureIndexes(),
     deps.records.deletes.notes.ensureIndexes(),
   ]);
-  await repairCounts(records, isEmbedded(config));
-  await repairJournal(records, isEmbedded(config));
+  await repairCounts(records, { alone: isEmbedded(config) });
+  await repairJournal(records, { alone: isEmbedded(config) });
   await joinInstances(records, isEmbedded(config));
   await finishInterrupted(records);
   await shardTables(records);
   // Where others may be at work, start-data-service.ts does this from time to time instead.
   if (!isEmbedded(config)) return;
   await records.once.store.lapse();
-  await repairUnfinished(records, true);
+  await repairUnfinished(records, { alone: true });
 }
 
 /** Tables that were made before the database became a sharded cluster; the others are spread already. */

@@ -95,13 +95,15 @@ function repairAfterOthers({ config, records, logger }: Deps): readonly NodeJS.T
     repeat(
       COUNT_REPAIR_EVERY_MS,
       "counts were not repaired",
-      oneAtATime(() => repairCounts(records, false)),
+      oneAtATime(() => repairCounts(records, { alone: false })),
     ),
-    repeat(JOURNAL_REPAIR_EVERY_MS, "the journal was not repaired", () => repairJournal(records, false)),
+    repeat(JOURNAL_REPAIR_EVERY_MS, "the journal was not repaired", () =>
+      repairJournal(records, { alone: false }),
+    ),
     repeat(
       UNFINISHED_REPAIR_EVERY_MS,
       "interrupted writes were not taken back",
-      oneAtATime(() => repairUnfinished(records, isEmbedded(config))),
+      oneAtATime(() => repairUnfinished(records, { alone: isEmbedded(config) })),
     ),
   ];
 }

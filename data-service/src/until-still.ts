@@ -24,7 +24,7 @@ export async function untilStill<Result, Late = never>(
 }
 
 /** Part of what was asked may be done: a 409 would say that nothing is. @throws AppError 503 */
-export function keepChanging(table: string): () => never {
+export function refuseContended(table: string): () => never {
   return () => {
     throw unavailable(`Others keep changing the same records of "${table}"; try again.`, 1);
   };

@@ -11,7 +11,7 @@ import type { CountStore } from "../mongo/count-store.js";
 import type { RecordStore } from "../mongo/record-store.js";
 import type { Document } from "../query/lower/document.js";
 import { checkBody } from "../records/body/check-body.js";
-import { planWrite } from "../records/body/write-plan.js";
+import { ownFields } from "../records/body/write-plan.js";
 import { findTable } from "../records/find-table.js";
 import { createTable, type SchemaDeps } from "../schema/create-table.js";
 import { type DemoRecord, demoRecords } from "./demo-records.js";
@@ -111,7 +111,7 @@ function toDocument(
     keys === null ? null : typeof keys === "string" ? idOf(keys) : keys.map(idOf),
   ]);
   const body: Json = { ...record.values, ...Object.fromEntries(links) };
-  const { own } = planWrite(checkBody(body, table, catalog, { mayWrite: () => true }, "create"));
+  const own = ownFields(checkBody(body, table, catalog, { mayWrite: () => true }, "create"));
   const createdAt = new Date(record.createdAt);
   const values = { ...emptyGrams(table.columns.values()), ...Object.fromEntries(own.set) };
   return { _id: id, ...values, createdAt, updatedAt: createdAt };

@@ -5,7 +5,7 @@ import { principalOf, renewPrincipal } from "../http/authenticate.js";
 import { CONTENT_AT, CONTENT_KEY } from "../mongo/content-ledger.js";
 import type { Principal } from "../principal.js";
 import type { Parameters } from "../query/parameters.js";
-import type { Stamp } from "../records/body/write-plan.js";
+import type { StampValues } from "../records/body/write-plan.js";
 import { findTable } from "../records/find-table.js";
 import { expectedVersions, type Versioned } from "../records/version.js";
 import { type Created, create } from "../records/write/create.js";
@@ -32,8 +32,8 @@ export async function upload(deps: FileDeps, { request, response, parameters }: 
   const { file, parts } = await receive(deps, request, response);
   return recording(deps, file, async () => {
     const principal = await presentAt(request);
-    const stamp = { ...(await contentStamp(deps, file)), uploadedBy: uploaderOf(principal) };
-    return create(deps, { principal, table: files, parameters, body: parts, stamp });
+    const values = { ...(await contentStamp(deps, file)), uploadedBy: uploaderOf(principal) };
+    return create(deps, { principal, table: files, parameters, body: parts, stamp: { values } });
   });
 }
 
@@ -52,11 +52,11 @@ export async function replace(
   return recording(deps, file, async () => {
     const principal = await presentAt(request);
     const expected = expectedVersions(request.get("If-Match"));
-    const stamp = await contentStamp(deps, file);
+    const stamp = { values: await contentStamp(deps, file), needs: CONTENT };
     const former = await deps.ledger.keysOf([id]);
     // If several replace it at once, each removes the bytes it has seen: none are forgotten, none are removed too early.
-    const guard = async () => ({ [CONTENT_KEY]: { $in: former } });
-    const wanted = { ...asked, principal, parameters, body: parts, stamp, needs: CONTENT, guard, expected };
+    const stillMatching = async () => ({ [CONTENT_KEY]: { $in: former } });
+    const wanted = { ...asked, principal, parameters, body: parts, stamp, stillMatching, expected };
     return deps.contents.letGo(former, () => update(deps, wanted));
   });
 }
@@ -83,7 +83,7 @@ async function recording<Result>(
   }
 }
 
-async function contentStamp(deps: FileDeps, file: Received): Promise<Stamp> {
+async function contentStamp(deps: FileDeps, file: Received): Promise<StampValues> {
   const { key, filename, filesize } = file;
   const size = await sizeOf(deps, file);
   // A file that begins like a picture but can't be read as one is never shown in place.

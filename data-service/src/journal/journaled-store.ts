@@ -18,7 +18,7 @@ import {
 import { asStored } from "../query/as-read.js";
 import type { Document, Stage } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
-import { keepChanging, untilStill } from "../until-still.js";
+import { refuseContended, untilStill } from "../until-still.js";
 import {
   type Actor,
   CHANGE_FIELD,
@@ -99,12 +99,12 @@ export class JournaledStore {
     id: Stored,
     change: Change,
     fields: Document,
-    held?: string,
+    freeOf?: string,
   ): Promise<Updated | undefined> {
-    if (!isJournaled(table)) return this.#deps.store.updateById(table, id, change, fields, held);
+    if (!isJournaled(table)) return this.#deps.store.updateById(table, id, change, fields, freeOf);
     return this.#change(
       table,
-      { _id: id, ...(held === undefined ? {} : { [held]: { $exists: false } }) },
+      { _id: id, ...(freeOf === undefined ? {} : { [freeOf]: { $exists: false } }) },
       { change },
     );
   }
@@ -184,20 +184,21 @@ export class JournaledStore {
         light.updateAndGet(table, unchanged, marked(wish, pending)),
       );
       await this.#told(table, pending, after !== undefined, after);
-      return after !== undefined && { document: after, isChanged: true };
+      return after === undefined ? false : { document: after, isChanged: true };
     });
   }
 
   async #removeOne(table: Table, which: Document): Promise<number> {
     const { light } = this.#deps;
-    const done = await this.#inTurn(table, which, async (before) => {
+    const removed = await this.#inTurn(table, which, async (before): Promise<number | false> => {
       const pending = await this.#announce(table, "deleted", before);
-      const removed = await this.#orWithdraw(pending, () =>
+      const count = await this.#orWithdraw(pending, () =>
         light.remove(table, { $and: [which, unchangedSince(before)] }),
       );
-      return (await this.#told(table, pending, removed > 0)) && 1;
+      await this.#told(table, pending, count > 0);
+      return count === 0 ? false : count;
     });
-    return done ?? 0;
+    return removed ?? 0;
   }
 
   /**
@@ -231,7 +232,7 @@ export class JournaledStore {
         if (result === false) before = await this.#readOne(table, which);
         return result;
       };
-      return await untilStill(actOnIt, { attempts: ATTEMPTS, gaveUp: keepChanging(table.name) });
+      return await untilStill(actOnIt, { attempts: ATTEMPTS, gaveUp: refuseContended(table.name) });
     } finally {
       end();
       if (turns.get(key) === turn) turns.delete(key);
@@ -247,12 +248,11 @@ export class JournaledStore {
     return pending;
   }
 
-  /** Publishes what was made, or withdraws what was not. @returns whether it was made */
-  async #told(table: Table, pending: Pending, isMade: boolean, after?: StoredRecord): Promise<boolean> {
+  /** Publishes what was made, or withdraws what was not. */
+  async #told(table: Table, pending: Pending, isMade: boolean, after?: StoredRecord): Promise<void> {
     const { journal } = this.#deps;
     if (isMade) await journal.publish(table, [entryOf(table, pending, after)]).catch(throwAway);
     else await journal.withdraw([pending]);
-    return isMade;
   }
 
   async #readOne(table: Table, which: Document): Promise<StoredRecord | undefined> {

@@ -5,7 +5,7 @@ import type { Logger } from "@portico/shared/logger";
 import { tablesById } from "../catalog/catalog.js";
 import type { InstanceStore } from "../mongo/instance-store.js";
 import type { CurrentCatalog } from "../schema/current-catalog.js";
-import { isDead } from "../schema/dead-instances.js";
+import { isDead, type Onlooker } from "../schema/dead-instances.js";
 import type { Journal } from "./journal.js";
 
 export interface JournalRepairDeps {
@@ -17,8 +17,10 @@ export interface JournalRepairDeps {
   readonly logger: Logger;
 }
 
-/** @param alone as of `Onlooker` */
-export async function repairJournal(deps: JournalRepairDeps, alone: boolean): Promise<void> {
+export async function repairJournal(
+  deps: JournalRepairDeps,
+  { alone }: Pick<Onlooker, "alone">,
+): Promise<void> {
   const { journal, catalogs, instances, presence, clock, logger } = deps;
   const onlooker = { clock, instances, own: presence.id, alone };
   const tables = tablesById(await catalogs.refresh());

@@ -13,14 +13,14 @@ import type { SignedIn } from "../principal.js";
 import { allOf, type Document } from "../query/lower/document.js";
 import { actingFor } from "../records/acting-for.js";
 import { type CheckedBody, checkBody } from "../records/body/check-body.js";
-import { planWrite } from "../records/body/write-plan.js";
+import { planColumns } from "../records/body/write-plan.js";
 import { heldBy } from "../records/delete/leaving.js";
 import { findTable, parseId } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
 import { atVersion, type Expected, movedOn } from "../records/version.js";
 import { type RecordChange, runUpdate } from "../records/write/run-update.js";
-import { whileOthersChange } from "../records/write/write-guard.js";
+import { untilUncontended } from "../records/write/write-guard.js";
 
 export interface UpdateMeDeps {
   readonly users: {
@@ -51,15 +51,15 @@ export async function updateMe(
   expected: Expected,
 ): Promise<void> {
   const deps = actingFor(given, principal);
-  const { table, checked, held } = await deps.catalogs.decide((catalog) => {
+  const { table, checked, freeOf } = await deps.catalogs.decide((catalog) => {
     const found = findTable(catalog, usersTable);
-    return { table: found, checked: checkOwn(body, found, catalog), held: heldBy(catalog, found) };
+    return { table: found, checked: checkOwn(body, found, catalog), freeOf: heldBy(catalog, found) };
   });
   const own: OwnWrite = {
     table,
     id: parseId(table, principal.userId),
-    plan: planWrite(checked.body),
-    guard: { condition: atVersion(expected), held },
+    plan: planColumns(checked.body),
+    guard: { condition: atVersion(expected), freeOf },
     refusal: () => movedOn(table),
   };
   if (checked.currentPassword === undefined) return changeOwn(deps, own);
@@ -79,7 +79,7 @@ interface OwnWrite extends RecordChange {
 /** Changes the record while it satisfies the condition; waits for what becomes of a delete that wants it. */
 async function changeOwn(deps: RecordDeps, { refusal, ...change }: OwnWrite) {
   const { table, id, guard } = change;
-  await whileOthersChange(deps, table, id, async () => {
+  await untilUncontended(deps, table, id, async () => {
     const done = await runUpdate(deps, change);
     const which = { $and: [{ _id: id }, guard.condition] };
     const isKept = async () =>

@@ -339,29 +339,29 @@ export class RecordStore {
    * Changes the document with this id, whatever it is like; many such changes at once cost the server one command.
    * @param change sets `updatedAt`, and gives the same result when it is made twice
    * @param fields what to give of the document
-   * @param held a field that keeps a document from being changed, which has an object in it
-   * @returns undefined when there is no such document, or it is held
+   * @param freeOf a field that keeps a document from being changed while it is there, which holds an object then
+   * @returns undefined when there is no such document, or it has that field
    */
   async updateById(
     table: Table,
     id: Stored,
     change: Change,
     fields: Document,
-    held?: string,
+    freeOf?: string,
   ): Promise<Updated | undefined> {
     // Where the id is the whole condition, no query is planned. `$pop` does nothing where nothing is, and refuses an
     // object.
-    const unlessHeld: Change = held === undefined ? change : { ...change, $pop: { [held]: 1 as const } };
-    if (await this.#updateTogether(table, id, unlessHeld)) {
+    const whileFree: Change = freeOf === undefined ? change : { ...change, $pop: { [freeOf]: 1 as const } };
+    if (await this.#updateTogether(table, id, whileFree)) {
       // It is made, whether it can be read or not.
       const found = await this.byIds(table, [id], fields).catch(() => []);
       return { document: found[0] };
     }
     const alone = (which: Document, how: Change): Promise<StoredRecord | undefined> =>
       this.updateAndGet(table, { _id: id, ...which }, how, fields);
-    const document = await alone({}, unlessHeld).catch((error: unknown) => {
-      if (held === undefined || !isTypeMismatch(error)) throw error;
-      return alone({ [held]: { $exists: false } }, change);
+    const document = await alone({}, whileFree).catch((error: unknown) => {
+      if (freeOf === undefined || !isTypeMismatch(error)) throw error;
+      return alone({ [freeOf]: { $exists: false } }, change);
     });
     return document && { document };
   }

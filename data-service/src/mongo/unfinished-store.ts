@@ -140,10 +140,11 @@ export class UnfinishedStore {
    * Says whether the delete is known to be allowed.
    * @returns in how many of its notes; fewer than it has when somebody has taken this process for dead
    */
-  async judgeDelete(
-    { group, instance }: Pick<Delete, "group" | "instance">,
-    judged: boolean,
-  ): Promise<number> {
+  async judgeDelete({
+    group,
+    instance,
+    judged,
+  }: Pick<Delete, "group" | "instance" | "judged">): Promise<number> {
     const { matchedCount } = await this.#deletes.updateMany({ group, instance }, { $set: { judged } });
     return matchedCount;
   }

@@ -39,7 +39,7 @@ export interface UserHooks {
    * Leaves out an address that is the user's already: forms send it along with everything else, and nobody has to prove
    * it once more. Whoever sets another one at this moment has the last word.
    */
-  withoutKnown(table: Table, id: Stored, plan: WritePlan): Promise<WritePlan>;
+  withoutKnown<Plan extends WritePlan>(table: Table, id: Stored, plan: Plan): Promise<Plan>;
   /**
    * Runs the change of a record.
    * @param change null = delete

@@ -5,7 +5,7 @@ import { makeCatalogStore } from "@portico/data-service/mongo/catalog-store";
 import { provisionTable } from "@portico/data-service/mongo/provision";
 import type { Document } from "@portico/data-service/query/lower/document";
 import { checkBody } from "@portico/data-service/records/body/check-body";
-import { planWrite } from "@portico/data-service/records/body/write-plan";
+import { ownFields } from "@portico/data-service/records/body/write-plan";
 import { findTable } from "@portico/data-service/records/find-table";
 import { type Db, ObjectId } from "mongodb";
 import { countOf, hexId, type Row, rowOf, TABLES } from "./tables.js";
@@ -83,7 +83,7 @@ export function documentOf(table: Table, catalog: Catalog, at: number, records: 
     recordId(other, position, records).toHexString(),
   ]);
   const body = { ...values, ...Object.fromEntries(ids) };
-  const { own } = planWrite(checkBody(body, table, catalog, { mayWrite: () => true }, "create"));
+  const own = ownFields(checkBody(body, table, catalog, { mayWrite: () => true }, "create"));
   return {
     _id: recordId(table.name, at, records),
     ...Object.fromEntries(own.set),

@@ -1,11 +1,10 @@
 // Links stored in other tables' records: setting them changes those records, so the rules for updating them apply.
 import { AppError } from "@portico/shared/app-error";
 import { EJSON } from "bson";
-import { type Catalog, owningRelation, type Table } from "../../catalog/catalog.js";
+import { owningRelation, type Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";
 import type { WriteGrant } from "../../permission/compile-rules.js";
-import type { Rights } from "../../permission/rights.js";
 import { asStored } from "../../query/as-read.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
 import { matchStages } from "../../query/lower/condition.js";
@@ -13,43 +12,47 @@ import { type Document, Names } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { untilStill } from "../../until-still.js";
 import type { RecordDeps } from "../record-deps.js";
+import type { Standing } from "../request.js";
+import { withJudged } from "./authorize-links.js";
 import { anyRow, fieldsOf, unchanged } from "./authorize-write.js";
-import type { Judged, LinkSet } from "./check-body.js";
 import { formerLinks } from "./former-links.js";
+import type { AuthorizedLinks, Judged, JudgedLinks } from "./link-set.js";
 import { requireLinked } from "./require-linked.js";
-import type { WritePlan } from "./write-plan.js";
+import type { JudgedPlan, WritePlan } from "./write-plan.js";
+
+type Deps = Pick<RecordDeps, "store">;
+
+/** What else there is to know of a plan. */
+interface About {
+  /** All plans of the request, of records of the same table; without them it is the only one. */
+  readonly plans?: readonly WritePlan[];
+  /** The record that is linked to; undefined while it is being created. */
+  readonly id?: Stored;
+}
 
 /**
  * Lets the foreign links of a write pass or refuses them.
- * @param plans of records of the table
- * @param id the record that is linked to; undefined while it is being created
- * @returns the plans, for records as they were judged here
+ * @returns the plan, for records as they were judged here
  * @throws AppError 400 naming records that the caller does not see, 403
  */
 export async function judgeForeign(
-  deps: Pick<RecordDeps, "store">,
-  rights: Rights,
-  catalog: Catalog,
+  deps: Deps,
+  standing: Standing,
   table: Table,
-  plans: readonly WritePlan[],
-  id?: Stored,
-): Promise<readonly WritePlan[]> {
-  if (rights.isRoot) return plans;
-  const judged: WritePlan[] = [];
-  for (const plan of plans) {
-    const foreign: LinkSet[] = [];
-    for (const set of plan.foreign) {
-      const isOwn = (field: string): boolean => isWrittenBesides(set, field, table, plans);
-      foreign.push(await judgeSet(deps, rights, catalog, set, isOwn, id));
-    }
-    judged.push({ ...plan, foreign });
+  plan: WritePlan,
+  { plans = [plan], id }: About,
+): Promise<JudgedPlan> {
+  const foreign: JudgedLinks[] = [];
+  for (const set of plan.foreign) {
+    const isOwn = (field: string): boolean => isWrittenBesides(set, field, table, plans);
+    foreign.push(withJudged(set, await judgeSet(deps, standing, set, isOwn, id)));
   }
-  return judged;
+  return { ...plan, foreign };
 }
 
 /** Does the request itself write the field of such records, too, before or after this? That is no change by others. */
 function isWrittenBesides(
-  { target, relation }: LinkSet,
+  { target, relation }: AuthorizedLinks,
   field: string,
   table: Table,
   plans: readonly WritePlan[],
@@ -63,13 +66,13 @@ function isWrittenBesides(
 }
 
 async function judgeSet(
-  deps: Pick<RecordDeps, "store">,
-  rights: Rights,
-  catalog: Catalog,
-  set: LinkSet,
+  deps: Deps,
+  { rights, catalog }: Standing,
+  set: AuthorizedLinks,
   isOwn: (field: string) => boolean,
   id: Stored | undefined,
-): Promise<LinkSet> {
+): Promise<JudgedLinks["judged"]> {
+  if (rights.isRoot) return "all";
   // A record that the caller can't see does not exist for them, and that is said before anything else.
   await requireLinked(deps, [{ mustExist: [set] }]);
   const owning = owningRelation(set);
@@ -79,12 +82,12 @@ async function judgeSet(
     .filter(isEnough);
   if (grants.length === 0) throw refusal(set);
   const rows = anyRow(grants);
-  if (rows.kind === "always") return set;
+  if (rows.kind === "always") return "all";
   const fields = fieldsOf(rows).filter((field) => !isOwn(field));
   const judge = (which: Document) => judgeEach(deps, set, which, { rows, fields });
   const coming = await judge({ _id: { $in: [...set.ids] } });
   const leaving = id === undefined ? [] : await judge(await formerLinks(deps, id, set));
-  return { ...set, judged: { coming, leaving } };
+  return { coming, leaving };
 }
 
 /**
@@ -104,8 +107,8 @@ const LOOKS = 3;
  * @throws AppError 403 when one of them is not among the rows
  */
 async function judgeEach(
-  { store }: Pick<RecordDeps, "store">,
-  set: LinkSet,
+  { store }: Deps,
+  set: AuthorizedLinks,
   which: Document,
   { rows, fields }: { readonly rows: AuthorizedPredicate; readonly fields: readonly string[] },
 ): Promise<readonly Judged[]> {
@@ -124,16 +127,16 @@ async function judgeEach(
 }
 
 function grouped(records: readonly StoredRecord[], fields: readonly string[]): readonly Judged[] {
-  const alike = new Map<string, { ids: Stored[]; guard: Document }>();
+  const alike = new Map<string, { ids: Stored[]; condition: Document }>();
   for (const record of records) {
-    const guard = unchanged(record, fields);
-    const key = EJSON.stringify(guard, { relaxed: false });
-    getOrMake(alike, key, () => ({ ids: [], guard })).ids.push(asStored(record._id));
+    const condition = unchanged(record, fields);
+    const key = EJSON.stringify(condition, { relaxed: false });
+    getOrMake(alike, key, () => ({ ids: [], condition })).ids.push(asStored(record._id));
   }
   return [...alike.values()];
 }
 
-function refusal({ relation, target }: LinkSet): AppError {
+function refusal({ relation, target }: AuthorizedLinks): AppError {
   return new AppError(
     "FORBIDDEN",
     `${relation.name}: changing these links changes records of "${target.name}" that you may not update.`,

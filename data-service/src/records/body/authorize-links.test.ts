@@ -1,12 +1,15 @@
-// Links of a body: which a caller may set, by what they may see at the other end.
+// Links of a body: which a caller may set, by what they may see at the other end. And that no write goes without asking:
+// each line that the type checker must refuse is marked, and the build fails when it refuses one no longer.
 import { describe, expect, it } from "@jest/globals";
 import { buildCatalog } from "../../catalog/build-catalog.js";
 import { type Table, targetOf } from "../../catalog/catalog.js";
 import { systemTables } from "../../catalog/system-tables.js";
 import { ReadView } from "../../permission/read-view.js";
-import { ALWAYS, type AuthorizedPredicate } from "../../query/ast.js";
-import { authorizeLinks } from "./authorize-links.js";
+import { ALWAYS, type AuthorizedPredicate, NEVER } from "../../query/ast.js";
+import { type AuthorizedBody, authorizeLinks, withJudged } from "./authorize-links.js";
 import type { CheckedBody } from "./check-body.js";
+import type { AuthorizedLinks, JudgedLinks, LinkSet } from "./link-set.js";
+import { type JudgedPlan, planColumns, planWrite } from "./write-plan.js";
 
 const catalog = buildCatalog(0, [], systemTables("svc_"));
 const users = catalog.tables.get("svc_user");
@@ -14,12 +17,11 @@ const name = catalog.tables.get("svc_role")?.columns.get("name");
 if (users === undefined || name === undefined) throw new Error("users have roles with names");
 const onlySome: AuthorizedPredicate = { kind: "test", column: name, test: { op: "eq", value: "editor" } };
 
-/** A body that sets the role of a user. */
-function bodyWithRole(of: Table): CheckedBody {
+/** The link of a body that sets the role of a user. */
+function linkToRole(of: Table): LinkSet {
   const role = of.relations.get("role");
   if (role === undefined) throw new Error("users have a role");
-  const link = { relation: role, target: targetOf(catalog, role), ids: [], visible: ALWAYS, there: ALWAYS };
-  return { values: new Map(), links: [link] };
+  return { relation: role, target: targetOf(catalog, role), ids: [], there: ALWAYS };
 }
 
 const seeing = (rows: AuthorizedPredicate | undefined): ReadView =>
@@ -27,16 +29,20 @@ const seeing = (rows: AuthorizedPredicate | undefined): ReadView =>
     rows === undefined ? undefined : { rows, grants: [{ rows, members: () => true }] },
   );
 const nothing = new Set<string>();
+const toRole = linkToRole(users);
+const checked: CheckedBody = { values: new Map(), links: [toRole] };
+
+/** The link that a body sets, as it is authorized. */
+function authorized(rows: AuthorizedPredicate | undefined, preset = nothing): AuthorizedLinks {
+  const [link] = authorizeLinks(checked, seeing(rows), preset).links;
+  if (link === undefined) throw new Error("the body has a link");
+  return link;
+}
 
 describe("authorizeLinks", () => {
-  it("lets a body pass whose relations lead to readable tables", () => {
-    const body = bodyWithRole(users);
-    expect(authorizeLinks(body, seeing(ALWAYS), nothing)).toEqual(body);
-  });
-
   it("notes which records the caller may see at the other end", () => {
-    const [link] = authorizeLinks(bodyWithRole(users), seeing(onlySome), nothing).links;
-    expect(link?.visible).toBe(onlySome);
+    expect(authorized(onlySome)).toEqual({ ...toRole, visible: onlySome });
+    expect(authorized(undefined).visible).toEqual(NEVER);
   });
 
   it("lets a body without links pass", () => {
@@ -45,8 +51,43 @@ describe("authorizeLinks", () => {
   });
 
   it("lets a rule set a link that its subject can't see", () => {
-    const body = bodyWithRole(users);
-    const [link] = authorizeLinks(body, seeing(undefined), new Set(["role"])).links;
-    expect(link).toEqual({ ...body.links[0], isPreset: true });
+    const link = authorized(undefined, new Set(["role"]));
+    expect(link).toEqual({ ...toRole, visible: ALWAYS, isPreset: true });
+  });
+});
+
+describe("what can be planned", () => {
+  it("is not a body that was checked and no more", () => {
+    // @ts-expect-error Checked, not authorized.
+    const body: AuthorizedBody = checked;
+    // @ts-expect-error Records that somebody says the caller sees.
+    const said: AuthorizedLinks = { ...toRole, visible: ALWAYS };
+    // @ts-expect-error Others than the caller sees.
+    const others: AuthorizedLinks = { ...authorized(onlySome), visible: ALWAYS };
+    expect([body, said, others]).toHaveLength(3);
+  });
+
+  it("is a body of columns, without asking, and no other", () => {
+    expect(planColumns({ values: new Map([[name, "editor"]]), links: [] }).own.set).toEqual(
+      new Map([[name.field, "editor"]]),
+    );
+    expect(() => planColumns(checked)).toThrow('nobody has authorized the links of "role"');
+  });
+});
+
+describe("what can be run", () => {
+  it("is not a plan whose links nobody has judged", () => {
+    const plan = planWrite(authorizeLinks(checked, seeing(ALWAYS), nothing));
+    // @ts-expect-error Planned, not judged.
+    const unjudged: JudgedPlan = plan;
+    // @ts-expect-error Every record, as somebody says.
+    const said: JudgedLinks = { ...authorized(ALWAYS), judged: "all" };
+    expect([unjudged, said]).toHaveLength(2);
+  });
+
+  it("is a plan whose links were judged, and they say by what", () => {
+    const links = withJudged(authorized(onlySome), { coming: [], leaving: [] });
+    const plan: JudgedPlan = { ...planColumns({ values: new Map(), links: [] }), foreign: [links] };
+    expect(plan.foreign).toEqual([{ ...authorized(onlySome), judged: { coming: [], leaving: [] } }]);
   });
 });

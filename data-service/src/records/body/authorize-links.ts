@@ -1,31 +1,56 @@
-// Links of a checked body -> the same, with what the caller may see at their other end. Pure.
-import type { Table } from "../../catalog/catalog.js";
+// Links of a checked body -> the same, with what the caller may see at their other ends. Pure. Alone in that, and in
+// saying which records the rules let such links change.
+import type { Column, Table } from "../../catalog/catalog.js";
+import type { Stored } from "../../catalog/column-types.js";
 import type { ReadView } from "../../permission/read-view.js";
 import { ALWAYS } from "../../query/ast.js";
 import type { CheckedBody } from "./check-body.js";
+import type { AuthorizedLinks, JudgedLinks, Permitted } from "./link-set.js";
+
+/** A body that can be planned. */
+export interface AuthorizedBody {
+  readonly values: ReadonlyMap<Column, Stored | null>;
+  readonly links: readonly AuthorizedLinks[];
+}
 
 /**
  * A record that may not be seen is an unknown record: else the answer would tell which ids exist there.
  * @param preset names of relations that a rule sets, whatever the caller may see
  */
-export function authorizeLinks(body: CheckedBody, view: ReadView, preset: ReadonlySet<string>): CheckedBody {
-  const links = body.links.map((set) =>
-    preset.has(set.relation.name) ? { ...set, isPreset: true } : { ...set, visible: view.rows(set.target) },
+export function authorizeLinks(
+  { values, links }: CheckedBody,
+  view: ReadView,
+  preset: ReadonlySet<string>,
+): AuthorizedBody {
+  const authorized = links.map((set) =>
+    preset.has(set.relation.name)
+      ? brand({ ...set, visible: set.there, isPreset: true })
+      : brand({ ...set, visible: view.rows(set.target) }),
   );
-  return { ...body, links };
+  return { values, links: authorized };
 }
 
 /**
  * The same for a record that root moves here from elsewhere: what it links to may be deleted, as it was there. Only what a
  * living record can't do without has to live.
  */
-export function movedLinks(body: CheckedBody, { deletedAt }: Table, view: ReadView): CheckedBody {
+export function movedLinks(body: AuthorizedBody, { deletedAt }: Table, view: ReadView): AuthorizedBody {
   const isDeleted = deletedAt !== undefined && (body.values.get(deletedAt) ?? null) !== null;
   const links = body.links.map((set) => {
     const { link, required } = set.relation;
     const isNeeded = required && !isDeleted;
     if (isNeeded || link.on !== "self") return set;
-    return { ...set, visible: view.rows(set.target, "all"), there: ALWAYS };
+    return brand({ ...set, visible: view.rows(set.target, "all"), there: ALWAYS });
   });
   return { ...body, links };
+}
+
+/** The same links, with the records that they may change: authorize-foreign asks the rules. */
+export function withJudged(set: AuthorizedLinks, judged: JudgedLinks["judged"]): JudgedLinks {
+  return brand({ ...set, judged });
+}
+
+/** The brand exists only for the type checker; this is the one place that may grant it. */
+function brand<T extends object>(links: T): T & Permitted {
+  return links as T & Permitted;
 }

@@ -12,8 +12,8 @@ import type { StoredRecord } from "../../query/shape.js";
 import { recordNotFound } from "../find-table.js";
 import { newIds } from "../ids.js";
 import type { RecordDeps } from "../record-deps.js";
-import type { LinkSet } from "./check-body.js";
 import { planWithUnseen } from "./former-links.js";
+import type { AuthorizedLinks } from "./link-set.js";
 import { type LinkedBesides, requireLinked } from "./require-linked.js";
 import { chosenLinks, presetLinks, type WritePlan } from "./write-plan.js";
 
@@ -61,13 +61,13 @@ export async function chooseCreates(
 }
 
 /** Links that the body chose, of the alternative whose turn it is; those of earlier ones are known to be there. */
-function newLinks(alternatives: readonly Alternative[], turn: number): readonly LinkSet[] {
+function newLinks(alternatives: readonly Alternative[], turn: number): readonly AuthorizedLinks[] {
   const known = alternatives.slice(0, turn).flatMap(({ plan }) => chosenLinks(plan));
   const links = alternatives.slice(turn, turn + 1).flatMap(({ plan }) => chosenLinks(plan));
   return links.filter(({ relation }) => !known.some((each) => each.relation === relation));
 }
 
-function asked(mustExist: readonly LinkSet[]): Pick<WritePlan, "mustExist"> {
+function asked(mustExist: readonly AuthorizedLinks[]): Pick<WritePlan, "mustExist"> {
   return { mustExist };
 }
 
@@ -117,9 +117,9 @@ function byCheck<Each extends Alternative>(open: readonly Each[]): Map<Authorize
 export interface JudgedUpdate {
   readonly plan: WritePlan;
   /** The update is allowed as long as the record still satisfies this. */
-  readonly guard: Document;
+  readonly condition: Document;
   /** Links of which it is not known yet whether they lead to anything. */
-  readonly unasked: readonly LinkSet[];
+  readonly unasked: readonly AuthorizedLinks[];
 }
 
 /**
@@ -139,7 +139,7 @@ export async function chooseUpdate(
   let matched = false;
   for (const { plan, rows, check } of alternatives) {
     if (rows.kind === "always" && check.kind === "always")
-      return { plan, guard: {}, unasked: plan.mustExist };
+      return { plan, condition: {}, unasked: plan.mustExist };
     const record = await readMatching(deps, table, id, rows);
     if (record === undefined) continue;
     matched = true;
@@ -151,7 +151,7 @@ export async function chooseUpdate(
     if ((await satisfying(deps, table, [result], check)).has(0)) {
       const judged = unchanged(record, [...fieldsOf(rows), ...fieldsOf(check)]);
       const unasked = isChecked ? presetLinks(plan) : plan.mustExist;
-      return { plan: whole.plan, guard: { ...judged, ...whole.guard }, unasked };
+      return { plan: whole.plan, condition: { ...judged, ...whole.condition }, unasked };
     }
   }
   if (matched) throw checkFailed(table, "update");

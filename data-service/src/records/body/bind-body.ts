@@ -11,7 +11,7 @@ import { type RecordShape, recordShape } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import { authorizeLinks, movedLinks } from "./authorize-links.js";
 import { type Alternative, lettingWrite } from "./authorize-write.js";
-import { checkBody, notWritable, type WriteView } from "./check-body.js";
+import { checkBody, notWritable, type WriteMode, type WriteView } from "./check-body.js";
 import { inList, type PathOf, Violations } from "./violations.js";
 import { planWrite, type Stamp, stamped, tablesWritten } from "./write-plan.js";
 
@@ -21,27 +21,26 @@ export const MAX_BULK = 1_000;
 /** Parameters of a write that answers nothing of its own. */
 export const PLAIN: Parameters = { filterFromText: false };
 
-export type Mode = "create" | "update";
-
 /** A write that a caller wants to make. */
 export interface WantedWrite {
   readonly rights: Rights;
   readonly catalog: Catalog;
   readonly table: Table;
-  readonly mode: Mode;
+  readonly mode: WriteMode;
   /** They shape what it answers. */
   readonly parameters: Parameters;
   /** The bodies are lines of a file. Root's bring ids and times: see WriteView. */
   readonly isImport?: boolean;
   /** What the service writes with each. */
   readonly stamp?: Stamp | undefined;
-  /** A member that the stamp changes for the caller: only rules that let it be written count. */
-  readonly needs?: string | undefined;
 }
 
+/** They have a say in the bodies of users and files. */
+type Hooks = Pick<RecordDeps, "userHooks" | "fileHooks">;
+
 /** By what its bodies are judged. */
-export interface BodyContext extends Omit<WantedWrite, "parameters" | "needs"> {
-  readonly deps: RecordDeps;
+export interface BodyContext extends Omit<WantedWrite, "parameters"> {
+  readonly hooks: Hooks;
   readonly shape: RecordShape;
   readonly grants: readonly WriteGrant[];
   /** What each of the grants makes of a body. */
@@ -57,16 +56,16 @@ interface Way {
 }
 
 /** @throws AppError 401, 403 without a right to it, 409 while the table is being changed */
-export function openWrite(deps: RecordDeps, { parameters, needs, ...wanted }: WantedWrite): BodyContext {
-  const { rights, catalog, table, mode } = wanted;
+export function openWrite(deps: RecordDeps, { parameters, ...wanted }: WantedWrite): BodyContext {
+  const { rights, catalog, table, mode, stamp } = wanted;
   rights.require(catalog, table, mode);
   requireSettled(catalog, tablesWritten(catalog, table));
   const shape = recordShape(deps, rights.view(catalog), table, parameters);
   const all = rights.write(catalog, table, mode);
-  const grants = needs === undefined ? all : lettingWrite(all, table, needs);
+  const grants = stamp?.needs === undefined ? all : lettingWrite(all, table, stamp.needs);
   return {
     ...wanted,
-    deps,
+    hooks: deps,
     shape,
     grants,
     ways: grants.map((grant) => wayOf(wanted, shape.view, grants, grant)),
@@ -74,12 +73,7 @@ export function openWrite(deps: RecordDeps, { parameters, needs, ...wanted }: Wa
 }
 
 function wayOf(
-  {
-    table,
-    rights,
-    isImport = false,
-    stamp = {},
-  }: Pick<WantedWrite, "table" | "rights" | "isImport" | "stamp">,
+  { table, rights, isImport = false, stamp }: Pick<WantedWrite, "table" | "rights" | "isImport" | "stamp">,
   readView: ReadView,
   grants: readonly WriteGrant[],
   grant: WriteGrant,
@@ -92,7 +86,7 @@ function wayOf(
       grants.some((each) => isGranted(each, member, table, readView)),
     isImport,
     keepsGenerated: isImport && rights.isRoot,
-    stamped: Object.keys(stamp),
+    stamped: Object.keys(stamp?.values ?? {}),
   };
   return { grant, preset, view };
 }
@@ -171,14 +165,14 @@ function linkText(json: Json | undefined): string {
 }
 
 function alternativeFor(context: BodyContext, body: Json, { grant, preset, view }: Way): Alternative {
-  const { deps, table, catalog, shape, mode, stamp = {} } = context;
+  const { hooks, table, catalog, shape, mode, stamp } = context;
   const filled = isObject(body) ? { ...body, ...grant.presets } : body;
-  const prepared = deps.fileHooks.prepare(table, deps.userHooks.prepare(table, filled), mode);
+  const prepared = hooks.fileHooks.prepare(table, hooks.userHooks.prepare(table, filled), mode);
   const checked = checkBody(prepared, table, catalog, view, mode);
   const seen = authorizeLinks(checked, shape.view, preset);
   const linked = view.keepsGenerated ? movedLinks(seen, table, shape.view) : seen;
-  const plan = stamped(planWrite(linked), table, stamp);
-  const marked = deps.userHooks.markAddress(table, plan, context.rights.isRoot);
+  const plan = stamped(planWrite(linked), table, stamp?.values ?? {});
+  const marked = hooks.userHooks.markAddress(table, plan, context.rights.isRoot);
   return { rows: grant.rows, check: grant.check, plan: marked };
 }
 

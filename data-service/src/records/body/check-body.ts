@@ -12,9 +12,9 @@ import {
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
 import { idProblem, suggestion } from "../../catalog/names.js";
 import { brokenRules } from "../../catalog/rules.js";
-import { ALWAYS, type AuthorizedPredicate } from "../../query/ast.js";
+import { ALWAYS } from "../../query/ast.js";
 import { inState } from "../../query/living.js";
-import type { Document } from "../../query/lower/document.js";
+import type { LinkSet } from "./link-set.js";
 
 /** Members the body may set; names outside are unknown to the caller. */
 export interface WriteView {
@@ -31,36 +31,7 @@ export interface WriteView {
   readonly stamped?: readonly string[];
 }
 
-/** Links a body sets through one relation: the whole new set. */
-export interface LinkSet {
-  readonly relation: Relation;
-  readonly target: Table;
-  /** Without repeats. Empty = none. */
-  readonly ids: readonly Stored[];
-  /** Only these records can be linked to: what the caller may not see is not there. */
-  readonly visible: AuthorizedPredicate;
-  /** What is there at all, whoever asks: the write itself may change what its caller sees. */
-  readonly there: AuthorizedPredicate;
-  /** A rule sets it, whatever the body says. */
-  readonly isPreset?: boolean;
-  /** Of links that lie in other records: those that the caller may change, as the rules saw them; without it all. */
-  readonly judged?: JudgedLinks;
-}
-
-/** Records whose links change. */
-export interface JudgedLinks {
-  readonly coming: readonly Judged[];
-  readonly leaving: readonly Judged[];
-}
-
-/** Records that were alike in all that rules ask of them. */
-export interface Judged {
-  readonly ids: readonly Stored[];
-  /** Holds while they are as they were. */
-  readonly guard: Document;
-}
-
-/** A body that satisfies the table's definition. */
+/** A body that satisfies the table's definition. What its links lead to is still to be authorized (see authorize-links). */
 export interface CheckedBody {
   /** Values by column; null = make it null. Columns not named are not touched. */
   readonly values: ReadonlyMap<Column, Stored | null>;
@@ -73,7 +44,7 @@ const MAX_LINKS = 10_000;
 /** Unknown names of one body that are compared with all known ones, to suggest one of them. */
 const MOST_SUGGESTIONS = 20;
 
-type Mode = "create" | "update";
+export type WriteMode = "create" | "update";
 
 /** Collects violations, each beginning with the field's name. */
 type Report = (field: string, problem: string) => undefined;
@@ -88,7 +59,7 @@ export function checkBody(
   table: Table,
   catalog: Catalog,
   view: WriteView,
-  mode: Mode,
+  mode: WriteMode,
 ): CheckedBody {
   const violations: string[] = [];
   const report: Report = (field, problem) => {
@@ -105,7 +76,7 @@ function checkMembers(
   table: Table,
   catalog: Catalog,
   view: WriteView,
-  mode: Mode,
+  mode: WriteMode,
   report: Report,
 ): CheckedBody {
   const values = new Map<Column, Stored | null>();
@@ -249,8 +220,7 @@ function checkLinks(relation: Relation, target: Table, json: Json, taking: Takin
   const { name } = relation;
   const { report, mayLack } = taking;
   if (relation.readOnly) return report(name, "is read-only");
-  const there = inState(target, ALWAYS, "living");
-  const set = { relation, target, visible: there, there };
+  const set = { relation, target, there: inState(target, ALWAYS, "living") };
   if (!relation.many) {
     if (json === null && relation.required && !mayLack) return report(name, "must not be null");
     if (json === null) return { ...set, ids: [] };

@@ -7,14 +7,14 @@ import { matchStages } from "../../query/lower/condition.js";
 import { type Document, Names } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
 import type { RecordDeps } from "../record-deps.js";
-import type { LinkSet } from "./check-body.js";
+import type { AuthorizedLinks } from "./link-set.js";
 import type { WritePlan } from "./write-plan.js";
 
 /** The condition for documents that link to a record and are not in its new set, as far as the caller sees them. */
 export async function formerLinks(
   { store }: Pick<RecordDeps, "store">,
   id: Stored,
-  { relation, target, ids, visible }: LinkSet,
+  { relation, target, ids, visible }: AuthorizedLinks,
 ): Promise<Document> {
   const former = { [relation.link.field]: id, _id: { $nin: [...ids] } };
   if (visible.kind === "always") return former;
@@ -29,7 +29,7 @@ export async function formerLinks(
 /** A plan whose lists of links are whole, and the condition under which they are. */
 export interface WholePlan {
   readonly plan: WritePlan;
-  readonly guard: Document;
+  readonly condition: Document;
 }
 
 /** The same for lists of links in the record itself: a plan that keeps what its caller does not see of them. */
@@ -40,7 +40,7 @@ export async function withUnseen(
   plan: WritePlan,
 ): Promise<WholePlan> {
   const fields = plan.ownLists.filter(isPartial).map(({ relation }) => relation.link.field);
-  if (fields.length === 0) return { plan, guard: {} };
+  if (fields.length === 0) return { plan, condition: {} };
   const project = { _id: 1, ...Object.fromEntries(fields.map((field) => [field, 1])) };
   const [before] = await deps.store.read(table, [{ $match: { _id: id } }, { $project: project }]);
   return planWithUnseen(deps, before, plan);
@@ -53,14 +53,14 @@ export async function planWithUnseen(
   plan: WritePlan,
 ): Promise<WholePlan> {
   const { own, ownLists } = plan;
-  const { whole, guard } = await wholeLists(deps, before, ownLists.filter(isPartial));
+  const { whole, condition } = await wholeLists(deps, before, ownLists.filter(isPartial));
   const set = new Map([...own.set, ...whole]);
   const unset = own.unset.filter((field) => !whole.has(field));
-  return { plan: { ...plan, own: { ...own, set, unset }, ownLists: [] }, guard };
+  return { plan: { ...plan, own: { ...own, set, unset }, ownLists: [] }, condition };
 }
 
 /** Some links of such a list may be there unseen. */
-function isPartial({ visible }: LinkSet): boolean {
+function isPartial({ visible }: AuthorizedLinks): boolean {
   return visible.kind !== "always";
 }
 
@@ -68,22 +68,22 @@ function isPartial({ visible }: LinkSet): boolean {
 interface WholeLists {
   readonly whole: ReadonlyMap<string, Stored>;
   /** Holds as long as the record has no other links than it was asked about. */
-  readonly guard: Document;
+  readonly condition: Document;
 }
 
 async function wholeLists(
   { store }: Pick<RecordDeps, "store">,
   before: StoredRecord | undefined,
-  lists: readonly LinkSet[],
+  lists: readonly AuthorizedLinks[],
 ): Promise<WholeLists> {
   const whole = new Map<string, Stored>();
-  const guard: Document = {};
+  const condition: Document = {};
   for (const { relation, target, ids, visible } of lists) {
     const { field } = relation.link;
     // What was just read goes back as it was; other programs may have put a single id in the place of a list.
     const stored = (before?.[field] ?? null) as Stored | Stored[] | null;
     // Absent as well as null.
-    guard[field] = { $eq: stored };
+    condition[field] = { $eq: stored };
     const list = Array.isArray(stored) ? stored : stored === null ? [] : [stored];
     const seen = await store.existing(target, list, matchStages([visible], new Names()));
     const chosen = new Set(ids.map((each) => idText(target, each)));
@@ -93,5 +93,5 @@ async function wholeLists(
     });
     if (unseen.length > 0) whole.set(field, [...ids, ...unseen]);
   }
-  return { whole, guard };
+  return { whole, condition };
 }

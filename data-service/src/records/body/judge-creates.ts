@@ -12,7 +12,7 @@ import { type Alternative, chooseCreates } from "./authorize-write.js";
 import { alternativesFor, type BodyContext, checkBulk, type OwnLinks, openWrite } from "./bind-body.js";
 import type { LinkedBesides } from "./require-linked.js";
 import { alone, type PathOf } from "./violations.js";
-import { broughtId, type Stamp, type WritePlan } from "./write-plan.js";
+import { broughtId, type JudgedPlan, type Stamp } from "./write-plan.js";
 
 /** Bodies of new records that are right as far as can be told without asking the database. */
 export interface BoundCreates extends BodyContext {
@@ -56,7 +56,7 @@ export async function judgeCreates(
   deps: RecordDeps,
   { rights, table, catalog, given, bodies }: BoundCreates,
   { pathOf = alone, isComing = () => false }: LinkedBesides,
-): Promise<readonly WritePlan[]> {
+): Promise<readonly JudgedPlan[]> {
   await deps.ruleHooks.beforeCreate(table, catalog, given);
   // They may link to each other; whether they may be linked to is seen once they are written.
   const isAmong = among(table, bodies.flat());
@@ -64,7 +64,10 @@ export async function judgeCreates(
     pathOf,
     isComing: (target, id) => isAmong(target, id) || isComing(target, id),
   });
-  return judgeForeign(deps, rights, catalog, table, plans);
+  const judged: JudgedPlan[] = [];
+  for (const plan of plans)
+    judged.push(await judgeForeign(deps, { rights, catalog }, table, plan, { plans }));
+  return judged;
 }
 
 /** Whether a record is one of those that bring an id of their own. */

@@ -10,7 +10,7 @@ import { Names } from "../../query/lower/document.js";
 import { linkable } from "../delete/await-leaving.js";
 import { isWaiting } from "../delete/delete-effects.js";
 import type { RecordDeps } from "../record-deps.js";
-import type { LinkSet } from "./check-body.js";
+import type { AuthorizedLinks } from "./link-set.js";
 import { alone, type PathOf } from "./violations.js";
 import type { WritePlan } from "./write-plan.js";
 
@@ -38,7 +38,7 @@ export async function requireLinked(
     const wanted = links.filter(({ id }) => !isComing(target, id));
     const ids = [...new Map(wanted.map(({ id, text }) => [text, id])).values()];
     const seen = matchStages([rows], new Names());
-    const known = await linkable(deps, target, ids, isWaiting(relation), seen);
+    const known = await linkable(deps, target, ids, { waits: isWaiting(relation), visible: seen });
     const missing = wanted.filter(({ text }) => !known.has(text));
     for (const { at, text } of missing) {
       unknown.push({
@@ -53,7 +53,7 @@ export async function requireLinked(
 }
 
 /** What plans link to through one relation, as far as the same rule says what is there. */
-type Question = Pick<LinkSet, "relation" | "target"> & {
+type Question = Pick<AuthorizedLinks, "relation" | "target"> & {
   readonly rows: AuthorizedPredicate;
   /** `at` says which plan does. */
   readonly links: { readonly at: number; readonly id: Stored; readonly text: string }[];

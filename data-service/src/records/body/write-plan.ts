@@ -1,4 +1,4 @@
-// A checked body -> what to do in which order. Pure; run-create and run-update do it.
+// An authorized body -> what to do in which order. Pure; run-create and run-update do it.
 import {
   type Catalog,
   type Column,
@@ -10,7 +10,9 @@ import {
 } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { gramField, isText, storedGrams } from "../../catalog/grams.js";
-import type { CheckedBody, LinkSet } from "./check-body.js";
+import type { AuthorizedBody } from "./authorize-links.js";
+import type { CheckedBody } from "./check-body.js";
+import type { AuthorizedLinks, JudgedLinks, LinkSet } from "./link-set.js";
 
 /** The record's own document: fields to set and to take away. Null is never stored, only absence. */
 export interface OwnFields {
@@ -20,12 +22,22 @@ export interface OwnFields {
   readonly columns: ReadonlyMap<string, Column>;
 }
 
-/** What the service itself writes with a record: by the name of a member, or in a field of its own. */
-export type Stamp = Readonly<Record<string, Stored | null>>;
+/** What the service itself writes with a record, whatever its body says. */
+export interface Stamp {
+  /** By the name of a member, or in a field of its own. */
+  readonly values: StampValues;
+  /**
+   * A member that stands for them: only rules that let the caller write it count, with their rows and checks. Without it
+   * every rule does.
+   */
+  readonly needs?: string;
+}
+
+export type StampValues = Readonly<Record<string, Stored | null>>;
 
 /** The plan with the service's own values, which no body can set. */
-export function stamped(plan: WritePlan, table: Table, stamp: Stamp): WritePlan {
-  const entries = Object.entries(stamp).map(([name, value]) => ({
+export function stamped(plan: WritePlan, table: Table, values: StampValues): WritePlan {
+  const entries = Object.entries(values).map(([name, value]) => ({
     field: fieldNamed(table, name) ?? name,
     value,
   }));
@@ -40,11 +52,16 @@ export interface WritePlan {
   readonly id?: Stored | undefined;
   readonly own: OwnFields;
   /** Ids that must exist before anything is written. */
-  readonly mustExist: readonly LinkSet[];
+  readonly mustExist: readonly AuthorizedLinks[];
   /** Links stored in other tables' documents, to be set once the record is there. */
-  readonly foreign: readonly LinkSet[];
+  readonly foreign: readonly AuthorizedLinks[];
   /** Whole lists of links among `own`. */
-  readonly ownLists: readonly LinkSet[];
+  readonly ownLists: readonly AuthorizedLinks[];
+}
+
+/** A plan that may be run: the rules were asked about the records of other tables that it changes (see judgeForeign). */
+export interface JudgedPlan extends WritePlan {
+  readonly foreign: readonly JudgedLinks[];
 }
 
 /** The id that a new record brings along. */
@@ -53,17 +70,17 @@ export function broughtId({ own }: WritePlan): Stored | undefined {
 }
 
 /** Links that the body chose: whether they are there is known before a check is asked, which would tell what they lead to. */
-export function chosenLinks({ mustExist }: WritePlan): LinkSet[] {
+export function chosenLinks({ mustExist }: WritePlan): AuthorizedLinks[] {
   return mustExist.filter(({ isPreset }) => isPreset !== true);
 }
 
 /** Links that a rule sets. */
-export function presetLinks({ mustExist }: WritePlan): LinkSet[] {
+export function presetLinks({ mustExist }: WritePlan): AuthorizedLinks[] {
   return mustExist.filter(({ isPreset }) => isPreset === true);
 }
 
 /** The plan without a link of the record itself that the body chose; one that a rule sets stays. */
-export function withoutLink(plan: WritePlan, relation: Relation | undefined): WritePlan {
+export function withoutLink<Plan extends WritePlan>(plan: Plan, relation: Relation | undefined): Plan {
   // By its id: the plan may be of a later catalog.
   const isIt = (set: LinkSet): boolean => set.relation.id === relation?.id;
   if (relation === undefined || !chosenLinks(plan).some(isIt)) return plan;
@@ -73,8 +90,27 @@ export function withoutLink(plan: WritePlan, relation: Relation | undefined): Wr
 }
 
 /** Orders a write: check links, write the record, then the links that lie elsewhere. */
-export function planWrite({ values, links }: CheckedBody): WritePlan {
-  const own = links.filter(({ relation }) => relation.link.on === "self");
+export function planWrite({ values, links }: AuthorizedBody): WritePlan {
+  return {
+    own: ownFields({ values, links }),
+    mustExist: links.filter(({ ids }) => ids.length > 0),
+    foreign: links.filter(({ relation }) => relation.link.on === "target"),
+    ownLists: links.filter(({ relation: { link } }) => link.on === "self" && link.list),
+  };
+}
+
+/**
+ * The plan of a body that names columns alone: there are no links, and so nothing to authorize or to judge.
+ * @throws Error for a body that sets a link after all
+ */
+export function planColumns({ values, links }: CheckedBody): JudgedPlan {
+  const [link] = links;
+  if (link !== undefined) throw new Error(`nobody has authorized the links of "${link.relation.name}"`);
+  return { ...planWrite({ values, links: [] }), foreign: [] };
+}
+
+/** What a body says of the record's own document, its links among it, whoever may set them. */
+export function ownFields({ values, links }: CheckedBody): OwnFields {
   const set = new Map<string, Stored>();
   const unset: string[] = [];
   const columns = new Map<string, Column>();
@@ -89,13 +125,13 @@ export function planWrite({ values, links }: CheckedBody): WritePlan {
     if (column.searchable) set.set(gramField(column), storedGrams(value));
     else if (isText(column)) unset.push(gramField(column));
   }
-  for (const { relation, ids } of own) put(relation.link.field, linkValue(relation, ids));
-  return {
-    own: { set, unset, columns },
-    mustExist: links.filter(({ ids }) => ids.length > 0),
-    foreign: links.filter(({ relation }) => relation.link.on === "target"),
-    ownLists: own.filter(({ relation }) => relation.link.list),
-  };
+  for (const { relation, ids } of links.filter(liesInRecord))
+    put(relation.link.field, linkValue(relation, ids));
+  return { set, unset, columns };
+}
+
+function liesInRecord({ relation }: LinkSet): boolean {
+  return relation.link.on === "self";
 }
 
 function linkValue(relation: Relation, ids: readonly Stored[]): Stored | null {

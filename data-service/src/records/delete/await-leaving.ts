@@ -15,17 +15,23 @@ const PATIENCE_MS = 5_000;
 const LOOK_MS = 20;
 const LOOK_AT_MOST_MS = 200;
 
+/** How it is asked whether records may be linked to. */
+interface Linking {
+  /** Whether such a link waits (see isWaiting): then what becomes of records that a delete wants is waited for. */
+  readonly waits: boolean;
+  /** Only records that pass these stages count. */
+  readonly visible?: readonly Stage[];
+}
+
 /**
  * Those of the records that may be linked to, as JSON text.
- * @param waits whether such a link does (see isWaiting): then what becomes of records under way to their delete is waited for
- * @throws AppError 503 when that takes long
+ * @throws AppError 503 when waiting takes long
  */
 export async function linkable(
   { store }: Pick<RecordDeps, "store">,
   table: Table,
   ids: readonly Stored[],
-  waits: boolean,
-  visible: readonly Stage[] = [],
+  { waits, visible = [] }: Linking,
 ): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
   if (!waits) return store.existing(table, ids, visible);
@@ -50,7 +56,7 @@ export async function linkable(
 
 /** Resolves when no delete wants the record any more, if it is still there. @throws AppError 503 when that takes long */
 export async function decided(deps: Pick<RecordDeps, "store">, table: Table, id: Stored): Promise<void> {
-  await linkable(deps, table, [id], true);
+  await linkable(deps, table, [id], { waits: true });
 }
 
 /** The refusal of what can't wait for a delete. */

@@ -2,7 +2,7 @@
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { DELETION_FIELD } from "../../catalog/soft-delete.js";
-import type { LinkSet } from "../body/check-body.js";
+import type { LinkSet } from "../body/link-set.js";
 import type { RecordDeps } from "../record-deps.js";
 import { linkable } from "./await-leaving.js";
 import { takesAlong } from "./delete-effects.js";
@@ -28,7 +28,7 @@ export async function hasGoneAlong(
     // What has gone for good has let go of it.
     if ((now[relation.link.field] ?? null) === null) return true;
     // It goes after what it takes along.
-    await linkable({ store }, target, ids, true);
+    await linkable({ store }, target, ids, { waits: true });
     const [kept] = await store.byIds(target, ids, { _id: 1, [DELETION_FIELD]: 1 });
     if (kept !== undefined && String(kept[DELETION_FIELD]) === String(now[DELETION_FIELD])) return true;
   }

@@ -25,10 +25,10 @@ export function markDeleted(
   table: Table,
   ids: readonly Stored[],
   { id, at }: DeletionAct,
-  guard: Document = {},
+  condition: Document = {},
 ): Promise<number> {
   const set = { [DELETED_FIELD]: at, [DELETION_FIELD]: id, [table.updatedAt.field]: at };
-  const which = allOf([{ _id: { $in: [...ids] } }, stateCondition(table, "living"), guard]);
+  const which = allOf([{ _id: { $in: [...ids] } }, stateCondition(table, "living"), condition]);
   return writes.updateMany(table, which, { set, unset: [], moves: 1 });
 }
 
@@ -37,16 +37,16 @@ export function markDeleted(
  * goes on with the same act, so that all that went in it comes back together. No change of the record, and so not in
  * its history.
  * @param fresh the act, unless the record names one already
- * @returns the act; undefined when the record does not satisfy the guard
+ * @returns the act; undefined when the record does not satisfy the condition
  */
 export async function beginAct(
   { store }: Pick<RecordDeps, "store">,
   table: Table,
   id: Stored,
-  guard: Document,
+  condition: Document,
   fresh: DeletionAct,
 ): Promise<DeletionAct | undefined> {
-  const which = allOf([{ _id: id }, stateCondition(table, "living"), guard]);
+  const which = allOf([{ _id: id }, stateCondition(table, "living"), condition]);
   const begun = { $ifNull: [`$${DELETION_FIELD}`, fresh.id] };
   const record = await store.updateAndGet(table, which, [{ $set: { [DELETION_FIELD]: begun } }]);
   return record && { id: actOf(record) ?? fresh.id, at: fresh.at };

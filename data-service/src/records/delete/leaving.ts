@@ -26,7 +26,7 @@ export async function mark(
 }
 
 /**
- * Marks records while they satisfy the guard. To judge and to mark are one write, and changes wait for what is marked
+ * Marks records while they satisfy the condition. To judge and to mark are one write, and changes wait for what is marked
  * (see `heldBy`): so they go as they were judged, however long that takes.
  * @returns false when they don't satisfy it
  */
@@ -34,9 +34,9 @@ export async function claim(
   { store }: Pick<RecordDeps, "store">,
   { table, ids }: DeleteStep,
   group: ObjectId,
-  guard: Document,
+  condition: Document,
 ): Promise<boolean> {
-  const which = { $and: [{ _id: { $in: [...ids] } }, guard] };
+  const which = { $and: [{ _id: { $in: [...ids] } }, condition] };
   return store.update(table, which, { $set: { [markOf(group)]: true } });
 }
 

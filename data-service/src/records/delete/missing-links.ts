@@ -28,7 +28,7 @@ export async function letGoOfMissing(
   ids: readonly Stored[],
 ): Promise<void> {
   const { field, list } = relation.link;
-  const there = await linkable(deps, target, ids, isWaiting(relation));
+  const there = await linkable(deps, target, ids, { waits: isWaiting(relation) });
   for (const gone of ids.filter((id) => !there.has(idText(target, id)))) {
     const linked = { ...which, [field]: gone };
     if (list) await deps.writes.takeFromList(table, field, linked, [gone]);
@@ -44,5 +44,5 @@ export async function isLinkable(
   id: Stored,
 ): Promise<boolean> {
   const living = [{ $match: stateCondition(target, "living") }];
-  return (await linkable(deps, target, [id], isWaiting(relation), living)).size > 0;
+  return (await linkable(deps, target, [id], { waits: isWaiting(relation), visible: living })).size > 0;
 }

@@ -6,7 +6,7 @@ import type { Catalog } from "../../catalog/catalog.js";
 import { idText } from "../../mongo/record-store.js";
 import type { Delete } from "../../mongo/unfinished-store.js";
 import type { Document } from "../../query/lower/document.js";
-import { keepChanging } from "../../until-still.js";
+import { refuseContended } from "../../until-still.js";
 import type { RecordDeps } from "../record-deps.js";
 import { uncertain } from "../whole/uncertain.js";
 import { stillLeaving } from "./await-leaving.js";
@@ -30,17 +30,17 @@ export interface WantedDelete {
   /** The records that it begins with. */
   readonly first: DeleteStep;
   /** What these must satisfy in the moment that decides; `{}` = nothing. */
-  readonly guard: Document;
+  readonly condition: Document;
   /** Looks what goes with them, parents before children. @throws AppError 409 when something stands against it */
   readonly collect: () => Promise<readonly DeleteStep[]>;
-  /** Deletes it, or says that it is not to be deleted after all. What goes alone is still to be judged by the guard. */
+  /** Deletes it, or says that it is not to be deleted after all. What goes alone is still to be judged by the condition. */
   readonly act: (steps: readonly HeldStep[], group: ObjectId) => Promise<boolean>;
   /** The record that it begins with names it before anything goes (see beginAct). */
   readonly isNamed: boolean;
   readonly reach: Reach;
 }
 
-/** Deletes records under a note. @returns what `act` says; false as well when the guard does not hold */
+/** Deletes records under a note. @returns what `act` says; false as well when the condition does not hold */
 export async function deleteNoted(
   deps: RecordDeps,
   catalog: Catalog,
@@ -98,14 +98,14 @@ class DeleteNote {
     this.#catalog = catalog;
     this.#wanted = wanted;
     this.#group = group;
-    this.#isJudged = Object.keys(wanted.guard).length === 0;
+    this.#isJudged = Object.keys(wanted.condition).length === 0;
   }
 
   /**
    * Notes and marks what goes. What is marked gets no new links of the kind that stands against it: until nothing is
    * new, look again; but not for ever for what only goes along, which is looked for once more after all have gone.
    * @throws AppError 503 where what could be held keeps coming
-   * @returns all that goes; undefined when the guard does not hold
+   * @returns all that goes; undefined when the condition does not hold
    */
   async hold(found: readonly DeleteStep[]): Promise<readonly HeldStep[] | undefined> {
     try {
@@ -122,7 +122,7 @@ class DeleteNote {
         looks += 1;
         if (toMark.length === 0) break;
         if (looks >= MOST_LOOKS && toMark.every((step) => this.#onlyGoesAlong(step))) break;
-        if (looks >= MOST_HELD_LOOKS) keepChanging(this.#wanted.first.table.name)();
+        if (looks >= MOST_HELD_LOOKS) refuseContended(this.#wanted.first.table.name)();
         steps = await this.#wanted.collect();
       }
       return steps.map((step, at) => ({ ...step, marked: this.#marksOf(step, at === 0) }));
@@ -140,7 +140,7 @@ class DeleteNote {
   async #unsay(): Promise<void> {
     const { notes, instance } = this.#deps.deletes;
     // First of all: what nothing holds any more must not be deleted because its note could not be removed.
-    await notes.judgeDelete({ group: this.#group, instance }, false);
+    await notes.judgeDelete({ group: this.#group, instance, judged: false });
     for (const step of this.#marked) await unmark(this.#deps, step, this.#group);
     await notes.forgetDelete(this.#group);
   }
@@ -160,22 +160,22 @@ class DeleteNote {
   }
 
   /**
-   * Asks the guard, once. From here on others wait for the delete, or go before it, and it can be seen of the first
+   * Asks the condition, once. From here on others wait for the delete, or go before it, and it can be seen of the first
    * records that it wants them: what is restored, or made anew, no longer says so.
    */
   async #sign(): Promise<boolean> {
     if (this.#isSigned) return true;
     this.#isSigned = true;
-    const { first, guard, isNamed } = this.#wanted;
+    const { first, condition, isNamed } = this.#wanted;
     if (this.#isJudged) {
       if (!isNamed && !this.#isToMark(first)) await this.#mark(first);
       return true;
     }
     this.#marked.push(first);
-    this.#isJudged = await claim(this.#deps, first, this.#group, guard);
+    this.#isJudged = await claim(this.#deps, first, this.#group, condition);
     if (!this.#isJudged) return false;
     const { notes, instance } = this.#deps.deletes;
-    const known = await notes.judgeDelete({ group: this.#group, instance }, true);
+    const known = await notes.judgeDelete({ group: this.#group, instance, judged: true });
     // Another instance takes this one for dead, and has let go of the record.
     if (known < this.#notes) throw stillLeaving(first.table);
     return true;

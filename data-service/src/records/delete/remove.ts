@@ -1,11 +1,10 @@
 // DELETE of records, with all that `onDelete` asks for.
 import { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../../catalog/catalog.js";
-import type { Stored } from "../../catalog/column-types.js";
 import type { Rights } from "../../permission/rights.js";
 import type { AuthorizedPredicate } from "../../query/ast.js";
 import { matchStages } from "../../query/lower/condition.js";
-import { allOf, type Document, Names } from "../../query/lower/document.js";
+import { allOf, Names } from "../../query/lower/document.js";
 import { requireSettled } from "../../schema/write-gate.js";
 import { anyRow, judgeRows, notAllowed } from "../body/authorize-write.js";
 import { PLAIN } from "../body/bind-body.js";
@@ -14,9 +13,10 @@ import { findTable, parseId } from "../find-table.js";
 import { requireKept } from "../read/asked-rows.js";
 import { recordShape } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
-import type { RecordCall, Standing, TableCall } from "../request.js";
+import type { RecordCall, TableCall } from "../request.js";
 import { atVersion, type Expected } from "../version.js";
-import { isVisible, requireVersion, whileOthersChange } from "../write/write-guard.js";
+import type { StillMatching } from "../write/still-matching.js";
+import { isVisible, requireVersion, untilUncontended } from "../write/write-guard.js";
 import { writing } from "../write/writing.js";
 import { type DeleteStep, type Follow, knownBy, type Reach } from "./delete-effects.js";
 import { Deleter } from "./run-delete.js";
@@ -24,8 +24,8 @@ import { Deleter } from "./run-delete.js";
 export interface RemoveRequest extends RecordCall {
   /** If-Match. */
   readonly expected?: Expected;
-  /** It happens only while the record satisfies this; asked anew at each try. */
-  readonly guard?: (id: Stored, standing: Standing) => Promise<Document>;
+  /** It happens only while the record satisfies this. */
+  readonly stillMatching?: StillMatching;
   readonly follows?: Follow | undefined;
   /** Removes for good what the table would keep, or has kept: for root admins. */
   readonly permanent?: boolean;
@@ -37,7 +37,7 @@ export async function remove(given: RecordDeps, request: RemoveRequest): Promise
 }
 
 async function removeSettled(deps: RecordDeps, rights: Rights, request: RemoveRequest): Promise<void> {
-  const { expected, guard, follows, permanent = false } = request;
+  const { expected, stillMatching, follows, permanent = false } = request;
   // What links here must be known in full: another instance may have made a table with such a link a moment ago.
   const catalog = await deps.catalogs.refresh();
   const table = findTable(catalog, request.table, rights);
@@ -56,11 +56,12 @@ async function removeSettled(deps: RecordDeps, rights: Rights, request: RemoveRe
   const reach: Reach =
     follows === undefined ? { permanent, mayKnow } : { permanent, mayKnow, follows, mayTake };
   const deleter = new Deleter(deps, catalog, reach);
-  await whileOthersChange(deps, table, id, async () => {
+  await untilUncontended(deps, table, id, async () => {
     const judged = await judgeRows(deps, table, id, rowsOf(table));
     if (judged === undefined) throw notAllowed(table, "delete", await isVisible(deps, shape, id));
     await requireVersion(deps, shape, id, expected);
-    const condition = allOf([judged, atVersion(expected), (await guard?.(id, { rights, catalog })) ?? {}]);
+    const matching = (await stillMatching?.(id, { rights, catalog })) ?? {};
+    const condition = allOf([judged, atVersion(expected), matching]);
     return deleter.deleteOne(table, id, condition);
   });
   deps.ruleHooks.afterChange(table);

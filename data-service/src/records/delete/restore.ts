@@ -9,7 +9,7 @@ import type { RecordDeps } from "../record-deps.js";
 import type { RecordRequest } from "../request.js";
 import type { Versioned } from "../version.js";
 import { answerOf } from "../write/answer.js";
-import { isVisible, whileOthersChange } from "../write/write-guard.js";
+import { isVisible, untilUncontended } from "../write/write-guard.js";
 import { writing } from "../write/writing.js";
 import { knownBy } from "./delete-effects.js";
 import { runRestore } from "./run-restore.js";
@@ -30,10 +30,10 @@ export async function restore(given: RecordDeps, request: RecordRequest): Promis
     const shape = recordShape(deps, rights.view(catalog), table, request.parameters);
     const rows = anyRow(rights.write(catalog, table, "delete", "all"));
     const mayKnow = knownBy(shape.view);
-    await whileOthersChange(deps, table, id, async () => {
-      const guard = await judgeRows(deps, table, id, rows);
-      if (guard === undefined) throw notAllowed(table, "restore", await isVisible(deps, shape, id));
-      return runRestore(deps, catalog, table, id, guard, mayKnow);
+    await untilUncontended(deps, table, id, async () => {
+      const condition = await judgeRows(deps, table, id, rows);
+      if (condition === undefined) throw notAllowed(table, "restore", await isVisible(deps, shape, id));
+      return runRestore(deps, catalog, table, id, condition, mayKnow);
     });
     const [record] = await answerOf(deps, shape, [id]);
     if (record === undefined) throw new Error("an answer without its record");

@@ -44,16 +44,16 @@ export class Deleter {
 
   /**
    * Deletes a record with all that `onDelete` asks for. Everything that could refuse is asked first, through all levels.
-   * @param guard only while the record satisfies it; `{}` = always
-   * @returns false when the record is there and does not satisfy the guard
+   * @param condition only while the record satisfies it; `{}` = always
+   * @returns false when the record is there and does not satisfy the condition
    */
-  async deleteOne(table: Table, id: Stored, guard: Document): Promise<boolean> {
+  async deleteOne(table: Table, id: Stored, condition: Document): Promise<boolean> {
     const { store, userHooks } = this.#deps;
     if ((await store.existing(table, [id])).size === 0) throw recordNotFound(table);
     const done = await userHooks.changing(table, id, null, async (besides) => {
       const first = { table, ids: [id] };
-      const both = allOf([guard, besides]);
-      if (incomingLinks(this.#catalog, table).length > 0) return this.takeAway(first, { guard: both });
+      const both = allOf([condition, besides]);
+      if (incomingLinks(this.#catalog, table).length > 0) return this.takeAway(first, { condition: both });
       return this.#deleteAlone(first, both).catch(throwUnanswered);
     });
     if (done) await userHooks.afterChange(table, id);
@@ -63,20 +63,20 @@ export class Deleter {
   /**
    * Deletes records with all that `onDelete` asks for, whoever wants it.
    * @param besides the act that they go in, when it has begun already; what a single record must satisfy
-   * @returns false when the record does not satisfy the guard, or is deleted already
+   * @returns false when the record does not satisfy the condition, or is deleted already
    * @throws AppError 409 when something stands against it
    */
   async takeAway(
     first: DeleteStep,
-    { act, guard = {} }: { readonly act?: DeletionAct; readonly guard?: Document } = {},
+    { act, condition = {} }: { readonly act?: DeletionAct; readonly condition?: Document } = {},
   ): Promise<boolean> {
     const go = async (steps: readonly HeldStep[], group: ObjectId): Promise<boolean> => {
-      const begun = act ?? (await this.#begin(first, allOf([guard, steps[0]?.marked ?? {}]), group));
-      return begun !== undefined && this.#deleteSteps(steps, begun, guard);
+      const begun = act ?? (await this.#begin(first, allOf([condition, steps[0]?.marked ?? {}]), group));
+      return begun !== undefined && this.#deleteSteps(steps, begun, condition);
     };
     const collect = () => this.#going.find(first);
     const [reach, isNamed] = [this.#reach, act === undefined && isKept(first.table, this.#reach)];
-    return deleteNoted(this.#deps, this.#catalog, { first, guard, collect, act: go, isNamed, reach });
+    return deleteNoted(this.#deps, this.#catalog, { first, condition, collect, act: go, isNamed, reach });
   }
 
   /** Links that were made to records while these went. Those to records that are kept lead nowhere by themselves. */
@@ -97,9 +97,9 @@ export class Deleter {
   }
 
   /** Deletes what nothing could link to when it began. @returns whether it went */
-  async #deleteAlone(step: DeleteStep, guard: Document): Promise<boolean> {
+  async #deleteAlone(step: DeleteStep, condition: Document): Promise<boolean> {
     const act = this.#newAct();
-    if ((await this.#deleteStep(step, act, guard)) === 0) return false;
+    if ((await this.#deleteStep(step, act, condition)) === 0) return false;
     const late = await this.#byPresentCatalog();
     if (late !== this) await late.lookAgain(step, act);
     return true;
@@ -109,15 +109,15 @@ export class Deleter {
     return { id: new ObjectId(), at: this.#deps.clock.now() };
   }
 
-  /** @returns the act in which all goes; undefined when the record does not satisfy the guard */
+  /** @returns the act in which all goes; undefined when the record does not satisfy the condition */
   async #begin(
     { table, ids: [id] }: DeleteStep,
-    guard: Document,
+    condition: Document,
     group: ObjectId,
   ): Promise<DeletionAct | undefined> {
     const fresh = { id: group, at: this.#deps.clock.now() };
     if (id === undefined || !isKept(table, this.#reach)) return fresh;
-    const begun = await beginAct(this.#deps, table, id, guard, fresh);
+    const begun = await beginAct(this.#deps, table, id, condition, fresh);
     if (begun !== undefined && !begun.id.equals(group))
       await this.#deps.deletes.notes.nameAct(group, begun.id);
     return begun;
@@ -126,12 +126,12 @@ export class Deleter {
   /**
    * Deletes the deepest records first, then looks once more for links that were made meanwhile: whoever links later than
    * that finds the record gone (see runCreate).
-   * @param guard what goes alone is judged by it in the moment that it goes; what takes others along, when it was marked
+   * @param condition what goes alone is judged by it in the moment that it goes; what takes others along, when it was marked
    * @returns false when the first one does not go after all; whoever asked without a condition has what was wanted where
    * another delete was faster
    */
-  async #deleteSteps(steps: readonly HeldStep[], act: DeletionAct, guard: Document): Promise<boolean> {
-    const judged = steps.length === 1 ? guard : {};
+  async #deleteSteps(steps: readonly HeldStep[], act: DeletionAct, condition: Document): Promise<boolean> {
+    const judged = steps.length === 1 ? condition : {};
     const gone: DeleteStep[] = [];
     let isDone = true;
     for (const [at, step] of [...steps.entries()].toReversed()) {
@@ -141,7 +141,8 @@ export class Deleter {
       // Now, and not after all the others have gone: a large delete takes a while, and its notes are for crashes.
       if (at > 0 && left.ids.length > 0 && !isKept(table, this.#reach)) await this.#unlink(left);
       gone.push(left);
-      if (at === 0 && went === 0) isDone = Object.keys(guard).length === 0 && left.ids.length === ids.length;
+      if (at === 0 && went === 0)
+        isDone = Object.keys(condition).length === 0 && left.ids.length === ids.length;
     }
     // Also where the first has stayed, or was taken by another delete: that one knows nothing of what has gone here. But it
     // may have been restored, with others, which are not to go once more.
@@ -164,11 +165,11 @@ export class Deleter {
   }
 
   /** Deletes records by themselves: the condition and the deed are one. @returns how many went */
-  #deleteStep({ table, ids }: DeleteStep, act: DeletionAct, guard: Document): Promise<number> {
+  #deleteStep({ table, ids }: DeleteStep, act: DeletionAct, condition: Document): Promise<number> {
     const { fileHooks, writes } = this.#deps;
-    if (isKept(table, this.#reach)) return markDeleted(this.#deps, table, ids, act, guard);
-    return fileHooks.removing(table, ids, (condition) =>
-      writes.remove(table, ids, allOf([guard, condition])),
+    if (isKept(table, this.#reach)) return markDeleted(this.#deps, table, ids, act, condition);
+    return fileHooks.removing(table, ids, (besides) =>
+      writes.remove(table, ids, allOf([condition, besides])),
     );
   }
 

@@ -18,9 +18,9 @@ import { FREE, LEAVING_FIELD } from "./leaving.js";
 import { letGoOfMissing } from "./missing-links.js";
 
 /**
- * @param guard only while the record satisfies it; `{}` = always
+ * @param condition only while the record satisfies it; `{}` = always
  * @param mayKnow whether the caller may know a relation
- * @returns false when the record is there and does not satisfy the guard
+ * @returns false when the record is there and does not satisfy the condition
  * @throws AppError 404, 409
  */
 export async function runRestore(
@@ -28,10 +28,10 @@ export async function runRestore(
   catalog: Catalog,
   table: Table,
   id: Stored,
-  guard: Document,
+  condition: Document,
   mayKnow: MayKnow,
 ): Promise<boolean> {
-  const which = allOf([{ _id: id }, guard]);
+  const which = allOf([{ _id: id }, condition]);
   const [record] = await deps.store.read(table, [{ $match: which }]);
   if (record === undefined) {
     if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
@@ -220,7 +220,7 @@ async function deletedTargets(
   const linked = all.filter((id) => !coming.has(idText(target, id)));
   // A delete that has already checked what forbids it did not see the records that come back now.
   const living = [{ $match: stateCondition(target, "living") }];
-  if (isWaiting(relation)) await linkable({ store }, target, linked, true, living);
+  if (isWaiting(relation)) await linkable({ store }, target, linked, { waits: true, visible: living });
   const deleted = await store.existing(target, linked, [{ $match: stateCondition(target, "deleted") }]);
   return [...deleted];
 }

@@ -9,7 +9,7 @@ import { MOVES_FIELD, type RecordStore, type Updated, VERSION_FIELD } from "../.
 import { asStored, stillHas } from "../../query/as-read.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
-import { keepChanging, untilStill } from "../../until-still.js";
+import { refuseContended, untilStill } from "../../until-still.js";
 
 /** What an update does to one document. */
 export interface FieldChange {
@@ -23,8 +23,8 @@ export interface FieldChange {
 export interface Guard {
   /** While it satisfies this; `{}` = always. */
   readonly condition: Document;
-  /** While it does not have this field, which has an object where it is (see leaving). */
-  readonly held?: string | undefined;
+  /** While it does not have this field, which holds an object where it is there (see leaving). */
+  readonly freeOf?: string | undefined;
 }
 
 /**
@@ -70,23 +70,23 @@ export class CountedWrites {
     table: Table,
     id: Stored,
     { set, unset, moves = 0 }: FieldChange,
-    { condition, held }: Guard,
+    { condition, freeOf }: Guard,
     fields: Document = { _id: 1 },
   ): Promise<Updated | undefined> {
     const change = changeOf({ set, unset: [...unset, ...movesIn(table, { set, unset })], moves });
-    const guard = held === undefined ? condition : allOf([{ [held]: { $exists: false } }, condition]);
+    const all = freeOf === undefined ? condition : allOf([{ [freeOf]: { $exists: false } }, condition]);
     const touched = ownCounters(table).filter(
       ({ children: { field } }) => field in set || unset.includes(field),
     );
     if (touched.length === 0 && Object.keys(condition).length === 0)
-      return this.#store.updateById(table, id, change, fields, held);
+      return this.#store.updateById(table, id, change, fields, freeOf);
     const writeIf = async (which: Document): Promise<Updated | undefined> => {
-      const document = await this.#store.updateAndGet(table, allOf([which, guard]), change, fields);
+      const document = await this.#store.updateAndGet(table, allOf([which, all]), change, fields);
       return document && { document };
     };
     if (touched.length === 0) return writeIf({ _id: id });
     return untilUnchanged(table, async () => {
-      const [before] = await this.#readLinks(table, touched, [id], guard);
+      const [before] = await this.#readLinks(table, touched, [id], all);
       if (before === undefined) return undefined;
       const [former, next] = [parentsOf(touched, before), parentsOf(touched, set)];
       const deltas = [
@@ -98,7 +98,8 @@ export class CountedWrites {
         found = await writeIf({ _id: id, ...sameLinks(touched, before) });
         return found === undefined ? [] : deltas;
       });
-      return found ?? false;
+      // Whoever was faster has changed its links, or taken it out of the condition: the next look tells which.
+      return found === undefined ? false : found;
     });
   }
 
@@ -162,17 +163,19 @@ export class CountedWrites {
     }
   }
 
-  /** Deletes records, those of them that satisfy the guard. @returns how many went */
-  async remove(table: Table, ids: readonly Stored[], guard: Document = {}): Promise<number> {
+  /** Deletes records, those of them that satisfy the condition. @returns how many went */
+  async remove(table: Table, ids: readonly Stored[], condition: Document = {}): Promise<number> {
     const counters = ownCounters(table);
-    if (counters.length === 0) return this.#store.remove(table, allOf([{ _id: { $in: [...ids] } }, guard]));
+    if (counters.length === 0)
+      return this.#store.remove(table, allOf([{ _id: { $in: [...ids] } }, condition]));
     let removed = 0;
-    return untilUnchanged(table, async () => {
-      const documents = await this.#readLinks(table, counters, ids, guard);
+    await untilUnchanged(table, async () => {
+      const documents = await this.#readLinks(table, counters, ids, condition);
       for (const alike of groupByLinks(counters, documents))
-        removed += await this.#removeAlike(table, counters, alike, guard);
-      return documents.length === 0 && removed;
+        removed += await this.#removeAlike(table, counters, alike, condition);
+      return documents.length === 0;
     });
+    return removed;
   }
 
   /** Deletes records with the same links; the ones that have others by now stay. */
@@ -180,7 +183,7 @@ export class CountedWrites {
     table: Table,
     counters: readonly Counter[],
     alike: readonly StoredRecord[],
-    guard: Document,
+    condition: Document,
   ): Promise<number> {
     const [first] = alike;
     if (first === undefined) return 0;
@@ -188,7 +191,7 @@ export class CountedWrites {
     let removed = 0;
     await this.#counting(parents, async () => {
       const which = { _id: { $in: alike.map(({ _id }) => asStored(_id)) }, ...sameLinks(counters, first) };
-      removed = await this.#store.remove(table, allOf([which, guard]));
+      removed = await this.#store.remove(table, allOf([which, condition]));
       return parents.map((parent) => ({ ...parent, by: -removed }));
     });
     return removed;
@@ -212,10 +215,10 @@ export class CountedWrites {
     table: Table,
     counters: readonly Counter[],
     ids: readonly Stored[],
-    guard: Document,
+    condition: Document,
   ): Promise<StoredRecord[]> {
     const project = Object.fromEntries(counters.map(({ children }) => [children.field, 1]));
-    const which = allOf([{ _id: { $in: [...ids] } }, guard]);
+    const which = allOf([{ _id: { $in: [...ids] } }, condition]);
     return this.#store.read(table, [{ $match: which }, { $project: { _id: 1, ...project } }]);
   }
 
@@ -234,7 +237,7 @@ export class CountedWrites {
 
 /** @param act gives false as long as links are not what they were read as. @throws AppError 503 */
 function untilUnchanged<Result>({ name }: Table, act: () => Promise<Result | false>): Promise<Result> {
-  return untilStill(act, { attempts: ATTEMPTS, gaveUp: keepChanging(name) });
+  return untilStill(act, { attempts: ATTEMPTS, gaveUp: refuseContended(name) });
 }
 
 /** Null stands for no value. */

@@ -5,7 +5,7 @@ import { ownCounters } from "../../catalog/catalog.js";
 import type { CountStore } from "../../mongo/count-store.js";
 import type { InstanceStore } from "../../mongo/instance-store.js";
 import type { CurrentCatalog } from "../../schema/current-catalog.js";
-import { isDead } from "../../schema/dead-instances.js";
+import { isDead, type Onlooker } from "../../schema/dead-instances.js";
 
 export interface CountRepairDeps {
   readonly counts: Pick<CountStore, "repair">;
@@ -16,8 +16,7 @@ export interface CountRepairDeps {
   readonly logger: Logger;
 }
 
-/** @param alone as of `Onlooker` */
-export async function repairCounts(deps: CountRepairDeps, alone: boolean): Promise<void> {
+export async function repairCounts(deps: CountRepairDeps, { alone }: Pick<Onlooker, "alone">): Promise<void> {
   const { counts, catalogs, instances, presence, clock, logger } = deps;
   const onlooker = { clock, instances, own: presence.id, alone };
   const { tables } = await catalogs.refresh();

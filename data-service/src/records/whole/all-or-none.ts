@@ -15,16 +15,21 @@ export interface MadeOnce extends Made {
   readonly isRepeat: boolean;
 }
 
-/** @param isOne one write says it all, so that nothing can be left in half */
+/** How the records are made. */
+interface Making {
+  readonly key?: OnceKey | undefined;
+  /** Whether a crash could leave some of them, to be taken back by whoever finds the note of them. */
+  readonly needsNote: boolean;
+}
+
 export async function allOrNone(
   deps: RecordDeps,
-  key: OnceKey | undefined,
-  isOne: boolean,
+  { key, needsNote }: Making,
   judge: Judge,
 ): Promise<MadeOnce> {
   const { unfinished } = deps;
   const first = (made: Made): MadeOnce => ({ ...made, isRepeat: false });
-  if (key === undefined && isOne) return first(await unfinished.orUndo(await judge(deps)));
+  if (key === undefined && !needsNote) return first(await unfinished.orUndo(await judge(deps)));
   // What says that all of it is there waits for the disk, and for all that was written before.
   const noted = async (log: UndoLog) => (await judge({ ...deps, writes: deps.writesUnderNote }))(log);
   if (key === undefined) return first(await unfinished.wholly(noted));

@@ -6,7 +6,7 @@ import { indexesOf } from "../../catalog/indexes.js";
 import { asStored } from "../../query/as-read.js";
 import { allOf } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
-import { keepChanging, untilStill } from "../../until-still.js";
+import { refuseContended, untilStill } from "../../until-still.js";
 import { isBound } from "../delete/delete-effects.js";
 import { isLinkable, letGoOfMissing } from "../delete/missing-links.js";
 import { type FieldChange, linksIn, movedField } from "../derived/counted-writes.js";
@@ -34,7 +34,7 @@ export async function changeBack(
 ): Promise<Needed> {
   const { id, set } = step;
   const back = () => changeBackAsItIs(deps, catalog, table, step);
-  const needed = await untilStill(back, { attempts: ATTEMPTS, gaveUp: keepChanging(table.name) });
+  const needed = await untilStill(back, { attempts: ATTEMPTS, gaveUp: refuseContended(table.name) });
   for (const relation of table.relations.values()) {
     if (relation.link.on !== "self") continue;
     const links = { table, relation, which: { _id: id } };

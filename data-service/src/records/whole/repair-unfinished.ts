@@ -9,7 +9,7 @@ import type { InstanceStore } from "../../mongo/instance-store.js";
 import { idText } from "../../mongo/record-store.js";
 import type { Delete } from "../../mongo/unfinished-store.js";
 import { allOf, type Document } from "../../query/lower/document.js";
-import { isDead, type Noted } from "../../schema/dead-instances.js";
+import { isDead, type Noted, type Onlooker } from "../../schema/dead-instances.js";
 import { tablesDeletedFrom } from "../body/write-plan.js";
 import { type DeleteStep, OWN_REACH, permanentIn, type Reach } from "../delete/delete-effects.js";
 import { stateCondition } from "../delete/kept.js";
@@ -30,9 +30,11 @@ const LATE_MS = 60_000;
 /**
  * What concerns a table that is being changed is left for the next time: such a change waits for it as for any write, and
  * it is not to wait for a change that can't be ended.
- * @param alone as of `Onlooker`
  */
-export async function repairUnfinished(deps: UnfinishedRepairDeps, alone: boolean): Promise<void> {
+export async function repairUnfinished(
+  deps: UnfinishedRepairDeps,
+  { alone }: Pick<Onlooker, "alone">,
+): Promise<void> {
   const { unfinished, deletes, instances, clock, logger } = deps;
   const isLeft = (noted: Noted) => isDead({ clock, instances, own: deletes.instance, alone }, noted);
   const isLate = ({ done, at }: Delete): boolean => done && clock.now().getTime() - at.getTime() > LATE_MS;
@@ -113,13 +115,13 @@ async function removeRest(
   table: Table,
   left: Delete,
 ): Promise<void> {
-  const guard = stillWanted(table, left);
-  const wanted = await deps.store.existing(table, left.ids, [{ $match: guard }]);
+  const condition = stillWanted(table, left);
+  const wanted = await deps.store.existing(table, left.ids, [{ $match: condition }]);
   const reach = { ...OWN_REACH, permanent: left.permanent, ...permanentIn(left), ...following(deps, left) };
   const deleter = new Deleter(deps, catalog, reach);
   for (const id of left.ids.filter((each) => wanted.has(idText(table, each)))) {
     try {
-      await deleter.takeAway({ table, ids: [id] }, { guard });
+      await deleter.takeAway({ table, ids: [id] }, { condition });
     } catch (error) {
       if (!isConflict(error)) throw error;
     }

@@ -14,7 +14,7 @@ import {
 import type { Stored } from "../../catalog/column-types.js";
 import { idText } from "../../mongo/record-store.js";
 import type { Document } from "../../query/lower/document.js";
-import { keepChanging } from "../../until-still.js";
+import { refuseContended } from "../../until-still.js";
 import { tablesDeletedFrom, tablesWritten } from "../body/write-plan.js";
 import {
   type DeleteStep,
@@ -118,13 +118,13 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep
   // What its own table would keep goes for good, as it never was; what others have linked to it goes as with any record.
   const reach = { ...OWN_REACH, permanent: true, permanentIn: table.id };
   const deleter = new Deleter(deps, catalog, reach);
-  const take = async (ids: readonly Stored[], guard: Document = {}): Promise<boolean> => {
+  const take = async (ids: readonly Stored[], condition: Document = {}): Promise<boolean> => {
     await keepOthers(deps, catalog, { table, ids }, left, reach);
-    return deleter.takeAway({ table, ids }, { guard });
+    return deleter.takeAway({ table, ids }, { condition });
   };
   const takeOne = async (id: Stored): Promise<void> => {
-    const isDone = await deps.userHooks.changing(table, id, null, (guard) => take([id], guard));
-    if (!isDone) keepChanging(table.name)();
+    const isDone = await deps.userHooks.changing(table, id, null, (condition) => take([id], condition));
+    if (!isDone) refuseContended(table.name)();
   };
   const oneByOne = async (): Promise<void> => {
     // What was made later may hang on what was made before.
@@ -161,7 +161,7 @@ async function keepOthers(
     for (const id of step.ids.filter((each) => !isOwn.has(idText(table, each)))) {
       others.push(id);
       // Not where it has been deleted, or moved away, meanwhile; what goes with it goes in the same act.
-      await new Deleter(deps, catalog).takeAway({ table, ids: [id] }, { guard: step.linked ?? {} });
+      await new Deleter(deps, catalog).takeAway({ table, ids: [id] }, { condition: step.linked ?? {} });
     }
   }
   if (others.length === 0) return;

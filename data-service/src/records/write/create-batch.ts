@@ -5,7 +5,7 @@ import type { Stored } from "../../catalog/column-types.js";
 import { PLAIN } from "../body/bind-body.js";
 import { bindCreates, type GivenCreates, judgeCreates } from "../body/judge-creates.js";
 import { pathIn } from "../body/violations.js";
-import type { WritePlan } from "../body/write-plan.js";
+import type { JudgedPlan } from "../body/write-plan.js";
 import type { RecordShape } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { TableCall } from "../request.js";
@@ -31,7 +31,9 @@ export async function createBatch(
     // Which of them were written could not be told from other records with their ids after a crash, and need not be:
     // the import goes on where it was cut off.
     const bringsIds = plans.some(({ own }) => own.set.has("_id"));
-    await allOrNone(deps, undefined, bringsIds, (noted) => prepareCreate(noted, bound.table, plans, pathOf));
+    await allOrNone(deps, { needsNote: !bringsIds }, (noted) =>
+      prepareCreate(noted, bound.table, plans, pathOf),
+    );
     deps.ruleHooks.afterChange(bound.table);
   });
 }
@@ -41,7 +43,7 @@ export interface JudgedCreates {
   readonly table: Table;
   readonly shape: RecordShape;
   /** In the order of the bodies. */
-  readonly plans: readonly WritePlan[];
+  readonly plans: readonly JudgedPlan[];
   /** Whether the caller may hear of a member. */
   readonly mayName: (member: Column | Relation) => boolean;
 }

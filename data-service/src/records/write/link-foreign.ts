@@ -8,9 +8,9 @@ import { idText } from "../../mongo/record-store.js";
 import { piecesOf } from "../../pieces.js";
 import { asStored } from "../../query/as-read.js";
 import { allOf, type Document } from "../../query/lower/document.js";
-import { keepChanging } from "../../until-still.js";
-import type { Judged, LinkSet } from "../body/check-body.js";
+import { refuseContended } from "../../until-still.js";
 import { formerLinks } from "../body/former-links.js";
+import type { AuthorizedLinks, Judged, JudgedLinks, JudgedRecords, LinkSet } from "../body/link-set.js";
 import { linkable, stillLeaving } from "../delete/await-leaving.js";
 import { isHolding, isWaiting, takesAlong } from "../delete/delete-effects.js";
 import { stateCondition } from "../delete/kept.js";
@@ -25,7 +25,7 @@ type Deps = Pick<RecordDeps, "store" | "writes">;
 /** Links of one set, to one record. */
 interface Linking {
   readonly to: LinkedStep["to"];
-  readonly set: LinkSet;
+  readonly set: JudgedLinks;
   readonly log: UndoLog;
 }
 
@@ -39,11 +39,11 @@ export async function linkForeign(
   deps: Deps,
   table: Table,
   id: Stored | undefined,
-  sets: readonly LinkSet[],
+  sets: readonly JudgedLinks[],
   log: UndoLog,
-): Promise<readonly Taken[]> {
+): Promise<readonly MovedRecords[]> {
   if (id === undefined) return [];
-  const taken: Taken[] = [];
+  const moved: MovedRecords[] = [];
   for (const set of sets) {
     const linking = { to: { table: table.id, id }, set, log };
     const owning = owningRelation(set);
@@ -51,14 +51,14 @@ export async function linkForeign(
     if (set.relation.link.list) await linkInLists(deps, linking, former);
     else {
       const ids = await linkSingly(deps, linking, former);
-      if ((takesAlong(owning) || isHolding(owning)) && ids.length > 0) taken.push({ table: set.target, ids });
+      if ((takesAlong(owning) || isHolding(owning)) && ids.length > 0) moved.push({ table: set.target, ids });
     }
   }
-  return taken;
+  return moved;
 }
 
 /** Records that were moved, and go with what they were moved to, if that may go at all. */
-export interface Taken {
+export interface MovedRecords {
   readonly table: Table;
   readonly ids: readonly Stored[];
 }
@@ -74,8 +74,8 @@ async function linkInLists(deps: Deps, linking: Linking, former: Document): Prom
   const { field } = relation.link;
   const gaining = gainingIn(linking);
   await noteLinks(linking, await movingLinks(deps.store, target, relation, { gaining, former }));
-  const coming = judged === undefined ? [{ _id: { $in: [...set.ids] } }] : asJudged(judged.coming);
-  const leaving = judged === undefined ? [former] : asJudged(judged.leaving, { [field]: to.id });
+  const coming = judged === "all" ? [{ _id: { $in: [...set.ids] } }] : asJudged(judged.coming);
+  const leaving = judged === "all" ? [former] : asJudged(judged.leaving, { [field]: to.id });
   for (const each of coming) await deps.writes.addToList(target, field, each, to.id);
   for (const each of leaving) await deps.writes.takeFromList(target, field, each, [to.id]);
   await requireJudged(deps, set, former);
@@ -108,20 +108,20 @@ async function moveNoted(
   what: Moving,
 ): Promise<readonly Stored[]> {
   const { to, set } = linking;
-  const { relation, target, judged } = set;
+  const { relation, target } = set;
   const { field } = relation.link;
   const links = await movingLinks(store, target, relation, what);
   const { gained, lost } = links;
   if (gained.length === 0 && lost.length === 0) return [];
   const by = await noteLinks(linking, links);
-  const move = async (moved: readonly Moved[], kinds: readonly Judged[] | undefined, end: Stored | null) => {
+  const move = async (moved: readonly Moved[], how: keyof JudgedRecords, end: Stored | null) => {
     // What is about to go with what it links to goes as it was when it was marked.
-    for (const each of asJudged(asNoted(target, field, moved, kinds)))
+    for (const each of asJudged(asNoted(set, moved, how)))
       await writes.moveLink(target, field, allOf([each, FREE]), end, by);
   };
-  const gain = () => move(gained, judged?.coming, to.id);
+  const gain = () => move(gained, "coming", to.id);
   if (!relation.exclusive) await gain();
-  await move(lost, judged?.leaving, null);
+  await move(lost, "leaving", null);
   if (lost.length > 0) await requireMoved(store, target, what.former);
   if (relation.exclusive) await gain();
   return gained.map(({ id }) => id);
@@ -139,41 +139,51 @@ async function noteLinks(
 }
 
 /** Where the rules had a say: nobody else is moved than they saw. @throws AppError 503 when somebody is left */
-async function requireJudged({ store }: Deps, { judged, target }: LinkSet, undone: Document): Promise<void> {
-  if (judged !== undefined) await requireNone(store, target, undone, keepChanging(target.name));
+async function requireJudged(
+  { store }: Deps,
+  { judged, target }: JudgedLinks,
+  undone: Document,
+): Promise<void> {
+  if (judged !== "all") await requireNone(store, target, undone, refuseContended(target.name));
 }
 
 /** Records that were alike when they were noted, and in all that rules ask of them. */
 function asNoted(
-  table: Table,
-  field: string,
+  { target, relation, judged }: JudgedLinks,
   moved: readonly Moved[],
-  judged: readonly Judged[] | undefined,
+  how: keyof JudgedRecords,
 ): Judged[] {
-  const guards = judged && guardsById(table, judged);
-  const byGuard = new Map<Document, Moved[]>();
+  const { field } = relation.link;
+  const conditions = judged === "all" ? undefined : conditionsById(target, judged[how]);
+  const alike = new Map<Document, Moved[]>();
   for (const each of moved) {
-    const guard = guards === undefined ? ANY : guards.get(idText(table, each.id));
+    const condition = conditions === undefined ? ANY : conditions.get(idText(target, each.id));
     // Who came since was not judged.
-    if (guard !== undefined) getOrMake(byGuard, guard, () => [] as Moved[]).push(each);
+    if (condition !== undefined) getOrMake(alike, condition, () => [] as Moved[]).push(each);
   }
-  return [...byGuard].flatMap(([guard, some]) =>
+  return [...alike].flatMap(([condition, some]) =>
     groupedByBefore(some).map(({ ids, before, by }) => ({
       ids,
-      guard: allOf([guard, { [field]: before, [movedField(field)]: by }]),
+      condition: allOf([condition, { [field]: before, [movedField(field)]: by }]),
     })),
   );
 }
 
 const ANY: Document = {};
 
-function guardsById(table: Table, judged: readonly Judged[]): ReadonlyMap<string, Document> {
-  return new Map(judged.flatMap(({ ids, guard }) => ids.map((id) => [idText(table, id), guard] as const)));
+function conditionsById(table: Table, judged: readonly Judged[]): ReadonlyMap<string, Document> {
+  return new Map(
+    judged.flatMap(({ ids, condition }) => ids.map((id) => [idText(table, id), condition] as const)),
+  );
 }
 
 /** Those that are let go; where the rules had a say they have named them, and whoever links since then stays. */
-async function leavingLinks(deps: Pick<RecordDeps, "store">, id: Stored, set: LinkSet): Promise<Document> {
-  if (set.judged === undefined) return formerLinks(deps, id, set);
+async function leavingLinks(
+  deps: Pick<RecordDeps, "store">,
+  id: Stored,
+  set: JudgedLinks,
+): Promise<Document> {
+  if (set.judged === "all") return formerLinks(deps, id, set);
   const ids = set.judged.leaving.flatMap((each) => each.ids);
   return { [set.relation.link.field]: id, _id: { $in: ids } };
 }
@@ -185,13 +195,13 @@ const IDS_AT_ONCE = 500;
 /** The conditions for such records while they are as they were judged. @param besides what each must satisfy as well */
 function asJudged(kinds: readonly Judged[], besides: Document = {}): Document[] {
   const packs: Judged[][] = [];
-  for (const { ids, guard } of kinds)
+  for (const { ids, condition } of kinds)
     for (const some of piecesOf(ids, IDS_AT_ONCE)) {
-      const [piece, last] = [{ ids: some, guard }, packs.at(-1)];
+      const [piece, last] = [{ ids: some, condition }, packs.at(-1)];
       if (last !== undefined && hasRoom(last, piece)) last.push(piece);
       else packs.push([piece]);
     }
-  const asItWas = ({ ids, guard }: Judged): Document => allOf([{ _id: { $in: [...ids] } }, guard]);
+  const asItWas = ({ ids, condition }: Judged): Document => allOf([{ _id: { $in: [...ids] } }, condition]);
   return packs.map((pack) => allOf([besides, { $or: pack.map(asItWas) }]));
 }
 
@@ -242,7 +252,7 @@ async function movingLinks(
   let found = await look();
   if (!relation.link.list && found.flat().some(({ isWanted }) => isWanted)) {
     const ids = found.flat().map(({ moved }) => moved.id);
-    await linkable({ store }, table, ids, true);
+    await linkable({ store }, table, ids, { waits: true });
     found = await look();
   }
   const [gained = [], lost = []] = found.map((each) => each.map(({ moved }) => moved));
@@ -290,7 +300,7 @@ export async function areStillThere(
 ): Promise<boolean> {
   const waits = sets.some((linkSet) => isWaiting(owningRelation(linkSet)));
   const living = [{ $match: stateCondition(table, "living") }];
-  return (await linkable(deps, table, ids, waits, living)).size === ids.length;
+  return (await linkable(deps, table, ids, { waits, visible: living })).size === ids.length;
 }
 
 /**
@@ -303,25 +313,25 @@ export async function areStillThere(
  */
 export async function unlessTakenAlong(
   { store }: Pick<RecordDeps, "store">,
-  of: Taken,
-  moved: readonly Taken[],
+  of: MovedRecords,
+  moved: readonly MovedRecords[],
   look: () => Promise<void>,
   haveGoneAlong: () => Promise<boolean> = async () => false,
 ): Promise<void> {
   // What goes along goes first: a delete that is under way is waited for.
-  const areGone = async ({ table, ids }: Taken, waits: boolean): Promise<boolean> => {
+  const areGone = async ({ table, ids }: MovedRecords, { waits }: { waits: boolean }): Promise<boolean> => {
     const living = [{ $match: stateCondition(table, "living") }];
-    return (await linkable({ store }, table, ids, waits, living)).size === 0;
+    return (await linkable({ store }, table, ids, { waits, visible: living })).size === 0;
   };
   await look().catch(async (error: unknown) => {
-    if (!isClientError(error) || !(await areGone(of, true))) throw error;
+    if (!isClientError(error) || !(await areGone(of, { waits: true }))) throw error;
     if (moved.length === 0 && !(await haveGoneAlong())) throw error;
-    for (const each of moved) if (!(await areGone(each, false))) throw error;
+    for (const each of moved) if (!(await areGone(each, { waits: false }))) throw error;
   });
 }
 
 /** A record whose link is required can't be let go, only moved or deleted. */
-export async function requireLettable(deps: RecordDeps, id: Stored, set: LinkSet): Promise<void> {
+export async function requireLettable(deps: RecordDeps, id: Stored, set: AuthorizedLinks): Promise<void> {
   const { relation, target } = set;
   const owning = owningRelation(set);
   if (owning?.required !== true) return;

@@ -19,7 +19,7 @@ import { list } from "../read/list.js";
 import { listQuery, queryIn, readableTable } from "../read/list-query.js";
 import { type RecordDeps, withoutMaxLimit } from "../record-deps.js";
 import type { Standing, TableCall, TableRequest } from "../request.js";
-import { NoLongerMatching, type StillMatching, stillMatching } from "./still-matching.js";
+import { NoLongerMatching, type StillMatching, whileMatching } from "./still-matching.js";
 import { checkUpdate, update } from "./update.js";
 
 /** Records that are changed at the same time. */
@@ -42,7 +42,7 @@ export interface ManyRequest extends Omit<TableRequest, "principal"> {
 }
 
 /** What one record of them is changed by. */
-type Act = (principal: Principal, id: string, guard: StillMatching) => Promise<void>;
+type Act = (principal: Principal, id: string, stillMatching: StillMatching) => Promise<void>;
 
 /**
  * @throws AppError 401, 403 before anything else is judged; 400 for a missing filter or a bad body, before anything is
@@ -52,8 +52,8 @@ export async function updateMany(deps: RecordDeps, request: ManyRequest, body: J
   const { table } = request;
   await checkUpdate(deps, callOf(request), body, () => requireFilter(request, "changes"));
   const mostMatched = (await makesAlike(deps, table, body)) ? MOST_WITH_NEW : undefined;
-  const change: Act = async (principal, id, guard) => {
-    await update(deps, { principal, table, id, body, parameters: ONLY_ID, guard });
+  const change: Act = async (principal, id, stillMatching) => {
+    await update(deps, { principal, table, id, body, parameters: ONLY_ID, stillMatching });
   };
   return forEach(deps, request, { done: "changed", mostMatched }, change);
 }
@@ -74,8 +74,8 @@ export async function removeMany(
   requireFilter(request, "deletes");
   if (parameters.deleted !== undefined && !permanent)
     throw refuse("deleted", "these are deleted already; permanent=true removes them for good");
-  return forEach(deps, request, { done: "deleted" }, (principal, id, guard) =>
-    removeOne(deps, { principal, table, id, permanent, guard }),
+  return forEach(deps, request, { done: "deleted" }, (principal, id, stillMatching) =>
+    removeOne(deps, { principal, table, id, permanent, stillMatching }),
   );
 }
 
@@ -136,8 +136,8 @@ async function forEach(
   try {
     for await (const ids of found) {
       const present = await caller.now();
-      const guard = stillMatching(deps, queryNow, ids.map(stored));
-      const results = await Promise.allSettled(ids.map((id) => act(present, id, guard)));
+      const stillMatching = whileMatching(deps, queryNow, ids.map(stored));
+      const results = await Promise.allSettled(ids.map((id) => act(present, id, stillMatching)));
       changed += results.filter(({ status }) => status === "fulfilled").length;
       const reasons = results.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
       const failed = reasons.filter((reason) => !(reason instanceof NoLongerMatching));

@@ -10,12 +10,12 @@ import type { Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
 import { requireLinked } from "../body/require-linked.js";
 import { alone, type PathOf } from "../body/violations.js";
-import { broughtId, type WritePlan } from "../body/write-plan.js";
+import { broughtId, type JudgedPlan } from "../body/write-plan.js";
 import { actOfMoved } from "../delete/kept.js";
 import { newIds } from "../ids.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { MadeStep, UndoLog } from "../whole/undo.js";
-import { areStillThere, linkForeign, type Taken, unlessTakenAlong } from "./link-foreign.js";
+import { areStillThere, linkForeign, type MovedRecords, unlessTakenAlong } from "./link-foreign.js";
 import { storedFields } from "./stored-fields.js";
 
 /** Records that were made. */
@@ -37,7 +37,7 @@ export type Create = (log: UndoLog) => Promise<Made>;
 export async function prepareCreate(
   deps: RecordDeps,
   table: Table,
-  plans: readonly WritePlan[],
+  plans: readonly JudgedPlan[],
   pathOf: PathOf = alone,
 ): Promise<Create> {
   const documents = await documentsOf(deps, table, plans);
@@ -45,7 +45,7 @@ export async function prepareCreate(
 }
 
 interface Prepared {
-  readonly plans: readonly WritePlan[];
+  readonly plans: readonly JudgedPlan[];
   readonly documents: readonly NewDocument[];
   readonly pathOf: PathOf;
 }
@@ -58,7 +58,7 @@ async function runCreate(
 ): Promise<Made> {
   const ids = documents.map(({ _id }) => _id);
   await insertNoted(deps, table, plans, documents, log);
-  const moved: Taken[] = [];
+  const moved: MovedRecords[] = [];
   for (const [at, { foreign }] of plans.entries())
     moved.push(...(await linkForeign(deps, table, ids[at], foreign, log)));
   const foreign = plans.flatMap((plan) => plan.foreign);
@@ -84,7 +84,7 @@ type NewDocument = Document & { readonly _id: Stored };
 async function documentsOf(
   deps: RecordDeps,
   table: Table,
-  plans: readonly WritePlan[],
+  plans: readonly JudgedPlan[],
 ): Promise<NewDocument[]> {
   const fields: Document[] = [];
   // One after another: many new users would ask for more password hashes at once than are made.
@@ -102,7 +102,7 @@ async function documentsOf(
 async function insertNoted(
   deps: RecordDeps,
   table: Table,
-  plans: readonly WritePlan[],
+  plans: readonly JudgedPlan[],
   documents: readonly NewDocument[],
   log: UndoLog,
 ): Promise<void> {
@@ -147,7 +147,7 @@ async function noteInserted(log: UndoLog, made: MadeStep, error: unknown): Promi
 }
 
 /** The id of each new record: its own, if it brings one, or the one that it was judged with, else a new one. */
-async function idsFor(deps: RecordDeps, table: Table, plans: readonly WritePlan[]): Promise<Stored[]> {
+async function idsFor(deps: RecordDeps, table: Table, plans: readonly JudgedPlan[]): Promise<Stored[]> {
   const brought = plans.map(broughtId);
   const numbers = brought.filter((id) => typeof id === "number");
   // A number that is used already must not come out of the sequence later.

@@ -2,13 +2,12 @@
 import { isClientError } from "@portico/shared/app-error";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
-import type { Updated } from "../../mongo/record-store.js";
 import { allOf, type Document } from "../../query/lower/document.js";
 import type { StoredRecord } from "../../query/shape.js";
-import type { LinkSet } from "../body/check-body.js";
 import { withUnseen } from "../body/former-links.js";
+import type { LinkSet } from "../body/link-set.js";
 import { requireLinked } from "../body/require-linked.js";
-import type { WritePlan } from "../body/write-plan.js";
+import type { JudgedPlan, WritePlan } from "../body/write-plan.js";
 import { hasGoneAlong } from "../delete/gone-along.js";
 import type { FieldChange, Guard } from "../derived/counted-writes.js";
 import { recordNotFound } from "../find-table.js";
@@ -23,8 +22,8 @@ import { storedFields } from "./stored-fields.js";
 export interface RecordChange {
   readonly table: Table;
   readonly id: Stored;
-  readonly plan: WritePlan;
-  /** It happens only while the record satisfies this. */
+  readonly plan: JudgedPlan;
+  /** It happens only while this holds. */
   readonly guard: Guard;
   /** Fields written with it. */
   readonly extra?: Document;
@@ -38,10 +37,17 @@ export interface Changed {
   readonly document: StoredRecord | undefined;
 }
 
+/** What became of the record itself. */
+type OwnWrite =
+  | { readonly kind: "written"; readonly document: StoredRecord | undefined }
+  /** There was nothing to write. */
+  | { readonly kind: "nothing" }
+  | { readonly kind: "guardFailed" };
+
 /**
  * Changes one record. What its plan links to is there, as far as it was to be seen before.
  * @param log of a request that does more than this change
- * @returns false when the record is there and the guard does not hold
+ * @returns false, as `untilStill` wants it, when the record is there and the guard does not hold
  * @throws AppError 404
  */
 export async function runUpdate(
@@ -68,7 +74,7 @@ async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog
   const change = await ownChange(deps, wanted);
   for (const linkSet of foreign) await requireLettable(deps, id, linkSet);
   const done = await writeOwn(deps, wanted, change, log);
-  if (done === false) return false;
+  if (done.kind === "guardFailed") return false;
   const itself = { table, ids: [id] };
   const moved = await linkForeign(deps, table, id, foreign, log);
   const look = async (): Promise<void> => {
@@ -77,7 +83,8 @@ async function changeRecord(deps: RecordDeps, wanted: RecordChange, log: UndoLog
     if (foreign.length > 0 && !(await areStillThere(deps, table, [id], foreign))) throw recordNotFound(table);
   };
   await unlessTakenAlong(deps, itself, moved, look, () => hasGoneAlong(deps, table, id, ownLinks(plan)));
-  return { document: foreign.length === 0 ? done?.document : undefined };
+  const isWhole = done.kind === "written" && foreign.length === 0;
+  return { document: isWhole ? done.document : undefined };
 }
 
 /** Links that lie in the record itself. */
@@ -85,10 +92,11 @@ function ownLinks({ mustExist }: WritePlan): LinkSet[] {
   return mustExist.filter(({ relation }) => relation.link.on === "self");
 }
 
-/** A change of the record itself, and the condition under which it lets go of no link that its caller does not see. */
+/** A change of the record itself. */
 interface OwnChange {
   readonly change: FieldChange;
-  readonly unmoved: Document;
+  /** While this holds, it lets go of no link that its caller does not see. */
+  readonly condition: Document;
 }
 
 /** What changes in the record itself; undefined where nothing is to be written at all. */
@@ -96,7 +104,7 @@ async function ownChange(
   deps: RecordDeps,
   { table, id, plan: seen, extra }: RecordChange,
 ): Promise<OwnChange | undefined> {
-  const { plan, guard: unmoved } = await withUnseen(deps, table, id, seen);
+  const { plan, condition } = await withUnseen(deps, table, id, seen);
   const fields = {
     ...(await storedFields(deps, table, plan.own)),
     ...deps.userHooks.alongside(table, plan.own),
@@ -105,56 +113,59 @@ async function ownChange(
   const { unset } = plan.own;
   if (Object.keys(fields).length === 0 && unset.length === 0 && plan.foreign.length === 0) return undefined;
   const set = { ...fields, [table.updatedAt.field]: deps.clock.now() };
-  return { change: { set, unset }, unmoved };
+  return { change: { set, unset }, condition };
 }
 
 /**
  * Writes the record itself.
  * @param change undefined = nothing
- * @returns what was written; undefined for nothing, false when the record is there and the guard does not hold
- * @throws AppError 404
+ * @throws AppError 404 when the record is not there
  */
 async function writeOwn(
   deps: RecordDeps,
   wanted: RecordChange,
   change: OwnChange | undefined,
   log: UndoLog,
-): Promise<Updated | undefined | false> {
+): Promise<OwnWrite> {
   const { table, id } = wanted;
-  const done = change === undefined ? undefined : await writeNoted(deps, wanted, change, log);
-  if (done !== undefined) return done;
-  if ((await deps.store.existing(table, [id])).size === 0) throw recordNotFound(table);
-  return change === undefined ? undefined : false;
+  const done: OwnWrite =
+    change === undefined ? { kind: "nothing" } : await writeNoted(deps, wanted, change, log);
+  if (done.kind !== "written" && (await deps.store.existing(table, [id])).size === 0)
+    throw recordNotFound(table);
+  return done;
 }
 
 /** Notes what the record was where more than this may have to be taken back, and writes it. */
 async function writeNoted(
   deps: RecordDeps,
   { table, id, plan, guard, fields }: RecordChange,
-  { change, unmoved }: OwnChange,
+  own: OwnChange,
   log: UndoLog,
-): Promise<Updated | undefined> {
-  const write = (what: FieldChange, asNoted: Document): Promise<Updated | undefined> => {
-    const condition = allOf([guard.condition, unmoved, asNoted]);
-    return deps.writes.update(table, id, what, { ...guard, condition }, fields);
+): Promise<OwnWrite> {
+  const write = async (change: FieldChange, atNoted: Document): Promise<OwnWrite> => {
+    const condition = allOf([guard.condition, own.condition, atNoted]);
+    const updated = await deps.writes.update(table, id, change, { ...guard, condition }, fields);
+    return updated === undefined ? { kind: "guardFailed" } : { kind: "written", ...updated };
   };
-  if (plan.foreign.length === 0 && ownLinks(plan).length === 0) return write(change, {});
-  const own = named(table, change);
-  const noted = await noteFields(deps, table, id, own, log);
+  if (plan.foreign.length === 0 && ownLinks(plan).length === 0) return write(own.change, {});
+  const naming = named(table, own.change);
+  const noted = await noteFields(deps, table, id, naming, log);
   // What is taken back is what was noted, so the change is of that version.
-  return whileNoted(log, noted?.step, () => write(own.change, noted ? atVersion([noted.version]) : {}));
+  return whileNoted(log, noted?.step, () =>
+    write(naming.change, noted === undefined ? {} : atVersion([noted.version])),
+  );
 }
 
 /** A change that is refused was not made: nothing of it is to be taken back. */
 async function whileNoted(
   log: UndoLog,
   step: ChangedStep | undefined,
-  write: () => Promise<Updated | undefined>,
-): Promise<Updated | undefined> {
+  write: () => Promise<OwnWrite>,
+): Promise<OwnWrite> {
   const drop = (): void => step && log.drop(step);
   try {
     const done = await write();
-    if (done === undefined) drop();
+    if (done.kind !== "written") drop();
     return done;
   } catch (error) {
     if (isClientError(error)) drop();

@@ -26,7 +26,7 @@ export type StillMatching = (id: Stored, standing: Standing) => Promise<Document
  * @param queryIn the filter as it is bound by what a write is bound by
  * @returns a condition that throws NoLongerMatching for a record that the filter does not match, AppError 404 for none
  */
-export function stillMatching(
+export function whileMatching(
   { store }: Pick<RecordDeps, "store">,
   queryIn: (standing: Standing) => AuthorizedQuery,
   ids: readonly Stored[],

@@ -15,13 +15,14 @@ import { heldBy } from "../delete/leaving.js";
 import { findTable, parseId } from "../find-table.js";
 import { shownFields } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
-import type { RecordRequest, Standing, TableCall } from "../request.js";
+import type { RecordRequest, TableCall } from "../request.js";
 import { atVersion, type Expected, type Versioned } from "../version.js";
 import type { UndoLog } from "../whole/undo.js";
 import { answerOf } from "./answer.js";
 import { runUpdate } from "./run-update.js";
+import type { StillMatching } from "./still-matching.js";
 import { treeOf } from "./tree-maker.js";
-import { isVisible, requireChangeable, requireVersion, whileOthersChange } from "./write-guard.js";
+import { isVisible, requireChangeable, requireVersion, untilUncontended } from "./write-guard.js";
 import { checkTree, makeForChange } from "./write-tree.js";
 import { writing } from "./writing.js";
 
@@ -29,10 +30,8 @@ export interface UpdateRequest extends RecordRequest {
   readonly body: Json;
   /** What the service writes with it. */
   readonly stamp?: Stamp;
-  /** A member that the stamp changes for the caller: only rules that let it be written count, with their rows and checks. */
-  readonly needs?: string;
-  /** It happens only while the record satisfies this; asked anew at each try. */
-  readonly guard?: (id: Stored, standing: Standing) => Promise<Document>;
+  /** It happens only while the record satisfies this. */
+  readonly stillMatching?: StillMatching;
   /** If-Match. */
   readonly expected?: Expected;
   /** Members whose values before the change are asked for: it happens only while they are as they were read. */
@@ -85,29 +84,29 @@ async function updateOne(
   request: UpdateRequest,
   brought?: { readonly log: UndoLog; readonly ownLinks: OwnLinks },
 ): Promise<UpdatedRecord> {
-  const { body, parameters, stamp, needs, guard, expected, compared } = request;
+  const { body, parameters, stamp, stillMatching, expected, compared } = request;
   const { table, id, shape, alternatives, catalog } = await deps.catalogs.decide((now) => {
     const found = findTable(now, request.table, rights);
     const wanted = { rights, catalog: now, table: found, mode: "update" as const, parameters };
-    const context = openWrite(deps, { ...wanted, stamp, needs });
+    const context = openWrite(deps, { ...wanted, stamp });
     const ways = alternativesFor(context, body, brought?.ownLinks);
     return { ...context, id: parseId(found, request.id), alternatives: ways };
   });
   await deps.ruleHooks.beforeUpdate(table, catalog, id, body);
   const fields = shownFields(shape);
-  const { document, before, written } = await whileOthersChange(deps, table, id, async () => {
+  const { document, before, written } = await untilUncontended(deps, table, id, async () => {
     const judged = await chooseUpdate(deps, table, id, alternatives, rights.now);
     if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
-    const [plan = judged.plan] = await judgeForeign(deps, rights, catalog, table, [judged.plan], id);
+    const plan = await judgeForeign(deps, { rights, catalog }, table, judged.plan, { id });
     await requireVersion(deps, shape, id, expected);
     // Before a folder's way up is looked at, which would tell that an unseen one lies in it.
     await requireLinked(deps, [{ mustExist: judged.unasked }]);
-    const wanted = (await guard?.(id, { rights, catalog })) ?? {};
-    const { before, unmoved } = await lookAt(deps, table, id, compared);
+    const matching = (await stillMatching?.(id, { rights, catalog })) ?? {};
+    const { before, condition: asCompared } = await lookAt(deps, table, id, compared);
     const done = await deps.fileHooks.updating(table, id, plan, (besides) => {
-      const conditions = [judged.guard, atVersion(expected), wanted, unmoved, besides];
-      const held = { condition: allOf(conditions), held: heldBy(catalog, table) };
-      return runUpdate(deps, { table, id, plan, guard: held, fields }, brought?.log);
+      const all = [judged.condition, atVersion(expected), matching, asCompared, besides];
+      const guard = { condition: allOf(all), freeOf: heldBy(catalog, table) };
+      return runUpdate(deps, { table, id, plan, guard, fields }, brought?.log);
     });
     return done && { ...done, before, written: plan.own };
   });
@@ -123,11 +122,12 @@ async function lookAt(
   table: Table,
   id: Stored,
   members: readonly string[] = [],
-): Promise<{ readonly before: StoredRecord; readonly unmoved: Document }> {
-  if (members.length === 0) return { before: {}, unmoved: {} };
+): Promise<{ readonly before: StoredRecord; readonly condition: Document }> {
+  const unknown = { before: {}, condition: {} };
+  if (members.length === 0) return unknown;
   const fields = members.map((name) => requireField(table, name));
   const [before] = await store.byIds(table, [id], Object.fromEntries(fields.map((field) => [field, 1])));
-  return before === undefined ? { before: {}, unmoved: {} } : { before, unmoved: stillHas(before, fields) };
+  return before === undefined ? unknown : { before, condition: stillHas(before, fields) };
 }
 
 /**

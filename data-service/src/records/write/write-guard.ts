@@ -2,7 +2,7 @@
 // others change it.
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
-import { keepChanging, untilStill } from "../../until-still.js";
+import { refuseContended, untilStill } from "../../until-still.js";
 import { anyRow, judgeRows, lettingWrite, notAllowed } from "../body/authorize-write.js";
 import { type BodyContext, PLAIN } from "../body/bind-body.js";
 import { decided } from "../delete/await-leaving.js";
@@ -38,7 +38,7 @@ export async function requireVersion(
  * @param act gives false when something did, or a delete wants the record
  * @throws AppError 503 when it takes long until that is decided, or others never leave the record alone
  */
-export async function whileOthersChange<Result>(
+export async function untilUncontended<Result>(
   deps: Pick<RecordDeps, "store">,
   table: Table,
   id: Stored,
@@ -49,7 +49,7 @@ export async function whileOthersChange<Result>(
     if (result === false) await decided(deps, table, id);
     return result;
   };
-  return untilStill(judgeAndAct, { attempts: ATTEMPTS, gaveUp: keepChanging(table.name) });
+  return untilStill(judgeAndAct, { attempts: ATTEMPTS, gaveUp: refuseContended(table.name) });
 }
 
 export async function isVisible(deps: RecordDeps, shape: RecordShape, id: Stored): Promise<boolean> {

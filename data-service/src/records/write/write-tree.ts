@@ -68,7 +68,7 @@ export function checkTree(
     check: (body: JsonObject, ownLinks: OwnLinks) => void,
   ): void => {
     const nested = knownIn(body, of, maker);
-    violations.collect(prefix, () => check(hang(flat(body, nested)), namesOf(nested)));
+    violations.collect(prefix, () => check(hang(withStandIns(body, nested)), namesOf(nested)));
     for (const each of nested) {
       const path = prefix + each.path;
       count += 1;
@@ -107,7 +107,7 @@ function knownIn(body: JsonObject, table: Table, maker: TreeMaker): readonly Nes
 }
 
 /** A body with ids that stand for its nested records; of those that come later it still names the relation. */
-function flat(body: JsonObject, nested: readonly Nested[]): JsonObject {
+function withStandIns(body: JsonObject, nested: readonly Nested[]): JsonObject {
   const ids = nested.filter(comesFirst).map(({ path, target }): [string, Json] => [path, someId(target)]);
   const later = nested.filter((each) => !comesFirst(each));
   const names = later.map(({ relation }): [string, Json] => [relation.name, relation.many ? [] : null]);
