@@ -18,7 +18,7 @@ import { heldBy } from "../records/delete/leaving.js";
 import { findTable, parseId } from "../records/find-table.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { newSessionEpoch } from "../records/user-hooks.js";
-import { atVersion, type Expected, movedOn } from "../records/version.js";
+import { atVersion, type Expected, notAtVersion } from "../records/version.js";
 import { type RecordChange, runUpdate } from "../records/write/run-update.js";
 import { untilUncontended } from "../records/write/write-guard.js";
 
@@ -60,7 +60,7 @@ export async function updateMe(
     id: parseId(table, principal.userId),
     plan: planColumns(checked.body),
     guard: { condition: atVersion(expected), freeOf },
-    refusal: () => movedOn(table),
+    refusal: () => notAtVersion(table, expected),
   };
   if (checked.currentPassword === undefined) return changeOwn(deps, own);
   const { condition, fields } = await provePassword(deps, principal, table, checked.currentPassword, client);

@@ -19,8 +19,11 @@ export interface Versioned {
   readonly version: number | undefined;
 }
 
-/** The versions that If-Match names; undefined without the header, and for `*`, which any record satisfies. */
-export type Expected = readonly number[] | undefined;
+/** What an ETag of If-Match names: a version, or nothing, as it is weak or none of ours. */
+export type NamedVersion = number | "weak" | "none";
+
+/** What If-Match names; undefined without the header, and for `*`, which any record satisfies. */
+export type Expected = readonly NamedVersion[] | undefined;
 
 /** Versions tell when a record was changed, also where the caller may not see what was. */
 export function mayKnowVersion(view: ReadView, table: Table): boolean {
@@ -46,25 +49,47 @@ const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;
  */
 export function expectedVersions(ifMatch: string | undefined): Expected {
   if (ifMatch === undefined || ifMatch.trim() === "*") return undefined;
-  return ifMatch.split(",").flatMap((each) => {
+  return ifMatch.split(",").map((each) => {
     const tag = ENTITY_TAG.exec(each.trim());
     if (tag === null)
       throw new AppError("BAD_REQUEST", 'If-Match must be * or ETags in quotes: If-Match: "3-k2d0a".');
     const version = /^(\d{1,15})-/.exec(tag[2] ?? "")?.[1];
-    return tag[1] !== undefined || version === undefined ? [] : [Number(version)];
+    if (tag[1] !== undefined) return "weak";
+    return version === undefined ? "none" : Number(version);
   });
+}
+
+function versionsIn(expected: readonly NamedVersion[]): number[] {
+  return expected.filter((each) => typeof each === "number");
 }
 
 /** The condition that a document has one of these versions. */
 export function atVersion(expected: Expected): Document {
   if (expected === undefined) return {};
   // A record that was never changed has no version.
-  return { [VERSION_FIELD]: { $in: expected.map((version) => (version === 0 ? null : version)) } };
+  return {
+    [VERSION_FIELD]: { $in: versionsIn(expected).map((version) => (version === 0 ? null : version)) },
+  };
 }
 
-export function movedOn(table: { readonly name: string }): AppError {
+/** The refusal of a change whose record is at none of the versions that If-Match names. */
+export function notAtVersion({ name }: { readonly name: string }, expected: Expected): AppError {
+  return new AppError("PRECONDITION_FAILED", whyNot(name, expected ?? []));
+}
+
+/** Reading the record again helps only where a version was named. */
+function whyNot(table: string, expected: readonly NamedVersion[]): string {
+  if (versionsIn(expected).length > 0)
+    return `This "${table}" record was changed since; read it again and send its new ETag in If-Match.`;
+  if (expected.includes("weak"))
+    return 'If-Match: weak ETags (W/"…") match nothing. This service sends strong ones; something on the way, such as a proxy that compresses answers, has made this one weak.';
+  return `If-Match: this ETag names no version of a "${table}" record; send the one that the record was read with. If it is that one, something on the way, such as a proxy, has replaced it.`;
+}
+
+/** The refusal of If-Match from a caller whose ETags name no version (see mayKnowVersion). */
+export function versionsUnknown({ name }: { readonly name: string }): AppError {
   return new AppError(
     "PRECONDITION_FAILED",
-    `This "${table.name}" record was changed since; read it again and send its new ETag in If-Match.`,
+    `You may not read updatedAt in every row of "${name}", so your ETags name no version and If-Match can't be used.`,
   );
 }

@@ -6,7 +6,7 @@ import { notesOf } from "../catalog/fills.js";
 import { gramField, gramFieldsOf } from "../catalog/grams.js";
 import { systemTableNames } from "../catalog/system-tables.js";
 import type { Change } from "../mongo/change-store.js";
-import { type Expected, movedOn } from "../records/version.js";
+import { type Expected, notAtVersion } from "../records/version.js";
 import type { ChangeDeps } from "./change-deps.js";
 import { type Plan, planChange, planRemoval } from "./plan-change.js";
 import { planUndo, settingsLeftAlone } from "./plan-undo.js";
@@ -58,7 +58,7 @@ function atVersion(
   return async (definitions) => {
     const version = await catalogStore.versionOf(id);
     if (version !== undefined && !expected.includes(version))
-      throw movedOn({ name: systemTableNames(systemTablePrefix).tables });
+      throw notAtVersion({ name: systemTableNames(systemTablePrefix).tables }, expected);
     return plan(definitions);
   };
 }

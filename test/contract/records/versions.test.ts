@@ -8,6 +8,8 @@ const ANN = { email: "ann@example.com", password: "ann's password" };
 
 let stack: Stack;
 let api: Api;
+/** The table. */
+let books: string;
 let author: string;
 let book: string;
 
@@ -15,14 +17,15 @@ beforeAll(async () => {
   stack = await startStack();
   api = await asAdmin(stack);
   await makeTable(api, { name: "authors", columns: [{ name: "name", type: "string" }] });
-  await makeTable(api, {
+  const definition = {
     name: "books",
     columns: [
       { name: "title", type: "string" },
       { name: "stock", type: "int" },
     ],
     relations: [{ name: "author", type: "many-to-one", table: "authors", inverse: "books" }],
-  });
+  };
+  books = (await makeTable(api, definition)).id;
 });
 
 afterAll(() => stack?.stop());
@@ -124,19 +127,6 @@ describe("If-Match", () => {
     }
   }, 600_000);
 
-  it("tells no version to those who may not know when a record was changed", async () => {
-    const role = (await make(api, "svc_role", { name: "Few columns" })).id;
-    await make(api, "svc_user", { ...ANN, role });
-    for (const action of ["read", "update"])
-      await make(api, "svc_permission", { role, table: "books", action, fields: "title" });
-    const ann = await signIn(`${stack.appUrl}/api`, ANN);
-    const tag = tagOf(await ann.get(`/books/${book}`));
-    expect((await patch({ title: "x" }, tag, ann)).status).toBe(412);
-    await api.patch(`/books/${book}`, { stock: 77 });
-    expect(tagOf(await ann.get(`/books/${book}`))).toBe(tag);
-    expect((await patch({ title: "x" }, tag, ann)).status).toBe(412);
-  });
-
   it("holds for PATCH /me", async () => {
     const send = (tag: string, name: string) =>
       api.send("PATCH", "/me", {
@@ -154,5 +144,63 @@ describe("If-Match", () => {
     for (const [method, body] of [["PATCH", JSON.stringify({ title: "x" })], ["DELETE"]] as const)
       expect((await api.send(method, path, { body: body ?? null, headers })).status).toBe(400);
     expect(await titleNow()).toBe("first");
+  });
+});
+
+describe("an ETag that can match nothing, however often the record is read again", () => {
+  const send = (method: string, path: string, tag: string, body: unknown = null): Promise<Answer> =>
+    api.send(method, path, {
+      body: body === null ? null : JSON.stringify(body),
+      headers: { "Content-Type": "application/json", "If-Match": tag },
+    });
+
+  it.each<[string, () => Promise<Answer>]>([
+    ["a change", () => send("PATCH", `/books/${book}`, 'W/"3-a"', { title: "x" })],
+    ["a delete", () => send("DELETE", `/books/${book}`, 'W/"3-a", "somebody-elses"')],
+    ["a change of oneself", () => send("PATCH", "/me", 'W/"3-a"', { name: "x" })],
+    ["a change of a table", () => send("PATCH", `/svc_table/${books}`, 'W/"3-a"', { description: "x" })],
+  ])("is said to be weak, and what may have made it so: %s", async (_what, asked) => {
+    const { status, body } = await asked();
+    expect([status, body.error.code, body.message]).toEqual([
+      412,
+      "PRECONDITION_FAILED",
+      'If-Match: weak ETags (W/"…") match nothing. This service sends strong ones; something on the way, such as a proxy that compresses answers, has made this one weak.',
+    ]);
+  });
+
+  it("is said to name no version where it is none of ours", async () => {
+    expect((await patch({ stock: 4 }, '"somebody-elses"')).body.message).toBe(
+      'If-Match: this ETag names no version of a "books" record; send the one that the record was read with. If it is that one, something on the way, such as a proxy, has replaced it.',
+    );
+  });
+
+  it("is no reason where another one in the list names a version: the record has changed", async () => {
+    expect((await patch({ stock: 4 }, 'W/"3-a", "9-abc"')).body.message).toMatch(/was changed since/);
+  });
+});
+
+describe("If-Match of those who may not know when a record was changed", () => {
+  let ann: Api;
+
+  beforeAll(async () => {
+    const role = (await make(api, "svc_role", { name: "Few columns" })).id;
+    await make(api, "svc_user", { ...ANN, role });
+    for (const action of ["read", "update"])
+      await make(api, "svc_permission", { role, table: "books", action, fields: "title" });
+    ann = await signIn(`${stack.appUrl}/api`, ANN);
+  });
+
+  it("is refused whatever has become of the record, as their ETags name no version", async () => {
+    const tag = tagOf(await ann.get(`/books/${book}`));
+    expect((await patch({ title: "x" }, tag, ann)).status).toBe(412);
+    await api.patch(`/books/${book}`, { stock: 77 });
+    expect(tagOf(await ann.get(`/books/${book}`))).toBe(tag);
+    expect((await patch({ title: "x" }, tag, ann)).status).toBe(412);
+  });
+
+  it("is refused in words that say why no reading helps", async () => {
+    expect((await patch({ title: "x" }, tagOf(await ann.get(`/books/${book}`)), ann)).body.message).toBe(
+      'You may not read updatedAt in every row of "books", so your ETags name no version and If-Match can\'t be used.',
+    );
   });
 });

@@ -10,7 +10,7 @@ import { findTable, parseId, recordNotFound } from "../find-table.js";
 import { type RecordShape, readShaped, recordShape } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { RecordCall } from "../request.js";
-import { atVersion, type Expected, mayKnowVersion, movedOn } from "../version.js";
+import { atVersion, type Expected, mayKnowVersion, notAtVersion, versionsUnknown } from "../version.js";
 
 /** How often a record that others keep changing is checked again. */
 const ATTEMPTS = 50;
@@ -26,11 +26,13 @@ export async function requireVersion(
   expected: Expected,
 ): Promise<void> {
   if (expected === undefined) return;
-  if (!mayKnowVersion(view, table)) throw movedOn(table);
+  if (!mayKnowVersion(view, table)) throw versionsUnknown(table);
   const which = { $and: [{ _id: id }, atVersion(expected)] };
   const found = await deps.store.read(table, [{ $match: which }, { $project: { _id: 1 } }]);
   if (found.length > 0) return;
-  throw (await deps.store.existing(table, [id])).size === 0 ? recordNotFound(table) : movedOn(table);
+  throw (await deps.store.existing(table, [id])).size === 0
+    ? recordNotFound(table)
+    : notAtVersion(table, expected);
 }
 
 /**
