@@ -5,7 +5,7 @@ import type { Stored } from "../catalog/column-types.js";
 import { indexesOf, SINGLETON_FIELD } from "../catalog/indexes.js";
 import { DELETED_FIELD } from "../catalog/soft-delete.js";
 import { takenText } from "../mongo/driver-errors.js";
-import type { WritePlan } from "../records/body/write-plan.js";
+import { broughtId, type WritePlan } from "../records/body/write-plan.js";
 import { stateCondition } from "../records/delete/kept.js";
 import type { RecordDeps } from "../records/record-deps.js";
 import { uniqueKey } from "./unique-key.js";
@@ -71,14 +71,17 @@ function uniqueFields(table: Table): string[][] {
 
 /** Null is no value and collides with nothing; of deleted records only the ids do. */
 function candidatesOf(fields: readonly string[], plans: readonly WritePlan[]): Candidate[] {
-  return plans.flatMap(({ own }, at) => {
-    if (fields !== ID && own.set.has(DELETED_FIELD)) return [];
-    // The mark of a singleton's only record is in no plan: every record gets it when it is written.
-    const valueIn = (field: string): Stored | undefined =>
-      field === SINGLETON_FIELD ? 1 : own.set.get(field);
-    const values = fields.map(valueIn).filter((value) => value !== undefined);
+  return plans.flatMap((plan, at) => {
+    if (fields !== ID && plan.own.set.has(DELETED_FIELD)) return [];
+    const values = fields.map((field) => valueIn(plan, field)).filter((value) => value !== undefined);
     return values.length < fields.length ? [] : [{ at, values, key: uniqueKey(fields, values) }];
   });
+}
+
+function valueIn(plan: WritePlan, field: string): Stored | undefined {
+  if (field === "_id") return broughtId(plan);
+  // The mark of a singleton's only record is in no plan: every record gets it when it is written.
+  return field === SINGLETON_FIELD ? 1 : plan.own.set.get(field);
 }
 
 async function storedKeys(

@@ -101,11 +101,13 @@ async function withIds(
   const asksId = bodies.flat().some(({ check }) => fieldsOf(check).includes("_id"));
   if (!asksId) return bodies;
   const ids = await newIds(table, bodies.length, store);
-  return bodies.map((body, at) => body.map((each) => ({ ...each, plan: { ...each.plan, id: ids[at] } })));
+  const withId = (plan: WritePlan, made: Stored | undefined): WritePlan =>
+    made === undefined ? plan : { id: { value: made, isBrought: false }, ...plan };
+  return bodies.map((body, at) => body.map((each) => ({ ...each, plan: withId(each.plan, ids[at]) })));
 }
 
 function idOf({ id }: WritePlan): Document {
-  return id === undefined ? {} : { _id: id };
+  return id === undefined ? {} : { _id: id.value };
 }
 
 function byCheck<Each extends Alternative>(open: readonly Each[]): Map<AuthorizedPredicate, Each[]> {

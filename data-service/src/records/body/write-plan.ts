@@ -47,9 +47,16 @@ export function stamped(plan: WritePlan, table: Table, values: StampValues): Wri
   return { ...plan, own: { ...plan.own, set, unset: [...plan.own.unset, ...gone] } };
 }
 
+/** The id of a new record. */
+export interface NewId {
+  readonly value: Stored;
+  /** A body brings it, so that another record may have it; else it was made for this one. */
+  readonly isBrought: boolean;
+}
+
 export interface WritePlan {
-  /** Of a new record that had to be judged with its id. */
-  readonly id?: Stored | undefined;
+  /** Of a new record whose body brings one, or that had to be judged with it. */
+  readonly id?: NewId;
   readonly own: OwnFields;
   /** Ids that must exist before anything is written. */
   readonly mustExist: readonly AuthorizedLinks[];
@@ -65,8 +72,8 @@ export interface JudgedPlan extends WritePlan {
 }
 
 /** The id that a new record brings along. */
-export function broughtId({ own }: WritePlan): Stored | undefined {
-  return own.set.get("_id");
+export function broughtId({ id }: WritePlan): Stored | undefined {
+  return id?.isBrought ? id.value : undefined;
 }
 
 /** Links that the body chose: whether they are there is known before a check is asked, which would tell what they lead to. */
@@ -91,12 +98,19 @@ export function withoutLink<Plan extends WritePlan>(plan: Plan, relation: Relati
 
 /** Orders a write: check links, write the record, then the links that lie elsewhere. */
 export function planWrite({ values, links }: AuthorizedBody): WritePlan {
+  const brought = idIn(values);
   return {
+    ...(brought !== undefined && { id: { value: brought, isBrought: true } }),
     own: ownFields({ values, links }),
     mustExist: links.filter(({ ids }) => ids.length > 0),
     foreign: links.filter(({ relation }) => relation.link.on === "target"),
     ownLists: links.filter(({ relation: { link } }) => link.on === "self" && link.list),
   };
+}
+
+function idIn(values: AuthorizedBody["values"]): Stored | undefined {
+  for (const [{ field }, value] of values) if (field === "_id" && value !== null) return value;
+  return undefined;
 }
 
 /**
@@ -109,7 +123,7 @@ export function planColumns({ values, links }: CheckedBody): JudgedPlan {
   return { ...planWrite({ values, links: [] }), foreign: [] };
 }
 
-/** What a body says of the record's own document, its links among it, whoever may set them. */
+/** What a body says of the record's own document but its id, its links among it, whoever may set them. */
 export function ownFields({ values, links }: CheckedBody): OwnFields {
   const set = new Map<string, Stored>();
   const unset: string[] = [];
@@ -119,6 +133,7 @@ export function ownFields({ values, links }: CheckedBody): OwnFields {
     else set.set(field, value);
   };
   for (const [column, value] of values) {
+    if (column.field === "_id") continue;
     put(column.field, value);
     columns.set(column.field, column);
     // What was stored while the column was searchable, or will be by an instance that knows of it already, is stale now.

@@ -5,7 +5,7 @@ import type { Stored } from "../../catalog/column-types.js";
 import { PLAIN } from "../body/bind-body.js";
 import { bindCreates, type GivenCreates, judgeCreates } from "../body/judge-creates.js";
 import { pathIn } from "../body/violations.js";
-import type { JudgedPlan } from "../body/write-plan.js";
+import { broughtId, type JudgedPlan } from "../body/write-plan.js";
 import type { RecordShape } from "../read/read-one.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { TableCall } from "../request.js";
@@ -30,7 +30,7 @@ export async function createBatch(
     const plans = await judgeCreates(deps, bound, { pathOf });
     // Which of them were written could not be told from other records with their ids after a crash, and need not be:
     // the import goes on where it was cut off.
-    const bringsIds = plans.some(({ own }) => own.set.has("_id"));
+    const bringsIds = plans.some((plan) => broughtId(plan) !== undefined);
     await allOrNone(deps, { needsNote: !bringsIds }, (noted) =>
       prepareCreate(noted, bound.table, plans, pathOf),
     );

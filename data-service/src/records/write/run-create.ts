@@ -152,7 +152,7 @@ async function idsFor(deps: RecordDeps, table: Table, plans: readonly JudgedPlan
   const numbers = brought.filter((id) => typeof id === "number");
   // A number that is used already must not come out of the sequence later.
   if (numbers.length > 0) await deps.store.raiseSequence(table, Math.max(0, ...numbers));
-  const known = plans.map((plan, at) => brought[at] ?? plan.id);
+  const known = plans.map(({ id }) => id?.value);
   const lacking = known.filter((id) => id === undefined).length;
   const made = lacking === 0 ? [] : await newIds(table, lacking, deps.store);
   return known.map((id) => id ?? made.shift()).filter((id) => id !== undefined);
