@@ -4,7 +4,7 @@ import { unavailable } from "@portico/shared/app-error";
 
 export interface Attempts<Late> {
   readonly attempts: number;
-  /** How long others are let go first after an attempt in vain. */
+  /** How long to let others go first after an attempt in vain. */
   readonly pauseMs?: number;
   /** Throws the refusal, or gives what is returned when every attempt was in vain. */
   readonly gaveUp: () => Late;
@@ -23,7 +23,7 @@ export async function untilStill<Result, Late = never>(
   return gaveUp();
 }
 
-/** Part of what was asked may be done: a 409 would say that nothing is. @throws AppError 503 */
+/** Refuses with 503: part of what was asked may be done, and a 409 would say that nothing is. */
 export function refuseContended(table: string): () => never {
   return () => {
     throw unavailable(`Others keep changing the same records of "${table}"; try again.`, 1);

@@ -72,11 +72,11 @@ export async function updateMe(
 }
 
 interface OwnWrite extends RecordChange {
-  /** Why the condition may not hold. */
+  /** What is said when the condition does not hold. */
   readonly refusal: () => AppError;
 }
 
-/** Changes the record while it satisfies the condition; waits for what becomes of a delete that wants it. */
+/** Changes the record while it satisfies the condition; waits for a delete that wants it. */
 async function changeOwn(deps: RecordDeps, { refusal, ...change }: OwnWrite) {
   const { table, id, guard } = change;
   await untilUncontended(deps, table, id, async () => {
@@ -93,7 +93,7 @@ function passwordMoved(): AppError {
   return new AppError("CONFLICT", "The password was changed by another request meanwhile.");
 }
 
-/** No guess, so it counts as none. A first password is not for a session to set: a stolen one would become the owner. */
+/** This is no guess and does not count as one. A session can't set a first password: whoever stole it would own the account. */
 function nothingToProve(): AppError {
   return new AppError(
     "CONFLICT",

@@ -3,7 +3,7 @@ import type { Actor } from "../journal/entry.js";
 import type { Principal } from "../principal.js";
 import type { CountedWrites } from "./derived/counted-writes.js";
 
-/** Where all writes of records pass that may change links or be followed. */
+/** All writes of records that may change links, or that others may follow, go through these. */
 export interface Writes {
   readonly writes: CountedWrites;
   /** The same for requests that write more than once under a note, whose last write waits for the disk. */
@@ -15,7 +15,7 @@ export type WritesOf = (actor: Actor) => Writes;
 /** The service itself: repairs, and what is taken back. */
 export const NOBODY: Actor = { userId: null };
 
-/** The same dependencies, whose writes are the caller's. Once at the start of each request that writes. */
+/** The same dependencies with writes that are the caller's. Called once, at the start of each request that writes. */
 export function actingFor<Deps extends { readonly writesOf: WritesOf }>(
   deps: Deps,
   principal: Principal,

@@ -78,7 +78,7 @@ export async function explainPermission(deps: ExplainPermissionDeps, body: Json)
   };
 }
 
-/** Root may do everything, but write what nobody writes. */
+/** Root may do everything except write what nobody may write. */
 function mayAsRoot(rights: Rights, catalog: Catalog, table: Table, action: Action): boolean {
   return rights.isRoot && (action === "read" || rights.write(catalog, table, action).length > 0);
 }
@@ -125,7 +125,7 @@ async function rightsOf(deps: ExplainPermissionDeps, catalog: Catalog, { who }: 
   return deps.rights(principal);
 }
 
-/** One that is not there would look like one without rules. */
+/** Otherwise a role that does not exist would look like one without rules. */
 async function requireRole(
   { store, roles }: ExplainPermissionDeps,
   catalog: Catalog,
@@ -150,7 +150,7 @@ function effectiveFilter(rights: Rights, rules: readonly Rule[]): Json {
   return rules.length === 1 ? (rules[0]?.filter ?? null) : { _or: rules.map(({ filter }) => filter) };
 }
 
-/** Every member of the table: which rules grant it and which don't; and where it is shown, whether it can be compared. */
+/** For every member of the table, which rules grant it and which don't; for reading, also where it is shown and compared. */
 function columnsJson(rights: Rights, catalog: Catalog, table: Table, action: Action): Json[] {
   const explained = rights.compiledRules(catalog, table, action).filter(({ grants }) => grants.length > 0);
   const columns = [...table.columns.values()].filter(({ secret }) => !secret);

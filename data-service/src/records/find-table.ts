@@ -31,16 +31,16 @@ export function noTable(name: string, known: readonly Pick<VisibleTable, "table"
 /**
  * For a request of many steps, between which tables may be renamed and replaced.
  * @param began the table that its first step found by the name
- * @throws AppError 409 when it is another one by now
+ * @throws AppError 409 when the name stands for another one by now
  */
 export function requireSameTable(now: Table, began: Table): void {
   if (now.id === began.id) return;
-  const message = `"${now.name}" is another table by now than the one that this request began with.`;
+  const message = `"${now.name}" is no longer the table that this request began with.`;
   throw new AppError("CONFLICT", message);
 }
 
 /**
- * The id a path names, by the table's id type. What can't be an id is the id of no record.
+ * The id that a path names, by the table's id type. Text that can't be an id belongs to no record.
  * @throws AppError 404
  */
 export function parseId(table: Table, text: string): Stored {

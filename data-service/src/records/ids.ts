@@ -9,7 +9,7 @@ export interface Sequences {
   nextInSequence(table: Table, count: number): Promise<number>;
 }
 
-/** Makes ids for new records, in ascending order. Of several kinds, new ones are ObjectIds; texts are UUIDs. */
+/** Makes ids for new records, in ascending order: ObjectIds also where a table has several kinds of ids, and UUIDs as texts. */
 export async function newIds(table: Table, count: number, sequences: Sequences): Promise<Stored[]> {
   const each = <Id>(make: (at: number) => Id): Id[] => Array.from({ length: count }, (_, at) => make(at));
   if (table.idType === "objectId" || table.idType === "mixed") return each(() => new ObjectId());

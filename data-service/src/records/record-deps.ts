@@ -27,13 +27,13 @@ export interface RecordDeps extends Writes {
   readonly writesOf: WritesOf;
   readonly unfinished: Unfinished;
   readonly deletes: NotedDeletes;
-  /** Every write of records passes here, so that a change of a table can wait for those in progress. */
+  /** Every write of records passes through it, so that a change of a table can wait for those in progress. */
   readonly gate: WriteGate;
   readonly once: OnceDeps;
   readonly limits: QueryLimits;
   readonly thresholds: Thresholds;
   readonly seenQueries: SeenQueries;
-  /** Told which way each list takes. */
+  /** Is told which way the planner chose for each list. */
   readonly notePlan: (kind: PlanKind) => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -56,7 +56,7 @@ export interface NotedDeletes {
   readonly underWay: UnderWay;
 }
 
-/** For what takes all records, some at a time: the limit of lists is for pages. */
+/** For work on all records, some at a time: the limit of lists is meant for pages. */
 export function withoutMaxLimit<Deps extends Pick<RecordDeps, "limits">>(deps: Deps): Deps {
   return { ...deps, limits: { ...deps.limits, maxLimit: undefined } };
 }

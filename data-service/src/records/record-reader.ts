@@ -1,4 +1,4 @@
-// One record of a system table as JSON, for rules and their checks: own columns alone, secrets never.
+// One record of a system table as JSON, for rules and their checks: only its own columns, and no secrets.
 import type { Json, JsonObject } from "@portico/shared/json";
 import type { Stored } from "../catalog/column-types.js";
 import { COLUMN_TYPES } from "../catalog/column-types.js";

@@ -16,13 +16,13 @@ export interface UserHooksDeps {
   readonly hash: (password: string) => Promise<string>;
   /** Forgets what is cached about a user, so that a change holds at once. */
   readonly forgetUser: (userId: string) => void;
-  /** Clears away what a change or the end of the user has made worthless: sessions, and tokens of a deleted user. */
+  /** Clears away what a change or the deletion of the user has made worthless: sessions, and the tokens of a deleted user. */
   readonly clearAway: (userId: string) => Promise<void>;
-  /** Puts a turn into the record of this user and of every root admin. @returns how many active ones there are besides */
+  /** Puts a turn into the record of this user and of every root admin. @returns how many other active ones there are */
   readonly takeTurn: (userId: string, turn: string) => Promise<number>;
   /** The user's address. */
   readonly emailOf: (userId: string) => Promise<string | undefined>;
-  /** One after the other: two that remove each other would each see the other one stay. */
+  /** Lets one in after the other: two admins who remove each other at once would each see the other one stay. */
   readonly adminLock: Lock;
 }
 
@@ -33,7 +33,7 @@ export interface UserHooks {
   prepare(table: Table, body: Json): Json;
   /** The value to store for a column's checked value. */
   transform(table: Table, column: Column, value: Stored): Promise<Stored>;
-  /** Notes who has set an address: what root wrote counts as proved, of any other nobody has proved yet whose it is. */
+  /** Notes who has set an address: one that root wrote counts as proved; of any other nobody has proved yet whose it is. */
   markAddress(table: Table, plan: WritePlan, isRoot: boolean): WritePlan;
   /**
    * Leaves out an address that is the user's already: forms send it along with everything else, and nobody has to prove

@@ -12,7 +12,7 @@ import type { ReadView } from "../permission/read-view.js";
 import type { Document } from "../query/lower/document.js";
 import type { StoredRecord } from "../query/shape.js";
 
-/** A record as it is answered. */
+/** A record as an answer shows it. */
 export interface Versioned {
   readonly json: Json;
   /** Undefined when the caller may not know when the record was changed. */
@@ -25,7 +25,7 @@ export type NamedVersion = number | "weak" | "none";
 /** What If-Match names; undefined without the header, and for `*`, which any record satisfies. */
 export type Expected = readonly NamedVersion[] | undefined;
 
-/** Versions tell when a record was changed, also where the caller may not see what was. */
+/** Versions tell that a record was changed, even if the caller may not see what was. */
 export function mayKnowVersion(view: ReadView, table: Table): boolean {
   return view.column(table, "updatedAt") !== undefined;
 }

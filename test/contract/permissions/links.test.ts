@@ -330,7 +330,7 @@ describe.each([
 });
 
 describe("a new record in a body", () => {
-  const lost = "a rule sets this link to something else, so nothing would lead to a new record here";
+  const lost = "a rule sets this link to something else, so nothing would link to the record created here";
   const counts = async (): Promise<number[]> =>
     Promise.all(["projects", "tickets"].map(async (table) => (await valuesOf(admin, table, "id")).length));
   let inbox: string;

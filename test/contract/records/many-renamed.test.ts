@@ -79,7 +79,7 @@ describe("a request for all drafts that has begun", () => {
     const { status, body } = await request.answer;
     expect([status, body.message]).toEqual([
       409,
-      '"pages" is another table by now than the one that this request began with; 0 records were deleted before',
+      '"pages" is no longer the table that this request began with; 0 records were deleted before',
     ]);
     for (const table of ["pages", "pages_old"]) expect((await api.get(`/${table}`)).body.data.length).toBe(3);
   });

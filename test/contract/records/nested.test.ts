@@ -210,7 +210,9 @@ describe("a create with records inside", () => {
     let body: Row = { title: "deepest" };
     for (let level = 0; level < 8; level += 1)
       body = level % 2 === 0 ? { name: `${level}`, posts: [body] } : { title: `${level}`, author: body };
-    expect((await admin.post("/posts", body)).body.message[0]).toMatch(/records may be nested 7 levels deep/);
+    expect((await admin.post("/posts", body)).body.message[0]).toMatch(
+      /records may be nested at most 7 levels deep, with at most 1000 nested records per record$/,
+    );
   });
 
   it("with an Idempotency-Key is made once", async () => {
@@ -368,7 +370,7 @@ describe("records inside a body", () => {
     const { status, body } = await admin.post("/posts", posts);
     expect([status, body.message, await counts()]).toEqual([
       400,
-      "body: nested records may be 10000 in all; send fewer at once",
+      "body: at most 10000 nested records per request; send fewer at once",
       before,
     ]);
   });

@@ -22,7 +22,7 @@ import type { JudgedPlan, WritePlan } from "./write-plan.js";
 
 type Deps = Pick<RecordDeps, "store">;
 
-/** What else there is to know of a plan. */
+/** What else there is to know about a plan. */
 interface About {
   /** All plans of the request, of records of the same table; without them it is the only one. */
   readonly plans?: readonly WritePlan[];
@@ -32,7 +32,7 @@ interface About {
 
 /**
  * Lets the foreign links of a write pass or refuses them.
- * @returns the plan, for records as they were judged here
+ * @returns the plan; it holds for the records as they were judged here
  * @throws AppError 400 naming records that the caller does not see, 403
  */
 export async function judgeForeign(
@@ -50,7 +50,7 @@ export async function judgeForeign(
   return { ...plan, foreign };
 }
 
-/** Does the request itself write the field of such records, too, before or after this? That is no change by others. */
+/** Does the request itself also write this field of such records, before or after? Then its change is not by others. */
 function isWrittenBesides(
   { target, relation }: AuthorizedLinks,
   field: string,
@@ -73,7 +73,7 @@ async function judgeSet(
   id: Stored | undefined,
 ): Promise<JudgedLinks["judged"]> {
   if (rights.isRoot) return "all";
-  // A record that the caller can't see does not exist for them, and that is said before anything else.
+  // A record that the caller can't see does not exist for them; that is said before anything else.
   await requireLinked(deps, [{ mustExist: [set] }]);
   const owning = owningRelation(set);
   const grants = rights
@@ -91,19 +91,19 @@ async function judgeSet(
 }
 
 /**
- * A rule with a check could be broken by the new link, and one with presets wants more than a link to be written: they
- * do not help here.
+ * The new link could violate the check of a rule, and presets want more to be written than a link: such rules allow
+ * nothing here.
  */
 function isEnough({ check, presets }: WriteGrant): boolean {
   return check.kind === "always" && Object.keys(presets).length === 0;
 }
 
-/** How often it is looked whether all are among the rows: others may link one, or delete one, between two looks. */
+/** How often to look whether all are among the rows: others may link or delete one between the two queries of a look. */
 const LOOKS = 3;
 
 /**
- * @param fields what is asked of the records to tell whether they have changed
- * @returns the records, together where they are alike in these
+ * @param fields by which it is told whether a record has changed
+ * @returns the records, grouped by what they hold in these
  * @throws AppError 403 when one of them is not among the rows
  */
 async function judgeEach(

@@ -14,7 +14,7 @@ import { newIds } from "../ids.js";
 import type { RecordDeps } from "../record-deps.js";
 import { planWithUnseen } from "./former-links.js";
 import type { AuthorizedLinks } from "./link-set.js";
-import { type LinkedBesides, requireLinked } from "./require-linked.js";
+import { type LinkedOptions, requireLinked } from "./require-linked.js";
 import { chosenLinks, presetLinks, type WritePlan } from "./write-plan.js";
 
 /** One way in which the rules allow a body: with these values, for these rows, if the result satisfies the check. */
@@ -25,8 +25,8 @@ export interface Alternative {
 }
 
 /**
- * For each new record the first of its alternatives whose check it satisfies. One question a rule, however many records.
- * What they link to is there.
+ * For each new record, the first of its alternatives whose check it satisfies. One query per rule, however many records
+ * there are. What they link to is known to exist then.
  * @param now what `$now` stands for: a record is judged as one that is written at this moment
  * @throws AppError VALIDATION_ERROR naming each link to an unknown record, 403 when one satisfies none
  */
@@ -35,7 +35,7 @@ export async function chooseCreates(
   table: Table,
   bodies: readonly (readonly Alternative[])[],
   now: Date,
-  besides: LinkedBesides,
+  besides: LinkedOptions,
 ): Promise<WritePlan[]> {
   const records = await withIds(deps, table, bodies);
   const times = { [table.createdAt.field]: now, [table.updatedAt.field]: now };
@@ -46,7 +46,7 @@ export async function chooseCreates(
       const alternative = alternatives[turn];
       return alternative === undefined || chosen.has(at) ? [] : [{ at, ...alternative }];
     });
-    // Before the checks, which would tell what hidden records hold.
+    // Before the checks, which would reveal what hidden records hold.
     const links = records.map((each, at) => asked(chosen.has(at) ? [] : newLinks(each, turn)));
     await requireLinked(deps, links, besides);
     for (const { at, plan } of await passing(deps, table, open, times)) chosen.set(at, plan);
@@ -60,7 +60,7 @@ export async function chooseCreates(
   return plans;
 }
 
-/** Links that the body chose, of the alternative whose turn it is; those of earlier ones are known to be there. */
+/** Links that the body chose in the alternative whose turn it is; those of earlier ones are known to exist. */
 function newLinks(alternatives: readonly Alternative[], turn: number): readonly AuthorizedLinks[] {
   const known = alternatives.slice(0, turn).flatMap(({ plan }) => chosenLinks(plan));
   const links = alternatives.slice(turn, turn + 1).flatMap(({ plan }) => chosenLinks(plan));
@@ -79,7 +79,7 @@ async function passing<Each extends Alternative>(
   times: Document,
 ): Promise<Each[]> {
   const found: Each[] = [];
-  // Rules are the same for all records of a request, so few different checks come in a turn.
+  // Rules are the same for all records of a request, so a turn has few different checks.
   for (const [check, group] of byCheck(open)) {
     const documents = group.map(({ plan }) => ({
       ...idOf(plan),
@@ -92,7 +92,7 @@ async function passing<Each extends Alternative>(
   return found;
 }
 
-/** Where a check speaks of the id, a new record has its id before it is judged. */
+/** Where a check reads the id, a new record gets its id before it is judged. */
 async function withIds(
   { store }: Pick<RecordDeps, "store">,
   table: Table,
@@ -120,7 +120,7 @@ export interface JudgedUpdate {
   readonly plan: WritePlan;
   /** The update is allowed as long as the record still satisfies this. */
   readonly condition: Document;
-  /** Links of which it is not known yet whether they lead to anything. */
+  /** Links that are not yet known to lead to a record. */
   readonly unasked: readonly AuthorizedLinks[];
 }
 
@@ -145,7 +145,7 @@ export async function chooseUpdate(
     const record = await readMatching(deps, table, id, rows);
     if (record === undefined) continue;
     matched = true;
-    // As for new records. Where there is no check there is nothing to be told.
+    // Before the check, as for new records. Where there is no check, it can reveal nothing.
     const isChecked = check.kind !== "always";
     if (isChecked) await requireLinked(deps, [asked(chosenLinks(plan))]);
     const whole = await planWithUnseen(deps, record, plan);
@@ -191,7 +191,7 @@ export function lettingWrite(grants: readonly WriteGrant[], table: Table, member
   return grants.filter((grant) => named !== undefined && grant.members(named));
 }
 
-/** What the caller may see is refused; what they may not see does not exist for them. */
+/** A record that the caller may see is refused; one that they may not see does not exist for them. */
 export function notAllowed(table: Table, action: string, visible: boolean): AppError {
   if (!visible) return recordNotFound(table);
   return new AppError("FORBIDDEN", `You may not ${action} this "${table.name}" record.`);
@@ -212,8 +212,8 @@ async function readMatching(
 }
 
 /**
- * Asks MongoDB about records that are not written yet, so that rules mean the same everywhere. It is told what the check
- * is about and no more: passwords and what is to be encrypted are still as they were sent.
+ * Asks MongoDB about records that are not written yet, so that rules mean the same everywhere. It gets only the fields
+ * that the check reads: passwords and values to be encrypted are still as they were sent.
  * @returns positions
  */
 async function satisfying(

@@ -18,7 +18,7 @@ import { planWrite, type Stamp, stamped, tablesWritten } from "./write-plan.js";
 /** Records one POST may create. */
 export const MAX_BULK = 1_000;
 
-/** Parameters of a write that answers nothing of its own. */
+/** Parameters of a write that is not answered with its record. */
 export const PLAIN: Parameters = { filterFromText: false };
 
 /** A write that a caller wants to make. */
@@ -27,18 +27,18 @@ export interface WantedWrite {
   readonly catalog: Catalog;
   readonly table: Table;
   readonly mode: WriteMode;
-  /** They shape what it answers. */
+  /** They shape the answer. */
   readonly parameters: Parameters;
   /** The bodies are lines of a file. Root's bring ids and times: see WriteView. */
   readonly isImport?: boolean;
-  /** What the service writes with each. */
+  /** What the service itself writes with each record. */
   readonly stamp?: Stamp | undefined;
 }
 
 /** They have a say in the bodies of users and files. */
 type Hooks = Pick<RecordDeps, "userHooks" | "fileHooks">;
 
-/** By what its bodies are judged. */
+/** What the bodies of a write are judged by. */
 export interface BodyContext extends Omit<WantedWrite, "parameters"> {
   readonly hooks: Hooks;
   readonly shape: RecordShape;
@@ -123,7 +123,7 @@ export function alternativesFor(
   return alternatives;
 }
 
-/** Why a rule does not allow a body; and whether it lets all that this names be written, so that only values are wrong. */
+/** Why a rule does not allow a body; and whether it allows every member that the body names, so that only values are wrong. */
 interface Refused {
   readonly error: AppError;
   readonly lets: boolean;
@@ -145,7 +145,7 @@ function countOf(error: AppError): number {
 }
 
 /**
- * A rule that sets such a link to anything else would leave a new record behind that nothing leads to.
+ * A rule that sets such a link to anything else would leave a new record behind that nothing links to.
  * @throws AppError VALIDATION_ERROR
  */
 function requireKept(body: Json, { presets }: WriteGrant, ownLinks: OwnLinks): void {
@@ -154,7 +154,7 @@ function requireKept(body: Json, { presets }: WriteGrant, ownLinks: OwnLinks): v
     (name) => presets[name] !== undefined && linkText(presets[name]) !== linkText(given[name]),
   );
   if (lost.length === 0) return;
-  const problem = "a rule sets this link to something else, so nothing would lead to a new record here";
+  const problem = "a rule sets this link to something else, so nothing would link to the record created here";
   throw new AppError("VALIDATION_ERROR", { message: lost.map((name) => `${name}: ${problem}`) });
 }
 
@@ -210,7 +210,7 @@ export function isWritable(
   return grants.some((grant) => isGranted(grant, member, table, view));
 }
 
-/** Checks a single body, or each of a list with its place in the request before the field. */
+/** Checks a single body, or each of a list; there a violation begins with the place of its body in the request. */
 export function checkBulk<Checked>(
   body: Json,
   check: (body: Json, at: number) => Checked,
@@ -227,7 +227,7 @@ export function checkBulk<Checked>(
 }
 
 /**
- * What is wrong with a member that an import names, which is the same for all of its records.
+ * What is wrong with a member that an import names; it is the same for all of its records.
  * @returns undefined for one that may be written
  */
 export function importProblems(

@@ -19,15 +19,15 @@ import type { LinkSet } from "./link-set.js";
 /** Members the body may set; names outside are unknown to the caller. */
 export interface WriteView {
   readonly mayWrite: (member: Column | Relation) => boolean;
-  /** Members outside whose names may be told, because the caller reads them; without it none. */
+  /** Other members that refusals may name, because the caller reads them; without it there are none. */
   readonly mayRead?: (member: Column | Relation) => boolean;
   /** Members that another rule lets the caller write. */
   readonly mayByAnother?: (member: Column | Relation) => boolean;
-  /** `id`, `createdAt`, `updatedAt` and `deletedAt` of the body are taken over instead of ignored: root moves records. */
+  /** `id`, `createdAt`, `updatedAt` and `deletedAt` of the body are kept, not ignored: root moves records. */
   readonly keepsGenerated?: boolean;
   /** The body is a line of a file. */
   readonly isImport?: boolean;
-  /** Names of what the service writes beside the body, and so does not miss in it. */
+  /** Names of members that the service writes itself, so that the body need not hold them. */
   readonly stamped?: readonly string[];
 }
 
@@ -185,14 +185,14 @@ function checkValue(column: Column, json: Json, report: Report): Stored | null |
   return broken.length === 0 ? stored : undefined;
 }
 
-/** Of a list of values it tells the first that is none of them. */
+/** Of a list of values, the first that is not allowed. */
 function describeFor({ type, values }: Column, json: Json): string {
   if (type !== "enumList" || !isArray(json)) return describe(json);
   const wrong = json.find((each) => COLUMN_TYPES.enum.parse(each, values) === undefined);
   return `one with ${describe(wrong ?? null)}`;
 }
 
-/** A new id is one that its record can be reached by; those of records that other programs made are what they are. */
+/** A new record can be reached by its id; ids that other programs gave to theirs are what they are. */
 function checkGenerated(column: Column, json: Json, table: Table, report: Report): Stored | null | undefined {
   const value = checkValue(column, json, report);
   if (column !== table.idColumn || value === undefined || value === null) return value;
@@ -258,7 +258,7 @@ function distinct({ idColumn }: Table, ids: readonly Stored[]): Stored[] {
   return [...new Map(ids.map((id) => [String(toJson(id)), id])).values()];
 }
 
-/** Defaults for what is not given, and a violation for what is required: without its name where the caller may not know it. */
+/** Fills in defaults, and reports what is required and not given: without its name where the caller may not know it. */
 function fillIn(
   table: Table,
   view: WriteView,

@@ -32,7 +32,7 @@ export interface WholePlan {
   readonly condition: Document;
 }
 
-/** The same for lists of links in the record itself: a plan that keeps what its caller does not see of them. */
+/** The same for lists of links in the record itself: a plan that keeps the links in them that its caller can't see. */
 export async function withUnseen(
   deps: Pick<RecordDeps, "store">,
   table: Table,
@@ -59,15 +59,16 @@ export async function planWithUnseen(
   return { plan: { ...plan, own: { ...own, set, unset }, ownLists: [] }, condition };
 }
 
-/** Some links of such a list may be there unseen. */
+/** The list may hold links that the caller can't see. */
 function isPartial({ visible }: AuthorizedLinks): boolean {
   return visible.kind !== "always";
 }
 
-/** Lists of links as they will be, by their fields: those in which something unseen stays. */
+/** Lists of links as they will be: those in which something unseen stays. */
 interface WholeLists {
+  /** By field. */
   readonly whole: ReadonlyMap<string, Stored>;
-  /** Holds as long as the record has no other links than it was asked about. */
+  /** Holds as long as the record has the links that were read. */
   readonly condition: Document;
 }
 

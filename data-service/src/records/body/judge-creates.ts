@@ -10,11 +10,11 @@ import type { RecordDeps } from "../record-deps.js";
 import { judgeForeign } from "./authorize-foreign.js";
 import { type Alternative, chooseCreates } from "./authorize-write.js";
 import { alternativesFor, type BodyContext, checkBulk, type OwnLinks, openWrite } from "./bind-body.js";
-import type { LinkedBesides } from "./require-linked.js";
+import type { LinkedOptions } from "./require-linked.js";
 import { alone, type PathOf } from "./violations.js";
 import { broughtId, type JudgedPlan, type Stamp } from "./write-plan.js";
 
-/** Bodies of new records that are right as far as can be told without asking the database. */
+/** Bodies of new records that are right as far as can be told without the database. */
 export interface BoundCreates extends BodyContext {
   readonly given: readonly Json[];
   /** In the order of the bodies: the ways in which the rules allow each. */
@@ -55,10 +55,10 @@ export async function bindCreates(
 export async function judgeCreates(
   deps: RecordDeps,
   { rights, table, catalog, given, bodies }: BoundCreates,
-  { pathOf = alone, isComing = () => false }: LinkedBesides,
+  { pathOf = alone, isComing = () => false }: LinkedOptions,
 ): Promise<readonly JudgedPlan[]> {
   await deps.ruleHooks.beforeCreate(table, catalog, given);
-  // They may link to each other; whether they may be linked to is seen once they are written.
+  // They may link to each other; whether that is allowed is checked once they are written.
   const isAmong = among(table, bodies.flat());
   const plans = await chooseCreates(deps, table, bodies, rights.now, {
     pathOf,

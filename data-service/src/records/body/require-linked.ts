@@ -14,13 +14,13 @@ import type { AuthorizedLinks } from "./link-set.js";
 import { alone, type PathOf } from "./violations.js";
 import type { WritePlan } from "./write-plan.js";
 
-/** How records are linked to besides. */
-export interface LinkedBesides {
+/** Options for checking linked records. */
+export interface LinkedOptions {
   /** Where in the request each plan stands. */
   readonly pathOf?: PathOf;
   /** Records that need not be there yet. */
   readonly isComing?: (target: Table, id: Stored) => boolean;
-  /** They were seen before, and are linked to by now, which may be why the caller sees them no more. */
+  /** They were visible before and are linked to by now, which may be why the caller no longer sees them. */
   readonly isWritten?: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface LinkedBesides {
 export async function requireLinked(
   deps: Pick<RecordDeps, "store">,
   plans: readonly Pick<WritePlan, "mustExist">[],
-  { pathOf = alone, isComing = () => false, isWritten = false }: LinkedBesides = {},
+  { pathOf = alone, isComing = () => false, isWritten = false }: LinkedOptions = {},
 ): Promise<void> {
   const unknown: { readonly at: number; readonly problem: string }[] = [];
   for (const { relation, target, rows, links } of questionsOf(plans, isWritten ? "there" : "visible")) {
@@ -52,16 +52,16 @@ export async function requireLinked(
   if (violations.size > 0) throw new AppError("VALIDATION_ERROR", { message: [...violations].slice(0, 100) });
 }
 
-/** What plans link to through one relation, as far as the same rule says what is there. */
+/** What plans link to through one relation, where the same rule says what is there. */
 type Question = Pick<AuthorizedLinks, "relation" | "target"> & {
   readonly rows: AuthorizedPredicate;
-  /** `at` says which plan does. */
+  /** `at` is the position of the plan. */
   readonly links: { readonly at: number; readonly id: Stored; readonly text: string }[];
 };
 
 /**
- * One question a relation, however many plans; and another one where a rule sets the link, whatever the caller may see:
- * what may be linked to in one record says nothing about the others.
+ * One question per relation, however many plans there are; and another one where a rule sets the link, whatever the
+ * caller may see: what one record may link to says nothing about the others.
  */
 function questionsOf(
   plans: readonly Pick<WritePlan, "mustExist">[],

@@ -2,7 +2,7 @@
 import { AppError } from "@portico/shared/app-error";
 import { isArray, type Json } from "@portico/shared/json";
 
-/** Where in a request a body stands, by its position: what violations in it begin with. */
+/** Where in a request the body at a position stands: what violations in it begin with. */
 export type PathOf = (at: number) => string;
 
 /** The only body. */

@@ -76,7 +76,7 @@ export function broughtId({ id }: WritePlan): Stored | undefined {
   return id?.isBrought ? id.value : undefined;
 }
 
-/** Links that the body chose: whether they are there is known before a check is asked, which would tell what they lead to. */
+/** Links that the body chose: they are known to exist before a check is asked, which would reveal what they lead to. */
 export function chosenLinks({ mustExist }: WritePlan): AuthorizedLinks[] {
   return mustExist.filter(({ isPreset }) => isPreset !== true);
 }
@@ -123,7 +123,7 @@ export function planColumns({ values, links }: CheckedBody): JudgedPlan {
   return { ...planWrite({ values, links: [] }), foreign: [] };
 }
 
-/** What a body says of the record's own document but its id, its links among it, whoever may set them. */
+/** The fields of the record's own document as a body has them, links included and the id not; whoever may set them. */
 export function ownFields({ values, links }: CheckedBody): OwnFields {
   const set = new Map<string, Stored>();
   const unset: string[] = [];
@@ -136,7 +136,7 @@ export function ownFields({ values, links }: CheckedBody): OwnFields {
     if (column.field === "_id") continue;
     put(column.field, value);
     columns.set(column.field, column);
-    // What was stored while the column was searchable, or will be by an instance that knows of it already, is stale now.
+    // Grams from when the column was searchable, or from an instance that already knows that it will be, are stale now.
     if (column.searchable) set.set(gramField(column), storedGrams(value));
     else if (isText(column)) unset.push(gramField(column));
   }

@@ -1,4 +1,5 @@
-// Waiting for what becomes of records that a delete wants: they may be linked to, or changed, when it has let them go.
+// Waits until it is decided what becomes of records that a delete wants: when it has let them go, they may be linked to or
+// changed.
 import { type AppError, unavailable } from "@portico/shared/app-error";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
@@ -17,7 +18,7 @@ const LOOK_AT_MOST_MS = 200;
 
 /** How it is asked whether records may be linked to. */
 interface Linking {
-  /** Whether such a link waits (see isWaiting): then what becomes of records that a delete wants is waited for. */
+  /** Whether such a link waits for deletes that want the records (see isWaiting). */
   readonly waits: boolean;
   /** Only records that pass these stages count. */
   readonly visible?: readonly Stage[];
@@ -42,7 +43,7 @@ export async function linkable(
       visible.length === 0
         ? await store.byIds(table, ids, fields)
         : await store.read(table, [chosen, ...visible, { $project: fields }]);
-    // Of what is deleted and kept it is decided, before the mark comes off.
+    // What is deleted and kept is decided, though the mark comes off later.
     const isWanted = (each: StoredRecord) =>
       each[LEAVING_FIELD] !== undefined && (each[DELETED_FIELD] ?? null) === null;
     if (found.some(isWanted)) return false;
@@ -59,7 +60,7 @@ export async function decided(deps: Pick<RecordDeps, "store">, table: Table, id:
   await linkable(deps, table, [id], { waits: true });
 }
 
-/** The refusal of what can't wait for a delete. */
+/** The refusal of what can't wait for a delete any longer. */
 export function stillLeaving(table: Table): AppError {
   return unavailable(
     `A record of "${table.name}" that this request changes or links to is being deleted; try again shortly.`,

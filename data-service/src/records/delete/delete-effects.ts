@@ -1,4 +1,4 @@
-// What a delete does to the records that link to its own, and what stands against it. Pure; run-delete does it.
+// What a delete does to the records that link to its own, and what blocks it. Pure; run-delete does it.
 import { AppError } from "@portico/shared/app-error";
 import { type Catalog, incomingLinks, type Relation, type Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
@@ -16,7 +16,7 @@ export interface DeleteStep {
   readonly linked?: Document;
 }
 
-/** Even of ids of 1,500 bytes so many stand four times in a command of 16 MB, as in the one that takes them out of lists. */
+/** So many ids of 1,500 bytes fit four times into a command of 16 MB, as in the one that takes them out of lists. */
 const MOST_IDS = 2_000;
 
 /** @returns no step for no records */
@@ -27,7 +27,7 @@ export function stepsOf(table: Table, ids: readonly Stored[], linked?: Document)
 /** Tells whether the caller may hear of a relation. */
 export type MayKnow = (owner: Table, relation: Relation) => boolean;
 
-/** What stands in records that the caller may read. */
+/** Those that the caller may read. */
 export function knownBy(view: ReadView): MayKnow {
   return (owner, relation) => view.shows(owner, relation);
 }
@@ -37,13 +37,13 @@ export type Follow = (owner: Table, relation: Relation) => boolean;
 
 /** How far a delete reaches. */
 export interface Reach {
-  /** Takes away for good also what its table would keep, and what it has kept. */
+  /** Removes for good what its table would keep, and what it has kept. */
   readonly permanent: boolean;
-  /** That only in this table, by its id. */
+  /** Only in this table, by its id. */
   readonly permanentIn?: string;
-  /** Whether the caller may hear of a relation that stands against it. */
+  /** Whether the caller may hear of a relation that blocks it. */
   readonly mayKnow: MayKnow;
-  /** Relations that are followed instead of standing against it. */
+  /** Relations that are followed instead of blocking it. */
   readonly follows?: Follow;
   /** When what is followed was first judged, where that is not now. */
   readonly since?: Date;
@@ -51,7 +51,7 @@ export interface Reach {
   readonly mayTake?: (step: DeleteStep) => Promise<void>;
 }
 
-/** The relations that a delete follows, for a note by which others can end it. @param since when it began to judge */
+/** The relations that a delete follows, for the note by which others can end it. @param since when it began to judge */
 export function followedIn(
   catalog: Catalog,
   { follows }: Reach,
@@ -63,7 +63,7 @@ export function followedIn(
   return { follows: { relations, since } };
 }
 
-/** What nobody asked for: nothing is told, and nothing is kept from going. */
+/** The reach of deletes that nobody asked for: nothing is withheld in their refusals, and they need no rights. */
 export const OWN_REACH: Reach = { permanent: false, mayKnow: () => true };
 
 /** Is what a delete takes away of a table kept there? */
@@ -71,7 +71,7 @@ export function isKept(table: Table, { permanent, permanentIn = table.id }: Reac
   return table.deletedAt !== undefined && !(permanent && permanentIn === table.id);
 }
 
-/** What goes on to whatever the same delete does besides. */
+/** The part of a reach that further deletes of the same request inherit. */
 export function permanentIn({ permanentIn: only }: Pick<Reach, "permanentIn">): Pick<Reach, "permanentIn"> {
   return only === undefined ? {} : { permanentIn: only };
 }
@@ -95,50 +95,50 @@ function linkEffects(catalog: Catalog, table: Table, follows: Follow = () => fal
   });
 }
 
-/** Does a record with such a link go with what that leads to? */
+/** Does a record with such a link go along with the one that it links to? */
 export function takesAlong(relation: Relation | undefined): boolean {
   return relation?.link.on === "self" && !relation.link.list && relation.onDelete === "CASCADE";
 }
 
-/** Does such a link stand against the delete of what it leads to? */
+/** Does such a link block the delete of what it leads to? */
 export function isHolding(relation: Relation | undefined): boolean {
   return relation?.link.on === "self" && !relation.link.list && relation.onDelete === "RESTRICT";
 }
 
-/** Is a record bound to what such a link leads to: can it not be without, or goes with it? */
+/** Is a record bound to what such a link leads to: because the link is required, or because it goes along? */
 export function isBound(relation: Relation): boolean {
   return relation.link.on === "self" && !relation.link.list && (relation.required || takesAlong(relation));
 }
 
 /**
- * Does such a link wait for what becomes of a record that a delete wants? One that would stand against that; and one that
- * can't be let go of, where its own record is to go along and something stands against it.
+ * Must such a link wait until it is decided what becomes of a record that a delete wants? One that would block the delete
+ * must; and a required one that goes along, because something may block that, and the link can't be let go of.
  */
 export function isWaiting(relation: Relation | undefined): boolean {
   return isHolding(relation) || (takesAlong(relation) && relation?.required === true);
 }
 
-/** Can a link to a record of this table stand against its delete? */
+/** Can a link to a record of this table block its delete? */
 export function canBeHeld(catalog: Catalog, table: Table, follows?: Follow): boolean {
   return linkEffects(catalog, table, follows).some(({ effect }) => effect === "restrict");
 }
 
-/** Are there links to records of this table that wait for what becomes of them? */
+/** Can there be links that wait until it is decided what becomes of a record of this table? */
 export function isAwaited(catalog: Catalog, table: Table, follows?: Follow): boolean {
   const waits = ({ effect, relation }: LinkEffect) =>
     effect === "cascade" && !isHolding(relation) && isWaiting(relation);
   return canBeHeld(catalog, table, follows) || linkEffects(catalog, table, follows).some(waits);
 }
 
-/** What a delete does to records that stand against it, or go along. */
+/** What a delete does to records that block it, or go along. */
 export interface DeleteEffect extends LinkEffect {
-  /** Those among them that it concerns. */
+  /** Which of them it concerns. */
   readonly state: State;
 }
 
 /**
- * Links to what is kept stay as they are, for they lead nowhere while it is deleted, and links from what is deleted
- * already concern nobody. What is gone for good must leave no link, so there the deleted ones count too.
+ * Links to a record that is kept stay as they are, for they lead nowhere while it is deleted, and links from deleted
+ * records don't matter. What goes for good must leave no link behind, so there deleted records count too.
  */
 export function deleteEffects(catalog: Catalog, table: Table, reach: Reach): DeleteEffect[] {
   const isKeptHere = isKept(table, reach);
@@ -146,8 +146,8 @@ export function deleteEffects(catalog: Catalog, table: Table, reach: Reach): Del
     .filter(({ effect }) => effect !== "unlink")
     .map((each) => {
       const { owner, effect } = each;
-      // Nothing is lost by a delete that can be undone: what would go for good stands against it. What its own table keeps is
-      // seen to by whoever takes that away for good.
+      // A delete that can be undone must lose nothing: what would go for good blocks it. What its own table keeps is left to
+      // whoever removes that for good.
       const isLost = owner.deletedAt === undefined || owner.id !== reach.permanentIn;
       if (isKeptHere && effect === "cascade" && !isKept(owner, reach) && isLost)
         return { ...each, effect: "restrict", state: "living" };
@@ -157,10 +157,10 @@ export function deleteEffects(catalog: Catalog, table: Table, reach: Reach): Del
 }
 
 /**
- * The refusal of a delete that records stand against.
+ * The refusal of a delete that records block.
  * @param areDeleted whether all of them are deleted and kept
  */
-export function standsAgainst(
+export function blockedDelete(
   table: Table,
   { owner, relation }: DeleteEffect,
   mayKnow: MayKnow,

@@ -1,4 +1,4 @@
-// Finds what goes with records that are deleted, and what stands against it. Nothing is changed here.
+// Finds what goes with records that are deleted, and what blocks it. Nothing is changed here.
 import type { AppError } from "@portico/shared/app-error";
 import type { Catalog, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
@@ -7,11 +7,11 @@ import { idsOf, idText } from "../../mongo/record-store.js";
 import type { Document } from "../../query/lower/document.js";
 import type { RecordDeps } from "../record-deps.js";
 import {
+  blockedDelete,
   type DeleteEffect,
   type DeleteStep,
   deleteEffects,
   type Reach,
-  standsAgainst,
   stepsOf,
 } from "./delete-effects.js";
 import { stateCondition } from "./kept.js";
@@ -32,7 +32,7 @@ export class FindGoing {
     return deleteEffects(this.#catalog, table, this.#reach);
   }
 
-  /** What goes, as far as the caller may take it along. @throws AppError what stands against it */
+  /** What goes, as far as the caller may take it along. @throws AppError 409 when something blocks it */
   async find(first: DeleteStep): Promise<DeleteStep[]> {
     const steps = await this.#reached(first);
     for (const step of steps) await this.#reach.mayTake?.(step);
@@ -40,8 +40,8 @@ export class FindGoing {
   }
 
   /**
-   * What goes, parents before children; a record that is reached again, as in a circle, goes once. Whether records stand
-   * against it that may go themselves is asked when all of it is known; of others, before anything else is read.
+   * What goes, parents before children; a record that is reached again, as in a circle, goes once. Records of tables that
+   * may go along can only be said to block it when all that goes is known; any others are looked for first.
    */
   async #reached(first: DeleteStep): Promise<DeleteStep[]> {
     const seen = new Map<string, Set<string>>();
@@ -92,7 +92,7 @@ export class FindGoing {
     return along;
   }
 
-  /** @throws AppError 409 when records of such tables stand against it that don't go themselves */
+  /** @throws AppError 409 when records of such tables block it that don't go themselves */
   async #requireFree(
     { table, ids }: DeleteStep,
     isAsked: (owner: Table) => boolean,
@@ -101,7 +101,7 @@ export class FindGoing {
     for (const each of this.effectsOn(table)) {
       if (each.effect !== "restrict" || !isAsked(each.owner)) continue;
       const going = goingOf(each.owner);
-      // One more than those that go is enough to know that something else links here.
+      // One more than those that go is enough to show that something else links here.
       const linked = await this.linkedIds(each, ids, going.size + 1);
       if (linked.some((id) => !going.has(idText(each.owner, id))))
         throw await this.#refusal(table, each, ids);
@@ -113,12 +113,12 @@ export class FindGoing {
     const { mayKnow } = this.#reach;
     const areDeleted =
       mayKnow(effect.owner, effect.relation) && effect.state === "all" && (await living()).length === 0;
-    return standsAgainst(table, effect, mayKnow, areDeleted);
+    return blockedDelete(table, effect, mayKnow, areDeleted);
   }
 
   /**
    * Records that link to others.
-   * @param limit so many are enough
+   * @param limit how many are enough
    */
   async linkedIds(
     { owner, relation, state }: DeleteEffect,

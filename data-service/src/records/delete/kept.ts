@@ -1,4 +1,4 @@
-// Marks records as deleted that a table keeps, and says which acts they were deleted by.
+// Marks records as deleted in tables that keep them, and says by which act they were deleted.
 import { ObjectId } from "bson";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
@@ -19,7 +19,7 @@ export function stateCondition({ deletedAt }: Table, state: State): Document {
   return { [DELETED_FIELD]: state === "living" ? { $eq: null } : { $ne: null } };
 }
 
-/** Marks records as deleted; those that are deleted already stay what they are. @returns how many are now */
+/** Marks records as deleted; those that are deleted already stay as they are. @returns how many were marked */
 export function markDeleted(
   { writes }: Pick<RecordDeps, "writes">,
   table: Table,
@@ -33,9 +33,9 @@ export function markDeleted(
 }
 
 /**
- * Notes with a living record that an act deletes it and others, before anything goes: whoever asks again after a crash
- * goes on with the same act, so that all that went in it comes back together. No change of the record, and so not in
- * its history.
+ * Notes in a living record which act deletes it and others, before anything goes: whoever sends the delete again after a
+ * crash continues the same act, so that all that went in it comes back together. This is no change of the record, so its
+ * history does not show it.
  * @param fresh the act, unless the record names one already
  * @returns the act; undefined when the record does not satisfy the condition
  */
@@ -53,8 +53,8 @@ export async function beginAct(
 }
 
 /**
- * The act of a record that root moves here deleted, as a field. A file says when it went and not with which others: those
- * of the same moment count as one act. No `ObjectId` that is made here begins so early.
+ * The act of a deleted record that root moves here, as a field. A file says when it went, but not with which others: those
+ * of the same moment count as one act. It can't be one of ours: no `ObjectId` made here begins with such an early time.
  */
 export function actOfMoved(fields: Document): Document {
   const at = fields[DELETED_FIELD];

@@ -1,5 +1,5 @@
-// The mark on records that are about to be deleted: nothing new may link to them where that would forbid the delete, from
-// the moment on that it looks for such links, and changes wait until it is decided.
+// The mark on records that are about to be deleted. From the moment that the delete looks for links that would block it, no
+// new ones of that kind may be made; and changes wait until the delete is decided.
 import type { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Table } from "../../catalog/catalog.js";
 import { OWN_FIELDS } from "../../catalog/own-fields.js";
@@ -8,15 +8,15 @@ import type { RecordDeps } from "../record-deps.js";
 import { type DeleteStep, isHolding } from "./delete-effects.js";
 
 /**
- * An object with a member for each delete that wants the record, or not there at all. Not a list, so that a change can say
- * in its own words that there must be none (see updateById).
+ * An object with a member for each delete that wants the record, or not there at all. It is no list, so that a change can
+ * require by its own operators that there is none (see updateById).
  */
 export const LEAVING_FIELD = OWN_FIELDS.leaving.name;
 
 /** Records that no delete wants. */
 export const FREE: Document = { [LEAVING_FIELD]: { $exists: false } };
 
-/** Marks what is still to go. @param group names the delete */
+/** Marks those of the records that are still to go. @param group names the delete */
 export async function mark(
   { store }: Pick<RecordDeps, "store">,
   { table, ids, linked }: DeleteStep,
@@ -26,8 +26,8 @@ export async function mark(
 }
 
 /**
- * Marks records while they satisfy the condition. To judge and to mark are one write, and changes wait for what is marked
- * (see `heldBy`): so they go as they were judged, however long that takes.
+ * Marks records while they satisfy the condition. Judging and marking are one write, and changes wait while the mark is
+ * there (see `heldBy`): so the records go as they were judged, however long that takes.
  * @returns false when they don't satisfy it
  */
 export async function claim(
@@ -40,7 +40,7 @@ export async function claim(
   return store.update(table, which, { $set: { [markOf(group)]: true } });
 }
 
-/** Whoever waits for what becomes of the records may change them, and link to them. */
+/** Takes the marks off: whoever waits for the records may change them, and link to them. */
 export async function unmark(
   { store }: Pick<RecordDeps, "store">,
   { table, ids }: DeleteStep,
@@ -62,14 +62,14 @@ function markOf(group: ObjectId): string {
 }
 
 /**
- * Do changes of a record wait for a delete that takes it along? Not where nothing hangs on it: in the moment that it goes it is
- * asked whether it is still to go. What holds something by a link of its own is counted on to go with that.
+ * Do changes of a record wait for a delete that takes it along? Not where nothing links to it: in the moment that it goes,
+ * it is asked once more whether it should. Yes for a record whose own link blocks a delete, which relies on it to go along.
  */
 export function isHeld(catalog: Catalog, table: Table): boolean {
   return incomingLinks(catalog, table).length > 0 || [...table.relations.values()].some(isHolding);
 }
 
-/** The field that keeps a record of this table from being changed; none where one that is deleted is gone in the same moment. */
+/** The field that keeps a record of this table from being changed; none where a delete takes effect in one write. */
 export function heldBy(catalog: Catalog, table: Table): string | undefined {
   return isHeld(catalog, table) ? LEAVING_FIELD : undefined;
 }

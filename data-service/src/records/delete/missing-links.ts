@@ -1,4 +1,4 @@
-// Links that are given back to records, or with them: to what is not there at all they are let go of.
+// Links that come back to records, or with them: those to records that don't exist any more are let go of.
 import type { Relation, Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { idText } from "../../mongo/record-store.js";
@@ -18,6 +18,7 @@ interface Links {
 }
 
 /**
+ * Lets go of links to records that don't exist.
  * @param ids what they may lead to, in the table `target`
  * @throws AppError 503 when it takes long until it is decided what becomes of one
  */

@@ -1,5 +1,5 @@
-// Deletes under a note: what goes is written down before it goes, and marked where a link could stand against it. So links
-// that are made in that moment are waited for or refused, and those that a crash keeps from being looked for are found.
+// Deletes under a note: what goes is written down first, and marked where a link could block its going. So links that are
+// made in that moment wait or are refused, and those that a crash keeps this process from looking for are found by another.
 import { isClientError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import type { Catalog } from "../../catalog/catalog.js";
@@ -20,7 +20,7 @@ import {
 } from "./delete-effects.js";
 import { claim, isHeld, mark, markedFor, unmark } from "./leaving.js";
 
-/** What goes, and what it must satisfy to the last: that it still bears the mark of this delete, where it was given one. */
+/** What goes, and what it must satisfy until it does: that it still bears the mark of this delete, if it was given one. */
 export interface HeldStep extends DeleteStep {
   readonly marked: Document;
 }
@@ -29,11 +29,11 @@ export interface HeldStep extends DeleteStep {
 export interface WantedDelete {
   /** The records that it begins with. */
   readonly first: DeleteStep;
-  /** What these must satisfy in the moment that decides; `{}` = nothing. */
+  /** What these must satisfy in the moment that it is decided; `{}` = nothing. */
   readonly condition: Document;
-  /** Looks what goes with them, parents before children. @throws AppError 409 when something stands against it */
+  /** Finds what goes with them, parents before children. @throws AppError 409 when something blocks it */
   readonly collect: () => Promise<readonly DeleteStep[]>;
-  /** Deletes it, or says that it is not to be deleted after all. What goes alone is still to be judged by the condition. */
+  /** Deletes it, or says that it is not to be deleted after all. A record that goes alone is judged by the condition here. */
   readonly act: (steps: readonly HeldStep[], group: ObjectId) => Promise<boolean>;
   /** The record that it begins with names it before anything goes (see beginAct). */
   readonly isNamed: boolean;
@@ -61,12 +61,12 @@ export async function deleteNoted(
   });
 }
 
-/** While a note says that it is to be done, another may end what has failed here. @throws AppError what is to be said */
+/** While the note says that it is to be done, another process may complete what has failed here. @throws AppError */
 function throwUnended(error: unknown): never {
   throw isClientError(error) ? error : uncertain(error);
 }
 
-/** While others keep linking to what goes, some of it is new each time; what could be held must be looked at once more. */
+/** While others keep linking to what goes, each look finds more; what could be blocked gets more looks. */
 const MOST_LOOKS = 5;
 const MOST_HELD_LOOKS = 50;
 
@@ -77,7 +77,7 @@ class DeleteNote {
   readonly #wanted: WantedDelete;
   /** Names the delete in its notes and marks. */
   readonly #group: ObjectId;
-  /** Before anything was looked for. */
+  /** A moment before anything was looked for. */
   readonly #since: Date;
   /** What is noted, by table. */
   readonly #noted = new Map<string, Set<string>>();
@@ -102,9 +102,9 @@ class DeleteNote {
   }
 
   /**
-   * Notes and marks what goes. What is marked gets no new links of the kind that stands against it: until nothing is
-   * new, look again; but not for ever for what only goes along, which is looked for once more after all have gone.
-   * @throws AppError 503 where what could be held keeps coming
+   * Notes and marks what goes. What is marked gets no new links of the kind that blocks it: so look again until nothing is
+   * new; but not for ever for what only goes along, which is looked for once more after all the others have gone.
+   * @throws AppError 503 where what could be blocked keeps coming
    * @returns all that goes; undefined when the condition does not hold
    */
   async hold(found: readonly DeleteStep[]): Promise<readonly HeldStep[] | undefined> {
@@ -139,29 +139,29 @@ class DeleteNote {
 
   async #unsay(): Promise<void> {
     const { notes, instance } = this.#deps.deletes;
-    // First of all: what nothing holds any more must not be deleted because its note could not be removed.
+    // First of all: records that nobody keeps from changing any more must not be deleted because their note is still there.
     await notes.judgeDelete({ group: this.#group, instance, judged: false });
     for (const step of this.#marked) await unmark(this.#deps, step, this.#group);
     await notes.forgetDelete(this.#group);
   }
 
-  /** All has gone. Where the database does not hear it, the note stays, and whoever finds it ends this as well. */
+  /** All has gone. If the database can't be told, the note stays, and whoever finds it completes this. */
   async end(): Promise<void> {
     const { deletes, clock, logger } = this.#deps;
     try {
-      // What its table keeps may come back, and be linked to again; and what was moved away meanwhile has not gone.
+      // Records that their table keeps may come back and be linked to again; and what was moved away meanwhile has not gone.
       for (const step of this.#marked) await unmark(this.#deps, step, this.#group);
     } catch (err) {
       logger.warn({ err, group: this.#group }, "the marks of a delete are not taken off yet");
       return;
     }
-    // Nobody waits for it: not knowing it costs another look later, no more.
+    // Nobody waits for it: if it fails, all it costs is another look later.
     deletes.notes.deleted(this.#group, clock.now()).catch(() => undefined);
   }
 
   /**
-   * Asks the condition, once. From here on others wait for the delete, or go before it, and it can be seen of the first
-   * records that it wants them: what is restored, or made anew, no longer says so.
+   * Asks the condition, once. From here on others wait for the delete, or come before it, and the first records bear the
+   * sign that it wants them: a record that is restored, or made anew, no longer bears it.
    */
   async #sign(): Promise<boolean> {
     if (this.#isSigned) return true;
@@ -176,7 +176,7 @@ class DeleteNote {
     if (!this.#isJudged) return false;
     const { notes, instance } = this.#deps.deletes;
     const known = await notes.judgeDelete({ group: this.#group, instance, judged: true });
-    // Another instance takes this one for dead, and has let go of the record.
+    // Another instance has taken this one for dead, and let go of the record.
     if (known < this.#notes) throw stillLeaving(first.table);
     return true;
   }
@@ -186,13 +186,13 @@ class DeleteNote {
     await mark(this.#deps, step, this.#group);
   }
 
-  /** Whoever takes this process for dead takes the marks off before anything else may happen to the records. */
+  /** Whoever takes this process for dead takes the marks off first: what has lost its mark is not ours to delete any more. */
   #marksOf(step: DeleteStep, isFirst: boolean): Document {
     const isSigned = isFirst && this.#marked.includes(this.#wanted.first);
     return isSigned || this.#isToMark(step) ? markedFor(this.#group) : {};
   }
 
-  /** What could be held by a link; and what is taken along, where others go on account of it. */
+  /** Records whose delete a link could block; and those taken along, where others go on their account. */
   #isToMark({ table, linked }: DeleteStep): boolean {
     const isTakenAlong = linked !== undefined && isHeld(this.#catalog, table);
     return isTakenAlong || isAwaited(this.#catalog, table, this.#wanted.reach.follows);
@@ -202,7 +202,7 @@ class DeleteNote {
     return linked !== undefined && !canBeHeld(this.#catalog, table, this.#wanted.reach.follows);
   }
 
-  /** What of the steps is not noted yet; it is from here on. */
+  /** What of the steps is not noted yet; from here on it counts as noted. */
   #unnoted(steps: readonly DeleteStep[]): DeleteStep[] {
     return steps.flatMap((step) => {
       const { table, ids } = step;

@@ -84,7 +84,7 @@ function requireRight(rights: Rights, catalog: Catalog, table: Table, permanent:
   if (permanent) requirePermanent(rights, table);
 }
 
-/** What is kept is kept against mistakes, and against those who may delete. @throws AppError 400, 403 */
+/** Records are kept against mistakes, and against whoever may delete. @throws AppError 400, 403 */
 function requirePermanent(rights: Rights, table: Table): void {
   requireKept(table, "permanent");
   if (!rights.isRoot)

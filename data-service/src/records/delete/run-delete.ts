@@ -43,7 +43,7 @@ export class Deleter {
   }
 
   /**
-   * Deletes a record with all that `onDelete` asks for. Everything that could refuse is asked first, through all levels.
+   * Deletes a record with all that `onDelete` asks for. Everything that could refuse it is asked first, on all levels.
    * @param condition only while the record satisfies it; `{}` = always
    * @returns false when the record is there and does not satisfy the condition
    */
@@ -62,9 +62,9 @@ export class Deleter {
 
   /**
    * Deletes records with all that `onDelete` asks for, whoever wants it.
-   * @param besides the act that they go in, when it has begun already; what a single record must satisfy
+   * @param besides the act that they go in, when it has begun already; the condition that a single record must satisfy
    * @returns false when the record does not satisfy the condition, or is deleted already
-   * @throws AppError 409 when something stands against it
+   * @throws AppError 409 when something blocks it
    */
   async takeAway(
     first: DeleteStep,
@@ -79,7 +79,7 @@ export class Deleter {
     return deleteNoted(this.#deps, this.#catalog, { first, condition, collect, act: go, isNamed, reach });
   }
 
-  /** Links that were made to records while these went. Those to records that are kept lead nowhere by themselves. */
+  /** Ends links that were made to records while these went. Links to records that are kept may stay: they lead nowhere. */
   async lookAgain({ table, ids }: DeleteStep, act: DeletionAct = this.#newAct()): Promise<void> {
     if (ids.length === 0) return;
     const step = { table: tableById(this.#catalog, table.id) ?? table, ids };
@@ -88,7 +88,7 @@ export class Deleter {
       if (effect.effect === "restrict") await this.#letGo(effect, step);
       else {
         await this.#letWritersNotice(effect, step);
-        // What was restored meanwhile keeps what it has.
+        // Records that were restored meanwhile keep what links to them.
         const gone = await this.#gone(step);
         await this.#takeLate(effect, gone, await this.#going.linkedIds(effect, gone.ids), act);
       }
@@ -96,7 +96,7 @@ export class Deleter {
     if (!isKept(step.table, this.#reach)) await this.#unlink(step);
   }
 
-  /** Deletes what nothing could link to when it began. @returns whether it went */
+  /** Deletes a record to which nothing could link when the delete began. @returns whether it went */
   async #deleteAlone(step: DeleteStep, condition: Document): Promise<boolean> {
     const act = this.#newAct();
     if ((await this.#deleteStep(step, act, condition)) === 0) return false;
@@ -124,11 +124,11 @@ export class Deleter {
   }
 
   /**
-   * Deletes the deepest records first, then looks once more for links that were made meanwhile: whoever links later than
-   * that finds the record gone (see runCreate).
-   * @param condition what goes alone is judged by it in the moment that it goes; what takes others along, when it was marked
-   * @returns false when the first one does not go after all; whoever asked without a condition has what was wanted where
-   * another delete was faster
+   * Deletes the deepest records first, then looks once more for links that were made meanwhile: whoever links after that
+   * finds the record gone (see runCreate).
+   * @param condition a record that goes alone is judged by it in the moment that it goes; one that takes others along was
+   * judged when it was marked
+   * @returns false when the first one does not go after all; true where another delete was faster and there is no condition
    */
   async #deleteSteps(steps: readonly HeldStep[], act: DeletionAct, condition: Document): Promise<boolean> {
     const judged = steps.length === 1 ? condition : {};
@@ -144,14 +144,14 @@ export class Deleter {
       if (at === 0 && went === 0)
         isDone = Object.keys(condition).length === 0 && left.ids.length === ids.length;
     }
-    // Also where the first has stayed, or was taken by another delete: that one knows nothing of what has gone here. But it
-    // may have been restored, with others, which are not to go once more.
+    // Also where the first record has stayed, or another delete was faster: that one knows nothing of what has gone here. But
+    // records may have been restored since, and those are not to go again.
     const late = await this.#byPresentCatalog();
     for (const step of gone.toReversed()) await late.lookAgain(isDone ? step : await this.#gone(step), act);
     return isDone;
   }
 
-  /** A large delete takes a while, and a table that has been made since may have links as well. */
+  /** A large delete takes a while, and a table that was made meanwhile may link here as well. */
   async #byPresentCatalog(): Promise<Deleter> {
     const present = await this.#deps.catalogs.get();
     return present.version === this.#catalog.version ? this : new Deleter(this.#deps, present, this.#reach);
@@ -164,7 +164,7 @@ export class Deleter {
     return { table, ids: ids.filter((id) => !there.has(idText(table, id))) };
   }
 
-  /** Deletes records by themselves: the condition and the deed are one. @returns how many went */
+  /** Deletes these records and nothing else: the condition is part of the write. @returns how many went */
   #deleteStep({ table, ids }: DeleteStep, act: DeletionAct, condition: Document): Promise<number> {
     const { fileHooks, writes } = this.#deps;
     if (isKept(table, this.#reach)) return markDeleted(this.#deps, table, ids, act, condition);
@@ -191,7 +191,7 @@ export class Deleter {
     return (await this.#going.linkedIds(effect, ids, 1)).length > 0;
   }
 
-  /** Records that have come to link to what is gone, and go as well. */
+  /** Deletes records that have come to link to what is gone. */
   async #takeLate(
     effect: DeleteEffect,
     step: DeleteStep,
@@ -206,7 +206,7 @@ export class Deleter {
       ...(mayTake === undefined ? {} : { mayTake }),
     };
     const deleter = new Deleter(this.#deps, this.#catalog, all);
-    // Where each is asked about, one that may not go keeps none of the others.
+    // Where each needs a permission, one that may not go must not keep the others.
     const atOnce = mayTake === undefined ? [late] : late.map((id) => [id]);
     const linked = linksTo(effect, step);
     for (const going of atOnce.flatMap((ids) => stepsOf(effect.owner, ids, linked))) {
@@ -219,13 +219,13 @@ export class Deleter {
     }
   }
 
-  /** What stands against going along, or may not be taken by the caller, is left without the link. */
+  /** Records that can't go along, or that the caller may not take along, are left without the link. */
   async #letGo({ owner, relation }: DeleteEffect, step: DeleteStep, which: Document = {}): Promise<void> {
     if (isKept(step.table, this.#reach)) return;
     await this.#setNull(owner, relation.link.field, { ...which, ...linksTo({ relation }, step) });
   }
 
-  /** Takes the ids out of every link that a delete for good sets to null, and out of those of records that are kept. */
+  /** Takes the ids out of every link that a delete for good sets to null, and out of the links of records that are kept. */
   async #unlink(step: DeleteStep): Promise<void> {
     for (const { owner, relation } of incomingLinks(this.#catalog, step.table)) {
       const { field, list } = relation.link;
@@ -248,7 +248,7 @@ export class Deleter {
   }
 
   /**
-   * Lets links go. What stands against it is the collection's own, of another program: its validator, a unique index.
+   * Lets go of links. Only what another program has given the collection can prevent it: a validator, a unique index.
    * What they lead to has gone, or is about to go, so that a refusal would help nobody: those links stay, and no others.
    */
   async #letLinksGo(

@@ -1,5 +1,5 @@
-// Brings back what one act has deleted: first the record itself, then what went with it, level by level. A restoration
-// that a crash interrupts is completed by asking again, because each record names the act until all that is below it is back.
+// Brings back what one act has deleted: first the record itself, then what went with it, level by level. A restoration that
+// a crash interrupts is completed by sending it again: each record names the act until all that is below it is back.
 import { AppError } from "@portico/shared/app-error";
 import type { ObjectId } from "bson";
 import { type Catalog, incomingLinks, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
@@ -42,11 +42,11 @@ export async function runRestore(
   if (act === undefined && !isDeleted) return true;
   const own = { table, ids: [id] };
   const others = act === undefined ? [] : await wentWith(deps, catalog, own, act);
-  // Of an interrupted restoration some are back that led on to what is back as well.
+  // After an interrupted restoration a record may still name the act though all that went with it is back.
   const naming = others.filter(({ leadsOn }) => leadsOn || !isDeleted);
   await requireNeeded(deps, catalog, mayKnow, [own, ...others], [own, ...others]);
   await deps.unfinished.orUndo(async (log) => {
-    // A delete that has begun before, and is not through, wants the record no more; one that begins after this does.
+    // A delete that began earlier and is not through has no claim to the record any more; one that begins after this has.
     if (isDeleted) await bringBack(deps, own, which, others.length === 0, log);
     else await deps.store.update(table, which, { $unset: { [LEAVING_FIELD]: "" } });
     for (const step of others) {
@@ -57,7 +57,7 @@ export async function runRestore(
     await requireNeeded(deps, catalog, mayKnow, [own, ...others]);
     for (const step of [own, ...others]) await letGoOfGone(deps, catalog, step);
     await requireFree(deps, own.table, id);
-    // Deepest first: whoever asks again finds by each that names the act what is below it.
+    // Deepest first: whoever sends it again finds what is below a record as long as the record names the act.
     for (const { table: of, ids } of naming.toReversed())
       await deps.store.updateMany(of, backFrom(of, ids, act), { $unset: { [DELETION_FIELD]: "" } });
     await end(deps, own.table, id);
@@ -70,7 +70,7 @@ function backFrom(table: Table, ids: readonly Stored[], act: ObjectId | undefine
   return { _id: { $in: [...ids] }, [DELETION_FIELD]: act ?? null, ...stateCondition(table, "living") };
 }
 
-/** @param isWhole nothing else of the act is still to come back with it */
+/** @param isWhole whether nothing else of the act is still to come back after it */
 async function bringBack(
   deps: RecordDeps,
   { table, ids }: DeleteStep,
@@ -83,13 +83,13 @@ async function bringBack(
   for (const id of ids) await noteFields(deps, table, id, own, log);
   const deleted = { $and: [which, stateCondition(table, "deleted")] };
   const gone = isWhole ? marks : [DELETED_FIELD];
-  // As in runRestore: such a delete is judged again, or was left by a process that is dead.
+  // As in runRestore: such a delete is judged again, or was left behind by a dead process.
   const { set } = own.change;
   await deps.writes.updateMany(table, deleted, { set, unset: [...gone, LEAVING_FIELD] });
 }
 
 /**
- * The act is undone in full: the record forgets it. Not while another delete wants it, whose records go in that act.
+ * The act is undone in full, and the record forgets it; but not while another delete wants it, which goes on with that act.
  * @throws AppError 409 when the record is deleted again by now, or about to be
  */
 async function end({ store }: RecordDeps, table: Table, id: Stored): Promise<void> {
@@ -97,7 +97,7 @@ async function end({ store }: RecordDeps, table: Table, id: Stored): Promise<voi
   if (!(await store.update(table, free, { $unset: { [DELETION_FIELD]: "" } }))) throw deletedAgain(table);
 }
 
-/** The same, before anything forgets the act. */
+/** The same check, before any record forgets the act. */
 async function requireFree({ store }: RecordDeps, table: Table, id: Stored): Promise<void> {
   if ((await store.existing(table, [id], [{ $match: freeIn(table) }])).size === 0) throw deletedAgain(table);
 }
@@ -113,13 +113,13 @@ function deletedAgain({ name }: Table): AppError {
 
 /** Records that went in one act. */
 interface Went extends DeleteStep {
-  /** Others went with these in turn. */
+  /** Whether others in turn went with these. */
   leadsOn: boolean;
 }
 
 /**
- * What an act deleted together with a record, parents before children: also what is back already, where a restoration was
- * interrupted.
+ * What an act deleted together with a record, parents before children; where a restoration was interrupted, also what is
+ * back already.
  */
 async function wentWith(
   deps: RecordDeps,
@@ -146,7 +146,7 @@ async function wentWith(
 }
 
 /**
- * A record whose link is required does not come back before the one that it leads to, unless both come together.
+ * A record whose link is required does not come back before the one that it links to, unless both come together.
  * @param together all that comes back now
  * @throws AppError 409 naming the relation, if the caller may know it
  */
@@ -177,8 +177,8 @@ async function requireNeeded(
 }
 
 /**
- * A delete for good may have looked for what links to its record while these were neither there nor deleted any more for
- * it; one that goes later finds them living.
+ * A delete for good may have missed these when it looked for what links to its record: as deleted ones it found them no
+ * more, and as living ones not yet. One that looks later finds them living.
  */
 async function letGoOfGone(deps: RecordDeps, catalog: Catalog, step: DeleteStep): Promise<void> {
   const { table, ids } = step;
@@ -206,7 +206,7 @@ async function linkedBy(
 }
 
 /**
- * The ids of deleted records that a relation leads to, but for those that come back as well.
+ * The ids of deleted records that a relation leads to, except those that come back as well.
  * @throws AppError 503 when it takes long until that is decided
  */
 async function deletedTargets(
@@ -218,7 +218,7 @@ async function deletedTargets(
 ): Promise<string[]> {
   const all = await linkedBy({ store }, step, relation, target);
   const linked = all.filter((id) => !coming.has(idText(target, id)));
-  // A delete that has already checked what forbids it did not see the records that come back now.
+  // A delete that has already looked for what blocks it did not see the records that come back now.
   const living = [{ $match: stateCondition(target, "living") }];
   if (isWaiting(relation)) await linkable({ store }, target, linked, { waits: true, visible: living });
   const deleted = await store.existing(target, linked, [{ $match: stateCondition(target, "deleted") }]);

@@ -15,7 +15,7 @@ import { refuseContended, untilStill } from "../../until-still.js";
 export interface FieldChange {
   readonly set: Document;
   readonly unset: readonly string[];
-  /** How many changes it makes no changes of the record any more, or never (see MOVES_FIELD). */
+  /** By how much to raise MOVES_FIELD, the count of changes that no request made to the record itself. */
   readonly moves?: number;
 }
 
@@ -28,9 +28,8 @@ export interface Guard {
 }
 
 /**
- * Names the request that has set the link in `field`, or taken it away, where that may have to be taken back: so it knows
- * its own deed again. Whoever else writes the link takes the name off, but for those that let go of what is not there any
- * more.
+ * Names the request that has set or removed the link in `field`, where that may have to be taken back: so it recognizes its
+ * own work. Whoever else writes the link removes the name, except those that let go of a link to what no longer exists.
  */
 export function movedField(field: string): string {
   return OWN_FIELDS.moved.prefix + field;
@@ -62,9 +61,9 @@ export class CountedWrites {
   }
 
   /**
-   * Changes one record, if it satisfies the guard.
-   * @param fields what to give of it
-   * @returns undefined when there was none
+   * Changes one record, if the guard holds.
+   * @param fields what to return of it
+   * @returns undefined when there is no such record for which it holds
    */
   async update(
     table: Table,
@@ -98,7 +97,7 @@ export class CountedWrites {
         found = await writeIf({ _id: id, ...sameLinks(touched, before) });
         return found === undefined ? [] : deltas;
       });
-      // Whoever was faster has changed its links, or taken it out of the condition: the next look tells which.
+      // Somebody was faster: the next look tells whether only its links have changed, or the guard no longer holds.
       return found === undefined ? false : found;
     });
   }
@@ -235,7 +234,7 @@ export class CountedWrites {
   }
 }
 
-/** @param act gives false as long as links are not what they were read as. @throws AppError 503 */
+/** @param act returns false as long as links have changed since they were read. @throws AppError 503 */
 function untilUnchanged<Result>({ name }: Table, act: () => Promise<Result | false>): Promise<Result> {
   return untilStill(act, { attempts: ATTEMPTS, gaveUp: refuseContended(name) });
 }
@@ -247,13 +246,13 @@ function fieldChange(values: Readonly<Record<string, Stored | null>>): FieldChan
   return { set: Object.fromEntries(entries.filter(([field]) => !unset.includes(field))), unset };
 }
 
-/** What says of the links that are changed who has set them. */
+/** The fields that say who has set the links that are changed. */
 function movesIn(table: Table, { set, unset }: FieldChange): string[] {
   return (
     linksChanged(table, { set, unset })
       .filter(({ list }) => !list)
       .map(({ field }) => movedField(field))
-      // A change that may have to be taken back, or is, says itself who it was.
+      // A change that may have to be taken back, or takes one back, sets these itself.
       .filter((moved) => !(moved in set) && !unset.includes(moved))
   );
 }
@@ -278,13 +277,13 @@ function ownCounter(table: Table, field: string): Counter | undefined {
   return ownCounters(table).find(({ children }) => children.field === field);
 }
 
-/** The ids in a field; another program may have written null there, or a single one in the place of a list. */
+/** The ids in a field; another program may have written null there, or a single id in the place of a list. */
 export function linksIn(value: unknown): Stored[] {
   if (value === undefined || value === null) return [];
   return Array.isArray(value) ? value.map(asStored) : [asStored(value)];
 }
 
-/** Each once: a list of another program may name one twice, or null. */
+/** Each once: a list that another program wrote may hold an id twice, or null. */
 function parentsOf(counters: readonly Counter[], document: StoredRecord): Counted[] {
   const parents = counters.flatMap((counter) =>
     linksIn(document[counter.children.field]).map((id) => ({ counter, id })),
@@ -292,7 +291,7 @@ function parentsOf(counters: readonly Counter[], document: StoredRecord): Counte
   return distinct(parents.filter(({ id }) => (id ?? null) !== null));
 }
 
-/** Only the document whose links are still these. */
+/** The condition that a document still has these links. */
 function sameLinks(counters: readonly Counter[], document: StoredRecord): Document {
   return stillHas(
     document,

@@ -19,9 +19,9 @@ export interface FillDeps {
   readonly diskSpace?: DiskSpace | undefined;
 }
 
-/** Few enough that other requests find their turn in between. */
+/** Few enough to let other requests through in between. */
 const BATCH = 200;
-/** The space that a gram takes in its record, and in the index. */
+/** The space that a gram takes in its record and in the index. */
 const GRAM_BYTES = 40;
 
 /** The columns whose records may still have to be indexed. */
@@ -30,8 +30,8 @@ export function searchableColumns(table: Table): readonly Column[] {
 }
 
 /**
- * Completes the grams of a table. What is missing is read from the records themselves, so that it may be interrupted
- * at any moment, and done by several at once.
+ * Completes the grams of a table. The records themselves say what is missing, so that this may be interrupted at any
+ * moment, and done by several instances at once.
  * @param isStopping asked between batches
  * @returns how many records were completed
  */
@@ -44,7 +44,7 @@ export async function fillSearch(
   let filled = 0;
   for (const column of searchableColumns(table)) {
     for (let made = BATCH; made > 0 && !isStopping(); filled += made) {
-      // A change of the table waits for it, and takes the grams away then.
+      // A change of the table waits for the batch, and then removes the grams.
       made = await deps.gate.run(() => fillBatch(deps, table.id, column.id));
     }
   }
@@ -53,7 +53,7 @@ export async function fillSearch(
 
 /**
  * Uses the current table: once a column is no longer searchable, no part of its text may be stored again.
- * @returns 0 when nothing was left to do; or when others did it first, who then also do the rest
+ * @returns 0 when nothing was left to do, or when others did it first, who will then do the rest as well
  */
 async function fillBatch(deps: FillDeps, tableId: string, columnId: string): Promise<number> {
   const { catalogs, store, diskSpace } = deps;

@@ -38,7 +38,7 @@ export function startSearchFiller(deps: SearchFillerDeps): SearchFiller {
   };
 }
 
-/** A table that can't be filled does not keep the others from it, nor the service from serving. */
+/** A table that can't be filled must not keep the others from being filled, nor the service from serving. */
 async function fillAll(deps: SearchFillerDeps, isStopping: () => boolean): Promise<void> {
   const { catalogs, logger } = deps;
   const failed = (error: unknown): void =>

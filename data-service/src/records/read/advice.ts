@@ -25,7 +25,7 @@ export async function adviseTable(
   const { table, catalog } = await deps.catalogs.decide((current) => {
     const ofTables = findTable(current, tables);
     rights.require(current, ofTables, "read");
-    // Shapes tell of tables and rules that others may not know.
+    // Shapes reveal tables and rules that others may not know.
     requireRoot(principal, "Advice is for root admins.");
     const id = String(parseId(ofTables, givenId));
     const found = [...current.tables.values()].find((each) => !each.system && each.id === id);
@@ -51,7 +51,7 @@ function ratioOf({ examined, returned }: SeenShape): number {
   return examined / Math.max(1, returned);
 }
 
-/** What was read for nothing, in all. */
+/** How much was read for nothing, all in all. */
 function wasteOf({ seen, examined, returned }: SeenShape): number {
   return seen * (examined - returned);
 }

@@ -1,5 +1,5 @@
-// Which records a read is about: the living, unless `deleted` asks for those that were deleted as well. They are shown to
-// whoever may read them and may delete them, which is who may bring them back.
+// Which records a read is about: the living, unless `deleted` asks for deleted ones as well. Those are shown to whoever may
+// both read and delete them, and so may bring them back.
 import { AppError } from "@portico/shared/app-error";
 import type { Json } from "@portico/shared/json";
 import type { Catalog, Table } from "../../catalog/catalog.js";
@@ -41,7 +41,7 @@ export function requireKept(table: Table, parameter: string): void {
   throw refuse(parameter, `does not apply: "${table.name}" keeps no deleted records (softDelete)`);
 }
 
-/** The same for an address of its own. @throws AppError 404 */
+/** The same for the address that restores a record. @throws AppError 404 */
 export function requireRestorable(table: Table): void {
   if (table.deletedAt !== undefined) return;
   const remedy = `set "softDelete": true in its definition`;

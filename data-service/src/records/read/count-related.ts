@@ -75,7 +75,7 @@ async function countApart(
   return new Map(counted.map((document) => [mixedIdText(document._id), document[field]]));
 }
 
-/** By a count that is shown: a query that is asked again brings the same one along. */
+/** By the count that is shown: a query that is sent again has the same one. */
 const reads = new WeakMap<CountNode, TableRead>();
 
 function askedFor(

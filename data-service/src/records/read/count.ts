@@ -7,7 +7,7 @@ import { stateCondition } from "../delete/kept.js";
 import type { RecordDeps } from "../record-deps.js";
 import type { Effort } from "./effort.js";
 
-/** Counts deleted records, which stand in an index of their own and are few. */
+/** Counts deleted records: they are few, and have an index of their own. */
 export function deletedCount(table: Table): Stage[] {
   return [{ $match: stateCondition(table, "deleted") }, { $count: "value" }];
 }

@@ -1,5 +1,5 @@
-// What one request may ask of the database: a few questions at once, for as long as a query may take, while its client
-// is there to hear the answer.
+// What one request may ask of the database: a few questions at once, for as long as a query may take, and while its client
+// waits for the answer.
 import { tookTooLong } from "../../mongo/driver-errors.js";
 import type { ReadLimits } from "../../mongo/record-store.js";
 import { Stop } from "../../stop.js";
@@ -27,7 +27,7 @@ export class Effort {
   }
 
   /**
-   * Asks when there is a turn, if there is time left by then. When one question fails, those under way are broken off
+   * Asks as soon as it has a turn, if there is time left by then. When one question fails, those under way are broken off
    * and no more are asked.
    * @throws AppError QUERY_TIMEOUT
    */

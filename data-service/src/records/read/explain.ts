@@ -15,14 +15,14 @@ import type { PlanDeps, Question } from "./plan-read.js";
 import { planRead } from "./plan-read.js";
 import { type RelatedDeps, withRelated } from "./related.js";
 
-/** Records whose relations are looked at. */
+/** The most records whose relations are looked at. */
 const MOST_EXPLAINED = 100;
 
 interface ExplainDeps extends PlanDeps {
   readonly store: RelatedDeps["store"] & Pick<RecordStore, "byIds" | "explain" | "knowsCount">;
 }
 
-/** Plans and runs a list query, and answers how instead of what. */
+/** Plans and runs a list query, and answers how it was read instead of what. */
 export async function explainList(deps: ExplainDeps, query: AuthorizedQuery): Promise<Json> {
   const effort = new Effort(deps.store.timeoutMs);
   const explain: Explain = (table, pipeline) => effort.ask(() => deps.store.explain(table, pipeline));
@@ -54,7 +54,7 @@ async function explained(explain: Explain, table: Table, pipeline: Stage[]): Pro
   return { pipeline: asJson(pipeline), ...counted(await explain(table, pipeline)) };
 }
 
-/** What is asked for the related records of the page, which only the page itself can tell; of a long list, for its first. */
+/** What is asked for related records, which only the page itself can tell; of a long list, for its first records. */
 async function relatedQuestions(
   { store }: ExplainDeps,
   { root, rules }: AuthorizedQuery,

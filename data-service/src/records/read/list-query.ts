@@ -19,7 +19,7 @@ interface Asked {
   readonly parameters: Parameters;
   /** When a file is asked for. */
   readonly format: ExportFormat | undefined;
-  /** Is only asked how it would be read. */
+  /** Only asks how the list would be read. */
   readonly explained: boolean;
 }
 
@@ -52,7 +52,7 @@ export function queryBy(
 ): Promise<AuthorizedQuery> {
   return deps.catalogs.decide((catalog) => {
     const table = readableTable({ rights, catalog }, tableName);
-    // A plan tells of tables and rules that others may not know.
+    // A plan reveals tables and rules that others may not know.
     if (parseExplain(parameters.explain)) requireRoot(principal, "explain is for root admins.");
     return queryIn(deps, { rights, catalog }, table, parameters);
   });
@@ -74,11 +74,11 @@ export function queryIn(
 ): AuthorizedQuery {
   const view = rights.view(catalog);
   const rows = askedRows(parameters.deleted, rights, catalog, table);
-  // A file that root asks for holds what an import by root takes back: links to deleted records, too.
+  // A file for root holds all that an import by root can take: links to deleted records, too.
   const isFile = parseFormat(parameters.format) !== undefined;
   const linked = isFile && rights.isRoot && parameters.deleted !== undefined ? "all" : "living";
   const bind = () => authorizeRead(bindQuery(parameters, table, view, limits), view, rows(view), linked);
-  // Deleted records are for those who may delete: that is more than the view says.
+  // Deleted records are only for those who may delete, which the view does not say.
   if (parameters.deleted !== undefined) return bind();
   return known.of(view, [table.name, parameters, limits], bind);
 }

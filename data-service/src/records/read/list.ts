@@ -31,14 +31,14 @@ export interface ListAnswer {
   readonly file?: { readonly format: ExportFormat; readonly node: AuthorizedNode };
 }
 
-/** Above this many, a list is streamed: nobody holds all records of one that has more. */
+/** A list of more than this is streamed: its records are never held all at once. */
 const STREAM_FROM = 1_000;
 
 /** Who waits for an answer. */
 interface Asker {
   /** Is aborted when nobody waits any more. */
   readonly stop?: Stop;
-  /** Of an answer that lasts: looked at again while it is given. */
+  /** For an answer that takes long: the caller is checked again while it is given. */
   readonly caller?: Pick<LastingCaller, "now">;
 }
 
@@ -70,7 +70,7 @@ export async function list(
 
 /**
  * @param started when the list was asked for, in epoch milliseconds
- * @param lasting breaks off what lasts when it is not to be given any more
+ * @param lasting breaks off an answer that takes long when it may not be given any more
  */
 async function runList(
   deps: RecordDeps,

@@ -23,7 +23,7 @@ import { withRelated } from "./related.js";
 import { Remembered } from "./remembered.js";
 import { requireRoom } from "./unfold.js";
 
-/** A checked wish for the shape of one record. */
+/** The checked shape that one record is asked for in. */
 export interface RecordShape {
   readonly node: AuthorizedNode;
   readonly view: ReadView;
@@ -51,7 +51,7 @@ interface Allowed {
   readonly rows?: AskedRows;
 }
 
-/** The same with rights of the caller's choice. @param allow refuses by throwing, or tells the rights */
+/** The same with rights that the calling code chooses. @param allow refuses by throwing, or returns the rights */
 export async function readOneAs(
   deps: RecordDeps,
   allow: (catalog: Catalog, table: Table) => ReadPolicies,
@@ -143,13 +143,13 @@ async function documentsOf(
   return whole;
 }
 
-/** What a write has to give of a record, so that it need not be read again; undefined where that is not enough. */
+/** The fields that a write has to return of a record, so that it need not be read again; undefined where they don't suffice. */
 export function shownFields({ node }: RecordShape): Document | undefined {
   return ownFields(node, { alongside: [VERSION_FIELD] });
 }
 
 /**
- * Records out of documents that this process has just written, read by nobody.
+ * Records made of documents that this process has just written, without reading them.
  * @returns undefined where the asked shape needs more than these documents
  */
 export function shownAsWritten(
@@ -161,7 +161,7 @@ export function shownAsWritten(
   return fields === undefined ? undefined : documents(Object.keys(fields)).map(versioned(deps, shape));
 }
 
-/** What was written of the records, these fields at least. */
+/** The written documents, with these fields at least. */
 export type Written = (fields: readonly string[]) => readonly StoredRecord[];
 
 /** Fields of a document as the database would give them back: a Double is a number again. */

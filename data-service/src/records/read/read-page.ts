@@ -16,7 +16,7 @@ export const PARENTS_AT_ONCE = 10;
 /** Documents of a page; undefined where they are too large to be held all at once. */
 export type Page = readonly StoredRecord[] | undefined;
 
-/** The page, however it is ranked: what happens meanwhile may leave out some of the parents that were named for it. */
+/** The page, however it is ranked; ranked once more where parents that were named for it have gone meanwhile. */
 export async function readPage(deps: RecordDeps, plan: Plan, effort: Effort): Promise<Page> {
   const { query, ranking } = plan;
   const isShort = (run: Ranking, page: Page) =>
@@ -49,14 +49,14 @@ export async function readRanked(
   return parents.map((id) => byId.get(keyText(id))).filter((document) => document !== undefined);
 }
 
-/** Some of them may be gone by the time that they are read. */
+/** Some of them may be gone by the time they are read. */
 export function namesParents({ kind }: Ranking): boolean {
   return kind === "among" || kind === "page";
 }
 
 const pipelines = new WeakMap<AuthorizedQuery, Stage[]>();
 
-/** A query that is asked again brings its pipeline along, unless that depends on what is in the database. */
+/** A query that is sent again has its pipeline already, unless that depends on what is in the database. */
 export function pipelineOf(query: AuthorizedQuery, ranking: Ranking): Stage[] {
   if (ranking.kind !== "none") return lowerList(query, ranking);
   return getOrMake(pipelines, query, () => lowerList(query));

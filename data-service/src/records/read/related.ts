@@ -30,7 +30,7 @@ import { NoRoom, Room } from "./room.js";
 
 type Documents = readonly StoredRecord[];
 
-/** Records whose related ones are read together; of more, the children that are asked for would be too many. */
+/** For how many records the related ones are read together; with more, there would be too many children at once. */
 const AT_ONCE = 100;
 
 export interface RelatedDeps {
@@ -208,7 +208,7 @@ function listOf(value: unknown): Documents {
   return Array.isArray(value) ? value : [];
 }
 
-/** By a relation that is shown: a query that is asked again brings the same one along. */
+/** By the relation that is shown: a query that is sent again has the same one. */
 const reads = new WeakMap<AuthorizedChild, TableRead>();
 
 function readOf(child: AuthorizedChild): TableRead {
@@ -230,7 +230,7 @@ async function listsOf(
   const pipeline = lowerTogether(child, question, rules);
   const isById = relation.link.on === "self" && !relation.many;
   const fields = isById ? ownFields(node, { together: true }) : undefined;
-  // By id alone, requests that come at once share the query.
+  // When they are asked for by nothing but ids, requests that come at once share the query.
   const small = (limits: ReadLimits) =>
     fields === undefined
       ? deps.store.readSmall(table, pipeline, question.most ?? question.keys.length, limits)

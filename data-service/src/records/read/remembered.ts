@@ -4,21 +4,21 @@ import { beside } from "@portico/shared/beside";
 import { LRUCache } from "lru-cache";
 import type { ReadView } from "../../permission/read-view.js";
 
-/** Of each view; beyond it, the oldest goes. */
+/** The most for each view; beyond it, the oldest is forgotten. */
 const MOST = 100;
 /** Longer ones are seldom repeated, and their results may be large. */
 const MOST_CHARACTERS = 600;
-/** Of the questions that were asked lately, through whatever view: of what comes back later, nothing would be kept by then. */
+/** How many questions count as asked lately, through whatever view: of an older one nothing would be kept when it returns. */
 const MOST_ASKED = MOST;
 
 export class Remembered<Result> {
   readonly #asked = new LRUCache<string, true>({ max: MOST_ASKED });
-  /** What is kept leads to its view, which may end with its request. */
+  /** Results hold on to their view, which may end with its request. */
   readonly #byView = beside<ReadView, Map<string, Result>>();
 
   /**
-   * @param words all that the result depends on besides the view, as JSON
-   * @param make pure; what it throws is not kept
+   * @param words everything that the result depends on besides the view, as JSON
+   * @param make pure; if it throws, nothing is kept
    */
   of(view: ReadView, words: readonly unknown[], make: () => Result): Result {
     const key = exactly(words);

@@ -20,9 +20,9 @@ import type { Plan, Question } from "./plan-read.js";
 
 /** Shapes that are kept; the one not seen for longest is dropped first. A shape takes a kilobyte or two. */
 const MOST_SHAPES = 500;
-/** Reads that wait to be explained; beyond that they are left for another time. */
+/** How many reads may wait to be explained; any more are left for another time. */
 const MOST_WAITING = 8;
-/** Whoever asks for advice waits this long for running explains. */
+/** How long a request for advice waits for explains that are running. */
 const SETTLE_MS = 5_000;
 /** A shape is explained when it is new, and again each time it has been seen this many times more. */
 const EVERY = 1_000;
@@ -173,7 +173,7 @@ export class SeenQueries {
         entry.facts = { examined: examined(report), returned };
       }
     } catch {
-      // Too slow, or the database is away: the shape will be seen again.
+      // Too slow, or the database is away: the shape will come by again.
     } finally {
       this.#waiting -= 1;
     }

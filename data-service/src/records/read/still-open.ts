@@ -1,4 +1,4 @@
-// Do tables still keep open what an answer shows that has begun, and where it reads that? Pure.
+// May an answer that has begun go on? Only while its tables still have what it shows, unhidden and where it reads it. Pure.
 import { type Catalog, type Relation, type Table, tableById, targetOf } from "../../catalog/catalog.js";
 import type { AuthorizedNode } from "../../query/ast.js";
 

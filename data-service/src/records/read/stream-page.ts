@@ -1,4 +1,4 @@
-// Reads and shapes a list that nobody holds as a whole: some of its records at a time.
+// Reads and shapes a list that is never held as a whole: some of its records at a time.
 import type { Json } from "@portico/shared/json";
 import type { Stored } from "../../catalog/column-types.js";
 import { asStored } from "../../query/as-read.js";
@@ -14,8 +14,8 @@ import { namesParents, PARENTS_AT_ONCE, pipelineOf, readRanked } from "./read-pa
 import { inRoom, NoRoom, type Room } from "./room.js";
 
 /**
- * How to rank a list that is streamed. Whether parents that were named fill its page has to be known before the first of
- * them is on the way.
+ * How to rank a list that is streamed. Whether the parents that were named fill its page must be known before the first of
+ * them is sent.
  */
 export async function streamedRanking(
   deps: RecordDeps,

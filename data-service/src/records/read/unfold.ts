@@ -11,7 +11,7 @@ import { Room } from "./room.js";
 
 /** As much as the database holds in one document, where it joins the related records itself. */
 const MOST_OF_RECORD = 16 * 1024 * 1024;
-/** Records that are made at once, and about how many bytes of them; the next ones when these are on their way. */
+/** How many records are made at once, and about how many bytes of them; the next ones follow when these are sent. */
 const AT_ONCE = 50;
 const BYTES_AT_ONCE = 256 * 1024;
 
@@ -46,7 +46,7 @@ export function requireRoom(node: AuthorizedNode, documents: readonly StoredReco
   for (const size of sizesOf(node, documents)) room.take(size);
 }
 
-/** None where the documents hold all that is shown of them, each for itself. @throws AppError 400 */
+/** None where each document holds all that is shown of it. @throws AppError 400 */
 function sizesOf(node: AuthorizedNode, documents: readonly StoredRecord[]): readonly number[] {
   if (!readsTogether(node) || !node.children.some(isTogether)) return [];
   const sizes = unfoldedSizes(node, documents);

@@ -1,4 +1,4 @@
-// An answer that lasts is given as long as its caller may read what it began with: sessions end, rules and roles change.
+// An answer that takes long is given only while its caller may read what it began with: sessions end, rules and roles change.
 import { AppError } from "@portico/shared/app-error";
 import { type LastingCaller, LOOK_AT_CALLER_MS } from "../../http/lasting-caller.js";
 import type { Rights } from "../../permission/rights.js";
@@ -13,8 +13,8 @@ interface Begun {
 }
 
 /**
- * Looked at now and then, and when all is read: what was changed at the end is not to look complete either.
- * @throws AppError 401, 403 as soon as a few seconds after they have changed
+ * Checked now and then, and when all is read: an answer must not look complete if something changed just before its end.
+ * @throws AppError 401, 403 within a few seconds after they have changed
  */
 export async function* whileAllowed<Some>(
   deps: Pick<RecordDeps, "rights" | "catalogs">,

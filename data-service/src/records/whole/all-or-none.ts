@@ -1,11 +1,11 @@
-// Makes the records of one request as a whole or not at all, whatever dies, and once where it has an Idempotency-Key.
+// Makes the records of one request all or none, whatever dies, and only once where it has an Idempotency-Key.
 import type { RecordDeps } from "../record-deps.js";
 import { type OnceKey, once } from "../write/once.js";
 import type { Create, Made } from "../write/run-create.js";
 import type { UndoLog } from "./undo.js";
 
 /**
- * Judges the records of one request, and says how they are made. What fails before has written nothing.
+ * Judges the records of one request, and says how they are made. As long as it fails, nothing has been written.
  * @param deps with the writes of the request
  */
 type Judge = (deps: RecordDeps) => Promise<Create>;
@@ -30,7 +30,7 @@ export async function allOrNone(
   const { unfinished } = deps;
   const first = (made: Made): MadeOnce => ({ ...made, isRepeat: false });
   if (key === undefined && !needsNote) return first(await unfinished.orUndo(await judge(deps)));
-  // What says that all of it is there waits for the disk, and for all that was written before.
+  // The write that says that all of it is there waits for the disk, and for everything written before it.
   const noted = async (log: UndoLog) => (await judge({ ...deps, writes: deps.writesUnderNote }))(log);
   if (key === undefined) return first(await unfinished.wholly(noted));
   const { result: ids, isRepeat } = await once(

@@ -1,5 +1,5 @@
-// Gives a record back what it was before a change that is taken back: as the record is now, and as far as others have not
-// taken that meanwhile.
+// Gives a record back what it held before a change that is taken back: starting from what it is now, and as far as others
+// have not taken that meanwhile.
 import { AppError } from "@portico/shared/app-error";
 import { type Catalog, type Relation, type Table, targetOf } from "../../catalog/catalog.js";
 import { indexesOf } from "../../catalog/indexes.js";
@@ -15,16 +15,16 @@ import { atVersion, versionOf } from "../version.js";
 import { formerFields, undoProjectionOf } from "./former-fields.js";
 import type { ChangedStep, LinkedStep } from "./undo.js";
 
-/** A record that others never leave alone is looked at this often. */
+/** How often to try with a record that others keep changing. */
 const ATTEMPTS = 100;
 
-/** Records that a record can't be without. */
+/** Records that another one can't be without. */
 type Needed = readonly LinkedStep["to"][];
 
 /**
  * Doing it again changes nothing.
- * @returns what the record goes on linking to, as its former links are not to be had any more
- * @throws AppError 409 when others have what it would be again
+ * @returns what the record goes on linking to, because its former links can't be restored
+ * @throws AppError 409 when others have taken what it had
  */
 export async function changeBack(
   deps: RecordDeps,
@@ -56,7 +56,7 @@ export async function neededBy(
   return now === undefined ? [] : linkedBy(catalog, now, relations);
 }
 
-/** @returns false when the record is another one meanwhile */
+/** @returns false when the record was changed meanwhile */
 async function changeBackAsItIs(
   deps: RecordDeps,
   catalog: Catalog,
@@ -68,7 +68,7 @@ async function changeBackAsItIs(
   const [now] = await deps.store.read(table, which);
   const former = now && formerFields(table, step, now);
   if (now === undefined) return [];
-  // Whatever has become of the rest: with what such a link that it has set leads to, the record would go.
+  // Whatever has become of the rest: the record would go along with what such a link, if the change set it, leads to.
   if (former === undefined) return linkedBy(catalog, now, boundLinksSet(table, step));
   const write = async (change: FieldChange, staying: readonly Relation[]): Promise<Needed | false> => {
     const unchanged = atVersion([versionOf(now)]);
@@ -84,7 +84,7 @@ async function changeBackAsItIs(
   );
   const free = withoutUnique(table, left, links);
   const staying = links.filter(({ required }) => required);
-  // The rest goes back without the values that others have by now, and without the links where these are taken as well.
+  // What others have taken by now stays theirs: first the values are left out, then the links as well.
   return write(left, lost)
     .catch(ifTaken(() => write(free, lost)))
     .catch(ifTaken(() => write(lettingGo(withoutLinks(free, staying), links), [...lost, ...staying])));
@@ -98,7 +98,7 @@ function ifTaken<Result>(act: () => Promise<Result>): (error: unknown) => Promis
   };
 }
 
-/** Required links whose former records are there no more: the present one is better than none. */
+/** Required links whose former records don't exist any more: the present link is better than none. */
 async function lostLinks(
   deps: RecordDeps,
   catalog: Catalog,
@@ -115,7 +115,7 @@ async function lostLinks(
   return lost;
 }
 
-/** The change without what it says of some links: they stay, and are nobody's to be taken back any more. */
+/** The change without some links: these stay as they are, and nobody takes them back any more. */
 function withoutLinks({ set, unset, ...rest }: FieldChange, relations: readonly Relation[]): FieldChange {
   const names = relations.map(({ link: { field } }) => movedField(field));
   const fields = [...names, ...relations.map(({ link: { field } }) => field)];
@@ -126,14 +126,14 @@ function withoutLinks({ set, unset, ...rest }: FieldChange, relations: readonly 
   };
 }
 
-/** The change without what must be unique, but for links. */
+/** The change without what must be unique, except links. */
 function withoutUnique(table: Table, { set, ...rest }: FieldChange, links: readonly Relation[]): FieldChange {
   const isLink = (field: string) => links.some(({ link }) => link.field === field);
   const free = Object.entries(set).filter(([field]) => isLink(field) || !isUnique(table, field));
   return { ...rest, set: Object.fromEntries(free) };
 }
 
-/** Links that need not be there are let go of: what they lead to may have to go. */
+/** Optional links are let go of: what they lead to may have to go. */
 function lettingGo({ set, unset, ...rest }: FieldChange, links: readonly Relation[]): FieldChange {
   const gone = links.flatMap(({ required, link: { field } }) => (required ? [] : [field]));
   const left = Object.entries(set).filter(([field]) => !gone.includes(field));
@@ -154,7 +154,7 @@ function boundLinksSet(table: Table, { set, unset }: ChangedStep): Relation[] {
   );
 }
 
-/** The relations whose links lie in the table's own records, one in each. */
+/** The relations whose links lie in the table's own records, one link in each. */
 function singleLinks({ relations }: Table): Relation[] {
   return [...relations.values()].filter(({ link }) => link.on === "self" && !link.list);
 }

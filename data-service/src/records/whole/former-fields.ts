@@ -1,4 +1,4 @@
-// What goes back of a record's change that is taken back, as far as others have left it alone. Pure; take-back does it.
+// What a record gets back when a change of it is taken back: what others have left alone since. Pure; take-back does it.
 import type { Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
 import { OWN_FIELDS } from "../../catalog/own-fields.js";
@@ -11,10 +11,10 @@ import { type FieldChange, linksChanged, linksIn, movedField } from "../derived/
 import { versionOf } from "../version.js";
 import type { ChangedStep } from "./undo.js";
 
-/** Names the last change of a record that was noted. */
+/** Names the last noted change of a record. */
 export const NOTED_FIELD = OWN_FIELDS.noted.name;
 
-/** What is to be read of a record, as a projection. @param fields those of the change */
+/** What is to be read of a record, as a projection. @param fields of the change */
 export function undoProjection(fields: readonly string[]): Document {
   return Object.fromEntries(
     [VERSION_FIELD, MOVES_FIELD, DELETED_FIELD, ...fields].map((field) => [field, 1]),
@@ -31,18 +31,18 @@ export function changesOf(document: StoredRecord): number {
   return versionOf(document) - movesOf(document);
 }
 
-/** How often something else has (see MOVES_FIELD). */
+/** How often anything else has (see MOVES_FIELD). */
 export function movesOf(document: StoredRecord): number {
   const moves = document[MOVES_FIELD];
   return typeof moves === "number" ? moves : 0;
 }
 
 /**
- * What a record is to be again. Its fields are as long as no request has changed it since: what moved its links, let go of
- * them or deleted it was none. A single link is as long as nobody else has moved it. Into a list goes what was taken out, and
- * out what was put in.
+ * What a record gets back. Its fields, as long as no request has changed it since; moving its links, letting go of them and
+ * deleting it don't count as one. A single link, as long as nobody else has moved it. Of a list, what was taken out is put in
+ * again, and what was put in is taken out.
  * @param now the record, as far as `undoProjection` says
- * @returns undefined where nothing of it goes back
+ * @returns undefined where it gets nothing back
  */
 export function formerFields(table: Table, step: ChangedStep, now: StoredRecord): FieldChange | undefined {
   const { isOurs, isLast } = ownership(step, now);
@@ -63,7 +63,7 @@ export function formerFields(table: Table, step: ChangedStep, now: StoredRecord)
       entries.flatMap(([field, value]) => (value === undefined ? [] : [[field, value]])),
     ),
     unset: entries.flatMap(([field, value]) => (value === undefined ? [field] : [])),
-    // The change, and that it is taken back: as if neither had been, for whoever has changed the record before.
+    // Two for the change and its undoing: to whoever changed the record before, it is as if neither had been made.
     moves: isLast ? 2 : 1,
   };
 }
@@ -78,12 +78,12 @@ interface Ownership {
 function ownership(step: ChangedStep, now: StoredRecord): Ownership {
   const { by, changes, set } = step;
   const isOurs = (field: string): boolean => String(now[field]) === String(by);
-  // Whoever has linked a record that was restored since is not to find it deleted again.
+  // A record that was restored, and linked to others since, must not be deleted again.
   const isFree = set[DELETED_FIELD] === undefined || !isLinkedSince(step, now);
   return { isOurs, isLast: isFree && isOurs(NOTED_FIELD) && changesOf(now) === changes + 1 };
 }
 
-/** Does it link to more than it did? What has let go of its links has not: a delete, or the restoration itself. */
+/** Does it link to more than it did? Deletes, and the restoration itself, only let go of links. */
 function isLinkedSince({ links, moves }: ChangedStep, now: StoredRecord): boolean {
   if (links === undefined) return movesOf(now) !== moves;
   return Object.entries(links).some(([field, former]) => {
@@ -92,7 +92,7 @@ function isLinkedSince({ links, moves }: ChangedStep, now: StoredRecord): boolea
   });
 }
 
-/** When a record was deleted since, and by what, stays; as does a time of its change that is another one by now. */
+/** If it was deleted since, when and by which act stays; and so does `updatedAt`, if it is another time by now. */
 function stayingFields({ updatedAt }: Table, { at }: ChangedStep, now: StoredRecord): ReadonlySet<string> {
   const isDeleted = (now[DELETED_FIELD] ?? null) !== null;
   const time = now[updatedAt.field];
@@ -111,7 +111,7 @@ function formerValue({ set, lists }: ChangedStep, field: string, now: StoredReco
   return written === undefined ? value : formerList(value, written, linksIn(now[field]));
 }
 
-/** What was there, but for what others have taken out since; and what others have put in. */
+/** What was there, except what others have taken out since; and what others have put in. */
 function formerList(
   former: Stored | undefined,
   written: readonly Stored[],
@@ -121,7 +121,7 @@ function formerList(
   const [had, wrote, has] = [among(was), among(written), among(now)];
   const left = was.filter((id) => has(id) || !wrote(id));
   const added = now.filter((id) => !wrote(id) && !had(id));
-  // Just as it was, whatever another program had written there.
+  // Exactly as it was, even if another program wrote no list there.
   if (added.length === 0 && left.length === was.length) return former;
   const list = [...left, ...added];
   return list.length === 0 ? undefined : list;

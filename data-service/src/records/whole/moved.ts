@@ -1,4 +1,4 @@
-// Records whose links are moved, by what these were.
+// Groups records whose links are moved, by what they linked to before.
 import { EJSON } from "bson";
 import type { Stored } from "../../catalog/column-types.js";
 import { getOrMake } from "../../get-or-make.js";

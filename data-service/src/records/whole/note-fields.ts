@@ -1,4 +1,4 @@
-// What a record is before a change that may have to be taken back.
+// Notes what a record holds before a change that may have to be taken back.
 import { ObjectId } from "bson";
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
@@ -10,13 +10,13 @@ import { versionOf } from "../version.js";
 import { changesOf, movesOf, NOTED_FIELD, undoProjection } from "./former-fields.js";
 import type { ChangedStep, UndoLog } from "./undo.js";
 
-/** A change as it is to be written, so that the record says whose it is. */
+/** A change as it is to be written: with a name by which the record says whose it is. */
 export interface NotedChange {
   readonly change: FieldChange;
   readonly by: ObjectId;
 }
 
-/** Gives a change its name, in the record and in each single link that it sets there. */
+/** Gives a change a name, for the record and for each single link that it sets there. */
 export function named(table: Table, { set, unset }: FieldChange): NotedChange {
   const by = new ObjectId();
   const links = linksChanged(table, { set, unset }).filter(({ list }) => !list);
@@ -25,7 +25,7 @@ export function named(table: Table, { set, unset }: FieldChange): NotedChange {
   return { change: { set: { ...set, ...own }, unset }, by };
 }
 
-/** The note of a change, and the version of the record that it is of. */
+/** The note of a change, and the version of the record that was noted. */
 interface Note {
   readonly step: ChangedStep;
   readonly version: number;
@@ -35,7 +35,7 @@ function ownLinkFields({ relations }: Table): string[] {
   return [...relations.values()].flatMap(({ link: { on, field } }) => (on === "self" ? [field] : []));
 }
 
-/** Notes what the fields of a record are before they change. @returns none when there is no such record */
+/** Notes what the fields of a record hold before they change. @returns undefined when there is no such record */
 export async function noteFields(
   { store }: Pick<RecordDeps, "store">,
   table: Table,
@@ -61,7 +61,7 @@ export async function noteFields(
     moves: movesOf(before),
     by,
     at,
-    // What was just read goes back as it was.
+    // What was just read is given back as it was.
     set: Object.fromEntries(had.map((field) => [field, asStored(before[field])])),
     unset: fields.filter((field) => before[field] === undefined),
     lists: Object.fromEntries(lists.map(({ field }) => [field, linksIn(set[field])])),

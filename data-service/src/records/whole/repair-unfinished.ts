@@ -1,5 +1,5 @@
-// Undoes what dead processes have written only in part, and completes their deletes. Every process does this at its
-// start, and for others while it runs.
+// Undoes what dead processes have written only in part, and completes their deletes. Every process does this when it starts,
+// and for others while it runs.
 import { AppError, isConflict } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import { type Catalog, type Table, tableById } from "../../catalog/catalog.js";
@@ -24,12 +24,12 @@ export type UnfinishedRepairDeps = RecordDeps & {
   readonly logger: Logger;
 };
 
-/** No request that links to something takes longer from looking whether it is there to looking again. */
+/** No request takes longer between its two looks at a record that it links to. */
 const LATE_MS = 60_000;
 
 /**
- * What concerns a table that is being changed is left for the next time: such a change waits for it as for any write, and
- * it is not to wait for a change that can't be ended.
+ * What concerns a table that is being changed is left for the next time. The change would wait for this as for any write,
+ * and this must not wait for a change that may never end.
  */
 export async function repairUnfinished(
   deps: UnfinishedRepairDeps,
@@ -51,9 +51,9 @@ export async function repairUnfinished(
   });
   for (const left of await deletes.notes.allDeletes()) {
     if (deletes.underWay.has(left.group)) continue;
-    // Of a process that is dead a link may be left that it wrote, and did not look at again.
+    // A dead process may have left a link that it wrote and did not look at again.
     if (!isLate(left) && !(await isLeft(left))) continue;
-    // As above: the others are not to wait for one that can't be ended now.
+    // One that can't be ended now must not keep the others waiting.
     await deps.gate
       .run(() => deletes.underWay.while(left.group, () => endDelete(deps, left)))
       .catch((err: unknown) =>
@@ -62,7 +62,7 @@ export async function repairUnfinished(
   }
 }
 
-/** Are all of these tables deleted, and may come back? What is left in their records is a matter for then. */
+/** Are all of these tables deleted, and kept so that they may come back? Their records are then seen to when they do. */
 async function areKept(
   { changes }: Pick<UnfinishedRepairDeps, "changes">,
   catalog: Catalog,
@@ -74,8 +74,8 @@ async function areKept(
 }
 
 /**
- * Tells whether tables may be written. Once something is put off, so is what comes after it and concerns the same tables:
- * of two requests that changed the same record only the last one can be taken back.
+ * Tells whether tables may be written. Once something is put off, everything after it that concerns the same tables is, too:
+ * of two requests that changed the same record, only the last one can be taken back.
  */
 export function freeTables({ changing }: Catalog): (tables: Iterable<Table>) => boolean {
   const held = new Set(changing);
@@ -95,12 +95,12 @@ async function endDelete(deps: UnfinishedRepairDeps, left: Delete): Promise<void
   const { notes, instance } = deps.deletes;
   if (!(await notes.takeDelete(left, instance, deps.clock.now()))) return;
   if (table !== undefined) {
-    // Of one that nobody knows to be allowed, nothing goes that is still there. The others have gone before the first.
+    // A delete that is not known to be allowed takes nothing more. One whose first record is gone has taken all others before.
     if (left.judged && left.first && !left.done) await removeRest(deps, catalog, table, left);
     if (!left.done) await unmark(deps, { table, ids: left.ids }, left.group);
     const there = await deps.store.existing(table, left.ids);
     const gone = left.ids.filter((id) => !there.has(idText(table, id)));
-    // What is not there at all was removed for good, also where the table keeps what it deletes.
+    // What does not exist was removed for good, even if its table keeps what is deleted.
     const only = left.permanentIn === undefined ? {} : { permanentIn: table.id };
     const reach = { ...OWN_REACH, permanent: table.deletedAt !== undefined, ...only };
     await new Deleter(deps, catalog, reach).lookAgain({ table, ids: gone });
@@ -108,7 +108,7 @@ async function endDelete(deps: UnfinishedRepairDeps, left: Delete): Promise<void
   await notes.endDelete(left);
 }
 
-/** Whatever forbids the delete by now saves the records that are still there. */
+/** If anything forbids the delete by now, the records that are still there stay. */
 async function removeRest(
   deps: UnfinishedRepairDeps,
   catalog: Catalog,
@@ -129,8 +129,8 @@ async function removeRest(
 }
 
 /**
- * What a delete follows was judged when it began, by the rights of its caller: of what has come, or was changed, since then
- * nobody knows whether they may delete it.
+ * What a delete follows was judged by the rights of its caller when it began: of records that were made or changed since,
+ * nobody knows whether the caller may delete them.
  */
 function following(
   { store }: UnfinishedRepairDeps,
@@ -147,8 +147,8 @@ function following(
 }
 
 /**
- * The delete has begun with those that satisfy it, and is not through. A record that was restored satisfies it no more, and
- * one that was made anew with the id of one that went never did.
+ * Satisfied by records that the delete has begun with and not yet removed. A record that was restored since no longer
+ * satisfies it, and one that was made anew under the id of one that went never did.
  */
 function stillWanted(table: Table, { group, act = group, permanent }: Delete): Document {
   const begun = { $or: [markedFor(group), { [DELETION_FIELD]: act }] };

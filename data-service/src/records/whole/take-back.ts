@@ -1,5 +1,5 @@
-// Undoes what a request has written, step by step. What others have changed since stays as they left it, and what
-// they have taken meanwhile (a unique value, a link that only one may have) stays theirs.
+// Undoes what a request has written, step by step. What others have changed since stays as they left it, and what they have
+// taken meanwhile (a unique value, a link that only one record may have) stays theirs.
 import { AppError, isConflict } from "@portico/shared/app-error";
 import type { Logger } from "@portico/shared/logger";
 import type { ObjectId } from "bson";
@@ -41,11 +41,11 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
   if (steps.length === 0) return;
   // What links to the records must be known in full.
   const catalog = await deps.catalogs.refresh();
-  /** Made by the request, and linked to by what can't go back, nor be without its link. */
+  /** Records this request made that must stay, because something that can neither be moved back nor unlinked points to them. */
   const needed: LinkedStep["to"][] = [];
   for (const step of steps.toReversed()) {
     const table = tableById(catalog, step.table);
-    // With its table all of it has gone.
+    // All of it went with its table.
     if (table === undefined) continue;
     const back = async (): Promise<void> => {
       if (step.kind === "made")
@@ -61,14 +61,14 @@ export async function takeBack(deps: Deps, steps: readonly UndoStep[]): Promise<
   }
 }
 
-/** What must stay, and in turn what that hangs on: with it, it would go. */
+/** What must stay, and what that is bound to in turn: it would go along with that. */
 async function withNeeds(
   { store }: Deps,
   catalog: Catalog,
   needed: readonly LinkedStep["to"][],
 ): Promise<readonly LinkedStep["to"][]> {
   const all = [...needed];
-  // It grows while it is walked.
+  // The list grows while it is walked.
   for (const { table: tableId, id } of all) {
     const table = tableById(catalog, tableId);
     const links = [...(table?.relations.values() ?? [])].filter(isBound);
@@ -103,19 +103,19 @@ export function tablesTakenBackIn(catalog: Catalog, steps: readonly UndoStep[]):
   return new Set(tables);
 }
 
-/** The earlier steps are undone even if this one can't be. @throws what others have not caused */
+/** The earlier steps are undone even if this one can't be. @throws every error that is not a conflict with others */
 function requireTaken({ logger }: Deps, { name }: Table, { kind }: UndoStep, error: unknown): void {
   if (!isConflict(error)) throw error;
   logger.warn({ table: name, step: kind, err: error }, "others have taken what a request would give back");
 }
 
-/** Somebody may have linked to it meanwhile: it goes as any record does, or stays where that is not allowed. */
+/** Deletes what was made, like any record: others may have linked to it, and where that forbids the delete it stays. */
 async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep): Promise<void> {
   const ours = step.at === undefined ? [] : [{ $match: { [table.createdAt.field]: step.at } }];
   const there = await deps.store.existing(table, step.ids, ours);
   const left = step.ids.filter((id) => there.has(idText(table, id)));
   if (left.length === 0) return;
-  // What its own table would keep goes for good, as it never was; what others have linked to it goes as with any record.
+  // It goes for good even if its table keeps deleted records, as if it had never been; what others linked to it goes as usual.
   const reach = { ...OWN_REACH, permanent: true, permanentIn: table.id };
   const deleter = new Deleter(deps, catalog, reach);
   const take = async (ids: readonly Stored[], condition: Document = {}): Promise<boolean> => {
@@ -127,23 +127,23 @@ async function unmake(deps: Deps, catalog: Catalog, table: Table, step: MadeStep
     if (!isDone) refuseContended(table.name)();
   };
   const oneByOne = async (): Promise<void> => {
-    // What was made later may hang on what was made before.
+    // What was made later may be bound to what was made before.
     for (const id of left.toReversed())
       await takeOne(id).catch((each: unknown) => requireTaken(deps, table, step, each));
   };
-  // Others may count on a user who was made root admin: such a one stays, if it is the last.
+  // A user who was made root admin, and is the last one by now, has to stay.
   if (deps.userHooks.areUsers(table)) return oneByOne();
   await take(left).catch(async (error: unknown) => {
     if (left.length === 1 || !isConflict(error)) throw error;
-    // One that has to stay keeps none of the others.
+    // One that has to stay must not keep the others.
     await oneByOne();
   });
 }
 
 /**
- * What would go with these and is of their table was put there by others: it is kept, as with any record that goes.
+ * Records of the same table that would go along and that others have made: they are deleted but kept, as usual.
  * @param own all that the request has made there
- * @throws AppError 409 when something stands against it, before any of it is touched
+ * @throws AppError 409 when something blocks it, before any of it is touched
  */
 async function keepOthers(
   deps: Deps,
@@ -160,12 +160,12 @@ async function keepOthers(
   for (const step of goingIn(table)) {
     for (const id of step.ids.filter((each) => !isOwn.has(idText(table, each)))) {
       others.push(id);
-      // Not where it has been deleted, or moved away, meanwhile; what goes with it goes in the same act.
+      // Unless it was deleted or moved away meanwhile; what goes along with it goes in the same act.
       await new Deleter(deps, catalog).takeAway({ table, ids: [id] }, { condition: step.linked ?? {} });
     }
   }
   if (others.length === 0) return;
-  // What is kept as well can be led to.
+  // They may go on linking to what is kept as well, and to nothing else.
   for (const relation of [...table.relations.values()].filter(takesAlong)) {
     const { field } = relation.link;
     const target = targetOf(catalog, relation);
@@ -180,10 +180,10 @@ async function keepOthers(
 async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step: LinkedStep): Promise<void> {
   const { writes } = deps;
   const relation = relationIn(table, step.field);
-  // With its relation, or the table that it leads to, all of it has gone.
+  // All of it went with its relation, or with the table that this leads to.
   if (relation === undefined || owner === undefined) return;
   const { field, list, to, gained, lost } = step;
-  // What has its link again may have it to what was deleted meanwhile.
+  // A link that is given back may lead to a record that was deleted meanwhile.
   const links = [to.id, ...gained.flatMap(({ before }) => (before === null ? [] : [before]))];
   const give = (moved: readonly Moved[], link: Stored | null) =>
     giveBack(deps, { table, relation, owner }, step, moved, link);
@@ -192,13 +192,13 @@ async function linkBack(deps: Deps, table: Table, owner: Table | undefined, step
     await writes.takeFromList(table, field, { _id: { $in: idsOf(gained) } }, [to.id]);
     await writes.addToList(table, field, { _id: { $in: idsOf(lost) } }, to.id);
   } else refused.push(...(await give(gained, to.id)), ...(await give(lost, null)));
-  // Links of others are a matter of the delete that has taken it, which waits for ours to go.
+  // Other links to it are seen to by the delete itself, which waits for ours to go.
   const ours = { _id: { $in: idsOf([...gained, ...lost]) } };
   await letGoOfMissing(deps, { table, relation, which: ours }, owner, links);
   if (refused.length > 0) throw refused[0];
 }
 
-/** Where the links of a step lie, and what they lead to. */
+/** Where the links of a step lie, and the table that they lead to. */
 interface Place {
   readonly table: Table;
   readonly relation: Relation;
@@ -207,8 +207,8 @@ interface Place {
 
 /**
  * Gives records the links that they had, as far as others have not taken those.
- * @param link what they link to since the request
- * @returns why some can neither have theirs nor be without
+ * @param link what they have linked to since the request
+ * @returns why some can neither get theirs back nor do without one
  */
 async function giveBack(
   deps: Deps,
@@ -221,7 +221,7 @@ async function giveBack(
   const refused: unknown[] = [];
   for (const { ids, before, by: former } of groupedByBefore(moved)) {
     const move = (some: readonly Stored[], to: Stored | null, mover: ObjectId | null) =>
-      // Only where it was we: somebody else may have set the very same. What it led to may be deleted by now.
+      // Only links that we set: others may have set the very same. What it led to may be deleted by now, which made it null.
       deps.writes.moveLink(
         table,
         field,
@@ -234,13 +234,13 @@ async function giveBack(
         await move([id], before, former);
       } catch (error) {
         requireTaken(deps, table, step, error);
-        // Another record links there by now. This one must not stay, and go with what is taken back next.
+        // Another record links there by now. Without a link, this one does not go along with what is taken back next.
         if (relation.required) refused.push(error);
         else await move([id], null, null);
       }
     };
     if (relation.required && before !== null && !(await isLinkable(deps, relation, owner, before))) {
-      // Better where they are than nowhere.
+      // The link that they have is better than none.
       refused.push(new AppError("CONFLICT", `What records of "${table.name}" linked to is there no more.`));
       continue;
     }

@@ -2,14 +2,14 @@
 import { AppError, unavailable } from "@portico/shared/app-error";
 import { isUnanswered } from "../../mongo/driver-errors.js";
 
-/** For whoever could send it again: it may be there already. */
+/** Whoever would send it again is warned: it may have been done. */
 export function uncertain(cause: unknown): AppError {
   const { code, headers } = unavailable("", 2);
   const message = "The database did not say whether this was written; look before you send it again.";
   return new AppError(code, { message, headers, cause, details: { uncertain: true } });
 }
 
-/** For a failed write that nobody takes back. @throws AppError 503 `uncertain` where it may have been done; else the error */
+/** For a failed write that nobody takes back. @throws AppError 503 `uncertain` if it may have been done, else the error */
 export function throwUnanswered(error: unknown): never {
   throw isUnanswered(error) ? uncertain(error) : error;
 }

@@ -1,28 +1,28 @@
 // What a request notes before each of its writes, so that it can be taken back: by the request itself when it is refused
-// half-way, or by another process when this one dies. Data only; take-back does it.
+// half-way, or by another process when this one dies. Only data; take-back acts on it.
 import type { ObjectId } from "bson";
 import type { Stored } from "../../catalog/column-types.js";
 import type { Document } from "../../query/lower/document.js";
 
-/** Records are going to be there. Their ids are nobody else's. */
+/** Records are about to be made. Nobody else has their ids. */
 export interface MadeStep {
   readonly kind: "made";
   /** The table's id, as in all of these. */
   readonly table: string;
   readonly ids: readonly Stored[];
-  /** When the request says that it makes them: with a number that another program took first, a record says another time. */
+  /** The createdAt given to them; tells them from a record that another program inserted first under the same number. */
   readonly at?: Date;
 }
 
-/** Fields of a record are going to change: what they were. */
+/** Fields of a record are about to change: what they held. */
 export interface ChangedStep {
   readonly kind: "changed";
   readonly table: string;
   readonly id: Stored;
-  /** How often requests had changed the record before (see changesOf), and its links were moved by others. */
+  /** How often requests had changed the record before (see changesOf), and how often anything else had (see movesOf). */
   readonly changes: number;
   readonly moves: number;
-  /** Names this in the record, and in the links that it sets there (see NOTED_FIELD, movedField). */
+  /** Names this change in the record, and in the links that it sets there (see NOTED_FIELD, movedField). */
   readonly by: ObjectId;
   /** When the change says that it was made. */
   readonly at: Date;
@@ -30,20 +30,20 @@ export interface ChangedStep {
   readonly unset: readonly string[];
   /** Lists of links as they will be, by field. */
   readonly lists: Readonly<Record<string, readonly Stored[]>>;
-  /** Of a record that is restored all that it links to, by field; earlier versions noted none. */
+  /** For a record that is restored: all that it links to, by field. Earlier versions noted none. */
   readonly links?: Readonly<Record<string, readonly Stored[]>>;
 }
 
-/** Some records will link to another one, and others no longer will. */
+/** Some records are about to link to another one, and others no longer to. */
 export interface LinkedStep {
   readonly kind: "linked";
-  /** The table of the records whose links change, and where those lie. */
+  /** The table and the field of the links that change. */
   readonly table: string;
   readonly field: string;
   readonly list: boolean;
   /** The record they link to. */
   readonly to: { readonly table: string; readonly id: Stored };
-  /** Names this in the records whose links it moves (see movedField); lists don't have it. */
+  /** Names this step in the records whose links it moves (see movedField), except in lists. */
   readonly by: ObjectId;
   /** Records that did not link to it. */
   readonly gained: readonly Moved[];
@@ -51,20 +51,20 @@ export interface LinkedStep {
   readonly lost: readonly Moved[];
 }
 
-/** A record whose link is going to be another one. Of a list nothing but its id is asked. */
+/** A record whose link is about to change. For lists only the id matters. */
 export interface Moved {
   readonly id: Stored;
   /** What it linked to; null = nothing. */
   readonly before: Stored | null;
-  /** What was said of that; null = nothing. */
+  /** What movedField held; null = nothing. */
   readonly by: ObjectId | null;
 }
 
 export type UndoStep = MadeStep | ChangedStep | LinkedStep;
 
-/** Where a request notes what it is about to do. To be awaited before it is done. */
+/** Where a request notes what it is about to do. To be awaited before doing it. */
 export interface UndoLog {
   note(step: UndoStep): Promise<void>;
-  /** A step that was noted is known not to have been done. */
+  /** Takes out a step that is known not to have been done. */
   drop(step: UndoStep): void;
 }

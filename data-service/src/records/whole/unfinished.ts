@@ -23,17 +23,17 @@ export interface UnfinishedDeps {
   readonly takeBack: (steps: readonly UndoStep[]) => Promise<void>;
 }
 
-/** How long a request waits for the database to hear that it is whole, and how often this is said. */
+/** How long a request keeps telling the database that it is whole before it gives up, and how often it does. */
 const ASKED_AGAIN_MS = 5_000;
 const LOOK_MS = 100;
-/** How often it is said when nobody waits for it any more. */
+/** How often it goes on doing so when nobody waits for the answer any more. */
 const LATER_MS = 1_000;
 
 export class Unfinished {
   readonly #deps: UnfinishedDeps;
-  /** Notes of requests. */
+  /** Notes of requests that this process works on. */
   readonly #underWay = new UnderWay();
-  /** Notes of requests that are whole, as the database may not have heard. */
+  /** Notes of requests that are whole, though the database may not know it. */
   readonly #unheard = new UnderWay();
 
   constructor(deps: UnfinishedDeps) {
@@ -41,8 +41,8 @@ export class Unfinished {
   }
 
   /**
-   * Runs writes of which one says it all, or that can be sent again; when one fails, all are taken back.
-   * @throws AppError 503 `uncertain` where nobody knows whether the one was done, or they can't be taken back
+   * Runs writes that are atomic by themselves or idempotent; when one fails, all are taken back.
+   * @throws AppError 503 `uncertain` where nobody knows whether one was done, or they can't be taken back
    */
   async orUndo<Result>(writes: (log: UndoLog) => Promise<Result>): Promise<Result> {
     const steps: UndoStep[] = [];
@@ -58,7 +58,7 @@ export class Unfinished {
   }
 
   /**
-   * Runs writes that are all there in the end or none, even if this process dies in between.
+   * Runs writes so that in the end all of them are there or none, even if this process dies in between.
    * @param turn of a request with an Idempotency-Key
    */
   async wholly<Result>(writes: (log: UndoLog) => Promise<Result>, turn?: Turn<Result>): Promise<Result> {
@@ -85,14 +85,14 @@ export class Unfinished {
         if (!isNoted) await notes.begin({ ...note, steps: [step] });
         isNoted = true;
       },
-      // In the database it stays: to whoever finds it there, it says what was to be done.
+      // It stays in the note in the database, which tells whoever finds it what was to be done.
       drop: dropFrom(steps),
     };
     const result = await writes(log).catch(async (error: unknown) => {
-      // What others have taken back is missed by the writes that come after it: no fault of the request.
+      // If others have taken its earlier writes back, later ones fail for want of them: that is no fault of the request.
       throw isNoted && !(await undo()) ? tookTooLong() : error;
     });
-    // From here on nobody can tell whether it is whole, if this fails: the note says it to whoever looks.
+    // If this fails, this process can't tell whether the request is whole: the note tells whoever looks.
     const isOurs = await (turn?.finish(result) ?? (!isNoted || this.#ended(note)));
     if (!isOurs) {
       if (isNoted) await undo();
@@ -102,7 +102,7 @@ export class Unfinished {
     return result;
   }
 
-  /** Undoes what a request has left and somebody else continues. */
+  /** Undoes what a request has left behind, for the one that continues it. */
   async undoOf(owner: string): Promise<void> {
     for (const left of await this.#deps.notes.ofOnce(owner)) await this.#takeOver(left);
   }
@@ -117,7 +117,7 @@ export class Unfinished {
     for (const left of await this.#deps.notes.all()) {
       if (this.#underWay.has(left.id) || this.#unheard.has(left.id)) continue;
       const isUndone = this.#takeOverIf(left, isDead).catch((err: unknown) => {
-        // One that can't be taken back now must not keep the others waiting; the next look tries again.
+        // One that can't be taken back now must not keep the others waiting; the next repair tries again.
         this.#deps.logger.error({ err, note: left.id }, "an interrupted request is not taken back yet");
         return false;
       });
@@ -132,7 +132,7 @@ export class Unfinished {
     return { id: new ObjectId(), instance, at: clock.now(), ...(once === undefined ? {} : { once }) };
   }
 
-  /** @returns false when somebody has taken this process for dead, and took it back as well */
+  /** @returns false when another process has taken this one for dead, and took it back as well */
   async #undo(note: Omit<Note, "steps">, steps: readonly UndoStep[]): Promise<boolean> {
     await this.#deps.takeBack(steps);
     const isOurs = await this.#deps.notes.end(note);
@@ -140,7 +140,7 @@ export class Unfinished {
     return isOurs;
   }
 
-  /** Says that the writes are whole, again and again until it is known. @throws AppError 503 when it stays unknown */
+  /** Says that the writes are whole, until the database has confirmed it. @throws AppError 503 when it does not */
   async #ended(note: Omit<Note, "steps">): Promise<boolean> {
     const began = performance.now();
     for (;;) {
@@ -156,7 +156,7 @@ export class Unfinished {
     }
   }
 
-  /** What a client sees when it looks must stay: as long as this process lives, it goes on saying that it is whole. */
+  /** A client that looks must see what will stay: so as long as this process lives, it goes on saying that it is whole. */
   async #endLater(note: Omit<Note, "steps">): Promise<void> {
     for (let isHeard = false; !isHeard; ) {
       await new Promise((resolve) => setTimeout(resolve, LATER_MS).unref());
@@ -168,14 +168,14 @@ export class Unfinished {
     this.#forget(note);
   }
 
-  /** Nobody waits for it: a note that has ended is nothing but in the way. */
+  /** Nobody waits for this: a finished note is only clutter. */
   #forget(note: Omit<Note, "steps">): void {
     const { notes, logger } = this.#deps;
     notes.forget(note).catch((err: unknown) => logger.warn({ err }, "a note is left to the repair"));
   }
 
   async #takeOverIf(left: Note, isDead: (note: Note) => Promise<boolean>): Promise<boolean> {
-    // Also one that has ended: whoever did not hear that it has asks for it again.
+    // Also one that has ended: its process may not have heard so, and may ask for it again.
     if (!(await isDead(left))) return false;
     if (left.done !== true) return this.#takeOver(left);
     await this.#deps.notes.forget(left);
@@ -197,7 +197,7 @@ export class Unfinished {
     return true;
   }
 
-  /** From the moment on that this says no, the request can't become whole any more. */
+  /** Once this has said no, the request can't become whole any more. */
   async #isWhole({ key, owner }: NonNullable<Note["once"]>): Promise<boolean> {
     const { once, instance, clock } = this.#deps;
     const leaseUntil = new Date(clock.now().getTime() + ONCE_LEASE_MS);
@@ -213,13 +213,17 @@ function dropFrom(steps: UndoStep[]): UndoLog["drop"] {
 
 /**
  * The note stays, and whoever finds it takes back the rest.
- * @param hasKey with an Idempotency-Key the request itself does so when it comes again
+ * @param hasKey whether it has an Idempotency-Key: then the same request does so when it is sent again
  */
 function undoneLater(cause: unknown, hasKey: boolean): AppError {
   const [when, seconds] = hasKey
     ? ["when it is sent again", 2]
     : ["within a minute or two; send it again after that", 120];
-  return unavailable(`What was written of it can't be taken back yet, and will be ${when}.`, seconds, cause);
+  return unavailable(
+    `Part of the request was written and can't be rolled back yet; it will be ${when}.`,
+    seconds,
+    cause,
+  );
 }
 
 function tookTooLong(): AppError {

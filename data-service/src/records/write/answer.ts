@@ -4,21 +4,21 @@ import { type RecordShape, readEach, shownAsWritten, type Written } from "../rea
 import type { RecordDeps } from "../record-deps.js";
 import type { Versioned } from "../version.js";
 
-/** What is known of records that were written. */
-export interface AnswerBesides {
+/** What is known about records that were written. */
+export interface AnswerOptions {
   /** Their documents where nothing else was written with them: they need not be read then. */
   readonly written?: Written | undefined;
 }
 
 /**
- * The written records; the id alone of those that the caller may not read, that others have deleted by now, or that can't be
+ * The written records; only the id of those that the caller may not read, that others have deleted by now, or that can't be
  * read just now: they are written, and a refusal would say the opposite.
  */
 export async function answerOf(
   deps: RecordDeps,
   shape: RecordShape,
   ids: readonly Stored[],
-  { written }: AnswerBesides = {},
+  { written }: AnswerOptions = {},
 ): Promise<Versioned[]> {
   const { table } = shape.node;
   const row = COLUMN_TYPES[table.idColumn.type];

@@ -28,8 +28,8 @@ export async function createBatch(
     const bound = await bindCreates(deps, rights, importOf(call, bodies));
     const pathOf = pathIn(bodies);
     const plans = await judgeCreates(deps, bound, { pathOf });
-    // Which of them were written could not be told from other records with their ids after a crash, and need not be:
-    // the import goes on where it was cut off.
+    // After a crash nobody could tell those that were written from other records with their ids. Nor need they be: the
+    // import goes on where it was cut off.
     const bringsIds = plans.some((plan) => broughtId(plan) !== undefined);
     await allOrNone(deps, { needsNote: !bringsIds }, (noted) =>
       prepareCreate(noted, bound.table, plans, pathOf),
@@ -48,7 +48,7 @@ export interface JudgedCreates {
   readonly mayName: (member: Column | Relation) => boolean;
 }
 
-/** Refuses what is wrong with the values of bodies, whatever the rules and the database say of them. Writes nothing. */
+/** Refuses bodies whose values are wrong, whatever the rules' checks and the database would say. Writes nothing. */
 export async function checkBatch(given: RecordDeps, call: TableCall, bodies: readonly Json[]): Promise<void> {
   await writing(given, call.principal, async (deps, rights) => {
     await bindCreates(deps, rights, importOf(call, bodies));
@@ -57,7 +57,7 @@ export async function checkBatch(given: RecordDeps, call: TableCall, bodies: rea
 
 /**
  * What `createBatch` would refuse of a batch, except for values that are taken. Writes nothing.
- * @param isComing ids of other records that will be there by then, where root brings ids
+ * @param isComing tells the ids of other records that will exist by then, where root brings ids
  */
 export async function tryBatch(
   given: RecordDeps,

@@ -24,14 +24,14 @@ export interface Created {
   readonly records: readonly Versioned[];
   /** Ids in the order of the body. */
   readonly ids: readonly string[];
-  /** A request with the same Idempotency-Key has made them. */
+  /** An earlier request with the same Idempotency-Key has made them. */
   readonly isRepeat: boolean;
 }
 
 export interface CreateRequest extends TableRequest {
   /** A record, or a list of them. */
   readonly body: Json;
-  /** What the service writes with it. */
+  /** What the service itself writes with each. */
   readonly stamp?: Stamp;
   /** Idempotency-Key. */
   readonly key?: OnceKey | undefined;

@@ -1,4 +1,4 @@
-// Links that lie in the records of other tables: sets those of one record, and says what can't be let go.
+// Links that lie in the records of other tables: sets those to one record, and refuses to let go of required ones.
 import { AppError, isClientError } from "@portico/shared/app-error";
 import { ObjectId } from "bson";
 import { owningRelation, type Relation, type Table } from "../../catalog/catalog.js";
@@ -30,10 +30,10 @@ interface Linking {
 }
 
 /**
- * Sets them: first the new ones are set, then the former ones let go. A second writer of the
- * same set may let go of ours in between, so they are set once more: two at once may leave both sets, never neither.
- * Links that are required are never let go: whoever links since that was looked at stays.
- * @returns what goes with the record from now on, or stands against its going
+ * Sets links: first the new ones are set, then the former ones let go. A second writer of the same set may let go of ours
+ * in between, so they are set once more: two at once may leave both sets, never neither. Required links are never let go:
+ * a record that has come to link here since that was checked stays.
+ * @returns the records that go along with this one from now on, or block its delete
  */
 export async function linkForeign(
   deps: Deps,
@@ -57,13 +57,13 @@ export async function linkForeign(
   return moved;
 }
 
-/** Records that were moved, and go with what they were moved to, if that may go at all. */
+/** Records whose links were moved here: they go along with the record that they link to now, or block its delete. */
 export interface MovedRecords {
   readonly table: Table;
   readonly ids: readonly Stored[];
 }
 
-/** Those of the chosen ones that don't link here. */
+/** The condition for those of the chosen records that don't link here yet. */
 function gainingIn({ to: { id }, set }: Linking): Document {
   return { $and: [{ _id: { $in: [...set.ids] } }, { [set.relation.link.field]: { $ne: id } }] };
 }
@@ -95,13 +95,13 @@ async function linkSingly(deps: Deps, linking: Linking, former: Document): Promi
   return [...moved, ...again];
 }
 
-/** What comes to link to a record, and what no longer does. */
+/** The conditions for records that are to link to a record, and for those that no longer are. */
 interface Moving {
   readonly gaining: Document;
   readonly former: Document;
 }
 
-/** Moves links that are as they were noted: what somebody else has moved since is theirs, also if this is taken back. */
+/** Moves links that still are as noted: what somebody else has moved since is theirs, even when this is taken back. */
 async function moveNoted(
   { store, writes }: Deps,
   linking: Linking,
@@ -115,7 +115,7 @@ async function moveNoted(
   if (gained.length === 0 && lost.length === 0) return [];
   const by = await noteLinks(linking, links);
   const move = async (moved: readonly Moved[], how: keyof JudgedRecords, end: Stored | null) => {
-    // What is about to go with what it links to goes as it was when it was marked.
+    // A record that is about to go along with what it links to must go as it was when it was marked.
     for (const each of asJudged(asNoted(set, moved, how)))
       await writes.moveLink(target, field, allOf([each, FREE]), end, by);
   };
@@ -127,7 +127,7 @@ async function moveNoted(
   return gained.map(({ id }) => id);
 }
 
-/** @returns names the note in the links that are moved */
+/** @returns the name of the note, for the links that are moved */
 async function noteLinks(
   { to, set: { relation, target }, log }: Linking,
   { gained, lost }: MovingLinks,
@@ -138,7 +138,7 @@ async function noteLinks(
   return by;
 }
 
-/** Where the rules had a say: nobody else is moved than they saw. @throws AppError 503 when somebody is left */
+/** Only records that the rules have judged are moved. @throws AppError 503 when others are left */
 async function requireJudged(
   { store }: Deps,
   { judged, target }: JudgedLinks,
@@ -158,7 +158,7 @@ function asNoted(
   const alike = new Map<Document, Moved[]>();
   for (const each of moved) {
     const condition = conditions === undefined ? ANY : conditions.get(idText(target, each.id));
-    // Who came since was not judged.
+    // A record that has come since was not judged.
     if (condition !== undefined) getOrMake(alike, condition, () => [] as Moved[]).push(each);
   }
   return [...alike].flatMap(([condition, some]) =>
@@ -177,7 +177,7 @@ function conditionsById(table: Table, judged: readonly Judged[]): ReadonlyMap<st
   );
 }
 
-/** Those that are let go; where the rules had a say they have named them, and whoever links since then stays. */
+/** The condition for those that are let go of: where the rules had a say, the records that they judged, and no later ones. */
 async function leavingLinks(
   deps: Pick<RecordDeps, "store">,
   id: Stored,
@@ -188,11 +188,11 @@ async function leavingLinks(
   return { [set.relation.link.field]: id, _id: { $in: ids } };
 }
 
-/** What one condition names at most: in a table that tells of its changes it goes to the database with each record. */
+/** The most that one condition names: in a journaled table it is sent to the database with each record. */
 const KINDS_AT_ONCE = 100;
 const IDS_AT_ONCE = 500;
 
-/** The conditions for such records while they are as they were judged. @param besides what each must satisfy as well */
+/** The conditions for judged records while they are as they were judged. @param besides what each must satisfy as well */
 function asJudged(kinds: readonly Judged[], besides: Document = {}): Document[] {
   const packs: Judged[][] = [];
   for (const { ids, condition } of kinds)
@@ -210,7 +210,7 @@ function hasRoom(pack: readonly Judged[], piece: Judged): boolean {
   return pack.length < KINDS_AT_ONCE && ids <= IDS_AT_ONCE;
 }
 
-/** @param refuse throws what is to be said where there are such records */
+/** @param refuse throws the refusal where there are such records */
 async function requireNone(
   store: Pick<RecordDeps["store"], "read">,
   table: Table,
@@ -221,7 +221,7 @@ async function requireNone(
   if (found.length > 0) refuse();
 }
 
-/** @param unmoved what would not have been moved @throws AppError 503 when a delete has come first */
+/** @param unmoved the records that are not moved yet @throws AppError 503 when that is because a delete wants one */
 async function requireMoved(
   store: Pick<RecordDeps["store"], "read">,
   table: Table,
@@ -238,7 +238,7 @@ interface MovingLinks {
   readonly lost: readonly Moved[];
 }
 
-/** What comes to link here, and what no longer does. Where a delete wants one of them that is decided first. */
+/** The records that come to link here, and those that no longer do. Where a delete wants one of them, that is decided first. */
 async function movingLinks(
   store: RecordDeps["store"],
   table: Table,
@@ -288,7 +288,7 @@ async function linksOf(
 }
 
 /**
- * Records may have been deleted while others were made to link to them.
+ * Records may have been deleted while others were made to link to them: are all still there?
  * @param sets the links that were made
  * @throws AppError 503 when it takes long until a delete that wants one of them is decided
  */
@@ -304,12 +304,12 @@ export async function areStillThere(
 }
 
 /**
- * Looks once more at what was written. Records that were moved and have gone with the one that they were moved to were moved
- * before its delete, and can't be had back: then all of it counts as done, and as deleted.
+ * Looks once more at what was written. Records that were moved to another one, and have gone along with it, were moved before
+ * its delete, and can't be brought back: then all of it counts as done, and as deleted since.
  * @param of the records of the request, in one table
- * @param moved as `linkForeign` says
+ * @param moved what `linkForeign` has returned
  * @param look throws the refusal
- * @param haveGoneAlong whether they have gone with something that they were linked to themselves
+ * @param haveGoneAlong whether those of the request have gone along with something that they link to themselves
  */
 export async function unlessTakenAlong(
   { store }: Pick<RecordDeps, "store">,
@@ -318,7 +318,7 @@ export async function unlessTakenAlong(
   look: () => Promise<void>,
   haveGoneAlong: () => Promise<boolean> = async () => false,
 ): Promise<void> {
-  // What goes along goes first: a delete that is under way is waited for.
+  // What goes along goes first: so a delete that is under way is waited for.
   const areGone = async ({ table, ids }: MovedRecords, { waits }: { waits: boolean }): Promise<boolean> => {
     const living = [{ $match: stateCondition(table, "living") }];
     return (await linkable({ store }, table, ids, { waits, visible: living })).size === 0;
@@ -330,7 +330,7 @@ export async function unlessTakenAlong(
   });
 }
 
-/** A record whose link is required can't be let go, only moved or deleted. */
+/** A record whose link is required can't be let go of, only moved or deleted. @throws AppError VALIDATION_ERROR */
 export async function requireLettable(deps: RecordDeps, id: Stored, set: AuthorizedLinks): Promise<void> {
   const { relation, target } = set;
   const owning = owningRelation(set);

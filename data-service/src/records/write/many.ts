@@ -1,8 +1,8 @@
 // PATCH and DELETE of /{table}: the same change for all records that a filter matches.
 //
-// Each record is handled like a single request, with its rules, checks and links, as long as the filter matches it; the
-// first refusal ends it, and says how many were changed by then. Sent again it continues: what was changed already is
-// changed to the same, or is gone.
+// Each record is handled like a single request, with its rules, checks and links, as long as the filter matches it; the first
+// refusal ends everything, and says how many were changed by then. A request that is sent again continues: what was changed
+// before is changed to the same, or is gone.
 import { AppError } from "@portico/shared/app-error";
 import { isObject, type Json } from "@portico/shared/json";
 import type { Table } from "../../catalog/catalog.js";
@@ -24,7 +24,7 @@ import { checkUpdate, update } from "./update.js";
 
 /** Records that are changed at the same time. */
 const AT_ONCE = 8;
-/** What is looked up beforehand is held in memory: some MB. */
+/** How many records are looked up beforehand, and held in memory: some MB. */
 const MOST_WITH_NEW = 100_000;
 const ONLY_ID = { fields: "id", filterFromText: false } as const;
 
@@ -35,13 +35,13 @@ export interface Many {
 }
 
 export interface ManyRequest extends Omit<TableRequest, "principal"> {
-  /** Sessions may end and roles change meanwhile: looked at again with each batch. */
+  /** Sessions may end and roles change meanwhile: so it is asked again with each batch. */
   readonly caller: Pick<LastingCaller, "principal" | "now">;
   /** Count, and change nothing. */
   readonly dryRun: boolean;
 }
 
-/** What one record of them is changed by. */
+/** Changes one of the records. */
 type Act = (principal: Principal, id: string, stillMatching: StillMatching) => Promise<void>;
 
 /**
@@ -83,7 +83,7 @@ function callOf({ caller: { principal }, table }: ManyRequest): TableCall {
   return { principal, table };
 }
 
-/** Does each change make new records of the same table, which the filter may match as well? */
+/** Does the body create records of the same table, which the filter may match as well? */
 async function makesAlike({ catalogs }: RecordDeps, tableName: string, body: Json): Promise<boolean> {
   const catalog = await catalogs.get();
   const table = findTable(catalog, tableName);
@@ -107,7 +107,7 @@ function requireFilter({ parameters: { filter } }: ManyRequest, does: string): v
 
 /**
  * @param done what the records were, for a refusal
- * @param mostMatched where what is done to them makes others that match: so many are looked up before the first is changed
+ * @param mostMatched where changing them makes others that match: so many at most, looked up before the first is changed
  */
 async function forEach(
   deps: RecordDeps,

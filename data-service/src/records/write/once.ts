@@ -15,8 +15,8 @@ import { until } from "../../until.js";
 /** How long a key is kept: 24 hours (contract, section 5). */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 /**
- * And how long its entry stays, which says of the notes that a dead process has left whether all is there: where no data
- * service runs for days, the next one must still find it.
+ * How long its entry stays. By it the notes that a dead process has left are judged, whether all records were made: so even
+ * if no data service runs for days, the next one must find it.
  */
 const GOES_AFTER_MS = 7 * KEPT_MS;
 /** If a request has not ended after this long, its process counts as dead. */
@@ -25,7 +25,7 @@ export const ONCE_LEASE_MS = 30_000;
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 
-/** What a request says about being sent again. */
+/** What an Idempotency-Key says, and of which request. */
 export interface OnceKey {
   /** Names the key of this caller; a digest. */
   readonly id: string;
@@ -37,11 +37,11 @@ export interface OnceEntry extends OnceKey {
   /** The request that works under the key. */
   readonly owner: string;
   readonly leaseUntil: Date;
-  /** From here on the key is free again; former versions did not say so apart from `expiresAt`. */
+  /** When the key is free again; entries of former versions have only `expiresAt`. */
   readonly until?: Date;
-  /** When it goes. */
+  /** When the entry is removed. */
   readonly expiresAt: Date;
-  /** Ids of the records, when it is done. */
+  /** The ids of the records, when the request is done. */
   readonly ids?: readonly Stored[];
   readonly done?: boolean;
 }
@@ -62,21 +62,21 @@ export interface OnceStore {
 export interface OnceDeps {
   readonly store: OnceStore;
   readonly clock: Clock;
-  /** Keyed: a body may hold a password or a value that is stored encrypted. */
+  /** Keyed, because a body may hold a password or a value that is stored encrypted. */
   readonly digest: KeyedDigest;
 }
 
 /** A request that works under a key. */
 export interface Turn<Result> {
   readonly once: OnceOwner;
-  /** Ends the key with the result: on disk when this resolves. @returns false when somebody else works under it */
+  /** Closes the key with the result: on disk when this resolves. @returns false when somebody else works under it */
   finish(result: Result): Promise<boolean>;
 }
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * These requests can't be told apart by a digest of their body, so a key here would promise protection it does not give.
+ * Such requests can't be told apart by a digest of their body: a key would promise a protection that it does not give.
  * @throws AppError 400
  */
 export function refuseOnceKey(header: string | readonly string[] | undefined): void {
@@ -108,8 +108,8 @@ export function onceKey(
 
 /**
  * Runs a create once for all requests with the key.
- * @param undoOf takes back what a request has left whose end nobody saw
- * @param run writes the records and ends the key; a refusal of it gives the key back
+ * @param undoOf takes back what a request has left behind that died half-way
+ * @param run writes the records and closes the key; if it refuses, the key is free again
  * @returns the ids of the records that the first of the requests has made, and whether another one was the first
  * @throws AppError 409 when the key stands for another request, or for one that takes its time
  */
@@ -176,7 +176,7 @@ async function tryToBegin(deps: OnceDeps, key: OnceKey, owner: string): Promise<
     if (await store.takeOver(key.id, found.owner, { owner, leaseUntil }))
       return { entry: { ...found, owner }, former: found.owner };
   } else if (found !== undefined) await store.remove(key.id, found.owner);
-  // The entry that was in the way has gone, or is another one's by now.
+  // The entry that was in the way is gone, or has another owner by now.
   return tryToBegin(deps, key, owner);
 }
 

@@ -25,14 +25,14 @@ export interface Made {
   readonly documents: readonly StoredRecord[] | undefined;
 }
 
-/** Creates records. @param log what takes them back where it is all or none */
+/** Creates records. @param log where it is noted how they are taken back */
 export type Create = (log: UndoLog) => Promise<Made>;
 
 /**
  * Prepares records to be created.
- * @param plans what they link to is there, as far as it was to be seen before
+ * @param plans what they link to is known to exist, as far as could be seen before
  * @param pathOf where in the request each plan stands
- * @returns creates them, once; nothing is written of them before
+ * @returns a function that creates them, to be called once; nothing is written before
  */
 export async function prepareCreate(
   deps: RecordDeps,
@@ -66,8 +66,8 @@ async function runCreate(
     plans[at]?.foreign.length !== 0 && deletedAt === undefined;
   const linkedTo = documents.filter(isLinkedTo).map(({ _id }) => _id);
   await unlessTakenAlong(deps, { table, ids }, moved, async () => {
-    // A linked record that is deleted at this moment sweeps up what it finds after it has gone (see run-delete); what it
-    // can't have found yet, because we came later, we find here.
+    // The delete of a linked record looks for new links once the record has gone (see run-delete). If ours came too late for
+    // that, we find here that the record has gone.
     await requireLinked(deps, plans, { pathOf, isWritten: true });
     if (foreign.length > 0 && !(await areStillThere(deps, table, linkedTo, foreign)))
       throw new AppError(
@@ -87,7 +87,7 @@ async function documentsOf(
   plans: readonly JudgedPlan[],
 ): Promise<NewDocument[]> {
   const fields: Document[] = [];
-  // One after another: many new users would ask for more password hashes at once than are made.
+  // One after another: many new users at once would ask for more password hashes than can be made at a time.
   for (const { own } of plans) fields.push(await storedFields(deps, table, own));
   const ids = await idsFor(deps, table, plans);
   const now = deps.clock.now();
@@ -98,7 +98,7 @@ async function documentsOf(
   return ids.map((_id, at) => ({ ...before, ...fields[at], ...actOfMoved(fields[at] ?? {}), ...mark, _id }));
 }
 
-/** Inserts documents. What takes them back is noted before, where nobody but this request can have made them. */
+/** Inserts documents. How to take them back is noted before, if nobody else can have made records with their ids. */
 async function insertNoted(
   deps: RecordDeps,
   table: Table,
@@ -109,7 +109,7 @@ async function insertNoted(
   const ids = documents.map(({ _id }) => _id);
   const made: MadeStep = { kind: "made", table: table.id, ids, ...madeAt(table, documents) };
   if (plans.some((plan) => broughtId(plan) !== undefined)) {
-    // Their ids were not made for them, so that a record which has one may be another's: only what is known to be ours goes.
+    // Their ids were not made for them, so another record may have one: only what is known to be ours may be taken back.
     await deps.writes.insert(table, documents).catch(async (error: unknown) => {
       await noteInserted(log, made, error);
       throw error;
@@ -123,7 +123,7 @@ async function insertNoted(
   });
 }
 
-/** What all of them say; nothing where an import brings times of its own. */
+/** The createdAt that they share; nothing where an import brings times of its own. */
 function madeAt({ createdAt }: Table, documents: readonly NewDocument[]): Pick<MadeStep, "at"> {
   const at = documents[0]?.[createdAt.field];
   const isSame = documents.every((each) => each[createdAt.field] === at);
@@ -131,8 +131,8 @@ function madeAt({ createdAt }: Table, documents: readonly NewDocument[]): Pick<M
 }
 
 /**
- * Other programs may give numbers to records as well: an id that a duplicate was refused for may be that of another
- * record, which must not be taken back. Of anything but a refusal nobody knows how far it came.
+ * Other programs may give out numbers as well: an id that was refused as a duplicate may belong to another record, which
+ * must not be taken back. After anything but a refusal, nobody knows how far the insert came, and the note stays.
  */
 async function noteOurs(log: UndoLog, made: MadeStep, error: unknown): Promise<void> {
   if (!isClientError(error)) return;
@@ -140,7 +140,7 @@ async function noteOurs(log: UndoLog, made: MadeStep, error: unknown): Promise<v
   await noteInserted(log, made, error);
 }
 
-/** Notes those that were inserted before one was refused. */
+/** Notes only those that were inserted before one was refused. */
 async function noteInserted(log: UndoLog, made: MadeStep, error: unknown): Promise<void> {
   const ids = made.ids.slice(0, insertedBefore(error));
   if (ids.length > 0) await log.note({ ...made, ids });

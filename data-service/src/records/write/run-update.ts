@@ -27,7 +27,7 @@ export interface RecordChange {
   readonly guard: Guard;
   /** Fields written with it. */
   readonly extra?: Document;
-  /** What to give of the record, as a projection. */
+  /** What to return of the record, as a projection. */
   readonly fields?: Document | undefined;
 }
 
@@ -45,7 +45,7 @@ type OwnWrite =
   | { readonly kind: "guardFailed" };
 
 /**
- * Changes one record. What its plan links to is there, as far as it was to be seen before.
+ * Changes one record. What its plan links to is known to exist, as far as could be seen before.
  * @param log of a request that does more than this change
  * @returns false, as `untilStill` wants it, when the record is there and the guard does not hold
  * @throws AppError 404
@@ -62,7 +62,7 @@ export async function runUpdate(
       const guard = { ...change.guard, condition: allOf([change.guard.condition, besides]) };
       return changeRecord(deps, { ...change, plan, guard }, each);
     });
-  // Around it: what is taken back is a change of its own, of the last root admin as well.
+  // Around the hooks: taking back is a change of its own, with hooks of its own, such as for the last root admin.
   const done = await (log === undefined ? deps.unfinished.orUndo(run) : run(log));
   if (done !== false) await deps.userHooks.afterChange(table, id);
   return done;
@@ -135,7 +135,7 @@ async function writeOwn(
   return done;
 }
 
-/** Notes what the record was where more than this may have to be taken back, and writes it. */
+/** Writes the record. Notes before what it held, if this may have to be taken back with other writes. */
 async function writeNoted(
   deps: RecordDeps,
   { table, id, plan, guard, fields }: RecordChange,
@@ -150,13 +150,13 @@ async function writeNoted(
   if (plan.foreign.length === 0 && ownLinks(plan).length === 0) return write(own.change, {});
   const naming = named(table, own.change);
   const noted = await noteFields(deps, table, id, naming, log);
-  // What is taken back is what was noted, so the change is of that version.
+  // What was noted is what it gets back, so the change must be made to that version.
   return whileNoted(log, noted?.step, () =>
     write(naming.change, noted === undefined ? {} : atVersion([noted.version])),
   );
 }
 
-/** A change that is refused was not made: nothing of it is to be taken back. */
+/** A change that is refused was not made, so that there is nothing to take back. */
 async function whileNoted(
   log: UndoLog,
   step: ChangedStep | undefined,

@@ -12,7 +12,7 @@ import type { RecordDeps } from "../record-deps.js";
 import type { Standing } from "../request.js";
 import { atVersion, versionOf } from "../version.js";
 
-/** Says that the filter does not match a record any more. */
+/** Thrown for a record that the filter does not match any more. */
 export class NoLongerMatching extends Error {}
 
 /**
@@ -24,7 +24,7 @@ export type StillMatching = (id: Stored, standing: Standing) => Promise<Document
 /**
  * Asks about records that are written together: the first time for all of them at once.
  * @param queryIn the filter as it is bound by what a write is bound by
- * @returns a condition that throws NoLongerMatching for a record that the filter does not match, AppError 404 for none
+ * @returns throws NoLongerMatching for a record that the filter does not match, AppError 404 for one that does not exist
  */
 export function whileMatching(
   { store }: Pick<RecordDeps, "store">,
@@ -52,7 +52,7 @@ export function whileMatching(
     const { table } = query.root;
     const [text, known] = [idText(table, id), await first];
     const version = known.get(text) ?? (await versions(query, [id])).get(text);
-    // Whoever asks again has found the record changed.
+    // Whoever asks a second time has found the record changed: so look again.
     known.delete(text);
     if (version !== undefined) return atVersion([version]);
     if ((await store.existing(table, [id])).size === 0) throw recordNotFound(table);

@@ -1,4 +1,4 @@
-// The checked values of a body -> what is stored: passwords hashed, what is to be encrypted sealed.
+// The checked values of a body -> what is stored: passwords are hashed, values of encrypted columns sealed.
 import type { Table } from "../../catalog/catalog.js";
 import { COLUMN_TYPES, type Stored } from "../../catalog/column-types.js";
 import type { Document } from "../../query/lower/document.js";

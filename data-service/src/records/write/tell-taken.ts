@@ -1,4 +1,4 @@
-// What a caller is told of a unique value that another record has: an index may hold columns that they may not know.
+// What a caller is told about a unique value that another record has: an index may hold columns that they may not know.
 import type { Catalog, Column, Relation, Table } from "../../catalog/catalog.js";
 import { Taken } from "../../mongo/driver-errors.js";
 import type { Rights } from "../../permission/rights.js";
@@ -10,7 +10,7 @@ export function mayName(rights: Rights, catalog: Catalog, table: Table, member: 
   return rights.view(catalog).shows(table, member) || isWritable(rights, catalog, table, member);
 }
 
-/** Runs a write. @throws AppError its refusals, naming no more of what is unique than the caller may know */
+/** Runs a write. @throws AppError its refusals, naming no unique members but those that the caller may know */
 export async function tellingTaken<Result>(
   { catalogs }: Pick<RecordDeps, "catalogs">,
   rights: Rights,
@@ -32,6 +32,6 @@ function toldOf(taken: Taken, rights: Rights, catalog: Catalog): Taken {
   const isKnown =
     rights.view(catalog).mayRead(table) ||
     actions.some((action) => rights.write(catalog, table, action).length > 0);
-  // What the database said tells which of several was refused.
+  // The answer of the database tells which of several records was refused.
   return new Taken(isKnown ? table : undefined, known, taken.cause);
 }

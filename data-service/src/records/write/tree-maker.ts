@@ -74,7 +74,7 @@ function treeMaker(deps: RecordDeps, rights: Rights, catalog: Catalog): TreeMake
   };
 }
 
-/** A file without bytes, or a table without a collection, would be neither. @throws AppError VALIDATION_ERROR */
+/** A file needs bytes, and a table a collection: a nested body makes neither. @throws AppError VALIDATION_ERROR */
 function requireCommonCreate({ name, ownCreate }: Table): void {
   if (ownCreate === undefined) return;
   const message = [`id: is required: a new record of "${name}" is made by a call of its own`];

@@ -28,13 +28,13 @@ import { writing } from "./writing.js";
 
 export interface UpdateRequest extends RecordRequest {
   readonly body: Json;
-  /** What the service writes with it. */
+  /** What the service itself writes with it. */
   readonly stamp?: Stamp;
   /** It happens only while the record satisfies this. */
   readonly stillMatching?: StillMatching;
   /** If-Match. */
   readonly expected?: Expected;
-  /** Members whose values before the change are asked for: it happens only while they are as they were read. */
+  /** Members whose former values are asked for: the change happens only while they are as they were read. */
   readonly compared?: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export interface MadeChange {
 
 /** A record as it is after a change. */
 export interface UpdatedRecord extends Versioned {
-  /** For whoever has compared members; it holds passwords and what is encrypted as they were sent. */
+  /** If members were compared. It holds passwords, and values of encrypted columns, as they were sent. */
   readonly change?: MadeChange;
 }
 
@@ -77,7 +77,7 @@ async function updateWhole(deps: RecordDeps, rights: Rights, request: UpdateRequ
   });
 }
 
-/** @param brought what a request has made that does more than this change, and its log */
+/** @param brought of a request that has made other records for this change: its log, and the links to those */
 async function updateOne(
   deps: RecordDeps,
   rights: Rights,
@@ -99,7 +99,7 @@ async function updateOne(
     if (judged === undefined) throw notAllowed(table, "update", await isVisible(deps, shape, id));
     const plan = await judgeForeign(deps, { rights, catalog }, table, judged.plan, { id });
     await requireVersion(deps, shape, id, expected);
-    // Before a folder's way up is looked at, which would tell that an unseen one lies in it.
+    // Before the folders above a folder are looked at, which would reveal one that the caller can't see.
     await requireLinked(deps, [{ mustExist: judged.unasked }]);
     const matching = (await stillMatching?.(id, { rights, catalog })) ?? {};
     const { before, condition: asCompared } = await lookAt(deps, table, id, compared);
@@ -116,7 +116,7 @@ async function updateOne(
   return compared === undefined ? record : { ...record, change: { table, before, written } };
 }
 
-/** What some members of a record are, and the condition that they still are. */
+/** The values of some members of a record, and the condition that it still has them. */
 async function lookAt(
   { store }: RecordDeps,
   table: Table,
@@ -131,8 +131,8 @@ async function lookAt(
 }
 
 /**
- * Refuses a body that no record could be changed to, with all that it brings along.
- * @param first judges what else the request says, before its body
+ * Refuses a body, and what it brings along, that is wrong whatever record it would change.
+ * @param first judges the rest of the request, before the body
  * @throws AppError 400, 401, 403
  */
 export async function checkUpdate(

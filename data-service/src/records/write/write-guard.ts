@@ -1,5 +1,5 @@
-// What stands around the write of one record: whether the caller may, which version it must have, and trying again while
-// others change it.
+// What stands around the write of one record: whether the caller may make it, which version the record must have, and trying
+// again until others leave it alone.
 import type { Table } from "../../catalog/catalog.js";
 import type { Stored } from "../../catalog/column-types.js";
 import { refuseContended, untilStill } from "../../until-still.js";
@@ -12,11 +12,11 @@ import type { RecordDeps } from "../record-deps.js";
 import type { RecordCall } from "../request.js";
 import { atVersion, type Expected, mayKnowVersion, notAtVersion, versionsUnknown } from "../version.js";
 
-/** How often a record that others keep changing is checked again. */
+/** How often to try with a record that others keep changing. */
 const ATTEMPTS = 50;
 
 /**
- * Refuses early what the write itself would refuse too; there the condition is part of the write.
+ * Refuses early, and with the right words, what the condition of the write itself would not let pass either.
  * @throws AppError 412, 404
  */
 export async function requireVersion(
@@ -36,9 +36,9 @@ export async function requireVersion(
 }
 
 /**
- * Judges and acts until nothing changed in between.
- * @param act gives false when something did, or a delete wants the record
- * @throws AppError 503 when it takes long until that is decided, or others never leave the record alone
+ * Judges and acts, again and again until others left the record alone in between.
+ * @param act returns false when they did not, or a delete wants the record
+ * @throws AppError 503 when it takes long until the delete is decided, or others never leave the record alone
  */
 export async function untilUncontended<Result>(
   deps: Pick<RecordDeps, "store">,
@@ -59,7 +59,7 @@ export async function isVisible(deps: RecordDeps, shape: RecordShape, id: Stored
 }
 
 /**
- * Refuses a change that could not be made, before anything else is made for it.
+ * Refuses a change that could not be made, before other records are made for it.
  * @throws AppError 403, 404, 412
  */
 export async function requireChangeable(
@@ -75,7 +75,7 @@ export async function requireChangeable(
 }
 
 /**
- * Lets a request pass that may change or delete this record by some rule: before its body is read.
+ * Lets a request pass if some rule may let it change or delete this record: before its body is read.
  * @param member only rules that let this member be written count
  * @throws AppError 401, 403, 404
  */

@@ -9,18 +9,18 @@ import { type Nested, nestedIn, withIds } from "../body/nested.js";
 import { type PathOf, Violations } from "../body/violations.js";
 import type { UndoLog } from "../whole/undo.js";
 
-/** Nested records of one body. */
+/** The most nested records of one body. */
 const MOST = 1_000;
-/** Nested records of all bodies of one request: they are checked without a pause, and taken back together. */
+/** The most of all bodies of one request: they are checked without a pause, and taken back together. */
 const MOST_OF_ALL = 10_000;
 
-/** What there is to say of bodies, by their positions. */
+/** What there is to say about bodies, by their positions. */
 export interface Places {
   /** Where in the request each stands. */
   readonly pathOf: PathOf;
-  /** A link in it that another write sets: the record is judged with it and made without. */
+  /** A link in one that a later write sets: the record is judged with it and made without it. */
   readonly laterOf?: (at: number) => Relation | undefined;
-  /** Links in it to what the same request makes. */
+  /** Links in one to records that the same request makes. */
   readonly ownLinksOf?: (at: number) => OwnLinks;
 }
 
@@ -31,7 +31,7 @@ export interface TreeMaker {
   readonly maxDepth: number;
   /** How many bodies `make` takes. */
   readonly mostAtOnce: number;
-  /** Whether the caller may write a relation; one that they may not is unknown, with all that is said inside it. */
+  /** Whether the caller may write a relation. One that they may not write is unknown, whatever stands inside it. */
   mayBring(table: Table, relation: Relation): boolean;
   /** Refuses bodies with nested records taken out of them, before anything is written. @throws AppError */
   check(table: Table, body: JsonObject, ownLinks: OwnLinks): void;
@@ -59,7 +59,7 @@ export function checkTree(
 ): void {
   const violations = new Violations();
   let count = 0;
-  /** @param hang the link to the record around, which has no id yet by which rules could know it */
+  /** @param hang adds the link to the record around it, with a stand-in: that record has no id yet */
   const visit = (
     of: Table,
     body: JsonObject,
@@ -94,19 +94,22 @@ function namesOf(nested: readonly Nested[]): Set<string> {
 }
 
 function tooMuch(path: string, maxDepth: number): AppError {
-  const limits = `records may be nested ${maxDepth} levels deep, and be ${MOST} in all`;
+  const limits = `records may be nested at most ${maxDepth} levels deep, with at most ${MOST} nested records per record`;
   return new AppError("VALIDATION_ERROR", { message: [`${path}: ${limits}`] });
 }
 
 function tooManyInAll(): AppError {
-  return new AppError("BAD_REQUEST", `body: nested records may be ${MOST_OF_ALL} in all; send fewer at once`);
+  return new AppError(
+    "BAD_REQUEST",
+    `body: at most ${MOST_OF_ALL} nested records per request; send fewer at once`,
+  );
 }
 
 function knownIn(body: JsonObject, table: Table, maker: TreeMaker): readonly Nested[] {
   return nestedIn(body, table, maker.catalog).filter(({ relation }) => maker.mayBring(table, relation));
 }
 
-/** A body with ids that stand for its nested records; of those that come later it still names the relation. */
+/** A body with made-up ids in the place of its nested records; for those that come later it only names the relation. */
 function withStandIns(body: JsonObject, nested: readonly Nested[]): JsonObject {
   const ids = nested.filter(comesFirst).map(({ path, target }): [string, Json] => [path, someId(target)]);
   const later = nested.filter((each) => !comesFirst(each));
@@ -119,7 +122,7 @@ function someId({ idColumn: { type } }: Table): Json {
   return type === "uuid" ? "00000000-0000-7000-8000-000000000000" : "0".repeat(24);
 }
 
-/** The nested record's own id stands in the record around it. */
+/** The record around it holds its id, so that it must be made first. */
 function comesFirst({ relation }: Nested): boolean {
   return relation.link.on === "self";
 }
@@ -143,8 +146,9 @@ function linked(body: JsonObject, nested: Nested, id: Json): JsonObject {
   return { ...body, [owning.name]: owning.many ? [id] : id };
 }
 
-/** A nested record, and what violations in it begin with. */
+/** A nested record with its place. */
 interface Placed extends Nested {
+  /** What violations in it begin with. */
   readonly prefix: string;
   /** See Places. */
   readonly later?: Relation | undefined;
@@ -224,7 +228,8 @@ function idsByPath(nested: readonly Nested[], ids: ReadonlyMap<Nested, Json>): R
 }
 
 /**
- * Creates what a change of a record brings along. @returns the change with the ids in their places, and where they are
+ * Creates what a change of a record brings along.
+ * @returns the change with ids in their places, and the relations that have them
  * @param id of the record that is changed
  */
 export async function makeForChange(
@@ -235,8 +240,8 @@ export async function makeForChange(
   log: UndoLog,
 ): Promise<{ readonly change: JsonObject; readonly ownLinks: OwnLinks }> {
   const nested = placed(knownIn(body, table, maker), "");
-  // A one-to-one link can only be set once the former one is let go, which the change itself does; one that is required
-  // is never let go.
+  // A one-to-one link can only be set once the former one is let go of, which the change itself does; a required one never
+  // is.
   const laterOf = (each: Nested): Relation | undefined => {
     const owning = hangingBy(each);
     return each.relation.exclusive && owning?.required !== true ? owning : undefined;

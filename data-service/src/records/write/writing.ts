@@ -1,12 +1,12 @@
-// What stands around every request that writes records: whose writes they are, that no change of a table gets in between,
-// and what is told of a value that is taken.
+// What stands around every request that writes records: whose writes they are, that no change of a table comes in between,
+// and what the caller is told about a value that is taken.
 import type { Rights } from "../../permission/rights.js";
 import type { Principal } from "../../principal.js";
 import { actingFor } from "../acting-for.js";
 import type { RecordDeps } from "../record-deps.js";
 import { tellingTaken } from "./tell-taken.js";
 
-/** @param act is given the dependencies whose writes are the caller's, and what the caller may do */
+/** @param act gets dependencies whose writes are the caller's, and what the caller may do */
 export async function writing<Result>(
   given: RecordDeps,
   principal: Principal,
