@@ -119,7 +119,10 @@ async function answerList(deps: RecordDeps, request: Request, response: Response
 /** @throws AppError 400 */
 function manyOf(request: Request, parameters: Parameters, dryRun: boolean): ManyRequest {
   if (request.get("If-Match") !== undefined)
-    throw new AppError("BAD_REQUEST", "If-Match: speaks of one record; leave it out of changes of many.");
+    throw new AppError(
+      "BAD_REQUEST",
+      "If-Match: names the version of one record; leave it out where many are changed.",
+    );
   const table = String(request.params.table);
   return { caller: callerOf(request), table, parameters, dryRun };
 }

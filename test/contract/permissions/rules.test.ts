@@ -880,7 +880,7 @@ describe("what a record needs and the caller may not know", () => {
     const restored = await ann.post(`/parcels/${id}/restore`);
     expect(refusal(restored)).toEqual([
       409,
-      "A record that this one needs is deleted; that one has to come back first.",
+      "A record that this one needs is deleted; restore that one first.",
     ]);
     expect(JSON.stringify(restored.body)).not.toContain("depot");
     expect((await admin.post(`/parcels/${id}/restore`)).body.message).toContain('"depot"');

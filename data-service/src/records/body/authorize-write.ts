@@ -35,7 +35,7 @@ export async function chooseCreates(
   table: Table,
   bodies: readonly (readonly Alternative[])[],
   now: Date,
-  besides: LinkedOptions,
+  options: LinkedOptions,
 ): Promise<WritePlan[]> {
   const records = await withIds(deps, table, bodies);
   const times = { [table.createdAt.field]: now, [table.updatedAt.field]: now };
@@ -48,7 +48,7 @@ export async function chooseCreates(
     });
     // Before the checks, which would reveal what hidden records hold.
     const links = records.map((each, at) => asked(chosen.has(at) ? [] : newLinks(each, turn)));
-    await requireLinked(deps, links, besides);
+    await requireLinked(deps, links, options);
     for (const { at, plan } of await passing(deps, table, open, times)) chosen.set(at, plan);
   }
   const plans = records.map((_, at) => {
@@ -56,7 +56,7 @@ export async function chooseCreates(
     if (plan === undefined) throw checkFailed(table, "create");
     return plan;
   });
-  await requireLinked(deps, plans.map(presetLinks).map(asked), besides);
+  await requireLinked(deps, plans.map(presetLinks).map(asked), options);
   return plans;
 }
 

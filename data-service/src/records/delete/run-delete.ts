@@ -50,9 +50,9 @@ export class Deleter {
   async deleteOne(table: Table, id: Stored, condition: Document): Promise<boolean> {
     const { store, userHooks } = this.#deps;
     if ((await store.existing(table, [id])).size === 0) throw recordNotFound(table);
-    const done = await userHooks.changing(table, id, null, async (besides) => {
+    const done = await userHooks.changing(table, id, null, async (also) => {
       const first = { table, ids: [id] };
-      const both = allOf([condition, besides]);
+      const both = allOf([condition, also]);
       if (incomingLinks(this.#catalog, table).length > 0) return this.takeAway(first, { condition: both });
       return this.#deleteAlone(first, both).catch(throwUnanswered);
     });
@@ -62,7 +62,7 @@ export class Deleter {
 
   /**
    * Deletes records with all that `onDelete` asks for, whoever wants it.
-   * @param besides the act that they go in, when it has begun already; the condition that a single record must satisfy
+   * @param how the act that they go in, if it has begun already; the condition that a single record must satisfy
    * @returns false when the record does not satisfy the condition, or is deleted already
    * @throws AppError 409 when something blocks it
    */
@@ -168,9 +168,7 @@ export class Deleter {
   #deleteStep({ table, ids }: DeleteStep, act: DeletionAct, condition: Document): Promise<number> {
     const { fileHooks, writes } = this.#deps;
     if (isKept(table, this.#reach)) return markDeleted(this.#deps, table, ids, act, condition);
-    return fileHooks.removing(table, ids, (besides) =>
-      writes.remove(table, ids, allOf([condition, besides])),
-    );
+    return fileHooks.removing(table, ids, (also) => writes.remove(table, ids, allOf([condition, also])));
   }
 
   /**

@@ -167,10 +167,7 @@ async function requireNeeded(
       const lacking = await deletedTargets(deps, step, relation, target, coming.get(target.id));
       if (lacking.length > 0) {
         if (mayKnow(step.table, relation)) throw stillDeleted(step.table, relation, target);
-        throw new AppError(
-          "CONFLICT",
-          "A record that this one needs is deleted; that one has to come back first.",
-        );
+        throw new AppError("CONFLICT", "A record that this one needs is deleted; restore that one first.");
       }
     }
   }

@@ -72,8 +72,11 @@ async function changeBackAsItIs(
   if (former === undefined) return linkedBy(catalog, now, boundLinksSet(table, step));
   const write = async (change: FieldChange, staying: readonly Relation[]): Promise<Needed | false> => {
     const unchanged = atVersion([versionOf(now)]);
-    const written = await deps.userHooks.changing(table, id, new Map(Object.entries(change.set)), (besides) =>
-      deps.writes.update(table, id, change, { condition: allOf([unchanged, besides]) }),
+    const written = await deps.userHooks.changing(
+      table,
+      id,
+      new Map(Object.entries(change.set)),
+      (condition) => deps.writes.update(table, id, change, { condition: allOf([unchanged, condition]) }),
     );
     return written !== undefined && linkedBy(catalog, now, staying);
   };

@@ -5,7 +5,7 @@ import { isUnanswered } from "../../mongo/driver-errors.js";
 /** Whoever would send it again is warned: it may have been done. */
 export function uncertain(cause: unknown): AppError {
   const { code, headers } = unavailable("", 2);
-  const message = "The database did not say whether this was written; look before you send it again.";
+  const message = "The database did not say whether this was written; check before you send it again.";
   return new AppError(code, { message, headers, cause, details: { uncertain: true } });
 }
 

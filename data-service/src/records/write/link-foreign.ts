@@ -192,8 +192,8 @@ async function leavingLinks(
 const KINDS_AT_ONCE = 100;
 const IDS_AT_ONCE = 500;
 
-/** The conditions for judged records while they are as they were judged. @param besides what each must satisfy as well */
-function asJudged(kinds: readonly Judged[], besides: Document = {}): Document[] {
+/** The conditions for judged records while they are as they were judged. @param also what each must satisfy as well */
+function asJudged(kinds: readonly Judged[], also: Document = {}): Document[] {
   const packs: Judged[][] = [];
   for (const { ids, condition } of kinds)
     for (const some of piecesOf(ids, IDS_AT_ONCE)) {
@@ -202,7 +202,7 @@ function asJudged(kinds: readonly Judged[], besides: Document = {}): Document[] 
       else packs.push([piece]);
     }
   const asItWas = ({ ids, condition }: Judged): Document => allOf([{ _id: { $in: [...ids] } }, condition]);
-  return packs.map((pack) => allOf([besides, { $or: pack.map(asItWas) }]));
+  return packs.map((pack) => allOf([also, { $or: pack.map(asItWas) }]));
 }
 
 function hasRoom(pack: readonly Judged[], piece: Judged): boolean {

@@ -178,7 +178,7 @@ async function allOf(batches: AsyncIterable<string[]>, most: number): Promise<st
   if (count <= most) return all;
   throw new AppError(
     "BAD_REQUEST",
-    `filter: matches more than ${most} records, which is as many as a body with new records of the same table may change`,
+    `filter: matches more than ${most} records, the most that a body with new records of the same table may change`,
   );
 }
 

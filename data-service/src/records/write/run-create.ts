@@ -72,7 +72,7 @@ async function runCreate(
     if (foreign.length > 0 && !(await areStillThere(deps, table, linkedTo, foreign)))
       throw new AppError(
         "CONFLICT",
-        "Another request has deleted what this one was about to link to others.",
+        "Another request has deleted a record that this one was making and linking.",
       );
   });
   return { ids, documents: foreign.length === 0 ? documents : undefined };

@@ -58,8 +58,8 @@ export async function runUpdate(
   const { table, id } = change;
   const plan = await deps.userHooks.withoutKnown(table, id, change.plan);
   const run = (each: UndoLog): Promise<Changed | false> =>
-    deps.userHooks.changing(table, id, plan.own.set, (besides) => {
-      const guard = { ...change.guard, condition: allOf([change.guard.condition, besides]) };
+    deps.userHooks.changing(table, id, plan.own.set, (condition) => {
+      const guard = { ...change.guard, condition: allOf([change.guard.condition, condition]) };
       return changeRecord(deps, { ...change, plan, guard }, each);
     });
   // Around the hooks: taking back is a change of its own, with hooks of its own, such as for the last root admin.

@@ -103,8 +103,8 @@ async function updateOne(
     await requireLinked(deps, [{ mustExist: judged.unasked }]);
     const matching = (await stillMatching?.(id, { rights, catalog })) ?? {};
     const { before, condition: asCompared } = await lookAt(deps, table, id, compared);
-    const done = await deps.fileHooks.updating(table, id, plan, (besides) => {
-      const all = [judged.condition, atVersion(expected), matching, asCompared, besides];
+    const done = await deps.fileHooks.updating(table, id, plan, (condition) => {
+      const all = [judged.condition, atVersion(expected), matching, asCompared, condition];
       const guard = { condition: allOf(all), freeOf: heldBy(catalog, table) };
       return runUpdate(deps, { table, id, plan, guard, fields }, brought?.log);
     });
